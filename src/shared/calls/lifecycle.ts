@@ -1,0 +1,53 @@
+/**
+ * The life of a call, as data. `calls.ts` does what this table allows; nobody else writes a call's status.
+ *
+ * ```
+ *          open              begin                 settle
+ *  (none) ──────► queued ──────────► running ─────────────► succeeded
+ *                   │                 │   ▲ begin (again, after a crash), submitted
+ *                   └──── refund ─────┴──────────────────► failed
+ *  (none) ── reject ──► rejected        (refused after its key was accepted; costs nothing)
+ * ```
+ *
+ * The words: a **call** is one paid request; a **charge** takes its price from the caller's **grants** when it opens; a
+ * **settlement** corrects that charge to the real price when it succeeds; a **refund** gives all of it back when it fails; a
+ * **lease** is how long a running call may stay silent before the **reconciler** looks after it.
+ * Source: design section 3, specification "Gateway request processing". Pure: imports nothing.
+ */
+
+/** What a model makes. One queue each. */
+export const MODALITIES = ['chat', 'image', 'video'] as const
+export type Modality = (typeof MODALITIES)[number]
+
+export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejected'] as const
+export type CallStatus = (typeof CALL_STATUSES)[number]
+
+/** Statuses that a call leaves again. While in one of these, the call holds its charge. */
+export const OPEN_STATUSES = ['queued', 'running'] as const satisfies readonly CallStatus[]
+
+/** Whether a call in this status has ended for good. */
+export const hasEnded = (status: CallStatus): boolean => status !== 'queued' && status !== 'running'
+
+/** The verbs and the only statuses they lead from and to. `null` is a call that does not exist yet. */
+export const TRANSITIONS = {
+  open: { from: [null], to: 'queued' },
+  reject: { from: [null], to: 'rejected' },
+  begin: { from: ['queued', 'running'], to: 'running' },
+  submitted: { from: ['running'], to: 'running' },
+  settle: { from: ['queued', 'running'], to: 'succeeded' },
+  refund: { from: ['queued', 'running'], to: 'failed' },
+} as const satisfies Record<string, { from: readonly (CallStatus | null)[]; to: CallStatus }>
+
+export type Verb = keyof typeof TRANSITIONS
+
+/** Whole-call deadlines in seconds where a model names none (contract section 5.3). */
+export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 600, video: 3600 }
+
+/** How long a new call may wait without a sign of life before the reconciler asks where its job is. */
+export const QUEUED_LEASE_SECONDS = 6
+
+/** How long a running call may be silent; workers renew the lease of what they hold well before it ends. */
+export const RUNNING_LEASE_SECONDS = 20
+
+/** How far past its deadline an unfinished call may be before anybody may refund it. */
+export const DEADLINE_GRACE_SECONDS = 3

@@ -1,0 +1,111 @@
+/**
+ * Reading calls: the answer of one for whoever fetches it, the record of one for operators, and the refusals that never
+ * became a charge.
+ */
+import type { Db } from '../db.ts'
+import type { AccountId, CallId, KeyId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
+import type { ErrorCode } from '../errors.ts'
+import { statusOf } from '../errors.ts'
+import type { Answer } from './answers.ts'
+import { answerOf } from './answers.ts'
+import type { CallStatus, Modality } from './lifecycle.ts'
+import { hasEnded } from './lifecycle.ts'
+
+/** Where a call stands for somebody who wants its answer. */
+export type CallState =
+  | { state: 'open'; id: CallId; accountId: AccountId; modality: Modality; status: 'queued' | 'running'; deadlineInMs: number }
+  | { state: 'ended'; id: CallId; accountId: AccountId; modality: Modality; answer: Answer }
+  | { state: 'expired'; id: CallId; accountId: AccountId; modality: Modality }
+
+/** A call record as the console and the admin command show it (contract section 6). Credits, tokens and milliseconds. */
+export type CallRecord = {
+  id: string; model: string; modality: Modality; status: CallStatus; httpStatus: number | null; errorType: string | null
+  credits: number; creditsPrecharged: number; creditsUncollected: number; inputTokens: number | null; outputTokens: number | null
+  latencyMs: number | null; upstream: string | null; attempts: number; keyId: string; resultUrl: string | null
+  createdAt: string; finishedAt: string | null; count: number
+}
+
+/** A refusal after its key was accepted: it is recorded at no credits (contract section 6). */
+export type Refusal = {
+  id: CallId; accountId: AccountId; keyId: KeyId; modality: Modality
+  /** The model as asked for: any text a client may send. */
+  model: string
+  error: ErrorCode; requestId: string; latencyMs: number
+}
+
+type StateRow = {
+  id: CallId; user_id: AccountId; modality: Modality; status: CallStatus; http_status: number; credits: number
+  balance_after: number; latency_ms: number; output: string | null; deadline_in_ms: number
+}
+
+/** Where this call stands; null where there is no such call, or it is only the record of a refusal. */
+export async function readState(db: Db, id: CallId): Promise<CallState | null> {
+  const { rows } = await db.raw<{ rows: StateRow[] }>(`
+    SELECT c.id, c.user_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms,
+      (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms, r.output
+    FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
+    WHERE c.id = ? AND c.status <> 'rejected'`, [id])
+  const row = rows[0]
+  if (!row) return null
+  const common = { id: row.id, accountId: row.user_id, modality: row.modality }
+  if (!hasEnded(row.status)) {
+    return { state: 'open', ...common, status: row.status as 'queued' | 'running', deadlineInMs: row.deadline_in_ms }
+  }
+  if (row.output === null) return { state: 'expired', ...common }
+  const answer = answerOf({
+    modality: row.modality, status: row.status, httpStatus: row.http_status, credits: row.credits,
+    balanceAfter: row.balance_after, latencyMs: row.latency_ms,
+  }, row.output)
+  return { state: 'ended', ...common, answer }
+}
+
+/** Postgres stores neither NUL nor lone surrogates; a record must not fail over them. */
+const storable = (text: string) => Array.from(text.toWellFormed().replaceAll('\0', '\uFFFD')).slice(0, 200).join('')
+
+/**
+ * Records a refusal. Refusals for the rate limit are folded into one record a minute, so that a client in a loop
+ * cannot fill the table.
+ */
+export async function recordRefusal(db: Db, refusal: Refusal): Promise<void> {
+  const folded = refusal.error === 'rate_limited'
+  await db.raw(`
+    INSERT INTO calls (id, user_id, key_id, modality, model, status, http_status, error_type, request_id, latency_ms,
+      finished_at, fold_minute)
+    VALUES (?, ?, ?, ?, ?, 'rejected', ?, ?, ?, ?, now(), CASE WHEN ? THEN date_trunc('minute', now()) END)
+    ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
+    DO UPDATE SET count = calls.count + 1, finished_at = now()`,
+  [refusal.id, refusal.accountId, refusal.keyId, refusal.modality, storable(refusal.model), statusOf(refusal.error),
+    refusal.error, storable(refusal.requestId), refusal.latencyMs, folded])
+}
+
+const RECORD_COLUMNS = ['id', 'model', 'modality', 'status', 'http_status', 'error_type', 'credits', 'credits_precharged',
+  'credits_uncollected', 'input_tokens', 'output_tokens', 'latency_ms', 'upstream', 'attempts', 'key_id', 'result_url',
+  'created_at', 'finished_at', 'count'] as const
+
+type RecordRow = {
+  id: CallId; model: string; modality: Modality; status: CallStatus; http_status: number | null; error_type: string | null
+  credits: number; credits_precharged: number; credits_uncollected: number; input_tokens: number | null; output_tokens: number | null
+  latency_ms: number | null; upstream: string | null; attempts: number; key_id: KeyId; result_url: string | null
+  created_at: Date; finished_at: Date | null; count: number
+}
+
+/** The record of one call; null where there is none. `accountId` keeps it to that account's calls. */
+export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Promise<CallRecord | null> {
+  const row = await db('calls').where({ id, ...(accountId && { user_id: accountId }) }).first<RecordRow | undefined>(...RECORD_COLUMNS)
+  return row ? recordOf(row) : null
+}
+
+function recordOf(row: RecordRow): CallRecord {
+  return {
+    id: publicId('call', row.id), model: row.model, modality: row.modality, status: row.status,
+    httpStatus: row.http_status, errorType: row.error_type, credits: row.credits, creditsPrecharged: row.credits_precharged,
+    creditsUncollected: row.credits_uncollected, inputTokens: row.input_tokens, outputTokens: row.output_tokens,
+    latencyMs: row.latency_ms, upstream: row.upstream, attempts: row.attempts, keyId: publicId('key', row.key_id),
+    resultUrl: row.result_url, createdAt: row.created_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null,
+    count: row.count,
+  }
+}
+
+/** A fresh id for a call that is about to be opened or refused. */
+export const newCallId = (): CallId => newId('call')

@@ -1,0 +1,95 @@
+/**
+ * The configuration: the one reader of `process.env`, validated at start by one schema (contract section 2).
+ */
+import { z } from 'zod'
+
+const wholeNumber = (fallback: number, min: number, max: number) =>
+  z.string().regex(/^\d+$/, 'is a whole number').transform(Number)
+    .pipe(z.number().min(min, `is at least ${min}`).max(max, `is at most ${max}`))
+    .default(fallback)
+
+const httpUrl = z.string().regex(/^https?:\/\/[^/]+/, 'is an http(s) address').transform((url) => url.replace(/\/+$/, ''))
+
+/** The queues a worker can serve; one a modality, one for mail, one for the reconciler. */
+export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'maintenance'] as const
+export type QueueName = (typeof QUEUE_NAMES)[number]
+
+const queueList = z.string().transform((text, context) => {
+  const names = text.split(',').map((name) => name.trim()).filter(Boolean)
+  const unknown = names.filter((name) => !QUEUE_NAMES.includes(name as QueueName))
+  if (unknown.length > 0 || names.length === 0) {
+    context.addIssue({ code: 'custom', message: `is a comma list of ${QUEUE_NAMES.join(', ')}` })
+    return z.NEVER
+  }
+  return names as QueueName[]
+})
+
+const variables = z.object({
+  PORT: wholeNumber(3000, 0, 65535),
+  BASE_URL: httpUrl.optional(),
+  DATABASE_URL: z.string({ error: 'is required' }).regex(/^postgres(ql)?:\/\//, 'is a postgres:// address'),
+  DATABASE_SSL: z.enum(['off', 'require', 'verify']).default('off'),
+  DATABASE_POOL: wholeNumber(10, 2, 500),
+  REDIS_URL: z.string({ error: 'is required' }).regex(/^rediss?:\/\//, 'is a redis:// or rediss:// address'),
+  REDIS_TLS_VERIFY: z.enum(['on', 'off']).default('on'),
+  REDIS_PREFIX: z.string().min(1).max(60).default('tollgate'),
+  MODELS_FILE: z.string().min(1).default('models.json'),
+  SMTP_URL: z.string().regex(/^smtps?:\/\//, 'is an smtp:// or smtps:// address').optional(),
+  MAIL_FROM: z.string().min(3).regex(/^[^\r\n]*$/, 'is one line').default('Tollgate <no-reply@localhost>'),
+  MAIL_FILE: z.string().min(1).default('.data/mail.jsonl'),
+  SIGNUP_CREDITS: wholeNumber(0, 0, 1_000_000_000),
+  GATEWAY_RATE_LIMIT: wholeNumber(60, 1, 1_000_000_000),
+  LOGIN_RATE_LIMIT: wholeNumber(30, 1, 1_000_000_000),
+  REGISTER_RATE_LIMIT: wholeNumber(300, 1, 1_000_000_000),
+  MAIL_RATE_LIMIT: wholeNumber(5, 1, 1_000_000_000),
+  MAX_OUTSTANDING_CALLS: wholeNumber(1000, 1, 1_000_000),
+  TRUST_PROXY: wholeNumber(0, 0, 16),
+  LONG_CALL_REPLY: z.enum(['wait', 'heartbeat', 'accepted']).default('wait'),
+  LONG_CALL_AFTER_SECONDS: wholeNumber(20, 1, 3600),
+  APP_SECRET: z.string({ error: 'is required' }).min(32, 'has at least 32 characters'),
+  WORKER_QUEUES: queueList.default([...QUEUE_NAMES]),
+  CHAT_CONCURRENCY: wholeNumber(100, 1, 100_000),
+  IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),
+  VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
+  MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
+  STORAGE_URL: z.string().regex(/^(file:.+|s3:\/\/[^/]+.*)$/, 'is file:PATH or s3://bucket/prefix').default('file:.data/media'),
+  S3_ENDPOINT: httpUrl.optional(),
+  MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
+  RESULT_TTL_SECONDS: wholeNumber(86_400, 1, 31_536_000),
+  DASHBOARD_PASSWORD: z.string().min(1).optional(),
+  METRICS_TOKEN: z.string().min(1).optional(),
+  HEALTH_PORT: wholeNumber(0, 0, 65535).optional(),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+})
+
+/** Everything an operator can set, parsed; names as in the environment, units as in contract section 2. */
+export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
+  BASE_URL: string
+  /** The rest of the environment, for the catalogue's `apiKeyEnv` alone: no other place reads a variable by name. */
+  secretOf: (variable: string) => string | undefined
+}
+
+/** A configuration that cannot be used; its message names every offending variable. */
+export class ConfigError extends Error {}
+
+/** The exit code of a process that was configured wrongly (sysexits.h EX_CONFIG; contract section 2). */
+export const EXIT_CONFIG = 78
+
+/**
+ * Parses the environment. An empty value counts as absent, as platforms set them.
+ * @throws ConfigError that names every offending variable (never its value: it may be a secret).
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = variables.safeParse(present)
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+    throw new ConfigError(`The configuration is not valid: ${lines.join('; ')}.`)
+  }
+  const config = parsed.data
+  return Object.freeze({
+    ...config,
+    BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
+    secretOf: (variable: string) => environment[variable] || undefined,
+  })
+}

@@ -1,0 +1,86 @@
+/**
+ * Postgres: one pool a process, and what its errors mean.
+ */
+import knex from 'knex'
+import type { Knex } from 'knex'
+import pg from 'pg'
+import type { Config } from './config.ts'
+
+export type Db = Knex
+export type Trx = Knex.Transaction
+
+// Postgres sends bigint as text. Every bigint of ours is bounded by a constraint far below 2^53; a value beyond it is a
+// defect and must not be rounded silently.
+pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} is not exact in JavaScript`)
+  return value
+})
+
+const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { rejectUnauthorized: true } } as const
+
+/** How long a request waits for a connection, in ms; beyond it Postgres counts as unreachable. */
+const ACQUIRE_MS = 3000
+
+/** The pool of this process. `sslmode` in the address is ignored: DATABASE_SSL alone decides (contract section 2). */
+export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>): Db {
+  const url = new URL(config.DATABASE_URL)
+  for (const name of ['sslmode', 'ssl', 'uselibpqcompat']) url.searchParams.delete(name)
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: url.toString(),
+      ssl: TLS[config.DATABASE_SSL],
+      connectionTimeoutMillis: ACQUIRE_MS,
+      keepAlive: true,
+      statement_timeout: 20_000,
+      application_name: 'tollgate',
+    },
+    pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true },
+    acquireConnectionTimeout: ACQUIRE_MS,
+    asyncStackTraces: false,
+  })
+}
+
+const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '53300', '53400', '25006'])
+const UNREACHABLE_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+const UNREACHABLE_TEXT = /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i
+
+/**
+ * Whether an error says that Postgres could not be reached, or went away. The statement's fate is then unknown: 20 of
+ * 20 such errors at a COMMIT had committed (design section 3).
+ */
+export function isUnreachable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = (error as { code?: unknown }).code
+  if (typeof code === 'string' && (code.startsWith('08') || UNREACHABLE_STATES.has(code) || UNREACHABLE_CODES.has(code))) return true
+  return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXT.test(error.message)
+}
+
+/** Whether Postgres rolled the statement back only because of its neighbours: running it again is right. */
+export function isContention(error: unknown): boolean {
+  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
+  return code === '40001' || code === '40P01' || code === '55P03'
+}
+
+/** Pauses between tries of a statement that may be repeated, in ms. */
+const PAUSES_MS = [50, 200, 500, 1000, 2000]
+
+/**
+ * Runs a statement until it is answered. Only for statements that are safe to repeat (same ids, guarded by their own
+ * WHERE): a lost answer looks like a lost statement.
+ * @param patienceMs how long to keep trying while Postgres is away; the last error is thrown after it.
+ */
+export async function untilAnswered<T>(patienceMs: number, run: () => Promise<T>): Promise<T> {
+  const giveUpAt = performance.now() + patienceMs
+  for (let tries = 0; ; tries++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!isContention(error) && !isUnreachable(error)) throw error
+      const pause = PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]! * (0.5 + Math.random())
+      if (performance.now() + pause > giveUpAt) throw error
+      await new Promise((resolve) => setTimeout(resolve, pause))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The catalogue of error codes: the one place where a code meets its HTTP status and its public text.
+ * Sources: specification "Errors", contract section 4. Pure: imports nothing.
+ */
+
+type Entry = { status: number; message: string }
+
+const CATALOGUE = {
+  invalid_json: { status: 400, message: 'The request body is not a JSON object.' },
+  invalid_request: { status: 400, message: 'A field of the request is not valid.' },
+  unsupported_model: { status: 400, message: 'This model does not exist or does not belong to this endpoint.' },
+  invalid_prompt: { status: 400, message: 'prompt is required and has at most 2000 characters.' },
+  invalid_messages: { status: 400, message: 'messages is required and must be a non-empty array of messages.' },
+  invalid_email: { status: 400, message: 'This is not a valid e-mail address.' },
+  password_too_short: { status: 400, message: 'A password has at least 8 characters.' },
+  password_too_long: { status: 400, message: 'A password has at most 72 characters.' },
+  password_needs_letter_and_digit: { status: 400, message: 'A password needs at least one letter and one digit.' },
+  wrong_password: { status: 400, message: 'The current password is wrong.' },
+  invalid_token: { status: 400, message: 'This link is invalid, was used already or has expired.' },
+  already_verified: { status: 400, message: 'This e-mail address is verified already.' },
+  mail_failed: { status: 400, message: 'The mail could not be sent.' },
+  unauthorized: { status: 401, message: 'The key or session token is missing, unknown, expired or revoked.' },
+  invalid_credentials: { status: 401, message: 'E-mail address or password is wrong.' },
+  insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
+  account_suspended: { status: 403, message: 'This account is suspended.' },
+  forbidden: { status: 403, message: 'This account may not do that.' },
+  not_found: { status: 404, message: 'There is nothing here.' },
+  method_not_allowed: { status: 405, message: 'This path does not know that method.' },
+  request_timeout: { status: 408, message: 'The request body did not arrive in time.' },
+  email_taken: { status: 409, message: 'There is an account with this e-mail address already.' },
+  result_expired: { status: 410, message: 'The result of this call is no longer kept.' },
+  payload_too_large: { status: 413, message: 'The request body is larger than 1 MB (1,048,576 bytes).' },
+  unsupported_media_type: { status: 415, message: 'Send the body as application/json, UTF-8, without a Content-Encoding.' },
+  idempotency_conflict: { status: 422, message: 'This Idempotency-Key was used before with another request.' },
+  rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
+  internal_error: { status: 500, message: 'Something went wrong on our side.' },
+  upstream_failed: { status: 502, message: 'The upstream failed. The credits of this call were refunded.' },
+  upstream_unavailable: { status: 503, message: 'No upstream is configured for this model.' },
+  overloaded: { status: 503, message: 'Too much is going on. Nothing was charged; try again shortly.' },
+  service_unavailable: { status: 503, message: 'A part of the service cannot be reached. Nothing was charged.' },
+} as const satisfies Record<string, Entry>
+
+/** Every code that a client can meet as `error.type` (gateway) or `error` (console). */
+export type ErrorCode = keyof typeof CATALOGUE
+
+/** The HTTP status that belongs to a code. */
+export const statusOf = (code: ErrorCode): number => CATALOGUE[code].status
+
+/** The public sentence that belongs to a code when nothing more exact is known. */
+export const messageOf = (code: ErrorCode): string => CATALOGUE[code].message
+
+/** All codes, for the OpenAPI document and the tests that walk the table. */
+export const errorCodes = (): ErrorCode[] => Object.keys(CATALOGUE) as ErrorCode[]
+
+/** What may be said beside a code. `message` and `param` reach the client: nothing internal belongs in them. */
+export type ErrorDetails = {
+  /** One public sentence; the catalogue's own where absent. */
+  message?: string
+  /** The field that is at fault, by its path in the body. */
+  param?: string
+  /** For 429 and 503: when to try again, in whole seconds. */
+  retryAfterSeconds?: number
+  /** Further response headers, such as `Allow`. */
+  headers?: Record<string, string>
+  /** For the log only; never serialized. */
+  cause?: unknown
+}
+
+/** An expected failure that has an answer. Everything else that is thrown becomes `internal_error`. */
+export class ApiError extends Error {
+  readonly code: ErrorCode
+  readonly status: number
+  readonly param: string | null
+  readonly retryAfterSeconds: number | null
+  readonly headers: Record<string, string>
+
+  constructor(code: ErrorCode, details: ErrorDetails = {}) {
+    super(details.message ?? messageOf(code), { cause: details.cause })
+    this.name = 'ApiError'
+    this.code = code
+    this.status = statusOf(code)
+    this.param = details.param ?? null
+    this.retryAfterSeconds = details.retryAfterSeconds ?? null
+    this.headers = details.headers ?? {}
+  }
+}
+
+/** The object under `error` in a gateway answer, shaped so that OpenAI SDKs read it (contract section 4). */
+export type GatewayError = { type: ErrorCode; message: string; param: string | null; code: ErrorCode }
+
+/** The gateway's error object of a code. */
+export function gatewayError(code: ErrorCode, message = messageOf(code), param: string | null = null): GatewayError {
+  return { type: code, message, param, code }
+}
+
+/**
+ * Whether an SDK should send the request again (`X-Should-Retry`): not after the workers' own tries, not where
+ * the answer will stay the same.
+ */
+export function shouldRetry(code: ErrorCode): boolean {
+  return code === 'rate_limited' || code === 'overloaded' || code === 'service_unavailable'
+}

@@ -1,0 +1,61 @@
+/**
+ * Ids: UUIDv7 (RFC 9562), made by the caller before its transaction, so that a lost COMMIT acknowledgement is
+ * resolved by reading the same id again, never by making a new one. In text every kind has a prefix of its own, so
+ * that an id of one kind cannot be taken for another. Pure: imports nothing of ours.
+ */
+import { randomFillSync } from 'node:crypto'
+
+/** The text prefixes, one a kind of thing. */
+export const PREFIXES = { account: 'acc', key: 'key', call: 'call', grant: 'grant', session: 'ses', mail: 'mail' } as const
+
+/** A kind of thing that has ids. */
+export type IdKind = keyof typeof PREFIXES
+
+/** A bare UUID of a kind: what Postgres stores. The brand keeps an account's id out of a call's place. */
+export type Id<K extends IdKind> = string & { readonly __id: K }
+
+export type AccountId = Id<'account'>
+export type KeyId = Id<'key'>
+export type CallId = Id<'call'>
+export type GrantId = Id<'grant'>
+export type SessionId = Id<'session'>
+export type MailId = Id<'mail'>
+
+const POOL_BYTES = 16 * 256
+const pool = Buffer.allocUnsafe(POOL_BYTES)
+let poolOffset = POOL_BYTES
+
+function randomSixteen(): Buffer {
+  if (poolOffset === POOL_BYTES) {
+    randomFillSync(pool)
+    poolOffset = 0
+  }
+  poolOffset += 16
+  return Buffer.from(pool.subarray(poolOffset - 16, poolOffset))
+}
+
+/** A new UUIDv7: 48 bits of Unix milliseconds, then 74 random bits, so that new rows sort last. */
+export function newId<K extends IdKind>(_kind: K): Id<K> {
+  const bytes = randomSixteen()
+  bytes.writeUIntBE(Date.now(), 0, 6)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x70
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>
+}
+
+/** The text form that clients see: `call_018f…` (the UUID without dashes behind its prefix). */
+export function publicId<K extends IdKind>(kind: K, id: Id<K>): string {
+  return `${PREFIXES[kind]}_${id.replaceAll('-', '')}`
+}
+
+/**
+ * The UUID behind a client's text, or null when the text is no id of that kind: such a text must never reach
+ * Postgres, which answers a malformed uuid with an error (22P02).
+ */
+export function parseId<K extends IdKind>(kind: K, text: string): Id<K> | null {
+  const match = /^([a-z]+)_([0-9a-f]{32})$/.exec(text)
+  if (!match || match[1] !== PREFIXES[kind]) return null
+  const hex = match[2]!
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>
+}

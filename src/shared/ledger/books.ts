@@ -1,0 +1,93 @@
+/**
+ * The invariants of the money as queries that return the offending rows: none, when the books are right. Tests run them
+ * after everything that moves money; `admin audit` and the reconciler run the same ones in production.
+ * Source: contract section 5.2.
+ */
+import type { Db } from '../db.ts'
+
+/** One row that breaks an invariant. */
+export type Breach = { invariant: string; row: Record<string, unknown> }
+
+/** What an audit looked at, and what it found. `checked`: rows by table. */
+export type Audit = { checked: Record<string, number>; breaches: Breach[] }
+
+/** At most this many offending rows of one invariant are named. */
+const SHOWN_ROWS = 20
+
+/** Invariant → query of its offending rows. */
+const INVARIANTS: Record<string, string> = {
+  'a balance is the sum of its account\'s entries': `
+    SELECT u.id AS user_id, u.credits, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
+    GROUP BY u.id HAVING u.credits <> coalesce(sum(e.amount), 0)`,
+  'a balance is the sum of its grants\' remainders': `
+    SELECT u.id AS user_id, u.credits, coalesce(sum(g.remaining), 0)::bigint AS remaining
+    FROM users u LEFT JOIN grants g ON g.user_id = u.id
+    GROUP BY u.id HAVING u.credits <> coalesce(sum(g.remaining), 0)`,
+  'a grant\'s remainder is the sum of its entries': `
+    SELECT g.id AS grant_id, g.remaining, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id
+    GROUP BY g.id HAVING g.remaining <> coalesce(sum(e.amount), 0)`,
+  'a grant has exactly one grant entry, of its amount': `
+    SELECT g.id AS grant_id, g.amount, count(e.seq) AS entries
+    FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id AND e.kind = 'grant'
+    GROUP BY g.id HAVING count(e.seq) <> 1 OR sum(e.amount) <> g.amount`,
+  'no balance and no remainder is negative': `
+    SELECT id AS user_id, credits FROM users WHERE credits < 0
+    UNION ALL SELECT id, remaining FROM grants WHERE remaining < 0 OR remaining > amount`,
+  'entries are numbered without gaps, and balanceAfter follows from the entry before': `
+    SELECT user_id, seq, amount, balance_after FROM (
+      SELECT user_id, seq, amount, balance_after,
+        coalesce(lag(balance_after) OVER w, 0) AS balance_before, coalesce(lag(seq) OVER w, 0) AS seq_before
+      FROM ledger_entries WINDOW w AS (PARTITION BY user_id ORDER BY seq)
+    ) e WHERE seq <> seq_before + 1 OR balance_after <> balance_before + amount`,
+  'an account\'s number of entries is its newest entry\'s': `
+    SELECT u.id AS user_id, u.ledger_seq, coalesce(max(e.seq), 0) AS newest
+    FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
+    GROUP BY u.id HAVING u.ledger_seq <> coalesce(max(e.seq), 0)`,
+  'a call\'s entries add up to its credits': `
+    SELECT c.id AS call_id, c.status, c.credits, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id
+    GROUP BY c.id HAVING -c.credits <> coalesce(sum(e.amount), 0)`,
+  'a call\'s charge entries add up to its pre-charge': `
+    SELECT c.id AS call_id, c.credits_precharged, coalesce(sum(e.amount), 0)::bigint AS charged
+    FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id AND e.kind = 'charge'
+    GROUP BY c.id HAVING -c.credits_precharged <> coalesce(sum(e.amount), 0)`,
+  'only a failed call is refunded, and only a succeeded one settled': `
+    SELECT e.call_id, e.kind, c.status FROM ledger_entries e JOIN calls c ON c.id = e.call_id
+    WHERE e.kind = 'refund' AND c.status <> 'failed' OR e.kind = 'settlement' AND c.status <> 'succeeded'`,
+  'no call gives a grant more than it took from it': `
+    SELECT call_id, grant_id, sum(amount)::bigint AS amount FROM ledger_entries
+    WHERE call_id IS NOT NULL GROUP BY call_id, grant_id HAVING sum(amount) > 0`,
+  'a call and its grants belong to the account of its entries': `
+    SELECT e.user_id, e.seq, e.call_id, e.grant_id FROM ledger_entries e
+    LEFT JOIN calls c ON c.id = e.call_id LEFT JOIN grants g ON g.id = e.grant_id
+    WHERE g.user_id IS DISTINCT FROM e.user_id OR c.user_id <> e.user_id`,
+  'a call that ended has its end, and a failed one costs nothing': `
+    SELECT id AS call_id, status, credits FROM calls
+    WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
+  'an account\'s outstanding calls are its open calls': `
+    SELECT u.id AS user_id, u.outstanding_calls, count(c.id) AS open
+    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.status IN ('queued', 'running')
+    GROUP BY u.id HAVING u.outstanding_calls <> count(c.id)`,
+  'no call is open longer than a minute past its deadline': `
+    SELECT id AS call_id, status, deadline_at FROM calls
+    WHERE status IN ('queued', 'running') AND deadline_at < now() - interval '1 minute'`,
+}
+
+/** Checks every invariant in one snapshot, so that calls in flight do not look like breaches. */
+export async function audit(db: Db): Promise<Audit> {
+  return db.transaction(async (trx) => {
+    const breaches: Breach[] = []
+    for (const [invariant, query] of Object.entries(INVARIANTS)) {
+      const { rows } = await trx.raw<{ rows: Record<string, unknown>[] }>(`${query} LIMIT ${SHOWN_ROWS}`)
+      breaches.push(...rows.map((row) => ({ invariant, row })))
+    }
+    const checked: Record<string, number> = {}
+    for (const table of ['users', 'grants', 'ledger_entries', 'calls']) {
+      const [row] = await trx(table).count<{ count: number }[]>({ count: '*' })
+      checked[table] = row!.count
+    }
+    return { checked, breaches }
+  }, { isolationLevel: 'repeatable read', readOnly: true })
+}

@@ -1,0 +1,118 @@
+/**
+ * The ledger: grants and entries. Credits that move for a call move in `open_calls` and `end_calls` (migration 003);
+ * everything else that moves credits is here. Whoever moves credits holds the account's row first.
+ */
+import type { Db, Trx } from '../db.ts'
+import type { AccountId, CallId, GrantId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+
+export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment'] as const
+export type Origin = (typeof ORIGINS)[number]
+
+export const ENTRY_KINDS = ['grant', 'charge', 'settlement', 'refund', 'expiry', 'adjustment'] as const
+export type EntryKind = (typeof ENTRY_KINDS)[number]
+
+/** The most credits one grant can hold. */
+export const MAX_GRANT_CREDITS = 1_000_000_000_000
+
+/** A lot of credits to give. `id` is the caller's, so that a repeated try is seen as one. */
+export type NewGrant = { id: GrantId; accountId: AccountId; origin: Origin; amount: number; expiresAt?: Date | null; note?: string | null }
+
+/** A ledger entry as people see it (contract section 6). */
+export type LedgerEntry = {
+  /** Unique within its account. */
+  id: string
+  callId: string | null; kind: EntryKind; amount: number; balanceAfter: number; origin: Origin; grantId: string
+  createdAt: string; note: string | null
+}
+
+/**
+ * Gives credits, in the caller's transaction: a grant comes with its cause or not at all.
+ * @returns the balance after it.
+ * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (a constraint says so).
+ */
+export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
+  const account = await lock(trx, lot.accountId)
+  const balance = account.credits + lot.amount
+  await trx('grants').insert({
+    id: lot.id, user_id: lot.accountId, origin: lot.origin, amount: lot.amount, remaining: lot.amount, open: true,
+    expires_at: lot.expiresAt ?? null, note: lot.note ?? null,
+  })
+  await trx('users').where({ id: lot.accountId }).update({ credits: balance, ledger_seq: account.ledger_seq + 1 })
+  await trx('ledger_entries').insert({
+    user_id: lot.accountId, seq: account.ledger_seq + 1, grant_id: lot.id, kind: 'grant', amount: lot.amount,
+    balance_after: balance, note: lot.note ?? null,
+  })
+  return balance
+}
+
+async function lock(trx: Trx, accountId: AccountId): Promise<{ credits: number; ledger_seq: number }> {
+  const row = await trx('users').where({ id: accountId }).forNoKeyUpdate().first<{ credits: number; ledger_seq: number } | undefined>('credits', 'ledger_seq')
+  if (!row) throw new Error('there is no such account')
+  return row
+}
+
+/**
+ * Takes what is left of grants past their time out of the balances, by an entry of kind `expiry` each.
+ * @returns how many grants expired; fewer than `limit` means that none is left.
+ */
+export async function expireGrants(db: Db, limit: number): Promise<number> {
+  return db.transaction(async (trx) => {
+    const due = await trx('grants').where({ open: true }).where('expires_at', '<=', trx.fn.now())
+      .orderBy('expires_at').limit(limit).select<{ user_id: AccountId }[]>('user_id')
+    const accounts = [...new Set(due.map((row) => row.user_id))].toSorted()
+    if (accounts.length === 0) return 0
+    await trx('users').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')
+    const { rows } = await trx.raw<{ rows: unknown[] }>(`
+      WITH rest AS MATERIALIZED (
+        SELECT g.id, g.user_id, g.remaining,
+          row_number() OVER burn_order AS nth, sum(g.remaining) OVER burn_order AS upto
+        FROM grants g WHERE g.user_id = ANY (?::uuid[]) AND g.open AND g.expires_at <= now()
+        WINDOW burn_order AS (PARTITION BY g.user_id ORDER BY g.expires_at, g.created_at, g.id)
+      ), emptied AS (
+        UPDATE grants g SET remaining = 0, open = false FROM rest WHERE g.id = rest.id
+      ), entry AS (
+        INSERT INTO ledger_entries (user_id, seq, grant_id, kind, amount, balance_after)
+        SELECT rest.user_id, u.ledger_seq + rest.nth, rest.id, 'expiry', -rest.remaining, u.credits - rest.upto
+        FROM rest JOIN users u ON u.id = rest.user_id
+      ), account AS (
+        UPDATE users u SET credits = u.credits - s.amount, ledger_seq = u.ledger_seq + s.entries
+        FROM (SELECT user_id, sum(remaining)::bigint AS amount, count(*) AS entries FROM rest GROUP BY user_id) s
+        WHERE u.id = s.user_id
+      )
+      SELECT id FROM rest`, [accounts])
+    return rows.length
+  })
+}
+
+type EntryRow = {
+  seq: number; call_id: CallId | null; kind: EntryKind; amount: number; balance_after: number; origin: Origin
+  grant_id: GrantId; created_at: Date; note: string | null
+}
+
+/** The entries of one call, in the order of the ledger. */
+export async function entriesOfCall(db: Db, callId: CallId): Promise<LedgerEntry[]> {
+  const rows = await entries(db).where('entry.call_id', callId).orderBy('entry.seq')
+  return rows.map(entryOf)
+}
+
+function entries(db: Db) {
+  return db('ledger_entries as entry').join('grants as lot', 'lot.id', 'entry.grant_id').select<EntryRow[]>(
+    'entry.seq', 'entry.call_id', 'entry.kind', 'entry.amount', 'entry.balance_after', 'lot.origin', 'entry.grant_id',
+    'entry.created_at', 'entry.note')
+}
+
+function entryOf(row: EntryRow): LedgerEntry {
+  return {
+    id: `entry_${row.seq}`, callId: row.call_id && publicId('call', row.call_id), kind: row.kind, amount: row.amount,
+    balanceAfter: row.balance_after, origin: row.origin, grantId: publicId('grant', row.grant_id),
+    createdAt: row.created_at.toISOString(), note: row.note,
+  }
+}
+
+/** Credits of an account that could pay for a call now: its balance without what has expired and was not yet swept. */
+export async function spendableCredits(db: Db, accountId: AccountId): Promise<number> {
+  const { rows } = await db.raw<{ rows: { credits: number }[] }>(
+    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])', [accountId])
+  return rows[0]!.credits
+}

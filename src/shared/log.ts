@@ -1,0 +1,38 @@
+/**
+ * Logs: one JSON line a message on stdout, chosen fields only. Redaction by path misses capitalised headers, copied error
+ * properties and Postgres' `detail` (design section 7), so objects from outside are never handed to the logger whole.
+ */
+import pino from 'pino'
+import type { Logger } from 'pino'
+
+export type Log = Logger
+
+const SECRETS = /\b(tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|Bearer\s+\S+|Basic\s+[A-Za-z0-9+/=]+)|(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
+
+/** A text with everything that looks like a secret taken out: the last wall, not the first. */
+export const withoutSecrets = (text: string): string =>
+  text.replace(SECRETS, (_match, _secret, scheme?: string) => (scheme ? `${scheme}[secret]@` : '[secret]'))
+
+/** What of an error may be logged: its name, code, message and stack, and the same of its cause. Never `detail`. */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
+  const code = (error as { code?: unknown }).code
+  return {
+    name: error.name,
+    ...(typeof code === 'string' && { code }),
+    message: withoutSecrets(error.message),
+    stack: error.stack && withoutSecrets(error.stack),
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  }
+}
+
+/** The logger of a process. */
+export function createLog(level: string, process: 'web' | 'worker' | 'admin'): Log {
+  return pino({
+    level,
+    base: { process },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }) },
+    serializers: { err: describeError },
+  })
+}
