@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { freePort } from './ports.ts'
+import { dyingWithParent, end, lives, signal, startOf, waitUntil } from './processes.ts'
+import type { ProcessMark } from './processes.ts'
+
+/** Whether a server ends with the process that starts it (as far as the system can see to that), or outlives it. */
+export type Lifetime = 'with-starter' | 'detached'
+
+/** What is particular to one kind of server. */
+export type ServerKind = {
+  /** For messages. */
+  name: string
+  /** The program and its arguments. */
+  command: (port: number) => string[]
+  /** What it reads on standard input. */
+  input?: (port: number) => string
+  /** As whom and where it runs. */
+  identity?: { uid?: number, gid?: number, cwd?: string }
+  /** Its output goes here; each start begins the file anew. */
+  log: string
+  /** The first port to try; 0: any. */
+  firstPort: number
+  lifetime: Lifetime
+  /** What asks it to go down in good order. */
+  stopSignal: NodeJS.Signals
+  /** Whether it accepts clients by now. */
+  ready: (port: number) => Promise<boolean>
+  /** How its log says that a port is taken, or that its killed predecessor has not quite gone. */
+  passing: { portTaken: RegExp, lingering?: RegExp }
+  /** The processes that it has started itself. */
+  children?: (server: ProcessMark) => ProcessMark[]
+  /** Called before each launch. */
+  prepare?: () => void
+  /** Called when it ends without having been asked to, with the last lines of its log. */
+  onDeath?: (log: string) => void
+}
+
+/** The last lines of a log file, empty when there is none. */
+export function lastLines(file: string, count = 15): string {
+  return existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n') : ''
+}
+
+/** A server program that this process starts, stops, kills and starts again on 127.0.0.1. */
+export class LocalServer {
+  readonly #kind: ServerKind
+  #server: { process: ProcessMark, port: number } | undefined
+  #asked = false
+
+  /** Starts nothing yet; `running` is one that runs already, whoever started it. */
+  constructor(kind: ServerKind, running?: { process: ProcessMark, port: number }) {
+    this.#kind = kind
+    this.#server = running
+  }
+
+  /** The port; after stop or kill the one it had. Throws an Error when it never ran. */
+  get port(): number {
+    return this.#known.port
+  }
+
+  /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
+  get process(): ProcessMark {
+    return this.#known.process
+  }
+
+  /** Whether it runs. */
+  get runs(): boolean {
+    return this.#server !== undefined && lives(this.#server.process)
+  }
+
+  get #known(): { process: ProcessMark, port: number } {
+    if (this.#server === undefined) throw new Error(`${this.#kind.name} was never started`)
+    return this.#server
+  }
+
+  /** Stops it and waits until all of its processes are gone; kills them when that takes longer than 30 s. */
+  async stop(name: NodeJS.Signals = this.#kind.stopSignal): Promise<void> {
+    if (!this.runs) return
+    this.#asked = true
+    const children = this.#kind.children?.(this.process) ?? []
+    await end(this.process, name, 30_000)
+    for (const child of children) await end(child, 'SIGQUIT', 1_000)
+  }
+
+  /** Kills it without warning, as a crash would; resolves when all of its processes are gone. */
+  async kill(): Promise<void> {
+    if (!this.runs) return
+    this.#asked = true
+    // A child may outlive its parent for a moment, and the next start is refused until it has gone.
+    const all = [this.process, ...(this.#kind.children?.(this.process) ?? [])]
+    for (const process of all) signal(process, 'SIGKILL')
+    if (!(await waitUntil(() => !all.some(lives), 10_000))) throw new Error(`a killed ${this.#kind.name} does not end`)
+  }
+
+  /**
+   * Starts it; after stop or kill on the same port. Resolves when it accepts clients. Throws an Error with the last lines of
+   * its log when it does not come up.
+   */
+  async start(): Promise<void> {
+    if (this.runs) return
+    const { firstPort, name, passing } = this.#kind
+    const fixed = this.#server?.port
+    const giveUpAt = Date.now() + 15_000
+    let port = fixed ?? await freePort(firstPort)
+    for (;;) {
+      const failure = await this.#launch(port)
+      if (failure === undefined) return
+      const taken = passing.portTaken.test(failure)
+      const lingering = passing.lingering?.test(failure) ?? false
+      if (Date.now() > giveUpAt || !(taken || lingering)) throw new Error(`${name} did not start:\n${failure}`)
+      // Somebody took the port since we looked.
+      if (taken && fixed === undefined) port = await freePort(firstPort === 0 ? 0 : port + 1)
+      else await pause(100)
+    }
+  }
+
+  #spawn(port: number): ChildProcess {
+    const { command, identity, input, lifetime, log, prepare, stopSignal } = this.#kind
+    prepare?.()
+    const words = lifetime === 'detached' ? command(port) : dyingWithParent(stopSignal, command(port))
+    const [program = '', ...args] = words
+    const output = openSync(log, 'w', 0o600)
+    // A session of its own, so that Ctrl-C in a terminal reaches the starter alone, which stops everything in order.
+    const child = spawn(program, args, { ...identity, stdio: ['pipe', output, output], detached: true })
+    closeSync(output)
+    // It may end before it has read anything.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input?.(port) ?? '')
+    return child
+  }
+
+  /** One try; answers the log's end when the server ended instead of coming up. */
+  async #launch(port: number): Promise<string | undefined> {
+    const { lifetime, log, onDeath, ready } = this.#kind
+    const child = this.#spawn(port)
+    let ended = false
+    child.once('exit', () => { ended = true })
+    child.once('error', () => { ended = true })
+    if (child.pid === undefined) {
+      const [error] = await once(child, 'error') as unknown[] as [Error]
+      return error.message
+    }
+    const startedAt = startOf(child.pid)
+    if (startedAt === undefined) return lastLines(log)
+    const process = { pid: child.pid, startedAt }
+    const up = await waitUntil(async () => ended || await ready(port), 120_000, 20)
+    if (ended || !up) {
+      await end(process, 'SIGQUIT', 2_000)
+      return lastLines(log)
+    }
+    this.#server = { process, port }
+    this.#asked = false
+    child.once('exit', () => {
+      if (!this.#asked) onDeath?.(lastLines(log))
+    })
+    if (lifetime === 'detached') child.unref()
+    return undefined
+  }
+}

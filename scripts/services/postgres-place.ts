@@ -1,0 +1,131 @@
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync, rmdirSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { copyBinaries, hydrate, installedBinaries } from './postgres-binaries.ts'
+import type { PostgresBinaries } from './postgres-binaries.ts'
+import { readIfThere, writePrivately } from './secrets.ts'
+
+/** An account of the system. */
+export type SystemUser = { name: string, uid: number, gid: number }
+
+/** Where an embedded Postgres lives, and as whom it runs. */
+export type PostgresPlace = {
+  binaries: PostgresBinaries
+  /** The folder that holds the data folder; the user below may write here. */
+  home: string
+  /** Set when the starter is root, which Postgres refuses to run as. */
+  user: SystemUser | undefined
+}
+
+function systemUser(name: string): SystemUser | undefined {
+  const ask = (flag: string): number => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout?.trim() || Number.NaN)
+  const [uid, gid] = [ask('-u'), ask('-g')]
+  return Number.isInteger(uid) && Number.isInteger(gid) && uid > 0 ? { name, uid, gid } : undefined
+}
+
+/** Whom Postgres runs as: undefined for the starter itself, when that is not root. Throws an Error when root finds nobody. */
+export function postgresUser(): SystemUser | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const user = systemUser('postgres') ?? systemUser('nobody')
+  if (user === undefined) {
+    throw new Error('Postgres does not run as root, and there is no user postgres or nobody: create one, or set DATABASE_URL')
+  }
+  return user
+}
+
+/** Asks the system itself whether the user can enter the folder and run what is in it: permission bits tell only half of it. */
+function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
+  const asked = spawnSync('/bin/sh', ['-c', `test ${test} "$0"`, path], { uid: user.uid, gid: user.gid, cwd: '/' })
+  return asked.status === 0
+}
+
+/** Data that an ordinary user's start made stay that user's, also when root starts next. */
+function ownerOf(home: string): SystemUser | undefined {
+  if (!existsSync(home)) return undefined
+  const { uid, gid } = statSync(home)
+  return uid === 0 ? undefined : { name: `user ${uid}`, uid, gid }
+}
+
+function makeHome(folder: string, user: SystemUser): string {
+  const home = join(folder, 'postgres')
+  mkdirSync(home, { recursive: true })
+  chmodSync(home, 0o700)
+  chownSync(home, user.uid, user.gid)
+  return home
+}
+
+/** A folder outside of every private home, the same for one data folder at each start. */
+function outside(folder: string): string {
+  const name = `tollgate-${createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 12)}`
+  for (const parent of ['/var/lib', tmpdir()]) {
+    const path = join(parent, name)
+    try {
+      mkdirSync(path, { recursive: true })
+    } catch {
+      continue
+    }
+    // In a folder that everybody may write to, somebody else may have made it first.
+    const { uid } = lstatSync(path)
+    if (!lstatSync(path).isDirectory() || uid !== process.getuid?.()) throw new Error(`${path} belongs to somebody else`)
+    chmodSync(path, 0o755)
+    return path
+  }
+  throw new Error(`found no place outside of ${folder} for Postgres: set DATABASE_URL`)
+}
+
+function pointerOf(folder: string): string {
+  return join(folder, 'postgres.location')
+}
+
+function asRoot(folder: string, standard: SystemUser, say: (line: string) => void): PostgresPlace {
+  const kept = readIfThere(pointerOf(folder))?.trim()
+  let base = kept !== undefined && existsSync(kept) ? kept : folder
+  const user = ownerOf(join(base, 'postgres')) ?? standard
+  if (!reaches(user, '-w', makeHome(base, user))) {
+    rmdirSync(join(base, 'postgres'))
+    base = outside(folder)
+    writePrivately(pointerOf(folder), `${base}\n`)
+  }
+  if (base !== folder) {
+    say(`root's Postgres runs as ${user.name}, who cannot enter ${folder}: its data are in ${base}`)
+  }
+  const home = makeHome(base, user)
+  const installed = installedBinaries()
+  hydrate(installed.root)
+  const inPlace = reaches(user, '-x', join(installed.root, 'bin', 'postgres')) && reaches(user, '-x', join(installed.root, 'lib'))
+  return { binaries: inPlace ? installed : copyBinaries(installed, base), home, user }
+}
+
+/**
+ * Finds (and makes) the place of the embedded Postgres whose data belong to `folder`: in `folder` itself; where the starter is
+ * root and the user whom Postgres runs as cannot enter it (a clone in a private home), in a folder outside, to which a file
+ * in `folder` points. `say` is told of that in one line.
+ */
+export function placeFor(folder: string, say: (line: string) => void): PostgresPlace {
+  mkdirSync(folder, { recursive: true })
+  const user = postgresUser()
+  if (user !== undefined) {
+    // Enter, but not list: the files of this folder have modes of their own.
+    chmodSync(folder, 0o711)
+    return asRoot(realpathSync(folder), user, say)
+  }
+  const home = join(realpathSync(folder), 'postgres')
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const installed = installedBinaries()
+  try {
+    hydrate(installed.root)
+    return { binaries: installed, home, user }
+  } catch {
+    // The dependencies were installed by somebody else, without the links.
+    return { binaries: copyBinaries(installed, realpathSync(folder)), home, user }
+  }
+}
+
+/** Removes a data folder with all that its Postgres kept, also outside of it. Its services must have been stopped. */
+export function removeDataFolder(folder: string): void {
+  const pointer = readIfThere(pointerOf(folder))?.trim()
+  if (pointer !== undefined && existsSync(pointer)) rmSync(pointer, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,177 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import pg from 'pg'
+import { LocalServer } from './local-server.ts'
+import type { Lifetime } from './local-server.ts'
+import {
+  childrenOf, clusterOwner, dataOf, forgetDeadServer, identityOf, initialise, programOf, serverOf,
+} from './postgres-cluster.ts'
+import { placeFor } from './postgres-place.ts'
+import type { PostgresPlace } from './postgres-place.ts'
+import type { ProcessMark } from './processes.ts'
+import { keptSecret, readIfThere } from './secrets.ts'
+
+/** How Postgres goes down: waits for its clients, cuts them off, or leaves the clean-up to the next start. */
+export type StopMode = 'smart' | 'fast' | 'immediate'
+
+const stopSignals: Record<StopMode, NodeJS.Signals> = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' }
+
+/** How to run an embedded Postgres. */
+export type PostgresOptions = {
+  /** Its data, password and log go here; made when it is not there. One Postgres at a time a folder. */
+  folder: string
+  /** The first port to try, the next free one is taken; 0 or absent: any. */
+  port?: number
+  /** Server settings beyond the defaults here, for example `{ fsync: 'off' }`. */
+  settings?: Record<string, string>
+  lifetime?: Lifetime
+  /** Called when it ends without having been asked to, with the last lines of its log. */
+  onDeath?: (log: string) => void
+  /** Told, in single lines, what is worth a person's knowing. */
+  say?: (line: string) => void
+}
+
+const defaults: Record<string, string> = {
+  listen_addresses: '127.0.0.1',
+  // A socket's path is limited to some 100 bytes, which a clone deep down exceeds.
+  unix_socket_directories: '',
+  max_connections: '200',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+
+function settingsOf(options: PostgresOptions, port: number): string[] {
+  const settings = { ...defaults, ...options.settings, port: String(port) }
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+}
+
+function addressOf(port: number, password: string, database: string): string {
+  return `postgres://${clusterOwner}:${password}@127.0.0.1:${port}/${database}`
+}
+
+async function connects(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+  // A server that goes away in between must not end this process.
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.end()
+    return true
+  } catch (error) {
+    // The only answer that waiting does not mend.
+    if ((error as { code?: string }).code === '28P01') throw new Error('Postgres refuses the kept password', { cause: error })
+    return false
+  }
+}
+
+/** A Postgres of our own, listening on 127.0.0.1 alone. Made by `startPostgres` or `runningPostgres`. */
+export class Postgres {
+  readonly #server: LocalServer
+  readonly #password: string
+
+  /** Takes what the functions below have found. */
+  constructor(place: PostgresPlace, options: PostgresOptions, password: string) {
+    this.#password = password
+    this.#server = new LocalServer({
+      name: 'Postgres',
+      command: (port) => [programOf(place, 'postgres'), '-D', dataOf(place), ...settingsOf(options, port)],
+      identity: identityOf(place),
+      log: join(resolve(options.folder), 'postgres.log'),
+      firstPort: options.port ?? 0,
+      lifetime: options.lifetime ?? 'with-starter',
+      stopSignal: stopSignals.fast,
+      ready: (port) => connects(addressOf(port, password, 'postgres')),
+      passing: {
+        portTaken: /address already in use|could not bind/i,
+        lingering: /pre-existing shared memory block|lock file .* already exists/i,
+      },
+      children: childrenOf,
+      prepare: () => forgetDeadServer(place),
+      onDeath: options.onDeath,
+    }, serverOf(place))
+  }
+
+  /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
+  get port(): number {
+    return this.#server.port
+  }
+
+  /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
+  get process(): ProcessMark {
+    return this.#server.process
+  }
+
+  /** Whether it runs. */
+  get runs(): boolean {
+    return this.#server.runs
+  }
+
+  /** The address of its database `tollgate`, password included. */
+  get url(): string {
+    return this.urlOf(clusterOwner)
+  }
+
+  /** The address of another of its databases, as the owner of all. */
+  urlOf(database: string): string {
+    return addressOf(this.port, this.#password, database)
+  }
+
+  /** Stops it and waits until all of its processes are gone; kills them when it takes longer than 30 s. */
+  async stop(mode: StopMode = 'fast'): Promise<void> {
+    await this.#server.stop(stopSignals[mode])
+  }
+
+  /** Kills it without warning, as a crash would; resolves when all of its processes are gone. */
+  async kill(): Promise<void> {
+    await this.#server.kill()
+  }
+
+  /** Starts it; after stop or kill on the same port with the same data. Throws an Error with its log's end when it stays down. */
+  async start(): Promise<void> {
+    await this.#server.start()
+  }
+}
+
+async function ensureDatabase(server: Postgres, name: string): Promise<void> {
+  const client = new pg.Client({ connectionString: server.urlOf('postgres') })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`)
+  } finally {
+    await client.end()
+  }
+}
+
+function passwordFile(folder: string): string {
+  return join(resolve(folder), 'postgres-password')
+}
+
+/**
+ * Starts an embedded Postgres over the data in a folder, which it makes at the first time, with an empty database `tollgate`. One
+ * that still serves this folder, left behind by a killed start, is stopped first. Throws an Error when no Postgres is
+ * installed for this system, or when it does not come up.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  const place = placeFor(options.folder, options.say ?? (() => {}))
+  const file = passwordFile(options.folder)
+  if (existsSync(dataOf(place)) && !existsSync(file)) throw new Error(`${file} is missing: nobody can sign in to the data there`)
+  const password = keptSecret(file)
+  await initialise(place, password)
+  const server = new Postgres(place, options, password)
+  if (server.runs) {
+    await server.stop()
+    return await startPostgres(options)
+  }
+  await server.start()
+  await ensureDatabase(server, clusterOwner)
+  return server
+}
+
+/** The embedded Postgres that serves a folder now, whoever started it, or undefined. */
+export function runningPostgres(folder: string): Postgres | undefined {
+  const password = readIfThere(passwordFile(folder))?.trim()
+  if (password === undefined) return undefined
+  const server = new Postgres(placeFor(folder, () => {}), { folder, lifetime: 'detached' }, password)
+  return server.runs ? server : undefined
+}

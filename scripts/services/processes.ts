@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** A process that can be recognised later: a pid alone may by then belong to somebody else. */
+export type ProcessMark = {
+  pid: number
+  /** When the process began, in the system's own words; equal only for the very same process. */
+  startedAt: string
+}
+
+function linuxStart(pid: number): string | undefined {
+  let stat: string
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return undefined
+  }
+  // The second field is the program's name in parentheses and may hold spaces and parentheses itself.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state] = fields
+  if (state === 'Z' || state === 'X') return undefined
+  // Ticks since boot: without the boot's id, a process of the next boot could have the same pid and ticks.
+  return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}:${fields[19]}`
+}
+
+function otherStart(pid: number): string | undefined {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8' })
+  const line = stdout?.trim() ?? ''
+  if (line === '' || line.startsWith('Z')) return undefined
+  return line.slice(line.indexOf(' ')).trim()
+}
+
+/** When the process `pid` began, as an opaque text, or undefined when no such process lives (a zombie does not). */
+export function startOf(pid: number): string | undefined {
+  return process.platform === 'linux' ? linuxStart(pid) : otherStart(pid)
+}
+
+/** The mark of a living process; throws an Error when it has ended already. */
+export function markOf(pid: number): ProcessMark {
+  const startedAt = startOf(pid)
+  if (startedAt === undefined) throw new Error(`process ${pid} has ended`)
+  return { pid, startedAt }
+}
+
+/** Whether that very process still lives. A recycled pid is not it. */
+export function lives(mark: ProcessMark): boolean {
+  return startOf(mark.pid) === mark.startedAt
+}
+
+/** Sends a signal to that very process; does nothing when it has ended. */
+export function signal(mark: ProcessMark, name: NodeJS.Signals): void {
+  if (!lives(mark)) return
+  try {
+    process.kill(mark.pid, name)
+  } catch (error) {
+    // It may end between the look and the signal.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+/** Waits until `done` answers true, looking every `every` ms. Answers false when `withinMs` has passed without. */
+export async function waitUntil(done: () => boolean | Promise<boolean>, withinMs: number, every = 15): Promise<boolean> {
+  const end = Date.now() + withinMs
+  for (;;) {
+    if (await done()) return true
+    if (Date.now() >= end) return false
+    await pause(every)
+  }
+}
+
+/** Ends that very process: `name` first, SIGKILL when it still lives after `withinMs`. Resolves when it is gone. */
+export async function end(mark: ProcessMark, name: NodeJS.Signals, withinMs: number): Promise<void> {
+  signal(mark, name)
+  if (await waitUntil(() => !lives(mark), withinMs)) return
+  signal(mark, 'SIGKILL')
+  await waitUntil(() => !lives(mark), 10_000)
+}
+
+/** The path of a program, searched as a shell does in `path`, or undefined. */
+export function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
+  for (const folder of path.split(delimiter)) {
+    if (folder === '') continue
+    const candidate = join(folder, name)
+    try {
+      accessSync(candidate, constants.X_OK)
+      if (statSync(candidate).isFile()) return candidate
+    } catch {
+      // not here
+    }
+  }
+  return undefined
+}
+
+let setpriv: string | null | undefined
+
+/**
+ * The command that makes a child die with the process that started it, in front of `command`, where the system has one
+ * (Linux's parent-death signal, through util-linux' setpriv); elsewhere `command` as it is. The pid stays that of the program.
+ */
+export function dyingWithParent(name: NodeJS.Signals, command: readonly string[]): string[] {
+  if (setpriv === undefined) {
+    const found = process.platform === 'linux' ? findProgram('setpriv') : undefined
+    const works = found !== undefined && spawnSync(found, ['--pdeathsig', 'TERM', 'true']).status === 0
+    setpriv = works ? found : null
+  }
+  return setpriv === null ? [...command] : [setpriv, '--pdeathsig', name.replace('SIG', ''), ...command]
+}

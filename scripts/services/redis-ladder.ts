@@ -1,0 +1,47 @@
+import { findProgram } from './processes.ts'
+
+/** Where the Redis of this start comes from. */
+export type RedisSource =
+  | { from: 'given', url: string }
+  | { from: 'program', path: string }
+  | { from: 'apt' }
+  | { from: 'nowhere', message: string }
+
+/** What the decision depends on. */
+export type RedisSurroundings = {
+  /** The value of REDIS_URL, if any. */
+  givenUrl: string | undefined
+  platform: NodeJS.Platform
+  /** Whether this process may install packages. */
+  isRoot: boolean
+  /** Finds a program on the PATH. */
+  find: (name: string) => string | undefined
+}
+
+/** The surroundings of this process. */
+export function surroundings(givenUrl: string | undefined): RedisSurroundings {
+  return { givenUrl, platform: process.platform, isRoot: process.getuid?.() === 0, find: (name) => findProgram(name) }
+}
+
+function advice({ platform, find }: RedisSurroundings): string {
+  const own = 'or set REDIS_URL to a Redis (6.2 or newer) or Valkey of your own'
+  if (platform === 'darwin') return `run "brew install redis", ${own}`
+  if (find('apt-get') !== undefined) return `run "sudo apt-get install redis-server", ${own}`
+  if (find('dnf') !== undefined) return `run "sudo dnf install valkey" (or redis), ${own}`
+  if (find('docker') !== undefined) {
+    return `run "docker run -d -p 127.0.0.1:6379:6379 redis --maxmemory-policy noeviction" and set REDIS_URL=redis://127.0.0.1:6379, ${own}`
+  }
+  return `install redis-server with this system's package manager, ${own}`
+}
+
+/**
+ * The first rung that holds: a given address, a server program on the PATH, Debian's package where this process may install
+ * it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
+ */
+export function chooseRedis(at: RedisSurroundings): RedisSource {
+  if (at.givenUrl) return { from: 'given', url: at.givenUrl }
+  const path = at.find('redis-server') ?? at.find('valkey-server')
+  if (path !== undefined) return { from: 'program', path }
+  if (at.isRoot && at.platform === 'linux' && at.find('apt-get') !== undefined) return { from: 'apt' }
+  return { from: 'nowhere', message: `there is no Redis on this machine: ${advice(at)}` }
+}

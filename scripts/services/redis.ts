@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Redis } from 'ioredis'
+import { LocalServer } from './local-server.ts'
+import type { Lifetime } from './local-server.ts'
+import { findProgram } from './processes.ts'
+import type { ProcessMark } from './processes.ts'
+import { installRedis } from './redis-apt.ts'
+import { keptSecret } from './secrets.ts'
+
+/** How to run a private Redis or Valkey. */
+export type RedisOptions = {
+  /** The server program. */
+  program: string
+  /** Its data, password and log go here; made when it is not there. */
+  folder: string
+  /** The first port to try, the next free one is taken; 0 or absent: any. */
+  port?: number
+  /** Whether its data are written to disk (each second) and found again. */
+  durable?: boolean
+  /** How many numbered databases it has; 16 by default. */
+  databases?: number
+  lifetime?: Lifetime
+  /** Called when it ends without having been asked to, with the last lines of its log. */
+  onDeath?: (log: string) => void
+}
+
+/** The oldest release whose commands BullMQ and we use. */
+const oldest = [6, 2] as const
+
+/** Throws an Error when the server program is too old: below Redis 6.2 (every Valkey is newer). */
+export function requireVersion(program: string): void {
+  const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+  const found = /v=(\d+)\.(\d+)/.exec(stdout ?? '')
+  if (found === null) throw new Error(`${program} --version does not answer as a Redis does: "${stdout?.trim()}"`)
+  const [major, minor] = [Number(found[1]), Number(found[2])]
+  if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return
+  throw new Error(`${program} is version ${major}.${minor}; Redis ${oldest.join('.')} or newer is needed: update it, or set REDIS_URL`)
+}
+
+/** The path of a Redis or Valkey server of this machine, installed first where `source` says so; `say` is told of that. */
+export async function redisProgram(
+  source: { from: 'program', path: string } | { from: 'apt' }, say: (line: string) => void,
+): Promise<string> {
+  if (source.from === 'program') return source.path
+  say('there is no Redis on this machine: installing Debian\'s package (apt-get install redis-server), without its service')
+  await installRedis()
+  const program = findProgram('redis-server')
+  if (program === undefined) throw new Error('redis-server was installed, but is not on the PATH')
+  return program
+}
+
+/** A Redis of our own, listening on 127.0.0.1 alone, behind a password. Made by `startRedis`. */
+export class PrivateRedis {
+  readonly #server: LocalServer
+  readonly #password: string
+
+  /** Takes what `startRedis` has found; `running` is one that runs already. */
+  constructor(options: RedisOptions, password: string, running?: { process: ProcessMark, port: number }) {
+    this.#password = password
+    this.#server = new LocalServer({
+      name: 'Redis',
+      // Its settings come on standard input: a password among the arguments would be everybody's to read.
+      command: () => [options.program, '-'],
+      input: (port) => settingsOf(options, port, password),
+      log: join(resolve(options.folder), 'redis.log'),
+      firstPort: options.port ?? 0,
+      lifetime: options.lifetime ?? 'with-starter',
+      stopSignal: 'SIGTERM',
+      ready: (port) => answers(port, password),
+      passing: { portTaken: /Address already in use|Could not create server TCP/i },
+      onDeath: options.onDeath,
+    }, running)
+  }
+
+  /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
+  get port(): number {
+    return this.#server.port
+  }
+
+  /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
+  get process(): ProcessMark {
+    return this.#server.process
+  }
+
+  /** Its address, password included. */
+  get url(): string {
+    return `redis://:${this.#password}@127.0.0.1:${this.port}`
+  }
+
+  /** Stops it: it writes what is to be kept, and ends. Resolves when it is gone. */
+  async stop(): Promise<void> {
+    await this.#server.stop()
+  }
+
+  /** Kills it without warning, as a crash would; resolves when it is gone. */
+  async kill(): Promise<void> {
+    await this.#server.kill()
+  }
+
+  /** Starts it; after stop or kill on the same port, with its data when it is durable. Throws an Error with its log's end. */
+  async start(): Promise<void> {
+    await this.#server.start()
+  }
+}
+
+function settingsOf({ folder, durable = false, databases = 16 }: RedisOptions, port: number, password: string): string {
+  return [
+    'bind 127.0.0.1', `port ${port}`, `requirepass ${password}`, `dir ${JSON.stringify(dataOf(folder))}`, 'daemonize no',
+    // BullMQ's jobs are no cache: an evicting Redis loses them.
+    'maxmemory-policy noeviction', 'save ""', `databases ${databases}`,
+    ...(durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
+  ].join('\n')
+}
+
+function dataOf(folder: string): string {
+  return join(resolve(folder), 'redis')
+}
+
+async function answers(port: number, password: string): Promise<boolean> {
+  const client = new Redis({ host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null, connectTimeout: 2_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    // Refused while it still reads its data.
+    return await client.ping() === 'PONG'
+  } catch {
+    return false
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** Starts a private Redis. Throws an Error when the program is older than Redis 6.2, or when it does not come up. */
+export async function startRedis(options: RedisOptions): Promise<PrivateRedis> {
+  requireVersion(options.program)
+  mkdirSync(dataOf(options.folder), { recursive: true, mode: 0o700 })
+  const redis = new PrivateRedis(options, keptSecret(join(resolve(options.folder), 'redis-password')))
+  await redis.start()
+  return redis
+}
