@@ -1,0 +1,67 @@
+/**
+ * API keys: `tg_` + 34 random base62 characters + the CRC-32 of those 34, base62, padded to six (contract sections 5.1, 6).
+ * The checksum refuses junk without a query and lets secret scanners recognise a leaked key. Only SHA-256 is stored.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Db, Trx } from '../db.ts'
+import type { AccountId, KeyId } from '../ids.ts'
+import { newId } from '../ids.ts'
+import type { AccountStatus } from './users.ts'
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const RANDOM_CHARACTERS = 34
+const PATTERN = /^tg_([0-9A-Za-z]{34})([0-9A-Za-z]{6})$/
+
+function checksum(text: string): string {
+  let rest = crc32(text)
+  let digits = ''
+  for (let place = 0; place < 6; place++) {
+    digits = ALPHABET[rest % 62]! + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}
+
+/** A new secret, about 202 bits of chance. */
+export function newSecret(): string {
+  let body = ''
+  while (body.length < RANDOM_CHARACTERS) {
+    // 248 = 4 × 62: the bytes above it would make the first letters likelier.
+    for (const byte of randomBytes(48)) if (byte < 248 && body.length < RANDOM_CHARACTERS) body += ALPHABET[byte % 62]
+  }
+  return `tg_${body}${checksum(body)}`
+}
+
+/** Whether a text has the form of a key and its checksum is right. */
+export function looksLikeKey(text: string): boolean {
+  const match = PATTERN.exec(text)
+  return match !== null && checksum(match[1]!) === match[2]
+}
+
+const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
+
+/** A key as its owner sees it: never the secret (contract section 6). */
+export type NewKey = { id: KeyId; secret: string; hint: string }
+
+/** Makes a key and answers its secret, which is shown this once. */
+export async function createKey(db: Db | Trx, accountId: AccountId, name: string): Promise<NewKey> {
+  const id = newId('key')
+  const secret = newSecret()
+  const hint = `${secret.slice(0, 7)}…${secret.slice(-4)}`
+  await db('api_keys').insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
+  return { id, secret, hint }
+}
+
+/** Who calls: the key, its account, and whether that account may do anything. */
+export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
+
+/** The holder of a key; null for one that is malformed (without a query), unknown or revoked. */
+export async function findPrincipal(db: Db, secret: string): Promise<Principal | null> {
+  if (!looksLikeKey(secret)) return null
+  const { rows } = await db.raw<{ rows: { id: KeyId; user_id: AccountId; status: AccountStatus }[] }>(`
+    SELECT k.id, k.user_id, u.status FROM api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.key_hash = ? AND k.revoked_at IS NULL`, [hashOf(secret)]).options({ name: 'find_principal' })
+  const row = rows[0]
+  return row ? { keyId: row.id, accountId: row.user_id, status: row.status } : null
+}

@@ -1,0 +1,77 @@
+/**
+ * Password hashing: argon2id behind one gate of bounded concurrency and length.
+ */
+import argon2 from 'argon2'
+import { ApiError } from '../errors.ts'
+
+/** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second (design section 6). */
+const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+
+/** Hashes at once: more than the cores only adds memory. */
+const CONCURRENCY = 2
+
+/** Hashes that may wait, about a third of a second of work; beyond it everybody hears 503. */
+const QUEUE_LENGTH = 32
+
+let running = 0
+const waiting: (() => void)[] = []
+
+/**
+ * Passes the gate before any look-up, so that being refused says nothing about an account.
+ * @throws ApiError `overloaded` when too many wait.
+ */
+export async function passHashingGate<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= CONCURRENCY) {
+    if (waiting.length >= QUEUE_LENGTH) throw new ApiError('overloaded', { retryAfterSeconds: 1 })
+    await new Promise<void>((resolve) => waiting.push(resolve))
+  } else {
+    running++
+  }
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+}
+
+/** The PHC string of a password. Call it inside the gate. */
+export const hashPassword = (password: string): Promise<string> => argon2.hash(password, PARAMETERS)
+
+let dummyHash: Promise<string> | undefined
+
+/**
+ * Whether a password belongs to a hash. For an account that does not exist (`null`) the same work is done on a dummy
+ * hash of equal parameters, so that the time does not tell. Call it inside the gate.
+ */
+export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
+  dummyHash ??= hashPassword('the password of nobody')
+  const matches = await argon2.verify(hash ?? await dummyHash, password)
+  return hash !== null && matches
+}
+
+/** Makes the dummy hash ahead of the first login, which would otherwise be the slow one. */
+export async function prepareDummyHash(): Promise<void> {
+  await verifyPassword(null, '')
+}
+
+/** Lengths in code points (specification "Limits"). */
+const MIN_LENGTH = 8
+const MAX_LENGTH = 72
+
+/**
+ * Checks a new password.
+ * @throws ApiError password_too_short, password_too_long or password_needs_letter_and_digit.
+ */
+export function checkNewPassword(password: unknown): string {
+  if (typeof password !== 'string') throw new ApiError('password_too_short')
+  const length = Array.from(password).length
+  if (length < MIN_LENGTH) throw new ApiError('password_too_short')
+  if (length > MAX_LENGTH) throw new ApiError('password_too_long')
+  if (!/\p{L}/u.test(password) || !/\p{Nd}/u.test(password)) throw new ApiError('password_needs_letter_and_digit')
+  if (password.includes('\0') || !password.isWellFormed()) {
+    throw new ApiError('invalid_request', { message: 'password has a character that cannot be stored.', param: 'password' })
+  }
+  return password
+}

@@ -1,0 +1,54 @@
+/**
+ * Accounts. The credits in their rows are moved by the ledger and the calls alone.
+ */
+import type { Db, Trx } from '../db.ts'
+import type { AccountId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+
+export type AccountStatus = 'active' | 'suspended'
+
+/** An account as its owner sees it (specification "User"). `credits` is the balance. */
+export type User = {
+  id: string; email: string; displayName: string; avatarUrl: string; credits: number; emailVerified: boolean; createdAt: string
+}
+
+/** A row of `users`. */
+export type UserRow = {
+  id: AccountId; email: string; password_hash: string; display_name: string; avatar_url: string; status: AccountStatus
+  email_verified_at: Date | null; credits: number; created_at: Date
+}
+
+const COLUMNS = ['id', 'email', 'password_hash', 'display_name', 'avatar_url', 'status', 'email_verified_at', 'credits', 'created_at'] as const
+
+/** What of an account may leave the process. */
+export function presentUser(row: UserRow): User {
+  return {
+    id: publicId('account', row.id), email: row.email, displayName: row.display_name, avatarUrl: row.avatar_url,
+    credits: row.credits, emailVerified: row.email_verified_at !== null, createdAt: row.created_at.toISOString(),
+  }
+}
+
+/** A new account: an address that was checked, a hash that was made. */
+export type NewUser = { id: AccountId; email: string; passwordHash: string; displayName?: string }
+
+/** Makes an account; null when the address is taken, also by a registration of the same moment. */
+export async function createUser(trx: Trx | Db, user: NewUser): Promise<UserRow | null> {
+  const [row] = await trx('users')
+    .insert({ id: user.id, email: user.email, password_hash: user.passwordHash, display_name: user.displayName ?? '' })
+    .onConflict('email').ignore()
+    .returning<UserRow[]>([...COLUMNS])
+  return row ?? null
+}
+
+/** The account of a lowercased address. */
+export const findUserByEmail = async (db: Db | Trx, email: string): Promise<UserRow | null> =>
+  (await db('users').where({ email }).first<UserRow | undefined>(...COLUMNS)) ?? null
+
+/** The account of an id. */
+export const findUser = async (db: Db | Trx, id: AccountId): Promise<UserRow | null> =>
+  (await db('users').where({ id }).first<UserRow | undefined>(...COLUMNS)) ?? null
+
+/** Suspends or activates an account; false when there is none. Sessions and keys obey at their next request. */
+export async function setStatus(db: Db | Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
+  return (await db('users').where({ id }).update({ status })) === 1
+}

@@ -1,0 +1,115 @@
+/**
+ * What an upstream adapter is: it translates our requests to one wire protocol and its answers back, and says what a
+ * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
+ */
+import type { Route } from '../../shared/catalogue.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
+import type { UpstreamRef } from '../../shared/calls/calls.ts'
+
+/** Everything an adapter needs beside the request. */
+export type UpstreamContext = {
+  /** Which upstream, its address and key, its name for the model, and the model's `rename`, `drop` and `set`. */
+  route: Route
+  /** Ends at the call's deadline, at a shutdown, or when the client of a stream leaves. */
+  signal: AbortSignal
+  /** The call's public id, sent as `Idempotency-Key` and in the logs: harmless where it is ignored, never trusted. */
+  callId: string
+  /** W3C trace context to pass on. */
+  traceparent?: string
+}
+
+/** Real token counts as the upstream reports them; further counts (cached, reasoning…) stay in `details`. */
+export type UpstreamUsage = { input: number; output: number; details: Record<string, unknown> }
+
+/** A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or nonsense. */
+export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null }
+
+/** `choices` is never empty: an answer without choices is a failure. */
+export type ChatCompletion = {
+  id: string
+  object: 'chat.completion'
+  created: number
+  choices: Record<string, unknown>[]
+  [field: string]: unknown
+}
+
+/** What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and at most one usage. */
+export type ChatEvent =
+  | { type: 'chunk'; chunk: Record<string, unknown> }
+  | { type: 'usage'; usage: UpstreamUsage }
+
+/** Chat over one HTTP request. */
+export type ChatAdapter = {
+  chat(request: ChatRequest, context: UpstreamContext): Promise<ChatResult>
+  /** @throws UpstreamError before the first chunk like `chat`; after it, whatever is thrown is final. */
+  streamChat(request: ChatRequest, context: UpstreamContext): AsyncIterable<ChatEvent>
+}
+
+/** Where a media result's bytes are. `headers` (a key) go to `url`'s own origin only. */
+export type MediaSource =
+  | { from: 'url'; url: string; headers?: Record<string, string> }
+  | { from: 'bytes'; bytes: Uint8Array }
+
+/** Media over one HTTP request, which blocks until the result is there. */
+export type DirectMediaAdapter = {
+  kind: 'direct'
+  generate(request: MediaRequest, context: UpstreamContext): Promise<MediaSource>
+}
+
+/** Where a task stands. Unknown status words are `running`: the call's deadline ends it (design section 3). */
+export type TaskState =
+  | { state: 'running'; progress: number | null; pollAfterMs: number }
+  | { state: 'succeeded'; media: MediaSource }
+  | { state: 'failed'; message: string }
+
+/**
+ * Media as a task: submit, then poll until it has ended. The reference is JSON that any worker can go on from: the
+ * upstream's own id and addresses. It never holds a key.
+ */
+export type TaskMediaAdapter = {
+  kind: 'task'
+  submit(request: MediaRequest, context: UpstreamContext): Promise<UpstreamRef>
+  check(ref: UpstreamRef, context: UpstreamContext): Promise<TaskState>
+  /** Stops a task whose call has ended; failures do not matter. */
+  cancel(ref: UpstreamRef, context: UpstreamContext): Promise<void>
+  /** Finds the task of a submission whose answer was lost; null where there is none. Absent where no look-up exists. */
+  find?(request: MediaRequest, context: UpstreamContext, sentAfter: Date): Promise<UpstreamRef | null>
+}
+
+export type MediaAdapter = DirectMediaAdapter | TaskMediaAdapter
+
+/** A protocol: how it serves each modality; absent where it does not. */
+export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter }
+
+/** Whether a protocol can serve a modality. */
+export const serves = (adapter: Adapter, modality: Modality): boolean => adapter[modality] !== undefined
+
+/**
+ * What a failed request to an upstream means for a next try (contract section 3, design section 3):
+ * - `not_sent`: it provably never arrived (refused, DNS, connect time-out): any try is safe.
+ * - `rate_limited`: 429 of the rate kind: rejected, may be sent again after `retryAfterMs`.
+ * - `overloaded`: 503 or 529: rejected, may be sent again.
+ * - `unknown`: 500, 502, 504, reset or time-out after sending, an answer that makes no sense: it may have been
+ *   billed. Chat may be sent once more, media never.
+ * - `rejected`: other 4xx, 402, quota-type 429: the same answer would come again.
+ * - `aborted`: our own signal ended it.
+ */
+export type FailureKind = 'not_sent' | 'rate_limited' | 'overloaded' | 'unknown' | 'rejected' | 'aborted'
+
+/** The one class in which adapters fail. `message` is for operators' logs, never for clients: it may quote an upstream. */
+export class UpstreamError extends Error {
+  readonly kind: FailureKind
+  /** The upstream's HTTP status, where it answered at all. */
+  readonly status: number | null
+  /** How long the upstream asked us to wait, in ms. */
+  readonly retryAfterMs: number | null
+
+  constructor(kind: FailureKind, message: string, details: { status?: number; retryAfterMs?: number | null; cause?: unknown } = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'UpstreamError'
+    this.kind = kind
+    this.status = details.status ?? null
+    this.retryAfterMs = details.retryAfterMs ?? null
+  }
+}
