@@ -59,21 +59,23 @@ function openToAll(folder: string): void {
   }
 }
 
-/** Copies the binaries to `folder/postgres-<version>/native`, readable for every user; a copy that is there already is used. */
+/** Copies the binaries to `folder/native`, readable for every user; a copy that is there already is used. */
 export function copyBinaries(from: PostgresBinaries, folder: string): PostgresBinaries {
-  const home = join(folder, `postgres-${from.version}`)
-  const copy = { root: join(home, 'native'), version: from.version }
-  if (existsSync(home)) return copy
-  const draft = `${home}.${process.pid}.new`
-  cpSync(from.root, join(draft, 'native'), { recursive: true, verbatimSymlinks: true })
-  hydrate(join(draft, 'native'))
-  openToAll(draft)
+  const copy = { root: join(folder, 'native'), version: from.version }
+  if (existsSync(copy.root)) return copy
+  const draft = join(folder, `${process.pid}.new`)
+  // The list of links is relative to a folder `native`.
+  const native = join(draft, 'native')
+  cpSync(from.root, native, { recursive: true, verbatimSymlinks: true })
+  hydrate(native)
+  openToAll(native)
   try {
-    renameSync(draft, home)
+    renameSync(native, copy.root)
   } catch (error) {
-    // Somebody else's copy was ready first.
+    // Somebody else's copy may have been ready first.
+    if (!existsSync(copy.root)) throw error
+  } finally {
     rmSync(draft, { recursive: true, force: true })
-    if (!existsSync(home)) throw error
   }
   return copy
 }

@@ -56,9 +56,8 @@ function makeHome(folder: string, user: SystemUser): string {
   return home
 }
 
-/** A folder outside of every private home, the same for one data folder at each start. */
-function outside(folder: string): string {
-  const name = `tollgate-${createHash('sha256').update(realpathSync(folder)).digest('hex').slice(0, 12)}`
+/** A folder of our own outside of every private home, which all users can enter. */
+function outside(name: string): string {
   for (const parent of ['/var/lib', tmpdir()]) {
     const path = join(parent, name)
     try {
@@ -67,12 +66,17 @@ function outside(folder: string): string {
       continue
     }
     // In a folder that everybody may write to, somebody else may have made it first.
-    const { uid } = lstatSync(path)
-    if (!lstatSync(path).isDirectory() || uid !== process.getuid?.()) throw new Error(`${path} belongs to somebody else`)
+    const found = lstatSync(path)
+    if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${path} belongs to somebody else`)
     chmodSync(path, 0o755)
     return path
   }
-  throw new Error(`found no place outside of ${folder} for Postgres: set DATABASE_URL`)
+  throw new Error('found no place outside of this private home for Postgres: set DATABASE_URL')
+}
+
+/** The same for one data folder at each start, different for each. */
+function outsideNameOf(folder: string): string {
+  return `tollgate-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
 }
 
 function pointerOf(folder: string): string {
@@ -85,7 +89,7 @@ function asRoot(folder: string, standard: SystemUser, say: (line: string) => voi
   const user = ownerOf(join(base, 'postgres')) ?? standard
   if (!reaches(user, '-w', makeHome(base, user))) {
     rmdirSync(join(base, 'postgres'))
-    base = outside(folder)
+    base = outside(outsideNameOf(folder))
     writePrivately(pointerOf(folder), `${base}\n`)
   }
   if (base !== folder) {
@@ -95,7 +99,8 @@ function asRoot(folder: string, standard: SystemUser, say: (line: string) => voi
   const installed = installedBinaries()
   hydrate(installed.root)
   const inPlace = reaches(user, '-x', join(installed.root, 'bin', 'postgres')) && reaches(user, '-x', join(installed.root, 'lib'))
-  return { binaries: inPlace ? installed : copyBinaries(installed, base), home, user }
+  const binaries = inPlace ? installed : copyBinaries(installed, outside(`tollgate-postgres-${installed.version}`))
+  return { binaries, home, user }
 }
 
 /**
