@@ -1,16 +1,13 @@
 import { findProgram } from './processes.ts'
 
-/** Where the Redis of this start comes from. */
+/** Where a Redis of our own comes from. */
 export type RedisSource =
-  | { from: 'given', url: string }
   | { from: 'program', path: string }
   | { from: 'apt' }
   | { from: 'nowhere', message: string }
 
 /** What the decision depends on. */
 export type RedisSurroundings = {
-  /** The value of REDIS_URL, if any. */
-  givenUrl: string | undefined
   platform: NodeJS.Platform
   /** Whether this process may install packages. */
   isRoot: boolean
@@ -19,8 +16,8 @@ export type RedisSurroundings = {
 }
 
 /** The surroundings of this process. */
-export function surroundings(givenUrl: string | undefined): RedisSurroundings {
-  return { givenUrl, platform: process.platform, isRoot: process.getuid?.() === 0, find: (name) => findProgram(name) }
+export function surroundings(): RedisSurroundings {
+  return { platform: process.platform, isRoot: process.getuid?.() === 0, find: (name) => findProgram(name) }
 }
 
 function advice({ platform, find }: RedisSurroundings): string {
@@ -35,11 +32,10 @@ function advice({ platform, find }: RedisSurroundings): string {
 }
 
 /**
- * The first rung that holds: a given address, a server program on the PATH, Debian's package where this process may install
- * it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
+ * Where no REDIS_URL is given, the first that holds: a server program on the PATH, Debian's package where this process may
+ * install it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
  */
 export function chooseRedis(at: RedisSurroundings): RedisSource {
-  if (at.givenUrl) return { from: 'given', url: at.givenUrl }
   const path = at.find('redis-server') ?? at.find('valkey-server')
   if (path !== undefined) return { from: 'program', path }
   if (at.isRoot && at.platform === 'linux' && at.find('apt-get') !== undefined) return { from: 'apt' }

@@ -7,6 +7,7 @@ import type { Lifetime } from './local-server.ts'
 import { findProgram } from './processes.ts'
 import type { ProcessMark } from './processes.ts'
 import { installRedis } from './redis-apt.ts'
+import { chooseRedis, surroundings } from './redis-ladder.ts'
 import { keptSecret } from './secrets.ts'
 
 /** How to run a private Redis or Valkey. */
@@ -39,10 +40,13 @@ export function requireVersion(program: string): void {
   throw new Error(`${program} is version ${major}.${minor}; Redis ${oldest.join('.')} or newer is needed: update it, or set REDIS_URL`)
 }
 
-/** The path of a Redis or Valkey server of this machine, installed first where `source` says so; `say` is told of that. */
-export async function redisProgram(
-  source: { from: 'program', path: string } | { from: 'apt' }, say: (line: string) => void,
-): Promise<string> {
+/**
+ * The path of a Redis or Valkey server of this machine, installed first where that is possible; `say` is told of that. Throws
+ * an Error that tells a person what to do where there is none.
+ */
+export async function redisProgram(say: (line: string) => void): Promise<string> {
+  const source = chooseRedis(surroundings())
+  if (source.from === 'nowhere') throw new Error(source.message)
   if (source.from === 'program') return source.path
   say('there is no Redis on this machine: installing Debian\'s package (apt-get install redis-server), without its service')
   await installRedis()

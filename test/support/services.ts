@@ -6,9 +6,9 @@ import { startPostgres } from '../../scripts/services/postgres.ts'
 import type { Postgres, PostgresOptions } from '../../scripts/services/postgres.ts'
 import { removeDataFolder } from '../../scripts/services/postgres-place.ts'
 import { markOf, startOf } from '../../scripts/services/processes.ts'
-import { startRedis } from '../../scripts/services/redis.ts'
+import { redisProgram, startRedis } from '../../scripts/services/redis.ts'
 import type { PrivateRedis, RedisOptions } from '../../scripts/services/redis.ts'
-import { sharedTestServices, testRedisProgram, throwaway } from '../../scripts/services/test-services.ts'
+import { sharedTestServices, throwaway } from '../../scripts/services/test-services.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
 
 function say(line: string): void {
@@ -71,5 +71,5 @@ export async function startPrivatePostgres(options: Partial<PostgresOptions> = {
 
 /** A Redis for one test alone, as `startPrivatePostgres`. By default it forgets everything when it ends. */
 export async function startPrivateRedis(options: Partial<RedisOptions> = {}): Promise<PrivateRedis> {
-  return await startRedis({ folder: privateFolder(), program: await testRedisProgram(say), ...options })
+  return await startRedis({ folder: privateFolder(), program: await redisProgram(say), ...options })
 }

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join, relative, resolve } from 'node:path'
+import { root } from './folders.ts'
+import { withLock } from './services/lock.ts'
+import { readIfThere } from './services/secrets.ts'
+import { runTool } from './tools.ts'
+
+const dist = join(root, 'dist')
+const stamp = join(dist, '.built')
+
+/** What the build is made of: a change in any of it makes it stale. */
+const inputs = ['src', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+
+/** One part of the build. Each writes into parts of dist of its own and removes there what is left of earlier builds. */
+type BuildStep = { name: string, run: () => Promise<void> }
+
+const steps: BuildStep[] = [{ name: 'compile', run: compile }]
+
+/** Thrown when the sources do not build; the message is what the compiler said. */
+export class BuildError extends Error {}
+
+function filesIn(path: string): string[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** The compiler overwrites file by file: a program that starts meanwhile never finds dist empty. */
+async function compile(): Promise<void> {
+  const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
+  const { ok, output } = await runTool(process.execPath, [
+    tsc, '-p', 'tsconfig.build.json', '--noEmitOnError', '--listEmittedFiles', '--pretty', 'false',
+  ])
+  if (!ok) throw new BuildError(output)
+  const emitted = new Set<string>()
+  for (const line of output.split('\n')) {
+    if (line.startsWith('TSFILE: ')) emitted.add(resolve(root, line.slice('TSFILE: '.length).trim()))
+  }
+  for (const folder of ['src', 'migrations']) {
+    for (const file of filesIn(join(dist, folder))) {
+      if (!emitted.has(file)) rmSync(file)
+    }
+  }
+}
+
+function fingerprint(): string {
+  const hash = createHash('sha256').update(process.version)
+  for (const input of inputs) {
+    const path = join(root, input)
+    const files = /\.\w+$/.test(input) ? [path] : filesIn(path).toSorted()
+    for (const file of files) hash.update(relative(root, file)).update('\0').update(readFileSync(file)).update('\0')
+  }
+  return hash.digest('hex')
+}
+
+/** Whether dist is missing, or was built from other sources than those here: compared by content, since git sets no times. */
+export function buildIsStale(): boolean {
+  return readIfThere(stamp) !== fingerprint()
+}
+
+/** Builds dist, whatever is there. Throws a BuildError when the sources do not compile; dist is then what it was. */
+export async function build(): Promise<void> {
+  await withLock(join(root, 'node_modules', '.tollgate-build.lock'), async () => {
+    const built = fingerprint()
+    for (const step of steps) await step.run()
+    mkdirSync(dist, { recursive: true })
+    writeFileSync(stamp, built)
+  })
+}

@@ -1,0 +1,11 @@
+/**
+ * Ends the process with a clear message on a Node that is too old. Imported before all else, so that nothing that needs a
+ * newer one is run first.
+ */
+const needed = [20, 19] as const
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+
+if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
+  console.error(`Tollgate needs Node ${needed.join('.')} or newer; this is ${process.version} (${process.execPath}). Node 24 is recommended.`)
+  process.exit(1)
+}
