@@ -1,0 +1,61 @@
+import { looksLikeImage } from '../media/kinds.ts'
+import { asFields, asText, Refusal } from '../wire.ts'
+import type { Fields } from '../wire.ts'
+
+const SAMPLING = ['temperature', 'top_p', 'top_k']
+const BLOCK_TYPES = ['text', 'image', 'document', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking']
+const MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
+
+/** A request that is refused with 400. */
+export function invalid(message: string): Refusal {
+  return new Refusal({ status: 400, message })
+}
+
+/**
+ * The messages of a request.
+ * @throws {Refusal} 400 for roles and blocks that the Messages API does not know, and for images that are none.
+ */
+export function checkMessages(messages: unknown): readonly unknown[] {
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages: at least one message is required')
+  for (const [at, message] of messages.entries()) {
+    const { role, content } = asFields(message)
+    if (role !== 'user' && role !== 'assistant') {
+      throw invalid(`messages.${at}.role: Input should be 'user' or 'assistant'`)
+    }
+    checkContent(content, `messages.${at}.content`)
+  }
+  if (asFields(messages[0])['role'] !== 'user') throw invalid('messages: first message must use the "user" role')
+  return messages
+}
+
+function checkContent(content: unknown, where: string): void {
+  if (typeof content === 'string' && content !== '') return
+  if (!Array.isArray(content) || content.length === 0) throw invalid(`${where}: must be text or a list of blocks`)
+  for (const [at, part] of content.entries()) {
+    const block = asFields(part)
+    if (!BLOCK_TYPES.includes(asText(block['type']))) throw invalid(`${where}.${at}.type: unknown block`)
+    if (block['type'] === 'text' && !asText(block['text'])) throw invalid(`${where}.${at}: text must be non-empty`)
+    if (block['type'] === 'image') checkImage(asFields(block['source']), `${where}.${at}.source`)
+  }
+}
+
+function checkImage(source: Fields, where: string): void {
+  if (source['type'] === 'url' && /^https?:\/\//.test(asText(source['url']))) return
+  if (source['type'] !== 'base64') throw invalid(`${where}: must be of type base64 or url`)
+  if (!MEDIA_TYPES.includes(asText(source['media_type']))) throw invalid(`${where}.media_type: not supported`)
+  if (!looksLikeImage(Buffer.from(asText(source['data']), 'base64'))) throw invalid(`${where}: could not process image`)
+}
+
+/**
+ * Sampling parameters: a temperature is at most 1, and models with `reasoning` in their name refuse all of them.
+ * @throws {Refusal} 400
+ */
+export function checkSampling(model: string, fields: Fields): void {
+  const given = SAMPLING.find((name) => fields[name] !== undefined)
+  if (given && model.includes('reasoning')) throw invalid(`${given}: is not supported by this model`)
+  const { temperature } = fields
+  if (temperature === undefined) return
+  if (typeof temperature !== 'number' || temperature < 0 || temperature > 1) {
+    throw invalid('temperature: range: 0..1')
+  }
+}

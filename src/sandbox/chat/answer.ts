@@ -1,0 +1,111 @@
+import { FILLER_MARK, fillerPieces, INVALID_MARK } from '../http/outlet.ts'
+import { withoutSteering } from '../steering.ts'
+import type { Steering } from '../steering.ts'
+import { sampleOf } from './sample.ts'
+
+/** A tool that the model may call, whichever protocol offered it. */
+export interface Tool {
+  readonly name: string
+  /** JSON schema of its arguments. */
+  readonly schema: unknown
+}
+
+/** What a chat request asks for, whichever protocol it came by. */
+export interface ChatOrder {
+  readonly prompt: string
+  readonly steering: Steering
+  /** Words at the most. */
+  readonly maxTokens: number
+  readonly tools: readonly Tool[]
+  /** JSON schema of the answer, where it is to be JSON. */
+  readonly schema?: unknown
+}
+
+/** What the model says. */
+export interface ChatAnswer {
+  readonly text: string
+  readonly toolCall: { readonly name: string; readonly arguments: string } | undefined
+  readonly finish: 'stop' | 'length' | 'tool' | 'refusal'
+  /** Words. */
+  readonly outputTokens: number
+}
+
+/** Token counts as they are reported. */
+export interface TokenCounts {
+  readonly input: number
+  readonly output: number
+}
+
+const PLEASANTRY = 'Hello from the sandbox upstream! I am no model at all, only a small and patient server that speaks '
+  + 'like one, so that you can try everything here without spending anything. Your message has arrived in one piece.'
+const MULTIBYTE = 'Grüße, 你好 und 😀: '
+const VOCABULARY = ['the', 'sandbox', 'keeps', 'counting', 'words', 'as', 'calmly', 'as', 'a', 'tide']
+
+/** Composes the answer: the same one for the same order. */
+export function composeAnswer(order: ChatOrder): ChatAnswer {
+  const { steering } = order
+  if (steering.refusal) {
+    return { text: 'I am sorry, but the sandbox declines.', toolCall: undefined, finish: 'refusal', outputTokens: 7 }
+  }
+  const tool = chosenTool(order)
+  if (tool) {
+    const args = JSON.stringify(sampleOf(tool.schema))
+    const toolCall = { name: tool.name, arguments: args }
+    return { text: '', toolCall, finish: 'tool', outputTokens: Math.ceil(args.length / 4) }
+  }
+  const words = wordsOf(textOf(order))
+  const kept = words.slice(0, order.maxTokens)
+  return {
+    text: kept.join(''),
+    toolCall: undefined,
+    finish: kept.length < words.length ? 'length' : 'stop',
+    outputTokens: kept.length,
+  }
+}
+
+/** The pieces that an answer is streamed in: single words, or as many as the steering says. */
+export function piecesOf(answer: ChatAnswer, steering: Steering): Iterable<string> {
+  if (steering.big !== undefined) return fillerPieces(steering.big)
+  const words = wordsOf(answer.text)
+  const wanted = steering.chunks?.[0]
+  if (wanted === undefined || wanted === 0) return words
+  // More chunks than words: the rest is cut from characters, for the number is what was asked for.
+  const parts = words.length >= wanted ? words : Array.from(answer.text)
+  const used = Math.min(wanted, parts.length)
+  return Array.from({ length: used }, (_, at) => {
+    return parts.slice(Math.floor((at * parts.length) / used), Math.floor(((at + 1) * parts.length) / used)).join('')
+  })
+}
+
+/** The counts to report: the real ones, or what the steering says; undefined for none. */
+export function reportedTokens(steering: Steering, counted: TokenCounts): TokenCounts | undefined {
+  if (steering['no-usage']) return undefined
+  if (steering['usage-negative']) return { input: -counted.input, output: -counted.output }
+  if (steering['usage-huge']) return { input: Number.MAX_SAFE_INTEGER, output: Number.MAX_SAFE_INTEGER }
+  return steering.usage ? { input: steering.usage[0], output: steering.usage[1] } : counted
+}
+
+function chosenTool({ steering, tools }: ChatOrder): Tool | undefined {
+  if (steering.tool === undefined) return undefined
+  return steering.tool ? tools.find((tool) => tool.name === steering.tool) : tools[0]
+}
+
+function textOf({ prompt, steering, schema }: ChatOrder): string {
+  const broken = steering['invalid-utf8'] ? `${INVALID_MARK} ` : ''
+  const wide = steering['cut-mid-char'] ? MULTIBYTE : ''
+  const text = broken + wide + plainText(prompt, steering)
+  return schema === undefined ? text : JSON.stringify(sampleOf(schema, text))
+}
+
+function plainText(prompt: string, steering: Steering): string {
+  if (steering.big !== undefined) return FILLER_MARK
+  if (steering.answer !== undefined) return steering.answer
+  if (steering.echo) return withoutSteering(prompt)
+  if (steering.tokens === undefined) return PLEASANTRY
+  return Array.from({ length: steering.tokens }, (_, at) => VOCABULARY[at % VOCABULARY.length]).join(' ')
+}
+
+/** Words with the white space before them, so that joining them gives the text again. */
+function wordsOf(text: string): string[] {
+  return text.match(/\s*\S+\s*$|\s*\S+/g) ?? []
+}

@@ -1,0 +1,34 @@
+import { asFields, asText } from '../wire.ts'
+
+/** The text of a message's content: a string, or the text parts of an array joined by line breaks. */
+export function contentText(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => asText(asFields(part)['text'])).filter(Boolean).join('\n')
+}
+
+/** The text of the last message of the user, which is what steers the sandbox; empty without one. */
+export function lastUserText(messages: unknown): string {
+  if (!Array.isArray(messages)) return ''
+  const last = messages.findLast((message) => asFields(message)['role'] === 'user')
+  return contentText(asFields(last)['content'])
+}
+
+const TOKENS_PER_MESSAGE = 4
+const TOKENS_PER_IMAGE = 500
+
+/** A rough count of the tokens of messages: a quarter of their characters, and something for each and its images. */
+export function countInputTokens(messages: readonly unknown[]): number {
+  let tokens = 0
+  for (const message of messages) {
+    const content = asFields(message)['content']
+    tokens += TOKENS_PER_MESSAGE + Math.ceil(contentText(content).length / 4)
+    if (Array.isArray(content)) tokens += TOKENS_PER_IMAGE * content.filter(isImage).length
+  }
+  return tokens
+}
+
+function isImage(part: unknown): boolean {
+  const { type } = asFields(part)
+  return type === 'image_url' || type === 'image'
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { steeringHelp } from './help.ts'
+import type { State } from './state.ts'
+
+/** The sandbox's own endpoints, beside the protocols. The answer of each is JSON; `prompt` filters by substring. */
+const ENDPOINTS: Readonly<Record<string, (state: State, prompt: string) => unknown>> = {
+  'GET /sandbox/billed': (state, prompt) => state.billing.report(prompt),
+  'DELETE /sandbox/billed': (state) => {
+    state.billing.reset()
+    return { ok: true }
+  },
+  'GET /sandbox/journal': (state, prompt) => ({ entries: state.journal.lines(prompt) }),
+  'DELETE /sandbox/journal': (state) => {
+    state.journal.reset()
+    return { ok: true }
+  },
+  'GET /sandbox/open': (state, prompt) => state.traffic.report(prompt),
+}
+
+/** Whether a path belongs to the sandbox itself. */
+export function isControl(path: string): boolean {
+  return path === '/' || path.startsWith('/sandbox')
+}
+
+/** Answers a request to the sandbox itself: what it has billed, seen and holds open; `/` says how to steer it. */
+export function control(
+  state: State,
+  { req, res, path, query }: { req: IncomingMessage; res: ServerResponse; path: string; query: URLSearchParams },
+): void {
+  // What a body says is of no interest, but unread it would hold the connection.
+  req.resume()
+  if (path === '/') {
+    res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(steeringHelp())
+    return
+  }
+  const endpoint = ENDPOINTS[`${req.method} ${path}`]
+  const body = endpoint ? endpoint(state, query.get('prompt') ?? '') : { error: 'There is no such endpoint.' }
+  res.writeHead(endpoint ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}

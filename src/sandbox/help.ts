@@ -1,0 +1,46 @@
+import { WORDS } from './steering.ts'
+import type { Group, Word } from './steering.ts'
+
+const GROUPS: Readonly<Record<Group, string>> = {
+  refusal: 'The request is refused; nothing is billed (but a failed task)',
+  answer: 'The work is done and billed; its answer is late, damaged or lost',
+  usage: 'What is reported of the work',
+  chat: 'Chats',
+  task: 'Tasks (videos; images of fal and replicate)',
+  media: 'Images and videos',
+}
+
+const BASES = `Protocols, by base address:
+  openai      /v1                  anthropic   /anthropic
+  fal         /fal                 replicate   /replicate/v1
+  openrouter  /openrouter/api/v1
+Any made-up key is accepted; one with "bad" in it is not. A model with "refusing" in its name always answers 503;
+one with "reasoning" takes no max_tokens and no temperature; an image model with "url" answers with an address.
+A model of fal and replicate makes videos where its name says so (video, veo, sora, kling, seedance, t2v, i2v, clip).
+
+What it has seen, as JSON (each takes ?prompt=part-of-a-prompt):
+  GET /sandbox/billed    what a provider would have billed; DELETE forgets it
+  GET /sandbox/journal   the last 1000 requests; DELETE forgets them
+  GET /sandbox/open      requests in progress, and how many their clients left`
+
+const USAGE = `Usage: sandbox [--port 4010] [--host 127.0.0.1] [--video-seconds 2] [--image-seconds 0.5]
+
+A local stand-in for model providers: it speaks their wire protocols, makes real images and videos, bills nobody,
+and misbehaves when the prompt asks for it.`
+
+/** What `--help` prints. */
+export function commandHelp(): string {
+  return `${USAGE}\n\n${steeringHelp()}`
+}
+
+/** The protocols and every steering word, printed from the table that parses them. */
+export function steeringHelp(): string {
+  const groups = (Object.keys(GROUPS) as Group[]).map((group) => `${GROUPS[group]}:\n${wordsOf(group).join('\n')}`)
+  const title = 'Steering words, anywhere in the prompt (of a chat: in its last user message):'
+  return [BASES, title, ...groups].join('\n\n')
+}
+
+function wordsOf(group: Group): string[] {
+  const words: readonly Word<unknown>[] = Object.values(WORDS)
+  return words.filter((one) => one.group === group).map(({ syntax, meaning }) => `  ${syntax.padEnd(24)} ${meaning}`)
+}

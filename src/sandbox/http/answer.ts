@@ -1,0 +1,87 @@
+import type { Exchange } from '../exchange.ts'
+import { UNSTEERED } from '../steering.ts'
+import { Refusal } from '../wire.ts'
+import type { Fault } from '../wire.ts'
+import { cut, pause, writeSteered } from './outlet.ts'
+
+/** How the result of paid work reaches the client: in the answer, behind an address in it, or by way of a task. */
+export type Delivery = 'inline' | 'linked' | 'task'
+
+const GARBAGE = '<!doctype html><html><head><title>Welcome</title></head><body><h1>It works!</h1></body></html>'
+
+/**
+ * Accepts a valid submission and bills it. Call it once everything about the request has been checked.
+ * @throws {Refusal} where the model or the steering says that the provider refuses; nothing is billed then.
+ */
+export async function admit(exchange: Exchange, delivery: Delivery): Promise<void> {
+  const { steering, state, protocol } = exchange
+  const fault = refusalOf(exchange, delivery)
+  if (fault) {
+    if (steering.delay) await pause(exchange, steering.delay)
+    throw new Refusal(fault)
+  }
+  // No choices, no images: nothing was made that a provider would bill. A task is billed whatever comes of it.
+  if (steering.empty && delivery !== 'task') return
+  exchange.bill = state.billing.add(protocol.name, exchange.model, exchange.prompt)
+}
+
+function refusalOf(exchange: Exchange, delivery: Delivery): Fault | undefined {
+  const { steering, state, protocol, model, prompt } = exchange
+  if (model.includes('refusing')) return steeredFault(503)
+  if (steering === UNSTEERED) return undefined
+  const repeated = steering['fail-times']
+  if (repeated && state.attempts.add(`prompt ${prompt}`) <= repeated.times) return steeredFault(repeated.status)
+  if (steering.status) return { ...steeredFault(steering.status.status), headers: steering.status.headers }
+  if (steering.quota) return protocol.outOfCredit
+  if (steering.redirect && delivery === 'inline') {
+    return { status: 302, message: 'Found', headers: { location: steering.redirect } }
+  }
+  if (steering.fail && delivery !== 'task') return steeredFault(500)
+  return undefined
+}
+
+/** The fault behind a status that the prompt asked for. */
+export function steeredFault(status: number): Fault {
+  return { status, message: `The sandbox was asked to answer ${status}.` }
+}
+
+/** Answers with JSON, as the steering says. */
+export async function answer(exchange: Exchange, body: unknown, status = 200): Promise<void> {
+  const text = JSON.stringify(body)
+  if (exchange.steering === UNSTEERED) return sendJson(exchange, status, text)
+  if (!(await beginAnswer(exchange))) return
+  exchange.res.writeHead(status, { 'content-type': 'application/json' })
+  if (exchange.steering['hang-body']) return exchange.res.flushHeaders()
+  const whole = exchange.steering.truncated ? text.slice(0, Math.ceil(text.length / 2)) : text
+  if (await writeSteered(exchange, whole)) exchange.res.end()
+}
+
+/** Answers with a fault in the protocol's own words; no steering applies. */
+export function answerFault(exchange: Exchange, fault: Fault): void {
+  const { body, headers } = exchange.protocol.envelope(fault)
+  sendJson(exchange, fault.status, JSON.stringify(body), { ...headers, ...fault.headers })
+}
+
+/** What comes before the answer to accepted work: delay, loss, rubbish. Answers false where it was the whole answer. */
+export async function beginAnswer(exchange: Exchange): Promise<boolean> {
+  const { steering, res } = exchange
+  if (steering.delay && !(await pause(exchange, steering.delay))) return false
+  if (steering.hang) return false
+  if (steering.reset) {
+    cut(exchange)
+    return false
+  }
+  if (!steering.garbage) return true
+  res.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(GARBAGE)
+  return false
+}
+
+function sendJson(exchange: Exchange, status: number, text: string, headers?: Record<string, string>): void {
+  if (exchange.res.destroyed) return
+  exchange.res.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...headers,
+  })
+  exchange.res.end(text)
+}

@@ -1,0 +1,55 @@
+import type { Exchange } from '../exchange.ts'
+import { UNSTEERED } from '../steering.ts'
+import { beginAnswer } from './answer.ts'
+import { cut, pause, writeSteered } from './outlet.ts'
+
+/** One server-sent event, ready for the wire; `content` where it carries a piece of the answer's text. */
+export interface StreamEvent {
+  readonly text: string
+  readonly content?: boolean
+}
+
+/** A server-sent event with JSON data, under a name where the protocol names its events. */
+export function event(data: unknown, name?: string): string {
+  return `${name ? `event: ${name}\n` : ''}data: ${JSON.stringify(data)}\n\n`
+}
+
+const HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+
+/** Streams events as the steering says. `failure` is the event that `[error-after]` sends. */
+export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, failure: string): Promise<void> {
+  const { res, steering } = exchange
+  if (steering === UNSTEERED) {
+    let whole = ''
+    for (const one of events) whole += one.text
+    res.writeHead(200, HEADERS).end(whole)
+    return
+  }
+  if (!(await beginAnswer(exchange))) return
+  res.writeHead(200, HEADERS)
+  res.flushHeaders()
+  if (steering['hang-body']) return
+  if (await streamSteered(exchange, events, failure)) res.end()
+}
+
+/** Answers true where the answer is to be ended in order. */
+async function streamSteered(exchange: Exchange, events: Iterable<StreamEvent>, failure: string): Promise<boolean> {
+  const { steering } = exchange
+  const between = steering.chunks?.[1] ?? 0
+  let sent = 0
+  for (const one of events) {
+    if (one.content) {
+      if (sent === steering['error-after']) return writeSteered(exchange, failure)
+      if (sent === steering['hang-after']) return false
+      if (sent === steering['reset-after']) {
+        cut(exchange)
+        return false
+      }
+      if (sent > 0 && between > 0 && !(await pause(exchange, between))) return false
+      if (steering.truncated && sent > 0) return writeSteered(exchange, one.text.slice(0, one.text.length / 2))
+      sent += 1
+    }
+    if (!(await writeSteered(exchange, one.text))) return false
+  }
+  return true
+}

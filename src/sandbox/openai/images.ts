@@ -1,0 +1,91 @@
+import { reportedTokens } from '../chat/answer.ts'
+import type { Exchange, Route } from '../exchange.ts'
+import { admit, answer } from '../http/answer.ts'
+import { FILLER_MARK } from '../http/outlet.ts'
+import { publish } from '../media/files.ts'
+import { looksLikeImage } from '../media/kinds.ts'
+import { render } from '../media/render.ts'
+import { pixelSize } from '../media/size.ts'
+import { asText, Refusal } from '../wire.ts'
+import type { Fields } from '../wire.ts'
+import { invalid } from './errors.ts'
+
+const TOKENS_PER_IMAGE = 1056
+
+/** Images of OpenAI: made from a prompt, and edited (multipart). */
+export const imageRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/images/generations',
+    submission: ({ fields }) => ({ model: asText(fields['model']), prompt: asText(fields['prompt']) }),
+    handle: makeImages,
+  },
+  {
+    method: 'POST',
+    path: '/v1/images/edits',
+    submission: ({ fields }) => ({ model: asText(fields['model']), prompt: asText(fields['prompt']) }),
+    handle: async (exchange) => {
+      checkPictures(exchange)
+      await makeImages(exchange)
+    },
+  },
+]
+
+function checkPictures({ body }: Exchange): void {
+  if (!body.form) throw new Refusal({ status: 400, message: 'Send multipart/form-data.' })
+  const pictures = body.files.filter((file) => file.field === 'image' || file.field === 'image[]')
+  if (pictures.length === 0) throw invalid("Missing required parameter: 'image'.", 'image')
+  for (const file of body.files) {
+    if (looksLikeImage(file.bytes)) continue
+    const message = `Invalid file '${file.field}': its bytes are no image.`
+    throw new Refusal({ status: 400, message, code: 'invalid_image_format', param: file.field })
+  }
+}
+
+async function makeImages(exchange: Exchange): Promise<void> {
+  const { body: { fields }, steering, prompt } = exchange
+  if (!exchange.model) throw invalid('you must provide a model parameter', 'model')
+  if (!prompt) throw invalid("Missing required parameter: 'prompt'.", 'prompt')
+  const n = Number(fields['n'] ?? 1)
+  if (!Number.isInteger(n) || n < 1 || n > 10) throw invalid('n must be from 1 to 10', 'n')
+  const wantsUrl = fields['response_format'] === 'url' || exchange.model.includes('url')
+  const linked = wantsUrl || steering['result-url'] !== undefined
+  await admit(exchange, linked ? 'linked' : 'inline')
+  const size = pixelSize(fields)
+  const seeds = Array.from({ length: steering.empty ? 0 : n }, (_, at) => (at === 0 ? prompt : `${prompt} #${at}`))
+  const data = await Promise.all(seeds.map(async (seed): Promise<Fields> => {
+    const medium = { kind: 'image', size, seed, steering } as const
+    return linked ? { url: publish(exchange, { ...medium, prompt }) } : { b64_json: await inlineImage(medium) }
+  }))
+  await answer(exchange, {
+    created: Math.floor(Date.now() / 1000),
+    background: 'opaque',
+    output_format: 'png',
+    quality: 'low',
+    size: `${size.width}x${size.height}`,
+    data,
+    ...usageOf(exchange, n),
+  })
+}
+
+/** The bytes as base64; under `[big]` with room for the filler. */
+export async function inlineImage(medium: Parameters<typeof render>[0]): Promise<string> {
+  const { bytes } = await render(medium)
+  if (medium.steering.big === undefined) return bytes.toString('base64')
+  // Base64 may go on only after a multiple of three bytes.
+  return Buffer.concat([bytes, Buffer.alloc((3 - (bytes.length % 3)) % 3)]).toString('base64') + FILLER_MARK
+}
+
+function usageOf({ prompt, steering }: Exchange, n: number): Fields {
+  const counted = { input: Math.ceil(prompt.length / 4), output: TOKENS_PER_IMAGE * n }
+  const tokens = reportedTokens(steering, counted)
+  if (!tokens) return {}
+  return {
+    usage: {
+      input_tokens: tokens.input,
+      output_tokens: tokens.output,
+      total_tokens: tokens.input + tokens.output,
+      input_tokens_details: { text_tokens: tokens.input, image_tokens: 0 },
+    },
+  }
+}

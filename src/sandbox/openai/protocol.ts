@@ -1,0 +1,27 @@
+import type { Protocol } from '../exchange.ts'
+import { authorizationKey } from '../wire.ts'
+import { chatRoute } from './chat.ts'
+import { openaiError } from './errors.ts'
+import { imageRoutes } from './images.ts'
+import { videoRoutes } from './videos.ts'
+
+/** OpenAI's API: chat, images, and the videos that compatible servers still have. */
+export const openaiProtocol: Protocol = {
+  name: 'openai',
+  keyOf: (headers) => authorizationKey(headers, 'Bearer'),
+  envelope: openaiError,
+  outOfCredit: {
+    status: 429,
+    message: 'You exceeded your current quota, please check your plan and billing details.',
+    code: 'insufficient_quota',
+  },
+  routes: [
+    chatRoute({
+      path: '/v1/chat/completions',
+      marks: { service_tier: 'default', system_fingerprint: 'fp_sandbox' },
+      usageExtras: () => ({}),
+    }),
+    ...imageRoutes,
+    ...videoRoutes,
+  ],
+}

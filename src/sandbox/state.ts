@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import type { ServedFile } from './media/render.ts'
+import { Attempts } from './records/attempts.ts'
+import { Billing } from './records/billing.ts'
+import { Journal } from './records/journal.ts'
+import { Traffic } from './records/traffic.ts'
+import { TaskStore } from './tasks/store.ts'
+
+/** How long work takes where the prompt does not say. */
+export interface Durations {
+  /** A video task, in seconds. */
+  readonly videoSeconds: number
+  /** An image made by a task, in seconds. */
+  readonly imageSeconds: number
+}
+
+/** All that one sandbox remembers; it is gone with the process. */
+export interface State {
+  readonly options: Durations
+  readonly billing: Billing
+  readonly journal: Journal
+  readonly traffic: Traffic
+  readonly attempts: Attempts
+  readonly tasks: TaskStore
+  readonly files: Map<string, ServedFile>
+  readonly ids: Ids
+}
+
+/** Names that no other sandbox gives: a task of an earlier process is unknown, never mistaken for another. */
+export class Ids {
+  private readonly process = randomBytes(6).toString('hex')
+  private count = 0
+
+  /** The next name of a kind, like `video_1f6b…_1`. */
+  next(kind: string): string {
+    this.count += 1
+    return `${kind}_${this.process}_${this.count.toString(36)}`
+  }
+}
+
+/** An empty memory. */
+export function createState(options: Durations): State {
+  return {
+    options,
+    billing: new Billing(),
+    journal: new Journal(),
+    traffic: new Traffic(),
+    attempts: new Attempts(),
+    tasks: new TaskStore(),
+    files: new Map(),
+    ids: new Ids(),
+  }
+}

@@ -1,0 +1,58 @@
+import type { MediaKind } from '../media/kinds.ts'
+import type { PixelSize } from '../media/size.ts'
+import type { BilledEntry } from '../records/billing.ts'
+import type { Steering } from '../steering.ts'
+import type { Fields } from '../wire.ts'
+
+/** A piece of media work that goes on by itself. Its state follows from the clock alone, never from being asked. */
+export interface Task {
+  readonly id: string
+  readonly protocol: string
+  readonly model: string
+  readonly prompt: string
+  readonly steering: Steering
+  readonly kind: MediaKind
+  readonly size: PixelSize
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  readonly durationMs: number
+  /** What its protocol wants to say of it again. */
+  readonly echo: Fields
+  readonly bill: BilledEntry | undefined
+  cancelledAt: number | undefined
+  /** The addresses of its results, once somebody asked for them. */
+  urls: readonly string[] | undefined
+}
+
+/** Where a task stands; `odd` is to be shown as a word that no client can know. */
+export type Phase = 'queued' | 'running' | 'odd' | 'succeeded' | 'failed' | 'aborted' | 'cancelled'
+
+const QUEUED_SHARE = 0.2
+
+/** Where a task stands at this time (milliseconds since the epoch). */
+export function phaseOf(task: Task, now = Date.now()): Phase {
+  const share = (now - task.createdAt) / task.durationMs
+  if (task.cancelledAt !== undefined) return 'cancelled'
+  if (share < QUEUED_SHARE) return 'queued'
+  if (task.steering.stuck) return 'running'
+  if (share < 1) return task.steering['weird-status'] ? 'odd' : 'running'
+  if (task.steering.fail) return 'failed'
+  return task.steering.abort ? 'aborted' : 'succeeded'
+}
+
+/** Whether a task has come to its end, whichever. */
+export function hasEnded(task: Task, now = Date.now()): boolean {
+  return !['queued', 'running', 'odd'].includes(phaseOf(task, now))
+}
+
+/** How far a task is, in whole percent: 100 only for one that has succeeded. */
+export function progressOf(task: Task, now = Date.now()): number {
+  if (phaseOf(task, now) === 'succeeded') return 100
+  const end = Math.min(now, task.cancelledAt ?? now)
+  return Math.max(0, Math.min(99, Math.floor(((end - task.createdAt) / task.durationMs) * 100)))
+}
+
+/** When a task that has ended did so, in milliseconds since the epoch. */
+export function endOf(task: Task): number {
+  return task.cancelledAt ?? task.createdAt + task.durationMs
+}

@@ -1,0 +1,77 @@
+import type { Exchange } from '../exchange.ts'
+import { steeredFault } from '../http/answer.ts'
+import { publish } from '../media/files.ts'
+import type { MediaKind } from '../media/kinds.ts'
+import { pixelSize } from '../media/size.ts'
+import { shorten } from '../records/shorten.ts'
+import { Refusal } from '../wire.ts'
+import type { Fields } from '../wire.ts'
+import { hasEnded } from './task.ts'
+import type { Task } from './task.ts'
+
+/** Starts a task for a submission that was admitted. `asked` names its size, `echo` is what the protocol repeats. */
+export function startTask(exchange: Exchange, kind: MediaKind, asked: Fields, echo: Fields): Task {
+  const { state, steering } = exchange
+  const seconds = steering.duration ?? (kind === 'video' ? state.options.videoSeconds : state.options.imageSeconds)
+  const task: Task = {
+    id: state.ids.next(kind),
+    protocol: exchange.protocol.name,
+    model: exchange.model,
+    prompt: exchange.prompt,
+    steering,
+    kind,
+    size: pixelSize(asked),
+    createdAt: Date.now(),
+    // Never zero: progress is a share of it.
+    durationMs: Math.max(1, seconds * 1000),
+    echo: shorten(echo) as Fields,
+    bill: exchange.bill,
+    cancelledAt: undefined,
+    urls: undefined,
+  }
+  state.tasks.add(task)
+  return task
+}
+
+/** The task that a request is about, by the `:id` of its path. The journal shows the request under its prompt. */
+export function taskOf(exchange: Exchange): Task {
+  const task = exchange.state.tasks.find(exchange.protocol.name, exchange.params['id']!)
+  if (!task) throw new Refusal({ status: 404, message: 'No such task.', code: 'not_found' })
+  exchange.prompt = task.prompt
+  exchange.model = task.model
+  if (exchange.record) Object.assign(exchange.record, { prompt: task.prompt, model: task.model })
+  return task
+}
+
+/** The task of a request that asks how it stands, with the faults that its steering has for polls. */
+export function polledTask(exchange: Exchange): Task {
+  const task = taskOf(exchange)
+  const errors = task.steering['poll-errors']
+  if (!errors && !task.steering['not-found-first']) return task
+  const polls = exchange.state.attempts.add(`poll ${task.id}`)
+  if (polls === 1 && task.steering['not-found-first']) {
+    throw new Refusal({ status: 404, message: 'No such task.', code: 'not_found' })
+  }
+  if (errors && polls <= errors.times) throw new Refusal(steeredFault(errors.status))
+  return task
+}
+
+/** Cancels a task that runs; answers whether it did. */
+export function cancelTask(task: Task): boolean {
+  if (hasEnded(task)) return false
+  task.cancelledAt = Date.now()
+  if (task.bill) task.bill.outcome = 'cancelled'
+  return true
+}
+
+/** The addresses of what a task has made; none under `[empty]`. The same at every call. */
+export function resultUrls(exchange: Exchange, task: Task): readonly string[] {
+  if (task.steering.empty) return []
+  task.urls ??= [publish(exchange, { ...mediumOf(task), prompt: task.prompt })]
+  return task.urls
+}
+
+/** What a task has made. */
+export function mediumOf(task: Task): Pick<Task, 'kind' | 'size' | 'steering' | 'prompt'> & { seed: string } {
+  return { kind: task.kind, size: task.size, steering: task.steering, prompt: task.prompt, seed: task.prompt }
+}
