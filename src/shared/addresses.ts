@@ -116,7 +116,7 @@ const MALFORMED = 'image_url must be an http(s) address or a base64 data: URI of
  */
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED
-  if (text.length > MAX_IMAGE_URL_LENGTH && [...text].length > MAX_IMAGE_URL_LENGTH) {
+  if (Array.from(text).length > MAX_IMAGE_URL_LENGTH) {
     return `image_url has at most ${MAX_IMAGE_URL_LENGTH} characters.`
   }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]

@@ -80,16 +80,24 @@ export const EXIT_CONFIG = 78
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const parsed = variables.safeParse(present)
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-    throw new ConfigError(`The configuration is not valid: ${lines.join('; ')}.`)
-  }
-  const config = parsed.data
+  const config = parse(variables, environment)
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
     secretOf: (variable: string) => environment[variable] || undefined,
   })
+}
+
+const databaseVariables = variables.pick({ DATABASE_URL: true, DATABASE_SSL: true, DATABASE_POOL: true })
+
+/** What the admin command and the release phase need: Postgres alone. @throws ConfigError as `readConfig`. */
+export const readDatabaseConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof databaseVariables> =>
+  parse(databaseVariables, environment)
+
+function parse<S extends z.ZodType>(schema: S, environment: NodeJS.ProcessEnv): z.infer<S> {
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
+  const parsed = schema.safeParse(present)
+  if (parsed.success) return parsed.data
+  const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
+  throw new ConfigError(`The configuration is not valid: ${lines.join('; ')}.`)
 }

@@ -1,0 +1,33 @@
+/**
+ * What a command of the operator's command line is.
+ */
+import type { Db } from '../shared/db.ts'
+import { findUserByEmail } from '../shared/accounts/users.ts'
+import type { UserRow } from '../shared/accounts/users.ts'
+import { parseEmail } from '../shared/accounts/emails.ts'
+
+/** A fault of the operator's: one sentence on stderr, exit code 1. */
+export class CommandError extends Error {}
+
+/** Options of the command line, by name. */
+export type Options = Record<string, string | undefined>
+
+/** What a command did: `json` for `--json`, `text` for people; `failed` makes the exit code 1. */
+export type Report = { json: Record<string, unknown>; text: string; failed?: boolean }
+
+export type Command = {
+  /** As in the help: `credits grant <email> <amount>`. */
+  usage: string
+  summary: string
+  /** Names of its options beside `--json`. */
+  options?: readonly string[]
+  run: (db: Db, args: string[], options: Options) => Promise<Report>
+}
+
+/** The account of an address. @throws CommandError where there is none. */
+export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {
+  const parsed = parseEmail(email)
+  const user = parsed === null ? null : await findUserByEmail(db, parsed)
+  if (!user) throw new CommandError(`There is no account ${email ?? '(no address given)'}.`)
+  return user
+}

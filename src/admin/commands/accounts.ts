@@ -1,0 +1,57 @@
+/** account create · show · suspend · activate */
+import { ApiError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import { parseEmail } from '../../shared/accounts/emails.ts'
+import { checkNewPassword, hashPassword } from '../../shared/accounts/passwords.ts'
+import type { UserRow } from '../../shared/accounts/users.ts'
+import { createUser, presentUser, setStatus } from '../../shared/accounts/users.ts'
+import type { Command, Report } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+
+const report = (user: UserRow, sentence: string): Report => ({
+  json: { ...presentUser(user), status: user.status },
+  text: `${sentence}\n${user.email}: ${user.status}, ${user.credits} credits, ${user.email_verified_at ? 'verified' : 'not verified'}, since ${user.created_at.toISOString()}`,
+})
+
+export const accountCommands: Command[] = [
+  {
+    usage: 'account create <email> <password>',
+    summary: 'Make an account.',
+    run: async (db, [address, password]) => {
+      const email = parseEmail(address)
+      if (email === null) throw new CommandError(`${address ?? '(nothing)'} is no e-mail address.`)
+      const passwordHash = await hashPassword(checked(password))
+      const user = await createUser(db, { id: newId('account'), email, passwordHash })
+      if (!user) throw new CommandError(`There is an account ${email} already.`)
+      return report(user, 'Account created.')
+    },
+  },
+  {
+    usage: 'account show <email>',
+    summary: 'Show an account and its balance.',
+    run: async (db, [email]) => report(await accountOf(db, email), 'Account:'),
+  },
+  status('suspend', 'suspended', 'Suspend an account: its sessions end, its keys answer 403.'),
+  status('activate', 'active', 'Activate a suspended account.'),
+]
+
+function status(verb: string, to: 'active' | 'suspended', summary: string): Command {
+  return {
+    usage: `account ${verb} <email>`,
+    summary,
+    run: async (db, [email]) => {
+      const user = await accountOf(db, email)
+      await setStatus(db, user.id, to)
+      return report({ ...user, status: to }, `Account is now ${to}.`)
+    },
+  }
+}
+
+function checked(password: string | undefined): string {
+  try {
+    return checkNewPassword(password)
+  } catch (error) {
+    if (error instanceof ApiError) throw new CommandError(error.message)
+    throw error
+  }
+}

@@ -1,0 +1,85 @@
+/** credits grant · key create · call show · audit */
+import { newId, parseId, publicId } from '../../shared/ids.ts'
+import { createKey } from '../../shared/accounts/api-keys.ts'
+import { findRecord } from '../../shared/calls/records.ts'
+import { audit } from '../../shared/ledger/books.ts'
+import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall, grant } from '../../shared/ledger/ledger.ts'
+import type { Origin } from '../../shared/ledger/ledger.ts'
+import type { Command } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+
+const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
+
+export const moneyCommands: Command[] = [
+  {
+    usage: 'credits grant <email> <amount> [--origin purchase|bonus|adjustment] [--expires <ISO>] [--note …]',
+    summary: 'Give credits. Without --origin they count as purchased; without --expires they never expire.',
+    options: ['origin', 'expires', 'note'],
+    run: async (db, [email, amountText], options) => {
+      const amount = amountOf(amountText)
+      const origin = originOf(options.origin ?? 'purchase')
+      const expiresAt = options.expires === undefined ? null : futureDate(options.expires)
+      const user = await accountOf(db, email)
+      const id = newId('grant')
+      const credits = await db.transaction((trx) =>
+        grant(trx, { id, accountId: user.id, origin, amount, expiresAt, note: options.note ?? null }))
+      return { json: { grantId: publicId('grant', id), credits }, text: `Granted ${amount} credits; the balance is ${credits}.` }
+    },
+  },
+  {
+    usage: 'key create <email> [name]',
+    summary: 'Make an API key and print its secret, this once.',
+    run: async (db, [email, name = 'made by the operator']) => {
+      const user = await accountOf(db, email)
+      if (Array.from(name).length > 60) throw new CommandError('A key\'s name has at most 60 characters.')
+      const key = await createKey(db, user.id, name)
+      return { json: { id: publicId('key', key.id), secret: key.secret }, text: key.secret }
+    },
+  },
+  {
+    usage: 'call show <id>',
+    summary: 'Show a call and its movements of credits.',
+    run: async (db, [text = '']) => {
+      const id = parseId('call', text)
+      const call = id && await findRecord(db, id)
+      if (!id || !call) throw new CommandError(`There is no call ${text}.`)
+      const ledger = await entriesOfCall(db, id)
+      return { json: { call, ledger }, text: JSON.stringify({ call, ledger }, null, 2) }
+    },
+  },
+  {
+    usage: 'audit',
+    summary: 'Check every invariant of the money; exit code 1 on a breach.',
+    run: async (db) => {
+      const { checked, breaches } = await audit(db)
+      const counts = Object.entries(checked).map(([table, count]) => `${count} ${table}`).join(', ')
+      const lines = breaches.map(({ invariant, row }) => `BREACH: ${invariant}: ${JSON.stringify(row)}`)
+      return {
+        json: { checked, breaches },
+        text: [`Checked ${counts}: ${breaches.length} breaches.`, ...lines].join('\n'),
+        failed: breaches.length > 0,
+      }
+    },
+  },
+]
+
+function amountOf(text: string | undefined): number {
+  const amount = /^\d{1,13}$/.test(text ?? '') ? Number(text) : 0
+  if (amount < 1 || amount > MAX_GRANT_CREDITS) {
+    throw new CommandError(`The amount is a whole number of credits from 1 to ${MAX_GRANT_CREDITS}.`)
+  }
+  return amount
+}
+
+function originOf(text: string): Origin {
+  const origin = GRANTABLE.find((one) => one === text)
+  if (!origin) throw new CommandError(`--origin is one of ${GRANTABLE.join(', ')}.`)
+  return origin
+}
+
+function futureDate(text: string): Date {
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text)) throw new CommandError('--expires is a time in ISO 8601, such as 2030-01-31T00:00:00Z.')
+  if (date.getTime() <= Date.now()) throw new CommandError('--expires lies in the past.')
+  return date
+}

@@ -1,0 +1,62 @@
+/**
+ * The operator's command line: `npm run admin -- <command> [--json]` (contract section 7).
+ */
+import { parseArgs } from 'node:util'
+import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
+import { connectDb } from '../shared/db.ts'
+import { withoutSecrets } from '../shared/log.ts'
+import { accountCommands } from './commands/accounts.ts'
+import { moneyCommands } from './commands/money.ts'
+import type { Command, Options } from './command.ts'
+import { CommandError } from './command.ts'
+
+const COMMANDS: Command[] = [...accountCommands, ...moneyCommands]
+
+const help = (): string => [
+  'Usage: npm run admin -- <command> [--json]',
+  '',
+  ...COMMANDS.map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
+].join('\n')
+
+/** The words of a usage before its first argument: `credits grant`. */
+const wordsOf = (command: Command): string[] => command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word))
+
+function parse(argv: string[]) {
+  const names = ['json', 'help', ...new Set(COMMANDS.flatMap((command) => command.options ?? []))]
+  const options = Object.fromEntries(names.map((name) =>
+    [name, { type: name === 'json' || name === 'help' ? 'boolean' as const : 'string' as const }]))
+  try {
+    const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true })
+    return { values, positionals }
+  } catch (error) {
+    throw new CommandError((error as Error).message.split('\n')[0]!)
+  }
+}
+
+async function main(argv: string[]): Promise<number> {
+  const { values, positionals } = parse(argv)
+  if (values.help || positionals.length === 0) {
+    console.log(help())
+    return positionals.length === 0 && !values.help ? 1 : 0
+  }
+  const command = COMMANDS.find((one) => wordsOf(one).every((word, index) => positionals[index] === word))
+  if (!command) throw new CommandError(`There is no command "${positionals.slice(0, 2).join(' ')}". Try --help.`)
+  const { json, help: _help, ...options } = values
+  const stray = Object.keys(options).find((name) => !command.options?.includes(name))
+  if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" knows no option --${stray}.`)
+  const db = connectDb(readDatabaseConfig())
+  try {
+    const report = await command.run(db, positionals.slice(wordsOf(command).length), options as Options)
+    console.log(json ? JSON.stringify(report.json) : report.text)
+    return report.failed ? 1 : 0
+  } finally {
+    await db.destroy()
+  }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  console.error(error instanceof CommandError || error instanceof ConfigError ? error.message : withoutSecrets((error as Error).message))
+  process.exitCode = error instanceof ConfigError ? EXIT_CONFIG : 1
+}

@@ -1,0 +1,29 @@
+/**
+ * What the web process is made of. Handlers take the narrow part they use.
+ */
+import type { Redis } from 'ioredis'
+import type { Config } from '../shared/config.ts'
+import type { CatalogueHolder } from '../shared/catalogue.ts'
+import type { Db } from '../shared/db.ts'
+import type { Log } from '../shared/log.ts'
+import type { Queues } from '../shared/queues.ts'
+import type { Calls } from '../shared/calls/calls.ts'
+import type { Replies } from '../shared/calls/replies.ts'
+import type { MediaReader } from '../shared/media-reader.ts'
+import type { Limits } from './limits.ts'
+
+export type WebDeps = {
+  config: Config
+  log: Log
+  db: Db
+  /** Fails fast while Redis is away. */
+  redis: Redis
+  queues: Queues
+  calls: Calls
+  replies: Replies
+  catalogue: CatalogueHolder
+  limits: Limits
+  media: MediaReader
+  /** Aborts when a stopping process must answer what still waits. */
+  stopping: AbortSignal
+}

@@ -1,0 +1,57 @@
+/**
+ * The rate limits, as atomic counters in Redis (rate-limiter-flexible): a read and a later write would let every
+ * simultaneous request pass.
+ */
+import type { Redis } from 'ioredis'
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Config } from '../shared/config.ts'
+import { ApiError } from '../shared/errors.ts'
+
+/** Where a counter stands after this request. Times in whole seconds. */
+export type Allowance = { limit: number; remaining: number; resetSeconds: number }
+
+/** One limit. `take` counts one event of `who`. */
+export type Limit = {
+  /** @throws ApiError rate_limited, with `Retry-After`; its headers tell the allowance where `headers` says so. */
+  take: (who: string) => Promise<Allowance>
+}
+
+export type Limits = ReturnType<typeof createLimits>
+
+/** Reads of calls in a minute and account (contract section 5.3). */
+const CALL_READS_PER_MINUTE = 600
+
+/** All limits of the web process. A window begins with its first event. */
+export function createLimits(redis: Redis, config: Config) {
+  const limit = (name: string, points: number, seconds: number): Limit => {
+    const limiter = new RateLimiterRedis({
+      storeClient: redis, keyPrefix: `${config.REDIS_PREFIX}:limit:${name}`, points, duration: seconds, rejectIfRedisNotReady: true,
+    })
+    return { take: (who) => take(limiter, points, who) }
+  }
+  return {
+    calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
+    callReads: limit('reads', CALL_READS_PER_MINUTE, 60),
+  }
+}
+
+async function take(limiter: RateLimiterRedis, points: number, who: string): Promise<Allowance> {
+  try {
+    return allowanceOf(await limiter.consume(who), points)
+  } catch (error) {
+    if (!(error instanceof RateLimiterRes)) throw error
+    const allowance = allowanceOf(error, points)
+    throw new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
+  }
+}
+
+const allowanceOf = (result: RateLimiterRes, limit: number): Allowance => ({
+  limit, remaining: Math.max(0, result.remainingPoints), resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+})
+
+/** The allowance in OpenAI's header names. */
+export const allowanceHeaders = (allowance: Allowance): Record<string, string> => ({
+  'X-RateLimit-Limit-Requests': String(allowance.limit),
+  'X-RateLimit-Remaining-Requests': String(allowance.remaining),
+  'X-RateLimit-Reset-Requests': `${allowance.resetSeconds}s`,
+})

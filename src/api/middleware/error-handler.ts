@@ -1,0 +1,60 @@
+/**
+ * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
+ */
+import type { Context, Middleware } from 'koa'
+import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
+import { isUnreachable } from '../../shared/db.ts'
+import type { Log } from '../../shared/log.ts'
+import type { RequestState } from './request-context.ts'
+
+/** Seconds after which a 503 may be tried again where nothing better is known. */
+const RETRY_SECONDS = 2
+
+const REDIS_AWAY = /^(Connection is closed|Stream isn't writeable|Command timed out|Redis connection to|Redis client is not ready)|max retries per request|^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF)/
+
+/** Whether an error means that Postgres or Redis cannot be used now. */
+export function isServiceAway(error: unknown): boolean {
+  if (isUnreachable(error)) return true
+  return error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || REDIS_AWAY.test(error.message))
+}
+
+/** What a thrown thing means to the client. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
+  return new ApiError('internal_error', { cause: error })
+}
+
+/** Answers every error that is thrown below it, in the gateway's or the console's form (contract section 4). */
+export function errorHandler(log: Log): Middleware<RequestState> {
+  return async (ctx, next) => {
+    try {
+      await next()
+    } catch (thrown) {
+      const error = toApiError(thrown)
+      ctx.state.errorCode = error.code
+      if (error.code === 'internal_error') log.error({ requestId: ctx.state.requestId, err: error.cause }, 'defect')
+      else if (error.code === 'service_unavailable') log.warn({ requestId: ctx.state.requestId, err: error.cause }, 'service away')
+      answerError(ctx, error)
+    }
+  }
+}
+
+/** Whether a path belongs to the gateway, whose errors have OpenAI's form. */
+export const isGateway = (path: string): boolean => path === '/v1' || path.startsWith('/v1/') || path.startsWith('/media/')
+
+function answerError(ctx: Context, error: ApiError): void {
+  ctx.status = error.status
+  ctx.set(error.headers)
+  ctx.set('Cache-Control', 'no-store')
+  if (error.code === 'unauthorized') ctx.set('WWW-Authenticate', 'Bearer')
+  if (error.code === 'payload_too_large' || error.code === 'request_timeout') ctx.set('Connection', 'close')
+  const retryAfter = error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
+  if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
+  if (isGateway(ctx.path)) {
+    ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
+    ctx.body = { ok: false, error: gatewayError(error.code, error.message, error.param) }
+  } else {
+    ctx.body = { ok: false, error: error.code, message: error.message }
+  }
+}

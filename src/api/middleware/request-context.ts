@@ -1,0 +1,63 @@
+/**
+ * The outermost middleware: the request's id, and its one log line.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Middleware, ParameterizedContext } from 'koa'
+import type { Log } from '../../shared/log.ts'
+import type { CallId, KeyId, AccountId } from '../../shared/ids.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { ErrorCode } from '../../shared/errors.ts'
+
+/** What middleware and handlers know of the request they serve. */
+export type RequestState = {
+  requestId: string
+  /** `performance.now()` at acceptance. */
+  acceptedAt: number
+  traceparent?: string
+  principal?: { keyId: KeyId; accountId: AccountId }
+  /** The principal's account may do nothing until an operator activates it. */
+  suspended?: boolean
+  callId?: CallId
+  /** The call was charged: what happens from here on is its own record, not a refusal's. */
+  opened?: boolean
+  /** The answer's error code, for the log. */
+  errorCode?: ErrorCode
+}
+
+/** A client's own X-Request-Id is kept when it is a sane one. */
+const SANE_ID = /^[\w.:+/=@-]{1,128}$/
+
+/** W3C Trace Context, version 00. */
+const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
+
+/** Gives every request an id, answers it as X-Request-Id, and logs one line when the answer has gone or was cut. */
+export function requestContext(log: Log): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const given = ctx.get('x-request-id')
+    const traceparent = ctx.get('traceparent')
+    ctx.state.requestId = SANE_ID.test(given) ? given : randomUUID()
+    ctx.state.acceptedAt = performance.now()
+    if (TRACEPARENT.test(traceparent)) ctx.state.traceparent = traceparent
+    ctx.set('X-Request-Id', ctx.state.requestId)
+    ctx.set('X-Content-Type-Options', 'nosniff')
+    ctx.res.once('close', () => log.info(logFields(ctx), 'request'))
+    await next()
+  }
+}
+
+function logFields(ctx: ParameterizedContext<RequestState>) {
+  const { state, res } = ctx
+  return {
+    requestId: state.requestId,
+    ...(state.traceparent && { traceparent: state.traceparent }),
+    method: ctx.method,
+    // The route's pattern, never the address: it may hold what must not be logged.
+    route: (ctx as { _matchedRoute?: string | RegExp })._matchedRoute?.toString() ?? '(none)',
+    status: res.statusCode,
+    ms: Math.round(performance.now() - state.acceptedAt),
+    ...(state.principal && { account: publicId('account', state.principal.accountId), key: publicId('key', state.principal.keyId) }),
+    ...(state.callId && { call: publicId('call', state.callId) }),
+    ...(state.errorCode && { error: state.errorCode }),
+    ...(!res.writableFinished && { clientLeft: true }),
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Every endpoint: the map to open first. A route is a list that is read from left to right.
+ */
+import Router from '@koa/router'
+import type { Middleware } from 'koa'
+import type { Modality } from '../shared/calls/lifecycle.ts'
+import type { WebDeps } from './deps.ts'
+import { serveMedia } from './media.ts'
+import { jsonBody } from './middleware/json-body.ts'
+import type { RequestState } from './middleware/request-context.ts'
+import { healthz, readyz } from './ops/health.ts'
+import { admit, recordRefusals, requireKey } from './v1/admission.ts'
+import { createChat } from './v1/chat.ts'
+import { createMedia } from './v1/media.ts'
+import { listModels } from './v1/models.ts'
+
+/** The table of all endpoints. */
+export function createRouter(deps: WebDeps): Router<RequestState> {
+  const router = new Router<RequestState>()
+  gateway(router, deps)
+  operations(router, deps)
+  return router
+}
+
+/** `/v1`: API keys (specification "Gateway"). */
+function gateway(router: Router<RequestState>, deps: WebDeps): void {
+  const key = requireKey(deps)
+  const call = (modality: Modality): Middleware<RequestState>[] =>
+    [key, recordRefusals(deps, modality), admit(deps.limits.calls), jsonBody()]
+
+  router.get('/v1/models', key, admit(deps.limits.calls), listModels(deps))
+  router.post('/v1/images/generations', ...call('image'), createMedia(deps, 'image'))
+  router.post('/v1/videos/generations', ...call('video'), createMedia(deps, 'video'))
+  router.post('/v1/chat/completions', ...call('chat'), createChat(deps))
+}
+
+/** Media results, health and what operators look at. */
+function operations(router: Router<RequestState>, deps: WebDeps): void {
+  router.get('/media/:name', serveMedia({ reader: deps.media }))
+  router.get('/healthz', healthz)
+  router.get('/readyz', readyz(deps))
+}

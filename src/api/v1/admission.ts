@@ -1,0 +1,75 @@
+/**
+ * What every call passes before its own fields are looked at: key → account → rate limit → media type, size, JSON
+ * (contract section 4), and the record that a refusal leaves.
+ */
+import type { Context, Middleware } from 'koa'
+import { ApiError } from '../../shared/errors.ts'
+import { publicId } from '../../shared/ids.ts'
+import { findPrincipal } from '../../shared/accounts/api-keys.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
+import { newCallId, recordRefusal } from '../../shared/calls/records.ts'
+import type { WebDeps } from '../deps.ts'
+import type { Limit } from '../limits.ts'
+import { allowanceHeaders } from '../limits.ts'
+import { bearerToken } from '../middleware/bearer.ts'
+import { toApiError } from '../middleware/error-handler.ts'
+import { bodyOf } from '../middleware/json-body.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+import { modelOf } from './schemas.ts'
+
+/**
+ * Finds the holder of the key.
+ * @throws ApiError unauthorized. A suspended account is let through here: its refusal is recorded as a call's.
+ */
+export function requireKey({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const principal = await findPrincipal(db, bearerToken(ctx.get('authorization')))
+    if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
+    ctx.state.principal = principal
+    ctx.state.suspended = principal.status === 'suspended'
+    await next()
+  }
+}
+
+/** Counts the request against a limit of its account. @throws ApiError account_suspended, rate_limited. */
+export function admit(limit: Limit): Middleware<RequestState> {
+  return async (ctx, next) => {
+    if (ctx.state.suspended) throw new ApiError('account_suspended')
+    ctx.set(allowanceHeaders(await limit.take(ctx.state.principal!.accountId)))
+    await next()
+  }
+}
+
+/**
+ * Gives a call its id, and records a refusal below it (any 4xx and 503) as a rejected call at no credits. The record is
+ * written before the answer goes out, so that whoever gets the refusal can look it up.
+ */
+export function recordRefusals(deps: Pick<WebDeps, 'db' | 'log'>, modality: Modality): Middleware<RequestState> {
+  return async (ctx, next) => {
+    ctx.state.callId = newCallId()
+    ctx.set('X-Call-Id', publicId('call', ctx.state.callId))
+    try {
+      await next()
+    } catch (thrown) {
+      const error = toApiError(thrown)
+      if (!ctx.state.opened && (error.status < 500 || error.status === 503)) await record(deps, ctx, modality, error)
+      throw error
+    }
+  }
+}
+
+async function record({ db, log }: Pick<WebDeps, 'db' | 'log'>, ctx: Context & { state: RequestState }, modality: Modality, error: ApiError) {
+  const { principal, callId, requestId, acceptedAt } = ctx.state
+  const body = bodyOf(ctx) as unknown
+  try {
+    await recordRefusal(db, {
+      id: callId!, accountId: principal!.accountId, keyId: principal!.keyId, modality, error: error.code, requestId,
+      model: typeof body === 'object' && body !== null ? modelOf(body as Record<string, unknown>) : '',
+      latencyMs: Math.round(performance.now() - acceptedAt),
+    })
+  } catch (cause) {
+    // The refusal stands even where it cannot be recorded: its client must hear it.
+    ctx.remove('X-Call-Id')
+    log.warn({ requestId, err: cause }, 'refusal not recorded')
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * How a placed call is answered: when it ends, after a while, or at once (contract section 5.3).
+ */
+import { PassThrough } from 'node:stream'
+import type { Context } from 'koa'
+import { publicId } from '../../shared/ids.ts'
+import type { Answer } from '../../shared/calls/answers.ts'
+import type { WebDeps } from '../deps.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+import type { PlacedCall } from './place-call.ts'
+
+type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'stopping' | 'log'>
+type CallContext = Context & { state: RequestState }
+
+/** A long answer is kept alive by a byte this often, in ms: routers cut a connection that is silent for 30 to 60 s. */
+export const HEARTBEAT_MS = 15_000
+
+/** What ends a wait: the call's end, the client's patience, the client itself, or this process. */
+type Moment = { is: 'answered'; answer: Answer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
+
+/** How long the client waits, in ms, and what it gets then. */
+type Patience = { ms: number; then: 'accepted' | 'heartbeat'; preference: string | null }
+
+/** Waits for a placed call and answers in the form the client prefers. A client that leaves does not end its call. */
+export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
+  const patience = patienceOf(ctx, deps.config)
+  const left = whenLeft(ctx)
+  const moment = await firstMoment(placed, patience, left, deps.stopping)
+  switch (moment.is) {
+    case 'answered':
+      return sendAnswer(ctx, moment.answer)
+    case 'left':
+      return leave(ctx, deps, placed)
+    case 'late':
+      if (patience!.then === 'heartbeat') return keepAlive(ctx, deps, placed, left)
+      return accepted(ctx, placed, patience!.preference)
+    case 'stopping':
+      return accepted(ctx, placed, null)
+  }
+}
+
+/** Sends the stored bytes of an answer as they are. */
+export function sendAnswer(ctx: Context, answer: Answer): void {
+  ctx.status = answer.status
+  ctx.set('Cache-Control', 'no-store')
+  if (answer.status >= 400) ctx.set('X-Should-Retry', 'false')
+  ctx.type = 'application/json'
+  ctx.body = answer.body
+}
+
+/** 202: the call goes on, and here is where its answer will be. */
+export function accepted(ctx: Context, placed: Pick<PlacedCall, 'callId' | 'status'> & { wait?: PlacedCall['wait'] }, preference: string | null): void {
+  placed.wait?.cancel()
+  const id = publicId('call', placed.callId)
+  ctx.status = 202
+  ctx.set('Location', `/v1/calls/${id}`)
+  ctx.set('Cache-Control', 'no-store')
+  if (preference !== null) ctx.set('Preference-Applied', preference)
+  ctx.body = { ok: true, id, status: placed.status }
+}
+
+function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null {
+  const own = preferOf(ctx.get('prefer'))
+  if (own) return own
+  if (config.LONG_CALL_REPLY === 'wait') return null
+  return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, then: config.LONG_CALL_REPLY, preference: null }
+}
+
+/** The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. */
+function preferOf(header: string): Patience | null {
+  for (const preference of header.split(',').map((text) => text.trim().toLowerCase())) {
+    if (preference === 'respond-async') return { ms: 0, then: 'accepted', preference }
+    const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)
+    if (wait) return { ms: Number(wait[1]) * 1000, then: 'accepted', preference: `wait=${Number(wait[1])}` }
+  }
+  return null
+}
+
+/** Resolves when the client's connection closes before its answer was complete. */
+export function whenLeft(ctx: Context): Promise<void> {
+  return new Promise((resolve) => ctx.res.once('close', () => {
+    if (!ctx.res.writableFinished) resolve()
+  }))
+}
+
+async function firstMoment(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<Moment> {
+  if (patience?.ms === 0) return { is: 'late' }
+  let timer: NodeJS.Timeout | undefined
+  let stop: (() => void) | undefined
+  const moments: Promise<Moment>[] = [
+    placed.wait.answer.then((answer) => ({ is: 'answered', answer })),
+    left.then(() => ({ is: 'left' })),
+    new Promise<Moment>((resolve) => {
+      stop = () => resolve({ is: 'stopping' })
+      if (stopping.aborted) stop()
+      else stopping.addEventListener('abort', stop, { once: true })
+    }),
+  ]
+  if (patience) moments.push(new Promise((resolve) => { timer = setTimeout(() => resolve({ is: 'late' }), patience.ms) }))
+  try {
+    return await Promise.race(moments)
+  } finally {
+    clearTimeout(timer)
+    if (stop) stopping.removeEventListener('abort', stop)
+  }
+}
+
+/** Forgets a client that has gone; that it went unanswered is noted, so that its retry can join the call. */
+async function leave(ctx: CallContext, { calls, log }: AnswerDeps, placed: PlacedCall): Promise<void> {
+  placed.wait.cancel()
+  await calls.requesterLeft(placed.callId).catch((error: unknown) => log.warn({ requestId: ctx.state.requestId, err: error }, 'leaving not noted'))
+  ctx.respond = false
+}
+
+/** Begins a 200 and keeps it alive by spaces, which JSON allows before a value; a late failure has `ok: false` in it. */
+function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left: Promise<void>): void {
+  const body = new PassThrough()
+  ctx.status = 200
+  ctx.type = 'application/json'
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('X-Accel-Buffering', 'no')
+  ctx.body = body
+  body.write(' ')
+  const beat = setInterval(() => body.write(' '), HEARTBEAT_MS)
+  void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
+    clearInterval(beat)
+    if (answer) body.end(answer.body)
+    else if (deps.stopping.aborted) body.end(acceptedText(placed))
+    else await leave(ctx, deps, placed)
+  })
+}
+
+const acceptedText = (placed: PlacedCall): string =>
+  JSON.stringify({ ok: true, id: publicId('call', placed.callId), status: placed.status })
+
+const aborted = (signal: AbortSignal): Promise<null> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(null)
+    else signal.addEventListener('abort', () => resolve(null), { once: true })
+  })

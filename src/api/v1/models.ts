@@ -1,0 +1,34 @@
+/**
+ * GET /v1/models: the models that are enabled and have a configured upstream.
+ */
+import type { Middleware } from 'koa'
+import type { Catalogue, Model } from '../../shared/catalogue.ts'
+import type { WebDeps } from '../deps.ts'
+
+/** An element of the model list (specification "Model", contract section 3). */
+export type ModelEntry = {
+  id: string; object: 'model'; created: number; owned_by: string; modality: string; credits: number
+  name?: string; description?: string; pricing?: { input: number; output: number; perTokens: number; minimum: number }
+}
+
+/** The public list of a catalogue. */
+export function presentModels(catalogue: Catalogue): ModelEntry[] {
+  return [...catalogue.models.values()].filter((model) => model.routes.length > 0).map((model) => presentModel(model, catalogue.createdAt))
+}
+
+function presentModel(model: Model, created: number): ModelEntry {
+  return {
+    id: model.id, object: 'model', created, owned_by: model.routes[0]!.upstream.name, modality: model.modality,
+    credits: model.modality === 'chat' ? model.pricing.minimum : model.credits,
+    ...(model.name !== undefined && { name: model.name }),
+    ...(model.description !== undefined && { description: model.description }),
+    ...(model.modality === 'chat' && { pricing: model.pricing }),
+  }
+}
+
+/** Lists the models. */
+export function listModels({ catalogue }: Pick<WebDeps, 'catalogue'>): Middleware {
+  return (ctx) => {
+    ctx.body = { ok: true, object: 'list', data: presentModels(catalogue.current()) }
+  }
+}

@@ -1,0 +1,23 @@
+/**
+ * The row as the fallback of a lost reply (design section 5).
+ */
+import type { Db } from '../../shared/db.ts'
+import { gatewayError } from '../../shared/errors.ts'
+import type { Calls } from '../../shared/calls/calls.ts'
+import type { ReadAnswer } from '../../shared/calls/replies.ts'
+import { readState } from '../../shared/calls/records.ts'
+
+/**
+ * Reads a call's answer from its row. Past its deadline the waiter itself refunds the call, by the same guarded verb as
+ * everybody: so it gets an answer even when no worker is left.
+ */
+export function readAnswer({ db, calls }: { db: Db; calls: Calls }): ReadAnswer {
+  return async (callId, overdue) => {
+    if (overdue) {
+      const ended = await calls.refund(callId, gatewayError('upstream_failed', 'The call was not finished within its time. Its credits were refunded.'), { overdue: true }, 0)
+      if (ended) return ended.answer
+    }
+    const state = await readState(db, callId)
+    return state?.state === 'ended' ? state.answer : null
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The web process, put together: `main.ts` runs it, tests start it in process.
+ */
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Config } from '../shared/config.ts'
+import type { Log } from '../shared/log.ts'
+import { openMoney, reloadCatalogue } from '../shared/core.ts'
+import type { Running } from '../shared/core.ts'
+import { openCatalogue } from '../shared/catalogue.ts'
+import { createQueues } from '../shared/queues.ts'
+import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
+import { createReplies } from '../shared/calls/replies.ts'
+import { createMediaReader } from '../shared/media-reader.ts'
+import { createApp } from './app.ts'
+import { createLimits } from './limits.ts'
+import { readAnswer } from './v1/read-answer.ts'
+
+/** How long a stopping process lets waiting requests have their answer, in ms (contract section 9). */
+const DRAIN_MS = 25_000
+
+/** Starts the web process. `port` is the one it listens on, where PORT was 0. */
+export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running & { port: number; server: Server }> {
+  const catalogue = openCatalogue(config)
+  const { db, calls } = openMoney(config)
+  const redis = connectProducer(config)
+  const subscriber = connectPatient(config)
+  const queues = createQueues(redis, config.REDIS_PREFIX)
+  const stopping = new AbortController()
+  const replies = createReplies({
+    subscriber, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
+  })
+  const app = createApp({
+    config, log, db, redis, queues, calls, replies, catalogue, limits: createLimits(redis, config),
+    media: createMediaReader(config), stopping: stopping.signal,
+  })
+  void refuseEvictingRedis(subscriber).catch((error: unknown) => {
+    log.fatal({ err: error }, 'start refused')
+    process.exit(1)
+  })
+  void replies.start()
+  const server = await listen(app.callback(), config.PORT)
+  const { port } = server.address() as AddressInfo
+  log.info({ port, models: catalogue.current().models.size }, 'web process listens')
+
+  return {
+    port,
+    server,
+    reload: () => reloadCatalogue(catalogue, log),
+    stop: async () => {
+      const closed = new Promise((resolve) => server.close(resolve))
+      server.closeIdleConnections()
+      await drained(closed, drainMs)
+      stopping.abort()
+      await drained(closed, 2000)
+      server.closeAllConnections()
+      await queues.close()
+      redis.disconnect()
+      subscriber.disconnect()
+      await db.destroy()
+    },
+  }
+}
+
+async function drained(closed: Promise<unknown>, patienceMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  await Promise.race([closed, new Promise((resolve) => { timer = setTimeout(resolve, patienceMs) })])
+  clearTimeout(timer)
+}
+
+/** Times in ms. Kept-alive connections outlive those of Heroku's router (90 s), so that it never meets a closed one. */
+const SERVER_TIMES = {
+  headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 95_000, connectionsCheckingInterval: 5000,
+} as const
+
+async function listen(handler: ReturnType<ReturnType<typeof createApp>['callback']>, port: number): Promise<Server> {
+  const server = createServer(SERVER_TIMES, (request, response) => void handler(request, response))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, resolve)
+  })
+  return server
+}
