@@ -1,0 +1,58 @@
+import type { Demo } from './demo.ts'
+
+/** A model as `GET /v1/models` lists it. */
+export type ListedModel = { id: string, modality: string, credits: number }
+
+/** The smallest PNG there is, as an image that needs no network. */
+const onePixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** A curl command line; `address` is a word of the shell, quoted where it has to be. */
+function curl(address: string, key: string, body?: object, ...flags: string[]): string {
+  const words = ['curl', '-s', address, '-H', `'Authorization: Bearer ${key}'`, ...flags]
+  if (body !== undefined) {
+    words.push('-H', "'Content-Type: application/json'", '-d', `'${JSON.stringify(body).replaceAll("'", "'\\''")}'`)
+  }
+  return words.join(' ')
+}
+
+/** Ready command lines, one for each thing that the catalogue offers, each with a title. */
+export function examples(base: string, key: string, models: readonly ListedModel[]): { title: string, line: string }[] {
+  const first = (modality: string): ListedModel | undefined => models.find((model) => model.modality === modality)
+  const [chat, image, video] = [first('chat'), first('image'), first('video')]
+  const found = [{ title: 'the models and their prices', line: curl(`${base}/v1/models`, key) }]
+  const call = (title: string, model: ListedModel | undefined, path: string, body: object): void => {
+    if (model === undefined) return
+    const price = model.modality === 'chat' ? `from ${model.credits} credits` : `${model.credits} credits`
+    found.push({ title: `${title} (${price})`, line: curl(`${base}${path}`, key, { model: model.id, ...body }) })
+  }
+  call('a chat', chat, '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] })
+  call('an image', image, '/v1/images/generations', { prompt: 'a red fox in snow' })
+  call('an edited image', image, '/v1/images/generations', { prompt: 'make it blue', image_url: onePixel })
+  call('a video', video, '/v1/videos/generations', { prompt: 'waves at dusk', duration: 2 })
+  const later = video ?? image
+  if (later !== undefined) {
+    const body = { model: later.id, prompt: 'a slow river' }
+    const ask = curl(`${base}/v1/${later.modality}s/generations`, key, body, '-H', "'Prefer: respond-async'")
+    const id = `$(${ask} | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')`
+    const title = `the same, answered at once and fetched when it has ended (${later.credits} credits)`
+    found.push({ title, line: curl(`"${base}/v1/calls/${id}?wait=60"`, key) })
+  }
+  return found
+}
+
+/** What `npm start` says when everything is up. */
+export function banner(at: { base: string, publicUrl: string, demo: Demo, models: readonly ListedModel[], took: string }): string {
+  const { base, publicUrl, demo, models, took } = at
+  const password = demo.password ?? '(made from another data folder, and kept there)'
+  return [
+    '',
+    `Tollgate is up after ${took}. Ctrl-C stops it; the next start finds everything again.`,
+    '',
+    `  Console    ${publicUrl}/`,
+    `  Sign in    ${demo.email}   ${password}`,
+    `  API key    ${demo.key}`,
+    `  Balance    ${demo.credits} credits`,
+    '',
+    ...examples(base, demo.key, models).flatMap(({ title, line }) => [`# ${title}`, line, '']),
+  ].join('\n')
+}

@@ -1,0 +1,62 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { readIfThere, writePrivately } from '../services/secrets.ts'
+import { AdminError, admin } from './admin.ts'
+
+const email = 'demo@tollgate.local'
+const firstCredits = 10_000
+
+/** The account to try Tollgate with. */
+export type Demo = {
+  email: string
+  /** Unknown when the account was made from another data folder than this one. */
+  password: string | undefined
+  key: string
+  /** Its balance now. */
+  credits: number
+}
+
+/** What the data folder keeps of it; written after each step, so that a killed start is gone on with by the next. */
+type Kept = { password?: string, granted?: boolean, key?: string }
+
+type Account = { credits: number }
+
+async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
+  try {
+    return await admin<Account>(env, 'account', 'show', email)
+  } catch (error) {
+    if (error instanceof AdminError) return undefined
+    throw error
+  }
+}
+
+/**
+ * The demo account with credits and an API key, made at the first start and found again at later ones, in whatever state its
+ * use has left it. `accepts` tells whether a key works. Throws an AdminError with the operator command's own words.
+ */
+export async function demoAccount(
+  folder: string, env: NodeJS.ProcessEnv, accepts: (key: string) => Promise<boolean>,
+): Promise<Demo> {
+  const file = join(folder, 'demo.json')
+  let kept = JSON.parse(readIfThere(file) ?? '{}') as Kept
+  const keep = (more: Kept): void => {
+    kept = { ...kept, ...more }
+    writePrivately(file, JSON.stringify(kept))
+  }
+  let account = await find(env)
+  if (account === undefined) {
+    // Kept before it is used: a password that only the database knows opens nothing.
+    keep({ password: kept.password ?? `demo-${randomInt(1000, 10_000)}-${randomBytes(6).toString('hex')}`, granted: false })
+    account = await admin<Account>(env, 'account', 'create', email, kept.password ?? '')
+  }
+  if (kept.granted === false && account.credits === 0) {
+    await admin(env, 'credits', 'grant', email, String(firstCredits), '--origin', 'bonus', '--note', 'to try Tollgate with')
+    account = { credits: firstCredits }
+  }
+  keep({ granted: true })
+  if (kept.key === undefined || !(await accepts(kept.key))) {
+    const { secret } = await admin<{ secret: string }>(env, 'key', 'create', email, 'npm start')
+    keep({ key: secret })
+  }
+  return { email, password: kept.password, key: kept.key ?? '', credits: account.credits }
+}

@@ -1,0 +1,76 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { root } from '../folders.ts'
+import { dyingWithParent, end, markOf, signal, waitUntil } from '../services/processes.ts'
+import type { ProcessMark } from '../services/processes.ts'
+
+const remembered = 40
+
+/** A compiled program of Tollgate that this process runs and watches. */
+export class Program {
+  readonly name: string
+  readonly process: ProcessMark
+  readonly #child: ChildProcess
+  #lines: string[] = []
+  #print: ((line: string) => void) | undefined
+  #asked = false
+
+  /** Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines. */
+  constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (story: string) => void) {
+    this.name = name
+    // Should the starter be killed, nothing that this program could finish would be left to it: its database dies too.
+    const [command = '', ...rest] = dyingWithParent('SIGKILL', [process.execPath, ...args])
+    // A session of its own, so that Ctrl-C in a terminal reaches the starter alone, which stops everything in order.
+    this.#child = spawn(command, rest, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    if (this.#child.pid === undefined) throw new Error(`${name} cannot be run: ${args.join(' ')}`)
+    this.process = markOf(this.#child.pid)
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', (line) => this.#take(line))
+    }
+    // Its last words may come after its end.
+    this.#child.once('close', (code, killedBy) => {
+      if (this.#asked) return
+      onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. Its last lines:\n${this.#lines.slice(-15).join('\n')}`)
+    })
+  }
+
+  #take(line: string): void {
+    this.#lines.push(line)
+    if (this.#lines.length > remembered) this.#lines.shift()
+    this.#print?.(line)
+  }
+
+  /** Hands each line of its output to `print`, beginning with those that are remembered. */
+  follow(print: (line: string) => void): void {
+    for (const line of this.#lines) print(line)
+    this.#print = print
+  }
+
+  /** Waits until `ready` answers true. Throws an Error when that takes longer than a minute. */
+  async up(ready: () => Promise<boolean>): Promise<void> {
+    if (await waitUntil(() => this.#ended || ready(), 60_000, 50) && !this.#ended) return
+    if (this.#ended) return
+    throw new Error(`${this.name} is not ready after a minute. Its last lines:\n${this.#lines.slice(-15).join('\n')}`)
+  }
+
+  get #ended(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  /** Kills it. */
+  kill(): void {
+    this.#asked = true
+    signal(this.process, 'SIGKILL')
+  }
+
+  /** Asks it to end, kills it when it has not after `withinMs`, and resolves when its output has been read to the end. */
+  async stop(withinMs: number): Promise<void> {
+    this.#asked = true
+    if (this.#ended) return
+    const closed = once(this.#child, 'close')
+    await end(this.process, 'SIGTERM', withinMs)
+    await closed
+  }
+}

@@ -1,0 +1,35 @@
+import { startPostgres } from '../services/postgres.ts'
+import { redisProgram, startRedis } from '../services/redis.ts'
+import { shown } from './data-folder.ts'
+
+/** A service that this start runs, or one that the environment names. */
+export type Service = {
+  url: string
+  /** What to say of it. */
+  about: string
+  /** The one that this start runs; absent for a given one. */
+  own?: { process: { pid: number, startedAt: string }, stop(): Promise<void> }
+}
+
+type OnDeath = (story: string) => void
+
+/** The Postgres of this start: that of DATABASE_URL, or an embedded one over the data folder. */
+export async function postgresFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {
+  const given = process.env['DATABASE_URL']
+  if (given) return { url: given, about: 'the one of DATABASE_URL' }
+  const postgres = await startPostgres({
+    folder, port: 5432, say, onDeath: (log) => onDeath(`Postgres ended. Its last lines:\n${log}`),
+  })
+  return { url: postgres.url, about: `127.0.0.1:${postgres.port}, data under ${shown(folder)}`, own: postgres }
+}
+
+/** The Redis of this start: that of REDIS_URL, or a private one over the data folder. */
+export async function redisFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {
+  const given = process.env['REDIS_URL']
+  if (given) return { url: given, about: 'the one of REDIS_URL' }
+  const program = await redisProgram(say)
+  const redis = await startRedis({
+    program, folder, port: 6379, durable: true, onDeath: (log) => onDeath(`Redis ended. Its last lines:\n${log}`),
+  })
+  return { url: redis.url, about: `${program} on 127.0.0.1:${redis.port}`, own: redis }
+}

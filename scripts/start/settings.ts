@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../folders.ts'
+import { freePort, isFree } from '../services/ports.ts'
+import { keptSecret, writePrivately } from '../services/secrets.ts'
+import type { Environment } from './data-folder.ts'
+
+/** Where the catalogue that comes with Tollgate expects the sandbox upstream. */
+const sandboxPort = 4010
+
+/**
+ * The port of the web process: PORT as it is given, else 3000 or the next free one. Throws an Error when PORT is taken: who
+ * names a port means that one.
+ */
+export async function webPort(given: string | undefined): Promise<number> {
+  if (!given) return await freePort(3000)
+  const port = Number(given)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new Error('PORT must be a whole number up to 65535')
+  if (port === 0) return await freePort()
+  if (await isFree(port)) return port
+  throw new Error(`PORT ${port} is taken; without PORT, the next free one from 3000 on is used`)
+}
+
+/**
+ * The catalogue and the port of the sandbox upstream that it names. Where that port is taken, a copy of the catalogue with
+ * another one is written to the data folder.
+ */
+export async function sandboxCatalogue(folder: string): Promise<{ port: number, file: string | undefined }> {
+  const port = await freePort(sandboxPort)
+  if (port === sandboxPort) return { port, file: undefined }
+  const catalogue = readFileSync(join(root, 'models.json'), 'utf8')
+  const file = join(folder, 'models.json')
+  writePrivately(file, catalogue.replaceAll(`127.0.0.1:${sandboxPort}/`, `127.0.0.1:${port}/`))
+  return { port, file }
+}
+
+/** What every program needs beside the addresses of the services: each as the environment has it, else as this folder keeps it. */
+export function keptSettings(folder: string): Environment {
+  const settings: Environment = {
+    APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),
+    SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
+  }
+  // The programs' own defaults lie in .data.
+  if (process.env['TOLLGATE_DATA']) {
+    settings['MAIL_FILE'] = process.env['MAIL_FILE'] || join(folder, 'mail.jsonl')
+    settings['STORAGE_URL'] = process.env['STORAGE_URL'] || `file:${join(folder, 'media')}`
+  }
+  return settings
+}

@@ -1,0 +1,160 @@
+import { build, buildIsStale } from '../builder.ts'
+import { freePort, isFree } from '../services/ports.ts'
+import { seconds } from '../tools.ts'
+import { runToEnd } from './admin.ts'
+import { banner } from './banner.ts'
+import type { ListedModel } from './banner.ts'
+import { keepRunning, shown } from './data-folder.ts'
+import type { Environment } from './data-folder.ts'
+import { demoAccount } from './demo.ts'
+import { Program } from './program.ts'
+import { postgresFor, redisFor } from './services.ts'
+import type { Service } from './services.ts'
+import { keptSettings, sandboxCatalogue, webPort } from './settings.ts'
+
+/** Thrown inside of a start that was asked to stop. */
+export class Stopped extends Error {}
+
+/** Everything that `npm start` runs, in the order in which it comes up; it goes down in the other direction. */
+export class Starter {
+  readonly #folder: string
+  readonly #onDeath: (story: string) => void
+  readonly #startedAt = Date.now()
+  readonly #services: Service[] = []
+  readonly #programs: Program[] = []
+  #environment: Environment = {}
+  #stopping = false
+
+  /** `onDeath` is called when one of its processes ends by itself, with which and its last lines. */
+  constructor(folder: string, onDeath: (story: string) => void) {
+    this.#folder = folder
+    this.#onDeath = onDeath
+  }
+
+  /** Starts everything and says how to use it. Throws a Stopped when `stop` is called meanwhile, an Error when something fails. */
+  async start(): Promise<void> {
+    const say = (line: string): void => console.log(`           ${line}`)
+    const [postgres, redis] = await this.#all([
+      this.#stage('postgres', async () => this.#keep(await postgresFor(this.#folder, say, this.#onDeath))),
+      this.#stage('redis', async () => this.#keep(await redisFor(this.#folder, say, this.#onDeath))),
+      this.#stage('build', async () => {
+        if (!buildIsStale()) return { about: 'dist is up to date' }
+        await build()
+        return { about: 'compiled into dist' }
+      }),
+    ] as const)
+    const port = await webPort(process.env['PORT'])
+    const settings = keptSettings(this.#folder)
+    this.#environment = { ...settings, PORT: String(port), DATABASE_URL: postgres.url, REDIS_URL: redis.url }
+    await this.#stage('migrations', async () => ({
+      about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.#environment }),
+    }))
+    // What the programs write from here on (mails, media) is for this user's eyes alone.
+    process.umask(0o077)
+    await this.#stage('sandbox', () => this.#sandbox())
+    await this.#all([
+      this.#stage('web', () => this.#web(port)),
+      this.#stage('worker', () => this.#worker()),
+    ] as const)
+    await this.#welcome(port)
+    for (const program of this.#programs.filter(({ name }) => name !== 'sandbox')) {
+      program.follow((line) => console.log(`${program.name.padEnd(6)} | ${line}`))
+    }
+  }
+
+  /** Stops everything: the web process lets its requests end, the worker its jobs, both within 30 s. */
+  async stop(): Promise<void> {
+    this.#stopping = true
+    for (const name of ['web', 'worker', 'sandbox']) {
+      const program = this.#programs.find((one) => one.name === name)
+      await program?.stop(name === 'sandbox' ? 2_000 : 30_000)
+    }
+    for (const service of this.#services.toReversed()) await service.own?.stop()
+  }
+
+  /** Kills what `stop` still waits for; it then goes on at once. */
+  hurry(): void {
+    for (const program of this.#programs) program.kill()
+  }
+
+  /** Lets every part come to its end, so that nothing is still being started when the first failure is told. */
+  async #all<const T extends readonly Promise<unknown>[]>(parts: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+    await Promise.allSettled(parts)
+    return await Promise.all(parts)
+  }
+
+  async #stage<T extends { about: string }>(name: string, work: () => Promise<T>): Promise<T> {
+    if (this.#stopping) throw new Stopped()
+    const startedAt = Date.now()
+    const result = await work()
+    if (this.#stopping) throw new Stopped()
+    console.log(`${name.padEnd(10)} ${seconds(Date.now() - startedAt).padStart(6)}   ${result.about}`)
+    return result
+  }
+
+  #keep(service: Service): Service {
+    // Redis goes down before Postgres, whichever was up first.
+    if (service.url.startsWith('postgres')) this.#services.unshift(service)
+    else this.#services.push(service)
+    this.#record()
+    return service
+  }
+
+  #record(): void {
+    const own = this.#services.flatMap(({ own: service }) => (service ? [service.process] : []))
+    const processes = [...own, ...this.#programs.map((program) => program.process)]
+    keepRunning(this.#folder, { processes, environment: this.#environment })
+  }
+
+  #run(name: string, args: readonly string[], more: Environment = {}): Program {
+    const program = new Program(name, args, { ...process.env, ...this.#environment, ...more }, this.#onDeath)
+    this.#programs.push(program)
+    this.#record()
+    return program
+  }
+
+  async #sandbox(): Promise<{ about: string }> {
+    if (process.env['MODELS_FILE']) return { about: 'not started: MODELS_FILE names a catalogue of its own' }
+    const { port, file } = await sandboxCatalogue(this.#folder)
+    if (file !== undefined) this.#environment['MODELS_FILE'] = file
+    const sandbox = this.#run('sandbox', ['dist/src/sandbox/main.js', '--port', String(port)])
+    await sandbox.up(async () => !(await isFree(port)))
+    const note = file === undefined ? '' : ` (4010 is taken; the catalogue with this port is ${shown(file)})`
+    return { about: `the upstream for trying things out, 127.0.0.1:${port}${note}` }
+  }
+
+  async #web(port: number): Promise<{ about: string }> {
+    const web = this.#run('web', ['dist/src/api/main.js'])
+    await web.up(() => isReady(port))
+    const moved = process.env['PORT'] || port === 3000 ? '' : ' (3000 is taken)'
+    return { about: `http://localhost:${port}${moved}` }
+  }
+
+  async #worker(): Promise<{ about: string }> {
+    const port = Number(process.env['HEALTH_PORT']) || await freePort()
+    const worker = this.#run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
+    await worker.up(() => isReady(port))
+    return { about: 'takes every queue' }
+  }
+
+  async #welcome(port: number): Promise<void> {
+    const base = `http://localhost:${port}`
+    const models = (key: string): Promise<Response> =>
+      fetch(`http://127.0.0.1:${port}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    const environment = { ...process.env, ...this.#environment }
+    const demo = await demoAccount(this.#folder, environment, async (key) => (await models(key)).ok)
+    const { data } = await (await models(demo.key)).json() as { data: ListedModel[] }
+    if (this.#stopping) throw new Stopped()
+    const publicUrl = (process.env['BASE_URL'] || base).replace(/\/+$/, '')
+    console.log(banner({ base, publicUrl, demo, models: data, took: seconds(Date.now() - this.#startedAt) }))
+  }
+}
+
+async function isReady(port: number): Promise<boolean> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(2_000) })
+    return answer.ok
+  } catch {
+    return false
+  }
+}
