@@ -49,7 +49,7 @@ export function mediaName(secret: string, callId: CallId, index: number, extensi
   return `${stem.subarray(0, STEM_BYTES).toString('base64url')}.${extension}` as MediaName
 }
 
-/** The name that a text is, or null. A text that passes is one harmless path segment: nothing outside is addressable. */
+/** The name that a text is, or null. What passes is one harmless path segment: nothing outside is addressable. */
 export function parseMediaName(text: string): MediaName | null {
   return NAME.test(text) ? (text as MediaName) : null
 }
@@ -104,7 +104,7 @@ export type DataImage = { contentType: MediaType; base64: string }
 
 const DATA_IMAGE_HEAD = /^data:(image\/(?:png|jpeg|webp|gif));base64,/i
 
-/** The image of a `data:` URI, or null when it is no base64 PNG, JPEG, WebP or GIF. What the bytes are is not looked at. */
+/** The image of a `data:` URI, or null when it declares no base64 PNG, JPEG, WebP or GIF. Its bytes are not read. */
 export function parseDataImage(uri: string): DataImage | null {
   const head = DATA_IMAGE_HEAD.exec(uri.slice(0, 64))
   if (!head) return null

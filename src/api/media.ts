@@ -1,0 +1,123 @@
+/**
+ * `GET /media/:name`: stored results. Their names are unguessable, so whoever has the address may read; what is read
+ * came from an upstream, so nothing in it may ever act as a page of the gateway's origin.
+ */
+import type { FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import type { Context, Middleware } from 'koa'
+import { ApiError } from '../shared/errors.ts'
+import type { MediaName } from '../shared/media.ts'
+import { parseMediaName } from '../shared/media.ts'
+import type { MediaLocation, MediaReader } from '../shared/media-reader.ts'
+
+type StoredFile = MediaLocation & { kind: 'file' }
+
+/** How long a client may keep a result, in seconds. */
+const FRESH_SECONDS = 86_400
+
+/** How long a client may keep a redirect: well below the life of the signed address that it leads to. */
+const REDIRECT_SECONDS = 300
+
+/**
+ * Serves a stored result, whole or by one range, or sends the client to the bucket that holds it.
+ * @throws ApiError `not_found` for everything that is no stored result, `method_not_allowed` but for GET and HEAD,
+ *   `service_unavailable` when the storage is away
+ */
+export function serveMedia({ reader }: { reader: MediaReader }): Middleware {
+  return async (ctx) => {
+    const { method } = ctx
+    if (method !== 'GET' && method !== 'HEAD') {
+      throw new ApiError('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
+    }
+    const name = parseMediaName(ctx.path.replace(/^\/media\//, ''))
+    const found = name && (await locate(reader, name, method))
+    if (!name || !found) throw new ApiError('not_found')
+    if (found.kind === 'file') return sendFile(ctx, name, found)
+    ctx.set('Cache-Control', `private, max-age=${REDIRECT_SECONDS}`)
+    ctx.redirect(found.url)
+  }
+}
+
+async function locate(reader: MediaReader, name: MediaName, method: 'GET' | 'HEAD'): Promise<MediaLocation | null> {
+  try {
+    return await reader.locate(name, method)
+  } catch (cause) {
+    throw new ApiError('service_unavailable', { cause })
+  }
+}
+
+/** Opens the file before any header is set, so that one that was swept since it was located is a plain 404. */
+async function sendFile(ctx: Context, name: MediaName, file: StoredFile): Promise<void> {
+  const handle = await openFile(file.path)
+  const range = describe(ctx, name, file)
+  if (range && ctx.method === 'GET') {
+    ctx.body = handle.createReadStream(range)
+    ctx.length = range.end - range.start + 1
+  } else {
+    await handle.close()
+  }
+}
+
+async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path)
+  } catch (cause) {
+    const isGone = (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    throw new ApiError(isGone ? 'not_found' : 'service_unavailable', { cause })
+  }
+}
+
+/** Writes the status and the headers of the answer; returns which bytes follow, or null for none. */
+function describe(ctx: Context, name: MediaName, file: StoredFile): Range | null {
+  ctx.status = 200
+  ctx.set({
+    'Accept-Ranges': 'bytes',
+    'Cache-Control': `private, max-age=${FRESH_SECONDS}, immutable`,
+    'ETag': `"${file.size.toString(36)}-${file.modifiedAt.getTime().toString(36)}"`,
+    'Last-Modified': file.modifiedAt.toUTCString(),
+    'Cross-Origin-Resource-Policy': 'cross-origin',
+    'Content-Security-Policy': "sandbox; default-src 'none'",
+    'X-Content-Type-Options': 'nosniff',
+  })
+  if (ctx.fresh) {
+    ctx.status = 304
+    return null
+  }
+  const range = ctx.method === 'GET' ? wantedRange(ctx, file.size) : null
+  if (range === 'unsatisfiable') {
+    ctx.status = 416
+    ctx.set({ 'Content-Range': `bytes */${file.size}`, 'Cache-Control': 'no-store' })
+    ctx.body = ''
+    return null
+  }
+  if (range) {
+    ctx.status = 206
+    ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`)
+  }
+  ctx.set({ 'Content-Type': file.contentType, 'Content-Disposition': `inline; filename="${name}"` })
+  ctx.length = file.size
+  return range ?? { start: 0, end: file.size - 1 }
+}
+
+/** Bytes of a file, inclusive at both ends. */
+type Range = { start: number; end: number }
+
+/**
+ * The one range that a request asks for (RFC 9110, section 14), or null for the whole: without a `Range`, with several
+ * or a malformed one, and where `If-Range` knows another version.
+ */
+function wantedRange(ctx: Context, size: number): Range | 'unsatisfiable' | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(ctx.get('Range').replaceAll(' ', ''))
+  if (!match || match[0] === 'bytes=-' || !isSameVersion(ctx)) return null
+  const [first, last] = [match[1]!, match[2]!]
+  if (first === '' && Number(last) === 0) return 'unsatisfiable'
+  if (first === '') return { start: Math.max(0, size - Number(last)), end: size - 1 }
+  if (last !== '' && Number(last) < Number(first)) return null
+  const range = { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
+  return range.start >= size ? 'unsatisfiable' : range
+}
+
+function isSameVersion(ctx: Context): boolean {
+  const known = ctx.get('If-Range')
+  return known === '' || known === ctx.response.get('ETag') || known === ctx.response.get('Last-Modified')
+}

@@ -1,0 +1,65 @@
+import type { Format } from './reading.ts'
+import { broken, pass, passUntil, take } from './reading.ts'
+
+const SOI = 0xd8
+const EOI = 0xd9
+const SOS = 0xda
+
+/** Markers that stand alone: restarts between pieces of a scan, and TEM. */
+const standsAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7)
+
+/** The frame headers: C0 to CF but for the tables DHT (C4) and DAC (CC) and the reserved C8. */
+const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
+
+/** The code of a marker whose first FF was read; further FF bytes are filling. */
+function* markerCode(): Format<number> {
+  let code = 0xff
+  while (code === 0xff) code = (yield* take(1))[0]!
+  return code
+}
+
+/** Passes over compressed data up to the next real marker and returns that marker's code. */
+function* endOfScan(): Format<number> {
+  for (;;) {
+    yield* passUntil(0xff)
+    const code = yield* markerCode()
+    if (code !== 0 && !standsAlone(code)) return code
+  }
+}
+
+/**
+ * JPEG: a frame header with a size, at least one scan, and an end-of-image marker behind it. What follows that (a
+ * second picture, a maker's notes) is let be, as by every decoder.
+ */
+export function* jpeg(): Format {
+  yield* pass(2)
+  let frame = false
+  let scan = false
+  let marker: number | null = null
+  for (;;) {
+    if (marker === null && (yield* take(1))[0] !== 0xff) throw broken('a marker is missing')
+    marker ??= yield* markerCode()
+    if (marker === EOI) break
+    if (marker === 0 || marker === SOI) throw broken('a marker is out of place')
+    if (!standsAlone(marker)) frame = (yield* segment(marker)) || frame
+    if (marker === SOS && !frame) throw broken('a scan comes before its frame')
+    scan ||= marker === SOS
+    marker = marker === SOS ? yield* endOfScan() : null
+  }
+  if (!frame || !scan) throw broken('it has no picture')
+}
+
+/** Passes over the segment of a marker; true when it was a frame header. */
+function* segment(marker: number): Format<boolean> {
+  const length = (yield* take(2)).readUInt16BE(0)
+  if (length < 2) throw broken('a length is wrong')
+  if (!isFrame(marker)) {
+    yield* pass(length - 2)
+    return false
+  }
+  if (length < 8) throw broken('its frame header is too short')
+  const size = yield* take(5)
+  if (size.readUInt16BE(1) === 0 || size.readUInt16BE(3) === 0) throw broken('it has no size')
+  yield* pass(length - 7)
+  return true
+}

@@ -1,0 +1,79 @@
+import type { MediaExtension, MediaKind } from '../../shared/media.ts'
+import { kindOf } from '../../shared/media.ts'
+import { FORMATS, SNIFF_BYTES, sniff } from './formats/table.ts'
+import { Reading, cutShort } from './formats/reading.ts'
+import { MediaRefused } from './refused.ts'
+
+/** What bytes must be to be taken. */
+export type MediaExpectation = {
+  kind: MediaKind
+  /** The most bytes of the whole file. */
+  maxBytes: number
+}
+
+/** Bytes whose type is known. The body must be read, or closed, to its end. */
+export type Inspected = {
+  extension: MediaExtension
+  /** The same bytes. It throws `MediaRefused` instead of ending where the file is too large, broken or cut short. */
+  body: AsyncGenerator<Uint8Array, void, void>
+}
+
+/**
+ * Decides the type of a stream of bytes from the bytes themselves, never from what somebody declared, and checks on
+ * the way through that they are a complete file of that type. Nothing may be published before the body has ended.
+ * @throws MediaRefused for a type that is not stored or is of the other kind; whatever the source throws
+ */
+export async function inspect(source: AsyncIterable<Uint8Array>, expected: MediaExpectation): Promise<Inspected> {
+  const chunks = source[Symbol.asyncIterator]()
+  try {
+    const head = await firstBytes(chunks)
+    const extension = sniff(Buffer.concat(head).subarray(0, SNIFF_BYTES))
+    if (extension === null || kindOf(extension) !== expected.kind) throw refusalOf(head, expected.kind)
+    return { extension, body: checked(head, chunks, extension, expected.maxBytes) }
+  } catch (error) {
+    await chunks.return?.()
+    throw error
+  }
+}
+
+function refusalOf(head: Uint8Array[], kind: MediaKind): MediaRefused {
+  if (head.length === 0) return cutShort()
+  const types = kind === 'image' ? 'PNG, JPEG, WebP or GIF image' : 'MP4, WebM or QuickTime video'
+  return new MediaRefused('unsupported_type', `The file is no ${types}.`)
+}
+
+async function firstBytes(chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array[]> {
+  const head: Uint8Array[] = []
+  let bytes = 0
+  while (bytes < SNIFF_BYTES) {
+    const next = await chunks.next()
+    if (next.done) break
+    if (next.value.length > 0) head.push(next.value)
+    bytes += next.value.length
+  }
+  return head
+}
+
+async function* checked(
+  head: Uint8Array[], rest: AsyncIterator<Uint8Array>, extension: MediaExtension, maxBytes: number,
+): Inspected['body'] {
+  const reading = new Reading(FORMATS[extension]())
+  let bytes = 0
+  try {
+    for await (const chunk of following(head, rest)) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw new MediaRefused('too_large', `The file is larger than ${maxBytes} bytes.`)
+      await reading.write(chunk)
+      yield chunk
+    }
+    await reading.end()
+  } finally {
+    reading.abandon()
+    await rest.return?.()
+  }
+}
+
+async function* following(head: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* head
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
+}
