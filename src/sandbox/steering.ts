@@ -61,7 +61,7 @@ function word<T>(group: Group, syntax: string, meaning: string, read: (rest: str
 
 /** Every steering word. The key is the word; more than one may stand in a prompt. */
 export const WORDS = {
-  status: word('refusal', '[status CODE]', 'this HTTP status; also with "retry-after S" or "retry-after-ms MS" behind it',
+  status: word('refusal', '[status CODE]', 'this HTTP status; "retry-after S" or "retry-after-ms MS" may follow',
     statusOrder),
   quota: word('refusal', '[quota]', "the protocol's own answer for spent credit (openai: 429 insufficient_quota)",
     flag),

@@ -54,6 +54,7 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
 }
 
 function readJson(bytes: Buffer): Fields {
+  if (bytes.length === 0) return {}
   let parsed: unknown
   try {
     parsed = JSON.parse(bytes.toString('utf8'))

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { shorten } from './shorten.ts'
 
 /** One request as it came in. `status` is set when its answer has ended (0: no headers were sent). */
 export interface JournalEntry {
@@ -34,7 +35,10 @@ export class Journal {
   lines(prompt = ''): JournalLine[] {
     const ordered = [...this.ring.slice(this.next), ...this.ring.slice(0, this.next)]
     return ordered.filter((entry) => entry.prompt.includes(prompt)).map((entry) => ({
-      ...entry, at: new Date(entry.at).toISOString(), headers: withoutSecrets(entry.headers),
+      ...entry,
+      at: new Date(entry.at).toISOString(),
+      headers: withoutSecrets(entry.headers),
+      body: shorten(entry.body, Infinity),
     }))
   }
 

@@ -1,0 +1,206 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { expect } from 'chai'
+import { request } from 'undici'
+import { eventsOf, failureOf, prompted, send, until, useSandbox } from './support/client.ts'
+import type { Answer, Fields } from './support/client.ts'
+
+const KEY = { authorization: 'Bearer made-up' }
+
+describe('faults of the sandbox', () => {
+  const own = useSandbox()
+
+  function chat(prompt: string, more: Fields = {}, signal?: AbortSignal): Promise<Answer> {
+    const json = { model: 'gpt-sandbox', messages: [{ role: 'user', content: prompt }], ...more }
+    return send(`${own.url}/v1/chat/completions`, { json, headers: KEY, signal })
+  }
+
+  function billed(prompt: string): number {
+    return own.sandbox.billed(prompt).total
+  }
+
+  it('answer the status that the prompt asks for, in the words of the protocol, unbilled', async () => {
+    const prompt = prompted('[status 429 retry-after 3]')
+    const limited = await chat(prompt)
+    expect([limited.status, limited.headers['retry-after']]).to.deep.equal([429, '3'])
+    expect(limited.json()['error'].code).to.equal('rate_limit_exceeded')
+    const precise = await chat('[status 429 retry-after-ms 250]')
+    expect(precise.headers['retry-after-ms']).to.equal('250')
+    const quota = await chat('[quota]')
+    expect([quota.status, quota.json()['error'].code]).to.deep.equal([429, 'insufficient_quota'])
+    expect(billed(prompt)).to.equal(0)
+  })
+
+  it('answer 503 to every model whose name says that it refuses', async () => {
+    const prompt = prompted()
+    expect((await chat(prompt, { model: 'gpt-refusing' })).status).to.equal(503)
+    expect(billed(prompt)).to.equal(0)
+  })
+
+  it('fail the first times a prompt is sent, then answer', async () => {
+    const prompt = prompted('[fail-times 2 503]')
+    const statuses = [await chat(prompt), await chat(prompt), await chat(prompt)].map((answer) => answer.status)
+    expect(statuses).to.deep.equal([503, 503, 200])
+    expect(billed(prompt)).to.equal(1)
+  })
+
+  it('refuse a mistyped steering word, so that a test cannot pass by mistake', async () => {
+    const answer = await chat('[delay soon]')
+    expect(answer.status).to.equal(400)
+    expect(answer.json()['error'].message).to.match(/\[delay MS\]/)
+  })
+
+  it('hold the answer back, and bill at once', async () => {
+    const prompt = prompted('[delay 300]')
+    const started = Date.now()
+    let answered = false
+    const answer = chat(prompt).finally(() => {
+      answered = true
+    })
+    await until(() => billed(prompt), (count) => count === 1)
+    expect(answered).to.equal(false)
+    expect((await answer).status).to.equal(200)
+    expect(Date.now() - started).to.be.at.least(295)
+  })
+
+  it('reset the connection after billing, or before anything is recorded', async () => {
+    const [lost, refused] = [prompted('[reset]'), prompted('[refuse]')]
+    expect(await failureOf(chat(lost))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+    expect(own.sandbox.billed(lost)).to.deep.include({ total: 1 })
+    await until(() => own.sandbox.billed(lost).entries[0]!.outcome, (outcome) => outcome === 'lost')
+    expect(await failureOf(chat(refused))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+    expect(billed(refused)).to.equal(0)
+    expect(own.sandbox.journal(refused)).to.deep.equal([])
+    expect(own.sandbox.open(refused).refused).to.equal(1)
+  })
+
+  it('keep a task that was accepted before the reset', async () => {
+    const prompt = prompted('[reset]')
+    const json = { model: 'video-sandbox', prompt }
+    await failureOf(send(`${own.url}/v1/videos`, { json, headers: KEY }))
+    const { data } = (await send(`${own.url}/v1/videos`, { headers: KEY })).json()
+    expect(data[0].prompt).to.equal(prompt)
+  })
+
+  it('hang before the headers or after them, until the client leaves', async () => {
+    for (const words of ['[hang]', '[hang-body]']) {
+      const prompt = prompted(words)
+      const leaving = new AbortController()
+      const call = failureOf(chat(prompt, {}, leaving.signal))
+      const streams = words === '[hang-body]' ? 1 : 0
+      await until(() => own.sandbox.open(prompt), (now) => now.open === 1 && now.streams === streams)
+      leaving.abort()
+      await call
+      const after = await until(() => own.sandbox.open(prompt), (now) => now.open === 0)
+      expect(after.aborted).to.equal(1)
+      expect(own.sandbox.billed(prompt).entries.map((entry) => entry.outcome)).to.deep.equal(['aborted'])
+    }
+  })
+
+  it('drip one byte at a time', async () => {
+    const prompt = prompted('[answer x] [drip 1]')
+    const { body } = await request(`${own.url}/v1/chat/completions`, {
+      method: 'POST', headers: KEY, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: prompt }] }),
+    })
+    const chunks: Buffer[] = []
+    for await (const chunk of body) chunks.push(chunk as Buffer)
+    expect(chunks.length).to.be.above(100)
+    expect(JSON.parse(Buffer.concat(chunks).toString())['choices'][0].message.content).to.equal('x')
+  })
+
+  it('answer HTML, or JSON that is cut short, with a 200', async () => {
+    const html = await chat('[garbage]')
+    expect([html.status, html.headers['content-type']]).to.deep.equal([200, 'text/html; charset=utf-8'])
+    const cut = await chat('[truncated]')
+    expect(cut.status).to.equal(200)
+    expect(() => cut.json()).to.throw(SyntaxError)
+    const stream = await chat('[truncated]', { stream: true })
+    expect(stream.text).not.to.match(/\n\n$|DONE/)
+  })
+
+  it('break characters: in two pieces, or for good', async () => {
+    for (const stream of [false, true]) {
+      const split = await chat('[cut-mid-char]', { stream })
+      expect(split.text).to.include('你好').and.not.include('\uFFFD')
+      const invalid = await chat('[invalid-utf8]', { stream })
+      expect(invalid.bytes.includes(Buffer.from([0xff, 0xfe]))).to.equal(true)
+    }
+  })
+
+  it('send the two halves of a character apart', async () => {
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: '[answer ü] [cut-mid-char]' }] })
+    const answer = await request(`${own.url}/v1/chat/completions`, { method: 'POST', headers: KEY, body })
+    const chunks: Buffer[] = []
+    for await (const chunk of answer.body) chunks.push(chunk as Buffer)
+    expect(chunks.some((chunk) => chunk.toString('utf8').includes('\uFFFD'))).to.equal(true)
+  })
+
+  it('answer megabytes', async () => {
+    expect((await chat('[big 3]')).json()['choices'][0].message.content).to.have.length(3 * 1024 * 1024)
+    const streamed = eventsOf((await chat('[big 1]', { stream: true })).text)
+    const length = streamed.reduce((sum, event) => sum + (event['choices']?.[0]?.delta.content?.length ?? 0), 0)
+    expect(length).to.equal(1024 * 1024)
+    const json = { model: 'image-sandbox', prompt: '[big 2]' }
+    const image = (await send(`${own.url}/v1/images/generations`, { json, headers: KEY })).json()['data'][0].b64_json
+    expect(Buffer.from(image, 'base64').length).to.be.above(1024 * 1024)
+  })
+
+  it('redirect where a redirect is asked for', async () => {
+    const answer = await chat('[redirect http://127.0.0.1:1/elsewhere]')
+    expect([answer.status, answer.headers['location']]).to.deep.equal([302, 'http://127.0.0.1:1/elsewhere'])
+  })
+
+  it('pace a stream, and cut it in every way', async () => {
+    const contents = (answer: Answer): number => {
+      return eventsOf(answer.text).filter((event) => event['choices']?.[0]?.delta.content).length
+    }
+    const started = Date.now()
+    expect(contents(await chat('[chunks 10 20]', { stream: true }))).to.equal(10)
+    expect(Date.now() - started).to.be.at.least(175)
+    expect(eventsOf((await chat('[no-done]', { stream: true })).text).at(-1)).not.to.equal('[DONE]')
+    const failed = await chat('[error-after 3]', { stream: true })
+    expect(contents(failed)).to.equal(3)
+    expect(eventsOf(failed.text).at(-1)).to.have.property('error')
+    expect(await failureOf(chat('[reset-after 3]', { stream: true }))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+  })
+
+  it('fall silent in the middle of a stream', async () => {
+    const prompt = prompted('[hang-after 2]')
+    const leaving = new AbortController()
+    const call = failureOf(chat(prompt, { stream: true }, leaving.signal))
+    await until(() => own.sandbox.open(prompt), (now) => now.streams === 1)
+    leaving.abort()
+    await call
+    await until(() => own.sandbox.open(prompt), (now) => now.open === 0 && now.aborted === 1)
+  })
+
+  it('cut and hang downloads halfway', async () => {
+    const published = async (words: string): Promise<string> => {
+      const json = { model: 'image-url', prompt: prompted(words) }
+      return (await send(`${own.url}/v1/images/generations`, { json, headers: KEY })).json()['data'][0].url
+    }
+    expect(await failureOf(send(await published('[content-cut]')))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+    const hanging = AbortSignal.timeout(200)
+    expect(await failureOf(send(await published('[content-hang]'), { signal: hanging }))).not.to.equal('none')
+  })
+
+  it('fail synchronous work with 500', async () => {
+    expect((await chat('[fail]')).status).to.equal(500)
+  })
+})
+
+describe('closing a sandbox', () => {
+  const own = useSandbox()
+
+  it('drops the connections that hang, and frees the port', async () => {
+    const prompt = prompted('[hang]')
+    const json = { model: 'm', messages: [{ role: 'user', content: prompt }] }
+    const call = failureOf(send(`${own.url}/v1/chat/completions`, { json, headers: KEY }))
+    await until(() => own.sandbox.open(prompt).open, (open) => open === 1)
+    await own.sandbox.close()
+    expect(await call).to.match(/ECONNRESET|UND_ERR_SOCKET/)
+    const successor = createServer().listen(own.sandbox.port, '127.0.0.1')
+    await once(successor, 'listening')
+    successor.close()
+  })
+})

@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import { prompted, send, until, useSandbox } from './support/client.ts'
+import type { Answer, Fields, Sending } from './support/client.ts'
+import { decodePng } from './support/png.ts'
+
+const KEY = { authorization: 'Bearer made-up' }
+
+describe('the sandbox as OpenAI videos', () => {
+  const own = useSandbox()
+
+  function call(path: string, sending: Sending = {}): Promise<Answer> {
+    return send(`${own.url}/v1/videos${path}`, { headers: KEY, ...sending })
+  }
+
+  async function create(words = '', more: Fields = {}): Promise<Fields> {
+    return (await call('', { json: { model: 'video-sandbox', prompt: prompted(words), ...more } })).json()
+  }
+
+  function ended(id: unknown): Promise<Fields> {
+    const ask = async (): Promise<Fields> => (await call(`/${String(id)}`)).json()
+    return until(ask, (video) => video['status'] === 'completed' || video['status'] === 'failed')
+  }
+
+  it('makes a video that an MP4 player knows, in the time that it takes', async () => {
+    const video = await create('', { seconds: '8', size: '720x1280' })
+    expect(video).to.include({ object: 'video', status: 'queued', seconds: '8', size: '720x1280', error: null })
+    const done = await ended(video['id'])
+    expect(done).to.include({ status: 'completed', progress: 100 })
+    const content = await call(`/${video['id']}/content`)
+    expect(content.headers['content-type']).to.equal('video/mp4')
+    expect(content.bytes.toString('latin1', 4, 8)).to.equal('ftyp')
+    expect(content.bytes.includes('avc1')).to.equal(true)
+    expect(content.bytes.length).to.be.below(30 * 1024)
+    expect((await call(`/${video['id']}/content`, { headers: { ...KEY, range: 'bytes=0-3' } })).status).to.equal(206)
+    expect(decodePng((await call(`/${video['id']}/content?variant=thumbnail`)).bytes).width).to.be.above(0)
+  })
+
+  it('goes on with time, not with being asked', async () => {
+    const video = await create('[duration 0.3]')
+    const progress: number[] = []
+    await until(async () => (await call(`/${video['id']}`)).json(), (now) => {
+      progress.push(now['progress'])
+      return now['status'] === 'completed'
+    })
+    expect(progress).to.deep.equal(progress.toSorted((a, b) => a - b))
+    expect(new Set(progress).size).to.be.above(2)
+  })
+
+  it('takes a form with a first frame, and refuses one that is no image', async () => {
+    const form = new FormData()
+    form.set('model', 'video-sandbox')
+    form.set('prompt', prompted())
+    form.set('seconds', '4')
+    expect((await call('', { body: form })).json()['status']).to.equal('queued')
+    form.set('input_reference', new Blob(['GIF89a…'], { type: 'image/gif' }), 'x.gif')
+    expect((await call('', { body: form })).status).to.equal(200)
+    form.set('input_reference', new Blob(['hello'], { type: 'image/png' }), 'x.png')
+    expect((await call('', { body: form })).json()['error'].param).to.equal('input_reference')
+  })
+
+  it('needs the key for everything, and gives no content before its time', async () => {
+    const video = await create('[stuck]')
+    for (const path of ['', `/${video['id']}`, `/${video['id']}/content`]) {
+      expect((await call(path, { headers: {} })).status).to.equal(401)
+    }
+    expect((await call(`/${video['id']}/content`)).json()['error'].code).to.equal('video_not_ready')
+  })
+
+  it('lists the newest first, in pages', async () => {
+    const ids = [await create(), await create(), await create()].map((video) => video['id'])
+    const page = (await call('?limit=2')).json()
+    expect(page['data'].map((video: Fields) => video['id'])).to.deep.equal([ids[2], ids[1]])
+    expect(page['has_more']).to.equal(true)
+    const next = (await call(`?limit=1&after=${page['last_id']}`)).json()
+    expect(next['data'][0].id).to.equal(ids[0])
+  })
+
+  it('forgets a video that is deleted, and marks it cancelled in the ledger', async () => {
+    const video = await create('[stuck]')
+    expect((await call(`/${video['id']}`, { method: 'DELETE' })).json()).to.include({ deleted: true })
+    expect((await call(`/${video['id']}`)).status).to.equal(404)
+    expect(own.sandbox.billed(video['prompt']).entries.map((entry) => entry.outcome)).to.deep.equal(['cancelled'])
+  })
+
+  it('fails, and aborts, as failed with an error', async () => {
+    for (const words of ['[fail]', '[abort]']) {
+      const done = await ended((await create(words))['id'])
+      expect(done['status']).to.equal('failed')
+      expect(done['error']).to.have.keys('code', 'message')
+    }
+  })
+
+  it('shows an unknown status for a while, then success', async () => {
+    const video = await create('[weird-status] [duration 0.2]')
+    const seen = new Set<string>()
+    await until(async () => (await call(`/${video['id']}`)).json(), (now) => {
+      seen.add(now['status'])
+      return now['status'] === 'completed'
+    })
+    expect([...seen].filter((status) => status !== 'queued')).to.deep.equal(['marinating', 'completed'])
+  })
+
+  it('fails the first polls when asked to, and only those', async () => {
+    const statuses = async (words: string): Promise<number[]> => {
+      const { id } = await create(words)
+      return [await call(`/${id}`), await call(`/${id}`), await call(`/${id}`)].map((answer) => answer.status)
+    }
+    expect(await statuses('[poll-errors 2 500]')).to.deep.equal([500, 500, 200])
+    expect(await statuses('[not-found-first]')).to.deep.equal([404, 200, 200])
+  })
+
+  it('serves HTML in place of the video when asked to', async () => {
+    const video = await create('[wrong-type]')
+    await ended(video['id'])
+    expect((await call(`/${video['id']}/content`)).headers['content-type']).to.equal('text/html')
+  })
+
+  it('is read by an OpenAI SDK', async () => {
+    const sdk = new OpenAI({ apiKey: 'made-up', baseURL: `${own.url}/v1`, maxRetries: 0 })
+    const video = await sdk.videos.create({ model: 'sora-2', prompt: prompted(), seconds: '4' })
+    await ended(video.id)
+    const content = await sdk.videos.downloadContent(video.id)
+    expect((await content.arrayBuffer()).byteLength).to.be.above(1000)
+  })
+})

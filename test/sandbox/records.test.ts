@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import { Billing } from '../../src/sandbox/records/billing.ts'
+import { Journal } from '../../src/sandbox/records/journal.ts'
+import { prompted, send, until, useSandbox } from './support/client.ts'
+import type { Answer, Fields } from './support/client.ts'
+
+const KEY = { authorization: 'Bearer made-up' }
+
+describe('the records of the sandbox', () => {
+  const own = useSandbox()
+
+  function chat(prompt: string, more: Fields = {}): Promise<Answer> {
+    const json = { model: 'gpt-sandbox', messages: [{ role: 'user', content: prompt }], ...more }
+    return send(`${own.url}/v1/chat/completions`, { json, headers: KEY })
+  }
+
+  async function report(what: string, prompt: string): Promise<Fields> {
+    return (await send(`${own.url}/sandbox/${what}?prompt=${encodeURIComponent(prompt)}`)).json()
+  }
+
+  it('bill every accepted submission once, by model and by part of the prompt', async () => {
+    const mark = prompted()
+    await Promise.all([1, 2, 3].map((n) => chat(`${mark} ${n}`, { model: n === 1 ? 'a' : 'b', n: 2 })))
+    await send(`${own.url}/v1/videos`, { json: { model: 'v', prompt: mark }, headers: KEY })
+    const billed = await until(() => report('billed', mark), (now) => {
+      return now['entries'].every((entry: Fields) => entry['outcome'] === 'answered')
+    })
+    expect(billed).to.deep.include({ total: 4, byModel: { a: 1, b: 2, v: 1 } })
+    expect(billed['entries'][0]).to.have.all.keys('at', 'protocol', 'model', 'prompt', 'outcome')
+    expect((await report('billed', `${mark} 2`))['total']).to.equal(1)
+    expect((await report('billed', ''))['total']).to.be.at.least(4)
+  })
+
+  it('show requests with their unknown fields, and no key', async () => {
+    const mark = prompted()
+    await chat(mark, { unheard_of: { deep: [1] } })
+    const { entries } = await report('journal', mark)
+    expect(entries).to.have.length(1)
+    expect(entries[0]).to.include({ protocol: 'openai', method: 'POST', path: '/v1/chat/completions', status: 200 })
+    expect(entries[0].body.unheard_of).to.deep.equal({ deep: [1] })
+    expect(entries[0].headers.authorization).to.equal('Bearer [redacted]')
+  })
+
+  it('show the polls and downloads of a task under its prompt', async () => {
+    const mark = prompted()
+    const { id } = (await send(`${own.url}/v1/videos`, { json: { model: 'v', prompt: mark }, headers: KEY })).json()
+    await send(`${own.url}/v1/videos/${id}`, { headers: KEY })
+    expect(own.sandbox.journal(mark).map((line) => line.method)).to.deep.equal(['POST', 'GET'])
+  })
+
+  it('keep large bodies short', async () => {
+    const mark = prompted()
+    await chat(mark, { image: `data:image/png;base64,${'A'.repeat(100_000)}` })
+    expect(JSON.stringify(own.sandbox.journal(mark)).length).to.be.below(3000)
+  })
+
+  it('survive a body that is nested too deep to be printed', async () => {
+    const mark = prompted()
+    const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: mark }], deep: 0 })
+    const deep = body.replace('"deep":0', `"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+    await send(`${own.url}/v1/chat/completions`, { body: deep, headers: KEY })
+    expect((await report('journal', mark))['entries']).to.have.length(1)
+  })
+
+  it('forget when told to', async () => {
+    const mark = prompted()
+    await chat(mark)
+    for (const what of ['billed', 'journal']) {
+      await send(`${own.url}/sandbox/${what}`, { method: 'DELETE' })
+    }
+    expect((await report('billed', mark))['total']).to.equal(0)
+    expect((await report('billed', ''))['total']).to.equal(0)
+    expect((await report('journal', ''))['entries']).to.deep.equal([])
+    expect((await send(`${own.url}/sandbox/nothing`)).status).to.equal(404)
+    expect((await send(own.url)).text).to.match(/\[status CODE\]/)
+  })
+})
+
+describe('the bounds of the records', () => {
+  it('keep totals exact when single entries and prompts are forgotten', () => {
+    const billing = new Billing()
+    for (let n = 0; n < 210_000; n += 1) billing.add('openai', 'm', `prompt ${n}.`)
+    const all = billing.report()
+    expect(all).to.include({ total: 210_000, forgottenPrompts: 10_000 })
+    expect(all.byModel).to.deep.equal({ m: 210_000 })
+    expect(all.entries).to.have.length(10_000)
+    expect(billing.report('prompt 209999.').total).to.equal(1)
+    expect(billing.report('prompt 20000.').total).to.equal(1)
+  })
+
+  it('keep both ends of a long prompt findable', () => {
+    const billing = new Billing()
+    billing.add('openai', 'm', `begin${'x'.repeat(100_000)}end`)
+    expect(billing.report('begin').total).to.equal(1)
+    expect(billing.report('end').total).to.equal(1)
+  })
+
+  it('keep the last thousand requests, oldest first', () => {
+    const journal = new Journal()
+    for (let n = 0; n < 1500; n += 1) {
+      const request = { protocol: 'openai', method: 'GET', path: `/${n}`, headers: {}, body: {}, model: '', prompt: '' }
+      journal.add({ ...request, at: n, status: 200 })
+    }
+    const paths = journal.lines().map((line) => line.path)
+    expect([paths.length, paths[0], paths.at(-1)]).to.deep.equal([1000, '/500', '/1499'])
+  })
+})

@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { request } from 'undici'
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox, SandboxOptions } from '../../../src/sandbox/server.ts'
+
+/** An answer as it came over the wire. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Record<string, string | string[] | undefined>
+  readonly bytes: Buffer
+  readonly text: string
+  /** The body as JSON; throws where it is none. */
+  readonly json: () => Fields
+}
+
+/** Parsed JSON, as loose as a wire format is. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Fields = Record<string, any>
+
+export interface Sending {
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
+  readonly json?: unknown
+  readonly body?: string | FormData
+  readonly headers?: Record<string, string>
+  readonly signal?: AbortSignal
+}
+
+/** Sends a request and reads the whole answer. `url` is absolute. */
+export async function send(url: string, { method, json, body, headers, signal }: Sending = {}): Promise<Answer> {
+  // The platform's own encoder of forms, whole, because undici's request() takes no form of another origin.
+  const encoded = body instanceof FormData ? new Response(body) : undefined
+  const type = encoded?.headers.get('content-type') ?? 'application/json'
+  const payload = encoded ? Buffer.from(await encoded.arrayBuffer()) : (body as string) ?? JSON.stringify(json)
+  const answer = await request(url, {
+    method: method ?? (payload === undefined ? 'GET' : 'POST'),
+    headers: { ...(payload !== undefined && { 'content-type': type }), ...headers },
+    body: payload,
+    signal,
+    headersTimeout: 5000,
+    bodyTimeout: 5000,
+  })
+  const bytes = Buffer.from(await answer.body.arrayBuffer())
+  const text = bytes.toString('utf8')
+  return { status: answer.statusCode, headers: answer.headers, bytes, text, json: () => JSON.parse(text) as Fields }
+}
+
+/** Mounts a sandbox of its own for a suite; quick tasks, so that the tests are quick. */
+export function useSandbox(options: SandboxOptions = {}): { readonly url: string; readonly sandbox: Sandbox } {
+  let sandbox: Sandbox | undefined
+  before(async () => {
+    sandbox = await createSandbox({ videoSeconds: 0.05, imageSeconds: 0.05, ...options })
+  })
+  after(() => sandbox?.close())
+  return {
+    get url() {
+      return sandbox!.url
+    },
+    get sandbox() {
+      return sandbox!
+    },
+  }
+}
+
+/** A prompt that no other test uses, with these steering words. */
+export function prompted(words = ''): string {
+  return `${randomUUID()} ${words}`.trim()
+}
+
+/** Asks again until the answer fits; the test's own time-out ends a wait in vain. */
+export async function until<T>(ask: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await ask()
+    if (fits(value)) return value
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** The data of server-sent events; `[DONE]` stays the text it is. */
+export function eventsOf(text: string): (Fields & string)[] {
+  return text.split('\n\n').filter(Boolean).map((block) => {
+    const data = block.split('\n').find((line) => line.startsWith('data: '))!.slice(6)
+    return data === '[DONE]' ? data : JSON.parse(data)
+  })
+}
+
+/** What a call was refused with by the transport. */
+export async function failureOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call
+  } catch (failure) {
+    return (failure as { code?: string }).code ?? String(failure)
+  }
+  return 'none'
+}
