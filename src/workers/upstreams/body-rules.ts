@@ -1,0 +1,44 @@
+/**
+ * A route's `drop`, `rename` and `set`, applied to the outgoing body in that order (contract section 3): upstreams call
+ * the same thing by different names, and refuse what they do not know.
+ */
+import type { Route } from '../../shared/catalogue.ts'
+import { UpstreamError } from './adapter.ts'
+import type { Fields } from './failures.ts'
+
+/** The rules of a route. */
+export type BodyRules = Pick<Route, 'rename' | 'drop' | 'set'>
+
+/**
+ * Forms into which a renamed field's value can be put, written behind the new name: `"duration": "duration:string"`. Video
+ * models want 5, "5" or "5s", and image models one address or a list of them.
+ */
+const FORMS: Readonly<Record<string, (value: unknown) => unknown>> = {
+  string: (value) => String(value),
+  seconds: (value) => `${String(value)}s`,
+  integer: (value) => Math.round(Number(value)),
+  list: (value) => [value],
+}
+
+/**
+ * The body as this upstream wants it.
+ * @throws UpstreamError `rejected` for a form that does not exist
+ */
+export function applyRules(body: Fields, { rename, drop, set }: BodyRules): Fields {
+  const dressed = { ...body }
+  for (const name of drop) delete dressed[name]
+  for (const [from, to] of Object.entries(rename)) {
+    if (dressed[from] === undefined) continue
+    const value = dressed[from]
+    delete dressed[from]
+    const [name, form] = to.split(':', 2) as [string, string?]
+    dressed[name] = form === undefined ? value : formed(value, form, to)
+  }
+  return { ...dressed, ...set }
+}
+
+function formed(value: unknown, form: string, rule: string): unknown {
+  const put = Object.hasOwn(FORMS, form) ? FORMS[form] : undefined
+  if (!put) throw new UpstreamError('rejected', `the catalogue renames to "${rule}": forms are ${Object.keys(FORMS).join(', ')}`)
+  return put(value)
+}

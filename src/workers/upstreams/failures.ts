@@ -1,0 +1,137 @@
+/**
+ * The one place that says what a failed request means (the kinds of `UpstreamError`). Every protocol's errors come
+ * through here: a mistake in a second place would be a second bill.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FailureKind } from './adapter.ts'
+import { UpstreamError } from './adapter.ts'
+
+/** A JSON object of an upstream: nothing in it is what it should be until it was looked at. */
+export type Fields = Record<string, unknown>
+
+/** The value as a JSON object; an empty one where it is none. */
+export const asFields = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Fields : {}
+
+/** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
+export const MAX_RETRY_AFTER_MS = 60_000
+
+/** Characters of an upstream's own words that are kept for the log. */
+const MAX_QUOTE = 300
+
+/**
+ * Codes and types under which 429 (or any other status) means spent credit rather than a passing limit: the same
+ * answer would come again. Sources: OpenAI's and Anthropic's lists of error codes.
+ */
+const QUOTA = new Set([
+  'insufficient_quota', 'credit_balance_exhausted', 'organization_spend_limit_exceeded', 'project_spend_limit_exceeded',
+  'organization_usage_limit_exceeded', 'billing_hard_limit_reached', 'billing_not_active', 'billing_error',
+  'enforced_spend_limit_reached', 'contract_spend_limit_reached', 'insufficient_credits',
+])
+
+/** Types and codes of errors that come without an HTTP status of their own: inside a stream, or in an answer of 200. */
+const WORDS: Readonly<Record<string, FailureKind>> = {
+  rate_limit_error: 'rate_limited',
+  rate_limit_exceeded: 'rate_limited',
+  slow_down: 'rate_limited',
+  overloaded_error: 'overloaded',
+  server_is_overloaded: 'overloaded',
+  invalid_request_error: 'rejected',
+  authentication_error: 'rejected',
+  permission_error: 'rejected',
+  not_found_error: 'rejected',
+  request_too_large: 'rejected',
+}
+
+/** Errors of the connector: whatever failed there, no byte of a request had left. */
+const connectErrors = new WeakSet<Error>()
+
+/** Remembers that this error is one of connecting: DNS, refusal, time-out, TLS handshake. */
+export const markConnectError = (error: Error): void => void connectErrors.add(error)
+
+/** What a status means where the error's own words do not say more (contract section 3). */
+function kindOfStatus(status: number): FailureKind {
+  if (status === 429) return 'rate_limited'
+  if (status === 503 || status === 529) return 'overloaded'
+  return status >= 500 ? 'unknown' : 'rejected'
+}
+
+/** The failure that an HTTP answer other than 2xx is. `body` is its text, JSON or not. */
+export function statusFailure(status: number, headers: IncomingHttpHeaders, body: string): UpstreamError {
+  const error = errorOf(parsed(body))
+  const kind = wordsOf(error).some((word) => QUOTA.has(word)) ? 'rejected' : kindOfStatus(status)
+  return new UpstreamError(kind, `HTTP ${status}: ${quote(messageIn(error) ?? body)}`, {
+    status, retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers),
+  })
+}
+
+/**
+ * The failure that an error object inside a stream or an answer of 200 is; null where `body` holds none. OpenRouter
+ * puts an HTTP status into `code`, the others words.
+ */
+export function failureIn(body: unknown): UpstreamError | null {
+  const error = asFields(body).error
+  if (error === undefined || error === null || error === false) return null
+  const words = wordsOf(errorOf(body))
+  const code = Number(asFields(error).code)
+  const known = words.map((word) => WORDS[word]).find((kind) => kind !== undefined)
+  const byCode = Number.isInteger(code) && code >= 400 && code < 600 ? kindOfStatus(code) : 'unknown'
+  const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : known ?? byCode
+  return new UpstreamError(kind, `an error in the answer: ${quote(messageIn(errorOf(body)) ?? JSON.stringify(error))}`)
+}
+
+/** An answer that makes no sense: it may have been billed. */
+export const nonsense = (message: string, cause?: unknown): UpstreamError => new UpstreamError('unknown', message, { cause })
+
+/** The failure behind whatever was thrown while a request was made or its answer read. */
+export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  if (signal.aborted) return new UpstreamError('aborted', 'ended by ourselves', { cause: error })
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  const text = [code, message].filter((part) => typeof part === 'string').join(': ') || String(error)
+  if (error instanceof Error && connectErrors.has(error)) return new UpstreamError('not_sent', text, { cause: error })
+  // A request that undici refuses to make: a header that cannot be sent, for one.
+  if (code === 'UND_ERR_INVALID_ARG') return new UpstreamError('rejected', text, { cause: error })
+  return new UpstreamError('unknown', text, { cause: error })
+}
+
+/** How long an answer's headers ask to wait, in ms, at most MAX_RETRY_AFTER_MS; null where they do not. */
+export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number | null {
+  const ms = Number.parseFloat(String(headers['retry-after-ms'] ?? ''))
+  const asked = Number.isFinite(ms) ? ms : pauseOf(String(headers['retry-after'] ?? ''), now)
+  return asked === null ? null : Math.min(Math.max(0, Math.ceil(asked)), MAX_RETRY_AFTER_MS)
+}
+
+function pauseOf(header: string, now: number): number | null {
+  if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Number(header) * 1000
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? null : date - now
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The object that describes the error, in whichever envelope: `{error: {…}}`, `{error: "…"}`, `{detail: …}`. */
+function errorOf(body: unknown): Fields {
+  const fields = asFields(body)
+  return typeof fields.error === 'object' ? asFields(fields.error) : fields
+}
+
+function wordsOf(error: Fields): string[] {
+  const details = asFields(error.details)
+  const candidates = [error.code, error.type, error.reason, details.error_code, details.code, details.type]
+  return candidates.filter((word) => typeof word === 'string')
+}
+
+function messageIn(error: Fields): string | null {
+  const { message, detail, error: text } = error
+  for (const one of [message, detail, text]) if (typeof one === 'string' && one !== '') return one
+  return detail === undefined ? null : JSON.stringify(detail)
+}
+
+const quote = (text: string): string => text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}…` : text

@@ -1,0 +1,236 @@
+/**
+ * HTTP as adapters speak it: one request to an upstream's configured origin, its answer read within bounds of time and
+ * size, every failure an `UpstreamError`. No redirects, no retries; a key never goes to another origin.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { Agent, buildConnector } from 'undici'
+import type { Dispatcher, FormData } from 'undici'
+import type { Upstream } from '../../shared/catalogue.ts'
+import type { UpstreamContext } from './adapter.ts'
+import { UpstreamError } from './adapter.ts'
+import { asFields, markConnectError, nonsense, statusFailure, transportFailure } from './failures.ts'
+import type { Fields } from './failures.ts'
+
+/** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
+export type Patience = { headersMs: number; bodyMs: number }
+
+/** How long each kind of request may take. The call's own deadline (the signal) ends all of them too. */
+export type Timeouts = { connectMs: number } & Record<RequestKind, Patience>
+
+/**
+ * - `chat`, `image`: a whole answer that is made while we wait. Only the call's deadline knows how long it may take
+ *   before its headers come.
+ * - `stream`: a chat stream; reasoning models think long before the first piece.
+ * - `submit`: the submission of a task, with a data URI perhaps.
+ * - `poll`: reading or cancelling a task.
+ */
+export type RequestKind = 'chat' | 'stream' | 'image' | 'submit' | 'poll'
+
+/** The time-outs that production runs with. */
+export const TIMEOUTS: Timeouts = {
+  connectMs: 5000,
+  chat: { headersMs: 0, bodyMs: 60_000 },
+  stream: { headersMs: 120_000, bodyMs: 120_000 },
+  image: { headersMs: 0, bodyMs: 60_000 },
+  submit: { headersMs: 60_000, bodyMs: 60_000 },
+  poll: { headersMs: 15_000, bodyMs: 15_000 },
+}
+
+const MEGABYTE = 1024 * 1024
+
+/** The largest answer that is read, in bytes. Beside texts there may stand images in it, as base64. */
+export const MAX_BYTES: Readonly<Record<RequestKind, number>> = {
+  chat: 32 * MEGABYTE, stream: 32 * MEGABYTE, image: 96 * MEGABYTE, submit: MEGABYTE, poll: 96 * MEGABYTE,
+}
+
+/**
+ * Kinds that are never sent a second time. A connection that had idled may be closed by the other side in the very
+ * moment it is used, so these get a fresh one each; chats and polls are repeated instead.
+ */
+const SENT_ONCE: ReadonlySet<RequestKind> = new Set(['image', 'submit'])
+
+/** How much of an error's body is read: enough for what it says. */
+const MAX_ERROR_BYTES = 64 * 1024
+
+/** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
+export type UpstreamRequest = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  kind: RequestKind
+  body?: { json: unknown } | { form: FormData }
+  headers?: Record<string, string>
+} & ({ path: string } | { url: string })
+
+/** How a protocol presents its key. */
+export type Authorize = (apiKey: string) => Record<string, string>
+
+/** `Authorization: Bearer <key>`, as most upstreams want it. */
+export const bearer: Authorize = (key) => ({ authorization: `Bearer ${key}` })
+
+/** HTTP in one protocol's name. */
+export type UpstreamHttp = {
+  /** The JSON object that answers a request. @throws UpstreamError, also for an answer of 2xx that is none */
+  json(request: UpstreamRequest, context: UpstreamContext): Promise<Fields>
+  /** The pieces of an answer's body as they come. @throws UpstreamError, also while it is read */
+  body(request: UpstreamRequest, context: UpstreamContext): Promise<AnswerBody>
+  /** What a download from this address must carry: the key on the upstream's own origin, else nothing. */
+  downloadHeaders(url: string, upstream: Upstream): Record<string, string> | undefined
+}
+
+/**
+ * A body that is being read. `release` ends that: after its last piece of interest (`whole`) the connection is kept for
+ * the next request, else it is closed, which tells the upstream to stop its work.
+ */
+export type AnswerBody = { pieces: AsyncIterable<Uint8Array>; release: (whole: boolean) => void }
+
+/** The connections of this process to all upstreams: a pool an origin. */
+export type Connections = { http: (authorize: Authorize) => UpstreamHttp; close: () => Promise<void> }
+
+/** Opens connections as they are needed. `close` ends requests that still run. */
+export function createConnections(timeouts: Timeouts = TIMEOUTS): Connections {
+  const connector = buildConnector({ timeout: timeouts.connectMs })
+  const connect: buildConnector.connector = (options, callback) => connector(options, (...[error, socket]) => {
+    if (error) {
+      markConnectError(error)
+      callback(error, null)
+    } else callback(null, socket)
+  })
+  const kept = new Agent({ connect })
+  const fresh = new Agent({ connect, pipelining: 0 })
+  return {
+    http: (authorize) => {
+      const send = (request: UpstreamRequest, context: UpstreamContext) =>
+        dispatch(SENT_ONCE.has(request.kind) ? fresh : kept, timeouts[request.kind], authorize, request, context)
+      return {
+        json: (request, context) => guarded(context, async () => readJson(await send(request, context), request)),
+        body: (request, context) => guarded(context, async () => bodyOf((await send(request, context)).body, context)),
+        downloadHeaders: (url, { baseUrl, apiKey, headers }) =>
+          isSameOrigin(url, baseUrl) ? { ...(apiKey === null ? {} : authorize(apiKey)), ...lowerCased(headers) } : undefined,
+      }
+    },
+    close: async () => {
+      await Promise.all([kept.destroy(), fresh.destroy()])
+    },
+  }
+}
+
+/** Whether an address is of the upstream's own configured origin. */
+export const isSameOrigin = (url: string, baseUrl: string): boolean =>
+  URL.canParse(url) && new URL(url).origin === new URL(baseUrl).origin
+
+const lowerCased = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+async function guarded<T>({ signal }: UpstreamContext, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw transportFailure(error, signal)
+  }
+}
+
+/** The address of a request. @throws UpstreamError for one of a foreign origin: it would be a request forgery and leak the key */
+function addressOf(request: UpstreamRequest, { baseUrl, name }: Upstream): URL {
+  if ('path' in request) return new URL(`${baseUrl}${request.path}`)
+  if (!isSameOrigin(request.url, baseUrl)) {
+    throw new UpstreamError('rejected', `${name} named an address of another origin than its own`)
+  }
+  return new URL(request.url)
+}
+
+async function dispatch(
+  agent: Agent, patience: Patience, authorize: Authorize, request: UpstreamRequest, context: UpstreamContext,
+): Promise<Dispatcher.ResponseData> {
+  const { route: { upstream }, signal, callId, traceparent } = context
+  const { origin, pathname, search } = addressOf(request, upstream)
+  const { method, body } = request
+  const answer = await agent.request({
+    origin, path: `${pathname}${search}`, method, signal,
+    headersTimeout: patience.headersMs, bodyTimeout: patience.bodyMs,
+    headers: {
+      accept: 'application/json',
+      'user-agent': 'tollgate',
+      ...(method === 'POST' && { 'idempotency-key': callId }),
+      ...(traceparent && { traceparent }),
+      ...(body && 'json' in body && { 'content-type': 'application/json' }),
+      ...request.headers,
+      ...(upstream.apiKey === null ? {} : authorize(upstream.apiKey)),
+      ...lowerCased(upstream.headers),
+    },
+    body: body === undefined ? null : 'json' in body ? JSON.stringify(body.json) : body.form,
+  })
+  if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
+  throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))
+}
+
+/** What an error answer says. The status is known, so nothing that happens here is a failure of its own. */
+async function errorText({ body, headers }: { body: Dispatcher.ResponseData['body']; headers: IncomingHttpHeaders }): Promise<string> {
+  if (Number(headers['content-length'] ?? 0) > MAX_ERROR_BYTES) {
+    body.destroy()
+    return ''
+  }
+  let text = ''
+  try {
+    const decoder = new TextDecoder()
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(piece, { stream: true })
+      if (text.length > MAX_ERROR_BYTES) break
+    }
+  } catch {
+    // Cut off: what came is what there is.
+  }
+  return text
+}
+
+async function readJson({ body }: Dispatcher.ResponseData, { kind }: UpstreamRequest): Promise<Fields> {
+  const maxBytes = MAX_BYTES[kind]
+  const pieces: Uint8Array[] = []
+  let size = 0
+  for await (const piece of body as AsyncIterable<Uint8Array>) {
+    size += piece.length
+    if (size > maxBytes) throw nonsense(`the answer is larger than ${maxBytes} bytes`)
+    pieces.push(piece)
+  }
+  const value = parseJson(decodeUtf8(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw nonsense('the answer is no JSON object')
+  return asFields(value)
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (error) {
+    throw nonsense('the answer is no UTF-8', error)
+  }
+}
+
+/** A JSON value of an upstream. @throws UpstreamError of the kind `unknown` */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw nonsense('the answer is no JSON', error)
+  }
+}
+
+/** How long the end of a stream may take behind its last event, in ms, before the connection is given up. */
+const REST_MS = 1000
+
+function bodyOf(body: Dispatcher.ResponseData['body'], { signal }: UpstreamContext): AnswerBody {
+  const pieces = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of body.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
+    } catch (error) {
+      throw transportFailure(error, signal)
+    }
+  }
+  return {
+    pieces: pieces(),
+    release: (whole) => {
+      // Nobody reads any more: an error from here on has nobody to tell.
+      body.on('error', () => {})
+      if (!whole) return void body.destroy()
+      const timer = setTimeout(() => body.destroy(), REST_MS).unref()
+      body.once('close', () => clearTimeout(timer)).resume()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Where a media result is, as upstreams say it: an address, a data URI, or base64.
+ */
+import type { Upstream } from '../../shared/catalogue.ts'
+import type { MediaSource } from './adapter.ts'
+import { nonsense } from './failures.ts'
+import type { UpstreamHttp } from './http.ts'
+
+/** Characters that are no base64; white space is let through because some encoders break lines. */
+const NO_BASE64 = /[^A-Za-z0-9+/=\s]/
+
+/** The bytes of a base64 text. @throws UpstreamError `unknown` where it is empty or none: Buffer would skip what it cannot read */
+export function bytesOf(base64: string): MediaSource {
+  if (NO_BASE64.test(base64)) throw nonsense('the result is no base64')
+  const bytes = Buffer.from(base64, 'base64')
+  if (bytes.length === 0) throw nonsense('the result is empty')
+  return { from: 'bytes', bytes }
+}
+
+/**
+ * The result behind an address: http(s), with the key where it is on the upstream's own origin, or a data URI.
+ * @throws UpstreamError `unknown` for anything else
+ */
+export function sourceOf(address: string, upstream: Upstream, http: Pick<UpstreamHttp, 'downloadHeaders'>): MediaSource {
+  const inline = /^data:[^,]{0,200};base64,/i.exec(address)
+  if (inline) return bytesOf(address.slice(inline[0].length))
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw nonsense('the result has no usable address')
+  const headers = http.downloadHeaders(address, upstream)
+  return { from: 'url', url: address, ...(headers && { headers }) }
+}

@@ -1,0 +1,125 @@
+/**
+ * Chat completions of OpenAI's kind, passed on with as little change as possible: fields that we do not know are kept
+ * in both directions.
+ */
+import { randomUUID } from 'node:crypto'
+import type { ChatRequest } from '../../../shared/calls/requests.ts'
+import type { ChatAdapter, ChatCompletion, ChatEvent, UpstreamContext } from '../adapter.ts'
+import { applyRules } from '../body-rules.ts'
+import { asFields, failureIn, nonsense } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+import { parseJson } from '../http.ts'
+import type { UpstreamHttp } from '../http.ts'
+import { readEvents } from '../sse.ts'
+import { openaiUsage } from '../usage.ts'
+
+const DONE = '[DONE]'
+
+/** The chat of every server that speaks OpenAI's wire format. */
+export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
+  const post = (json: Fields) => ({ method: 'POST', path: '/chat/completions', body: { json } } as const)
+  return {
+    async chat(request, context) {
+      const answer = await http.json({ ...post(outgoing(request, context, false)), kind: 'chat' }, context)
+      const failure = failureIn(answer)
+      if (failure) throw failure
+      return { completion: completionOf(answer), usage: openaiUsage(answer.usage) }
+    },
+
+    async *streamChat(request, context) {
+      const json = outgoing(request, context, true)
+      const body = await http.body({ ...post(json), kind: 'stream', headers: { accept: 'text/event-stream' } }, context)
+      yield* chunksOf(readEvents(body, (event) => event.data === DONE))
+    },
+  }
+}
+
+/**
+ * The body that is sent. `max_tokens` is what the pre-charge paid for: its other name must not say more. The usage of
+ * a stream is always asked for, because the call is settled on it.
+ */
+function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
+  const { max_completion_tokens: _other, stream_options: options, stream: _stream, ...rest } = request
+  return applyRules({
+    ...rest,
+    model: route.model,
+    ...(stream && { stream: true, stream_options: { ...asFields(options), include_usage: true } }),
+  }, route)
+}
+
+const now = (): number => Math.floor(Date.now() / 1000)
+
+/** The answer without its usage. @throws UpstreamError `unknown` where it has no choice, or one that is none */
+function completionOf({ usage: _usage, ...answer }: Fields): ChatCompletion {
+  const { choices } = answer
+  if (!Array.isArray(choices) || choices.length === 0) throw nonsense('the answer has no choices')
+  return {
+    ...answer,
+    id: typeof answer.id === 'string' && answer.id !== '' ? answer.id : `chatcmpl-${randomUUID()}`,
+    object: 'chat.completion',
+    created: Number.isInteger(answer.created) ? answer.created as number : now(),
+    choices: choices.map(choiceOf),
+  }
+}
+
+function choiceOf(value: unknown, at: number): Fields {
+  const choice = asFields(value)
+  const { message } = choice
+  if (typeof message !== 'object' || message === null || Array.isArray(message)) throw nonsense('a choice has no message')
+  const { role, content, ...rest } = message as Fields
+  if (content !== undefined && content !== null && typeof content !== 'string' && !Array.isArray(content)) {
+    throw nonsense('a message has a content that is no text')
+  }
+  return {
+    ...choice,
+    index: Number.isInteger(choice.index) ? choice.index : at,
+    message: { role: typeof role === 'string' ? role : 'assistant', content: content ?? null, ...rest },
+    finish_reason: typeof choice.finish_reason === 'string' ? choice.finish_reason : 'stop',
+  }
+}
+
+/**
+ * The chunks of a stream and its usage. Chunks without choices carry only usage or the upstream's own notes, and
+ * clients read `choices[0]`: they are left out.
+ * @throws UpstreamError for an error object, for a stream that is cut off, and for one without any chunk
+ */
+async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerator<ChatEvent> {
+  const open = new Set<number>()
+  let usage: ReturnType<typeof openaiUsage> = null
+  let isEmpty = true
+  let isDone = false
+  for await (const { data } of events) {
+    isDone = data === DONE
+    if (isDone) break
+    const { usage: reported, ...chunk } = asFields(parseJson(data))
+    const failure = failureIn(chunk)
+    if (failure) throw failure
+    usage = openaiUsage(reported) ?? usage
+    if (!Array.isArray(chunk.choices) || chunk.choices.length === 0) continue
+    isEmpty = false
+    noteEnds(open, chunk.choices)
+    yield { type: 'chunk', chunk }
+  }
+  if (isEmpty) throw nonsense('the stream has no choices')
+  if (!isDone && open.size > 0) throw nonsense('the stream was cut off')
+  if (usage) yield { type: 'usage', usage }
+}
+
+/** The largest index of a choice or a tool call: whoever puts chunks together makes an array as long as that. */
+const MAX_INDEX = 1000
+
+/** Keeps the set of choices that have begun and not ended. @throws UpstreamError `unknown` for what is no choice */
+function noteEnds(open: Set<number>, choices: unknown[]): void {
+  for (const choice of choices) {
+    const { index = 0, finish_reason: end, delta } = asFields(choice)
+    const calls = asFields(delta).tool_calls ?? []
+    if (!isIndex(index) || !Array.isArray(calls) || !calls.every((call) => isIndex(asFields(call).index ?? 0))) {
+      throw nonsense('the stream has a choice that is none')
+    }
+    if (typeof end === 'string') open.delete(index)
+    else open.add(index)
+  }
+}
+
+const isIndex = (value: unknown): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_INDEX

@@ -1,0 +1,52 @@
+/**
+ * Images of OpenAI's kind: made from a prompt, or edited from a picture, within one request.
+ */
+import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
+import { applyRules } from '../body-rules.ts'
+import { asFields, failureIn, nonsense } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+import { formOf } from '../form.ts'
+import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
+import { bytesOf, sourceOf } from '../media-source.ts'
+import type { FetchReference } from '../references.ts'
+import { sizeOf } from '../sizes.ts'
+
+/** The images of every server that speaks OpenAI's wire format. */
+export function createOpenaiImages(http: UpstreamHttp, fetchReference: FetchReference): DirectMediaAdapter {
+  return {
+    kind: 'direct',
+    async generate(request, context) {
+      const answer = await http.json(await outgoing(request, context, fetchReference), context)
+      const failure = failureIn(answer)
+      if (failure) throw failure
+      return firstImage(answer, context, http)
+    },
+  }
+}
+
+/**
+ * An edit is an upload of the picture, which is fetched here: OpenAI takes no address. A route that renames `image_url`
+ * says that its upstream does, and under which name (Seedream: `image`).
+ */
+async function outgoing(request: MediaRequest, context: UpstreamContext, fetchReference: FetchReference): Promise<UpstreamRequest> {
+  const { prompt, image_url: imageUrl, resolution } = request
+  const { route, signal } = context
+  const size = sizeOf('image', resolution)
+  const fields: Fields = { model: route.model, prompt, ...(size && { size }) }
+  const post = { method: 'POST', kind: 'image' } as const
+  if (imageUrl === undefined || Object.hasOwn(route.rename, 'image_url') || route.drop.includes('image_url')) {
+    const json = applyRules({ ...fields, image_url: imageUrl }, route)
+    return { ...post, path: '/images/generations', body: { json } }
+  }
+  const reference = await fetchReference(imageUrl, signal)
+  return { ...post, path: '/images/edits', body: { form: formOf(applyRules(fields, route), { field: 'image', reference }) } }
+}
+
+/** The first image of an answer `{data: [{b64_json | url}]}`. @throws UpstreamError `unknown` where there is none */
+export function firstImage(answer: Fields, { route }: UpstreamContext, http: UpstreamHttp): MediaSource {
+  const image = Array.isArray(answer.data) ? asFields(answer.data[0]) : {}
+  if (typeof image.b64_json === 'string') return bytesOf(image.b64_json)
+  if (typeof image.url === 'string') return sourceOf(image.url, route.upstream, http)
+  throw nonsense('the answer has no image')
+}

@@ -1,0 +1,112 @@
+/**
+ * All that a call processor needs of the upstreams:
+ *
+ * - `adapterOf(protocol)` and `mediaAdapterOf(route, modality)`: who speaks to a route's upstream.
+ * - `tryRoutes(model, signal, work)`: does one piece of work at the model's upstreams in their order, again where
+ *   that is safe (`choice.ts`), within each upstream's limit and with regard to its health (`health.ts`). For the
+ *   submission of media and for whole chats; polls of a task are the processor's own to repeat.
+ * - `health()`: a snapshot for metrics.
+ * - `close()`: at the end of the process; ends requests that still run.
+ *
+ * A new protocol is one line in `adapters` below.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Model, Protocol, Route } from '../../shared/catalogue.ts'
+import type { Adapter, MediaAdapter } from './adapter.ts'
+import { UpstreamError } from './adapter.ts'
+import { BACKOFF_MS, nextStep } from './choice.ts'
+import type { FailedTry } from './choice.ts'
+import { BREAKER, createHealth } from './health.ts'
+import type { BreakerSettings, UpstreamHealth } from './health.ts'
+import { bearer, createConnections, TIMEOUTS } from './http.ts'
+import type { Connections, Timeouts } from './http.ts'
+import { createOpenaiChat } from './openai/chat.ts'
+import { createOpenaiImages } from './openai/images.ts'
+import { openaiVideos } from './openai/videos.ts'
+import type { FetchReference } from './references.ts'
+import { createTaskAdapter } from './tasks/engine.ts'
+
+/** What the adapters are built on. Everything but `fetchReference` is for tests. */
+export type UpstreamDeps = {
+  fetchReference: FetchReference
+  timeouts?: Timeouts
+  breaker?: BreakerSettings
+  /** The pause before an upstream's second try, in ms. */
+  backoffMs?: number
+}
+
+/**
+ * One try of a call at one route. A stream calls `begun` before its first chunk leaves: after that its failure is final.
+ */
+export type Work<T> = (route: Route, begun: () => void) => Promise<T>
+
+export type Upstreams = ReturnType<typeof createUpstreams>
+
+/** The upstreams of this process. Opens no connection yet. */
+export function createUpstreams({ fetchReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS }: UpstreamDeps) {
+  const connections = createConnections(timeouts)
+  const adapters = createAdapters(connections, fetchReference)
+  const health = createHealth(breaker)
+  return {
+    /** The adapter of a protocol. */
+    adapterOf: (protocol: Protocol): Adapter => adapters[protocol],
+
+    /** How a route's upstream makes media. @throws UpstreamError `rejected` where its protocol does not */
+    mediaAdapterOf: ({ upstream }: Route, modality: 'image' | 'video'): MediaAdapter => {
+      const adapter = adapters[upstream.protocol][modality]
+      if (!adapter) throw new UpstreamError('rejected', `${upstream.protocol} serves no ${modality}`)
+      return adapter
+    },
+
+    /** @throws UpstreamError, the last one, once nothing may be tried any more; at once what is none */
+    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, signal: AbortSignal, work: Work<T>): Promise<T> => {
+      const failed: FailedTry[] = []
+      for (;;) {
+        const { modality, routes } = model
+        const openUntil = (upstream: string): number => health.openUntil(upstream)
+        const step = nextStep({ modality, routes, failed, openUntil, now: Date.now(), backoffMs, random: Math.random })
+        if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream is configured for this model')
+        await pause(step.afterMs, signal)
+        let isFinal = false
+        try {
+          return await health.during(step.route.upstream, signal, () => work(step.route, () => {
+            isFinal = true
+          }))
+        } catch (error) {
+          if (!(error instanceof UpstreamError) || isFinal) throw error
+          failed.push({ route: step.route, error, at: Date.now() })
+        }
+      }
+    },
+
+    health: (): UpstreamHealth[] => health.snapshot(),
+
+    close: connections.close,
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms === 0) return
+  try {
+    await sleep(ms, undefined, { signal })
+  } catch (error) {
+    throw new UpstreamError('aborted', 'ended between two tries', { cause: error })
+  }
+}
+
+/** One adapter a protocol; a protocol that is missing here does not compile. */
+function createAdapters({ http }: Connections, fetchReference: FetchReference): Record<Protocol, Adapter> {
+  const openai = http(bearer)
+  const openaiChat = createOpenaiChat(openai)
+  return {
+    openai: {
+      chat: openaiChat,
+      image: createOpenaiImages(openai, fetchReference),
+      video: createTaskAdapter(openai, openaiVideos(fetchReference)),
+    },
+    anthropic: {},
+    fal: {},
+    replicate: {},
+    openrouter: { chat: openaiChat },
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Media tasks: submit, poll, fetch the result. One engine for all upstreams; what differs between them is a preset, a
+ * table of small functions that translate and neither send nor wait.
+ */
+import type { UpstreamRef } from '../../../shared/calls/calls.ts'
+import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { MediaSource, TaskMediaAdapter, TaskState, UpstreamContext } from '../adapter.ts'
+import { UpstreamError } from '../adapter.ts'
+import { asFields, nonsense } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
+import { sourceOf } from '../media-source.ts'
+
+type Unsent<Methods> = { method: Methods; body?: UpstreamRequest['body'] } & ({ path: string } | { url: string })
+
+/** A task as its reference keeps it. `urls` are the upstream's own addresses, verbatim. */
+export type TaskRef = { id: string; submittedAt: number; urls: Record<string, string> }
+
+/** What an upstream says of a task. `fetch` is where its result must be read first. */
+export type TaskReport =
+  | { is: 'running'; progress?: number | null }
+  | { is: 'failed'; message: string }
+  | { is: 'done'; address: string | null }
+  | { is: 'fetch'; request: Unsent<'GET'> }
+
+/** How an upstream does tasks. */
+export type TaskPreset = {
+  /** The submission. */
+  submission(request: MediaRequest, context: UpstreamContext): Unsent<'POST'> | Promise<Unsent<'POST'>>
+  /** The task's id and addresses in the answer to the submission; an id that is no text makes the answer nonsense. */
+  accepted(answer: Fields): { id: unknown; urls?: Record<string, unknown> }
+  /** Where to ask for the task. */
+  status(task: TaskRef): Unsent<'GET'>
+  /** What the answer to that says. Unknown status words are `running`: the call's deadline ends them. */
+  report(answer: Fields, task: TaskRef, context: UpstreamContext): TaskReport
+  /** What a result that was fetched says; only for presets that report `fetch`. */
+  result?(answer: Fields, context: UpstreamContext): TaskReport
+  /** What a refusal of the result says; undefined where it says nothing of the task, so that it is fetched again. */
+  refusedResult?(refusal: UpstreamError): TaskReport | undefined
+  /** How to stop the task; absent where that cannot be asked for. */
+  cancellation?(task: TaskRef): Unsent<'POST' | 'PUT' | 'DELETE'>
+  /** The share of the task's age that passes between two polls. */
+  pace: number
+}
+
+const MIN_PAUSE_MS = 500
+const MAX_PAUSE_MS = 15_000
+
+/** How long a task may be unknown to the upstream that has just accepted it, in ms: some answer 404 for a moment. */
+const GRACE_MS = 10_000
+
+/**
+ * How long to wait for the next poll of a task of this age, in ms: a share of its age, so that short tasks are seen
+ * soon and long ones cost few requests, and no counter has to be kept between workers.
+ */
+export const pauseAfter = (ageMs: number, pace: number): number =>
+  Math.round(Math.min(Math.max(ageMs * pace, MIN_PAUSE_MS), MAX_PAUSE_MS))
+
+/** The adapter of a preset. */
+export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskMediaAdapter {
+  return {
+    kind: 'task',
+
+    async submit(request, context) {
+      const answer = await http.json({ ...await preset.submission(request, context), kind: 'submit' }, context)
+      const { id, urls = {} } = preset.accepted(answer)
+      const addresses = Object.entries(urls).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+      if (typeof id !== 'string' || id === '') throw nonsense('the submission was answered without a task')
+      return { id, submittedAt: Date.now(), urls: Object.fromEntries(addresses) }
+    },
+
+    async check(ref, context) {
+      const task = taskOf(ref)
+      const running = { state: 'running', progress: null, pollAfterMs: pauseAfter(Date.now() - task.submittedAt, preset.pace) } as const
+      try {
+        const answer = await http.json({ ...preset.status(task), kind: 'poll' }, context)
+        return stateOf(await resolved(http, preset, preset.report(answer, task, context), context), running, context, http)
+      } catch (error) {
+        const isNew = Date.now() - task.submittedAt < GRACE_MS
+        if (isNew && error instanceof UpstreamError && error.status === 404) return running
+        throw error
+      }
+    },
+
+    async cancel(ref, context) {
+      const cancellation = preset.cancellation?.(taskOf(ref))
+      if (!cancellation) return
+      try {
+        const body = await http.body({ ...cancellation, kind: 'poll' }, context)
+        body.release(true)
+      } catch (error) {
+        // Nobody waits for it: the call has ended, and a task that goes on ends by itself.
+        if (!(error instanceof UpstreamError)) throw error
+      }
+    },
+  }
+}
+
+/** A reference as `submit` wrote it. @throws UpstreamError `rejected` for what is none: another adapter's, or an older form */
+function taskOf(ref: UpstreamRef): TaskRef {
+  const { id, submittedAt, urls } = ref
+  if (typeof id !== 'string' || typeof submittedAt !== 'number') throw new UpstreamError('rejected', 'this is no reference to a task')
+  return { id, submittedAt, urls: asFields(urls) as Record<string, string> }
+}
+
+/** Reads the result where the report says that it must be read first. */
+async function resolved(http: UpstreamHttp, preset: TaskPreset, report: TaskReport, context: UpstreamContext): Promise<TaskReport> {
+  if (report.is !== 'fetch' || !preset.result) return report
+  try {
+    return preset.result(await http.json({ ...report.request, kind: 'poll' }, context), context)
+  } catch (error) {
+    const said = error instanceof UpstreamError ? preset.refusedResult?.(error) : undefined
+    if (said) return said
+    throw error
+  }
+}
+
+function stateOf(report: TaskReport, running: TaskState & { state: 'running' }, { route }: UpstreamContext, http: UpstreamHttp): TaskState {
+  switch (report.is) {
+    case 'running': return { ...running, progress: report.progress ?? null }
+    case 'failed': return { state: 'failed', message: report.message }
+    case 'done': return ended(report.address, () => sourceOf(report.address!, route.upstream, http))
+    case 'fetch': return running
+  }
+}
+
+/** A task that succeeded without a result has failed: asking again would bring the same answer. */
+function ended(address: string | null, source: () => MediaSource): TaskState {
+  if (address === null) return { state: 'failed', message: 'the task has ended without a result' }
+  try {
+    return { state: 'succeeded', media: source() }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    return { state: 'failed', message: error.message }
+  }
+}
+
+/** The words behind `error` of a task, which is a text, an object with a message, or missing. */
+export function reasonOf(error: unknown, otherwise: string): string {
+  if (typeof error === 'string' && error !== '') return error.slice(0, 300)
+  const { message, code } = asFields(error)
+  return [message, code, otherwise].find((text): text is string => typeof text === 'string' && text !== '')!.slice(0, 300)
+}
