@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Middleware, ParameterizedContext } from 'koa'
 import type { Log } from '../../shared/log.ts'
-import type { CallId, KeyId, AccountId } from '../../shared/ids.ts'
+import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 
@@ -15,6 +15,8 @@ export type RequestState = {
   acceptedAt: number
   traceparent?: string
   principal?: { keyId: KeyId; accountId: AccountId }
+  /** Who is logged in, on console paths. */
+  session?: { sessionId: SessionId; accountId: AccountId }
   /** The principal's account may do nothing until an operator activates it. */
   suspended?: boolean
   callId?: CallId
@@ -56,6 +58,7 @@ function logFields(ctx: ParameterizedContext<RequestState>) {
     status: res.statusCode,
     ms: Math.round(performance.now() - state.acceptedAt),
     ...(state.principal && { account: publicId('account', state.principal.accountId), key: publicId('key', state.principal.keyId) }),
+    ...(state.session && { account: publicId('account', state.session.accountId) }),
     ...(state.callId && { call: publicId('call', state.callId) }),
     ...(state.errorCode && { error: state.errorCode }),
     ...(!res.writableFinished && { clientLeft: true }),
