@@ -117,6 +117,15 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN call_results.output IS 'JSON: the part of the answer that only the worker knew (see src/shared/calls/answers.ts).';
     COMMENT ON COLUMN call_results.expires_at IS 'From then on 410 result_expired.';
 
+    CREATE TABLE leases (
+      name text NOT NULL,
+      held_until timestamptz NOT NULL,
+      CONSTRAINT leases_pkey PRIMARY KEY (name)
+    );
+    COMMENT ON TABLE leases IS 'Work that one process does at a time, whatever happens to Redis.';
+    COMMENT ON COLUMN leases.name IS 'The work.';
+    COMMENT ON COLUMN leases.held_until IS 'Until when somebody does it.';
+
     -- The tie between ledger and calls, checked once a statement whatever its size. Together with the unique index it
     -- refuses a second charge, a second settlement or refund, a refund above the charge of its grant, and an entry
     -- of a call that does not exist, belongs to another account, or did not end that way.
@@ -168,6 +177,7 @@ export async function down(db: Knex): Promise<void> {
   await db.raw(`
     DROP TRIGGER ledger_entries_match_calls ON ledger_entries;
     DROP FUNCTION check_ledger_entries_match_calls();
+    DROP TABLE leases;
     DROP TABLE call_results;
     DROP TABLE calls;
   `)

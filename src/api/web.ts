@@ -12,7 +12,7 @@ import type { Running } from '../shared/core.ts'
 import { openCatalogue } from '../shared/catalogue.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
-import { createReplies } from '../shared/calls/replies.ts'
+import { Replies } from '../shared/calls/replies.ts'
 import { createMediaReader } from '../shared/media-reader.ts'
 import { createApp } from './app.ts'
 import { createLimits } from './limits.ts'
@@ -29,8 +29,8 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const subscriber = connectPatient(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const stopping = new AbortController()
-  const replies = createReplies({
-    subscriber, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
+  const replies = new Replies({
+    subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
   })
   const app = createApp({
     config, log, db, redis, queues, calls, replies, catalogue, limits: createLimits(redis, config),

@@ -7,12 +7,12 @@ import type { Config } from './config.ts'
 import { createLog } from './log.ts'
 import type { Log } from './log.ts'
 import type { CatalogueHolder } from './catalogue.ts'
-import { createCalls } from './calls/calls.ts'
+import { Calls } from './calls/calls.ts'
 
 /** The verbs of calls over a new pool. */
 export function openMoney(config: Config) {
   const db = connectDb(config)
-  const calls = createCalls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS })
+  const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS })
   return { db, calls }
 }
 

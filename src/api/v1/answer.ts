@@ -6,11 +6,9 @@ import type { Context } from 'koa'
 import { publicId } from '../../shared/ids.ts'
 import type { Answer } from '../../shared/calls/answers.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
-import type { PlacedCall } from './place-call.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
 
-type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'stopping' | 'log'>
-type CallContext = Context & { state: RequestState }
+export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stopping' | 'log'>
 
 /** A long answer is kept alive by a byte this often, in ms: routers cut a connection that is silent for 30 to 60 s. */
 export const HEARTBEAT_MS = 15_000
@@ -19,7 +17,7 @@ export const HEARTBEAT_MS = 15_000
 type Moment = { is: 'answered'; answer: Answer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
 
 /** How long the client waits, in ms, and what it gets then. */
-type Patience = { ms: number; then: 'accepted' | 'heartbeat'; preference: string | null }
+type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: string | null }
 
 /** Waits for a placed call and answers in the form the client prefers. A client that leaves does not end its call. */
 export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
@@ -32,7 +30,7 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
     case 'left':
       return leave(ctx, deps, placed)
     case 'late':
-      if (patience!.then === 'heartbeat') return keepAlive(ctx, deps, placed, left)
+      if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed, left)
       return accepted(ctx, placed, patience!.preference)
     case 'stopping':
       return accepted(ctx, placed, null)
@@ -63,18 +61,21 @@ function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null
   const own = preferOf(ctx.get('prefer'))
   if (own) return own
   if (config.LONG_CALL_REPLY === 'wait') return null
-  return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, then: config.LONG_CALL_REPLY, preference: null }
+  return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards: config.LONG_CALL_REPLY, preference: null }
 }
 
 /** The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. */
 function preferOf(header: string): Patience | null {
   for (const preference of header.split(',').map((text) => text.trim().toLowerCase())) {
-    if (preference === 'respond-async') return { ms: 0, then: 'accepted', preference }
+    if (preference === 'respond-async') return { ms: 0, afterwards: 'accepted', preference }
     const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)
-    if (wait) return { ms: Number(wait[1]) * 1000, then: 'accepted', preference: `wait=${Number(wait[1])}` }
+    if (wait) return { ms: Number(wait[1]) * 1000, afterwards: 'accepted', preference: `wait=${Number(wait[1])}` }
   }
   return null
 }
+
+/** Whether the client asked not to wait at all. */
+export const prefersAsync = (ctx: Context): boolean => preferOf(ctx.get('prefer'))?.ms === 0
 
 /** Resolves when the client's connection closes before its answer was complete. */
 export function whenLeft(ctx: Context): Promise<void> {
@@ -106,7 +107,7 @@ async function firstMoment(placed: PlacedCall, patience: Patience | null, left: 
 }
 
 /** Forgets a client that has gone; that it went unanswered is noted, so that its retry can join the call. */
-async function leave(ctx: CallContext, { calls, log }: AnswerDeps, placed: PlacedCall): Promise<void> {
+export async function leave(ctx: CallContext, { calls, log }: AnswerDeps, placed: PlacedCall): Promise<void> {
   placed.wait.cancel()
   await calls.requesterLeft(placed.callId).catch((error: unknown) => log.warn({ requestId: ctx.state.requestId, err: error }, 'leaving not noted'))
   ctx.respond = false
@@ -130,10 +131,11 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
   })
 }
 
-const acceptedText = (placed: PlacedCall): string =>
+/** The body of a 202. */
+export const acceptedText = (placed: PlacedCall): string =>
   JSON.stringify({ ok: true, id: publicId('call', placed.callId), status: placed.status })
 
-const aborted = (signal: AbortSignal): Promise<null> =>
+export const aborted = (signal: AbortSignal): Promise<null> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve(null)
     else signal.addEventListener('abort', () => resolve(null), { once: true })

@@ -10,7 +10,9 @@ import type { ChatRequest } from '../../shared/calls/requests.ts'
 import type { WebDeps } from '../deps.ts'
 import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
-import { answerWhenDone } from './answer.ts'
+import { answerWhenDone, prefersAsync } from './answer.ts'
+import { answerWithChunks } from './chat-stream.ts'
+import { bufferNews } from './news.ts'
 import { placeCall } from './place-call.ts'
 import { chatBody, checkImageParts, modelOf, parseBody } from './schemas.ts'
 
@@ -24,8 +26,10 @@ export function createChat(deps: WebDeps): Middleware<RequestState> {
     checkImageParts(parsed.messages)
     const request = chatRequest(parsed, model.maxOutputTokens)
     const estimate = estimateTokens(request, model.maxOutputTokens)
-    const placed = await placeCall(ctx, deps, { model, request, estimate, body })
-    await answerWhenDone(ctx, deps, placed)
+    const news = bufferNews()
+    const placed = await placeCall(ctx, deps, { model, request, estimate, body }, news.onNews)
+    if (request.stream && !prefersAsync(ctx)) await answerWithChunks(ctx, deps, placed, news)
+    else await answerWhenDone(ctx, deps, placed)
   }
 }
 

@@ -8,6 +8,8 @@ import type { WebDeps } from '../deps.ts'
 import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { answerWhenDone } from './answer.ts'
+import { answerWithEvents, wantsEvents } from './media-events.ts'
+import { bufferNews } from './news.ts'
 import { placeCall } from './place-call.ts'
 import { imageBody, modelOf, parseBody, videoBody } from './schemas.ts'
 
@@ -18,7 +20,9 @@ export function createMedia(deps: WebDeps, modality: 'image' | 'video'): Middlew
     const model = findModel(deps.catalogue.current(), modelOf(body), modality)
     if (!model) throw new ApiError('unsupported_model', { param: 'model' })
     const { model: _model, ...request } = modality === 'image' ? parseBody(imageBody, body) : parseBody(videoBody, body)
-    const placed = await placeCall(ctx, deps, { model, request, estimate: null, body })
-    await answerWhenDone(ctx, deps, placed)
+    const news = bufferNews()
+    const placed = await placeCall(ctx, deps, { model, request, estimate: null, body }, news.onNews)
+    if (wantsEvents(ctx)) answerWithEvents(ctx, deps, placed, news)
+    else await answerWhenDone(ctx, deps, placed)
   }
 }

@@ -79,3 +79,6 @@ function measure(value: unknown): { bytes: number; images: number } {
 export function outputLimit(maxTokens: number | undefined, maxOutputTokens: number | undefined): number {
   return Math.min(maxTokens ?? DEFAULT_MAX_TOKENS, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
 }
+
+/** The gateway's own count of what a chat answered, where the upstream reports no usage: as the estimate counts. */
+export const countOutput = (choices: readonly unknown[]): number => Math.ceil(measure(choices).bytes / 3)

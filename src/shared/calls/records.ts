@@ -7,16 +7,19 @@ import type { AccountId, CallId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import type { ErrorCode } from '../errors.ts'
 import { statusOf } from '../errors.ts'
-import type { Answer } from './answers.ts'
+import type { Ended } from './types.ts'
 import { answerOf } from './answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import { hasEnded } from './lifecycle.ts'
 
+/** What every state of a call tells. `requestHash` in hex, where its request could be retried. */
+type Known = { callId: CallId; accountId: AccountId; modality: Modality; requestHash: string | null }
+
 /** Where a call stands for somebody who wants its answer. */
 export type CallState =
-  | { state: 'open'; id: CallId; accountId: AccountId; modality: Modality; status: 'queued' | 'running'; deadlineInMs: number }
-  | { state: 'ended'; id: CallId; accountId: AccountId; modality: Modality; answer: Answer }
-  | { state: 'expired'; id: CallId; accountId: AccountId; modality: Modality }
+  | { state: 'open'; status: 'queued' | 'running'; deadlineInMs: number } & Known
+  | { state: 'ended' } & Known & Ended
+  | { state: 'expired' } & Known
 
 /** A call record as the console and the admin command show it (contract section 6). Credits, tokens and milliseconds. */
 export type CallRecord = {
@@ -36,19 +39,21 @@ export type Refusal = {
 
 type StateRow = {
   id: CallId; user_id: AccountId; modality: Modality; status: CallStatus; http_status: number; credits: number
-  balance_after: number; latency_ms: number; output: string | null; deadline_in_ms: number
+  balance_after: number; latency_ms: number; reply_to: string; request_hash: string | null
+  output: string | null; deadline_in_ms: number
 }
 
 /** Where this call stands; null where there is no such call, or it is only the record of a refusal. */
 export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   const { rows } = await db.raw<{ rows: StateRow[] }>(`
-    SELECT c.id, c.user_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms,
+    SELECT c.id, c.user_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms, c.reply_to,
+      encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms, r.output
     FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
     WHERE c.id = ? AND c.status <> 'rejected'`, [id])
   const row = rows[0]
   if (!row) return null
-  const common = { id: row.id, accountId: row.user_id, modality: row.modality }
+  const common = { callId: row.id, accountId: row.user_id, modality: row.modality, requestHash: row.request_hash }
   if (!hasEnded(row.status)) {
     return { state: 'open', ...common, status: row.status as 'queued' | 'running', deadlineInMs: row.deadline_in_ms }
   }
@@ -57,7 +62,27 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
     modality: row.modality, status: row.status, httpStatus: row.http_status, credits: row.credits,
     balanceAfter: row.balance_after, latencyMs: row.latency_ms,
   }, row.output)
-  return { state: 'ended', ...common, answer }
+  return { state: 'ended', ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after, answer }
+}
+
+/** How far back a numbered retry finds the call that it retries, in seconds (contract section 5.3). */
+const RETRY_WINDOW_SECONDS = 600
+
+/** A call that a retry may be a retry of. */
+export type RetriedCall = { id: CallId; requesterLeft: boolean; open: boolean; replyTo: string }
+
+/**
+ * The newest call of this account with this very request that a retry could join: it runs, or it succeeded and its
+ * requester had gone. One that failed is no reason not to try again.
+ */
+export async function findRetried(db: Db, accountId: AccountId, requestHash: string): Promise<RetriedCall | null> {
+  const { rows } = await db.raw<{ rows: RetriedCall[] }>(`
+    SELECT id, requester_left_at IS NOT NULL AS "requesterLeft", status IN ('queued', 'running') AS open, reply_to AS "replyTo"
+    FROM calls
+    WHERE user_id = ? AND request_hash = decode(?, 'hex') AND created_at > now() - make_interval(secs => ?)
+      AND (status IN ('queued', 'running') OR status = 'succeeded' AND requester_left_at IS NOT NULL)
+    ORDER BY id DESC LIMIT 1`, [accountId, requestHash, RETRY_WINDOW_SECONDS])
+  return rows[0] ?? null
 }
 
 /** Postgres stores neither NUL nor lone surrogates; a record must not fail over them. */
@@ -79,11 +104,13 @@ export async function recordRefusal(db: Db, refusal: Refusal): Promise<void> {
     refusal.error, storable(refusal.requestId), refusal.latencyMs, folded])
 }
 
-const RECORD_COLUMNS = ['id', 'model', 'modality', 'status', 'http_status', 'error_type', 'credits', 'credits_precharged',
+/** What a record is made of. */
+export const RECORD_COLUMNS = ['id', 'model', 'modality', 'status', 'http_status', 'error_type', 'credits', 'credits_precharged',
   'credits_uncollected', 'input_tokens', 'output_tokens', 'latency_ms', 'upstream', 'attempts', 'key_id', 'result_url',
   'created_at', 'finished_at', 'count'] as const
 
-type RecordRow = {
+/** `RECORD_COLUMNS` of a row. */
+export type RecordRow = {
   id: CallId; model: string; modality: Modality; status: CallStatus; http_status: number | null; error_type: string | null
   credits: number; credits_precharged: number; credits_uncollected: number; input_tokens: number | null; output_tokens: number | null
   latency_ms: number | null; upstream: string | null; attempts: number; key_id: KeyId; result_url: string | null
@@ -96,7 +123,8 @@ export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Pro
   return row ? recordOf(row) : null
 }
 
-function recordOf(row: RecordRow): CallRecord {
+/** What of a call its owner sees. */
+export function recordOf(row: RecordRow): CallRecord {
   return {
     id: publicId('call', row.id), model: row.model, modality: row.modality, status: row.status,
     httpStatus: row.http_status, errorType: row.error_type, credits: row.credits, creditsPrecharged: row.credits_precharged,

@@ -96,6 +96,17 @@ export async function entriesOfCall(db: Db, callId: CallId): Promise<LedgerEntry
   return rows.map(entryOf)
 }
 
+/** A page of an account's ledger, newest first. `next` is the place of its last entry, null on the last page. */
+export type EntryPage = { entries: LedgerEntry[]; next: number | null }
+
+/** At most `limit` entries before the place `before` in the ledger, or the newest. */
+export async function listEntries(db: Db, accountId: AccountId, limit: number, before: number | null): Promise<EntryPage> {
+  const rows = await entries(db).where('entry.user_id', accountId)
+    .modify((query) => void (before !== null && query.where('entry.seq', '<', before)))
+    .orderBy('entry.seq', 'desc').limit(limit + 1)
+  return { entries: rows.slice(0, limit).map(entryOf), next: rows.length > limit ? rows[limit - 1]!.seq : null }
+}
+
 function entries(db: Db) {
   return db('ledger_entries as entry').join('grants as lot', 'lot.id', 'entry.grant_id').select<EntryRow[]>(
     'entry.seq', 'entry.call_id', 'entry.kind', 'entry.amount', 'entry.balance_after', 'lot.origin', 'entry.grant_id',
@@ -108,6 +119,26 @@ function entryOf(row: EntryRow): LedgerEntry {
     balanceAfter: row.balance_after, origin: row.origin, grantId: publicId('grant', row.grant_id),
     createdAt: row.created_at.toISOString(), note: row.note,
   }
+}
+
+/** A grant as its owner sees it (contract section 6). */
+export type Grant = {
+  id: string; origin: Origin; amount: number; remaining: number
+  /** From then on it pays for nothing; null: never. */
+  expiresAt: string | null
+  createdAt: string
+}
+
+type GrantRow = { id: GrantId; origin: Origin; amount: number; remaining: number; expires_at: Date | null; created_at: Date }
+
+/** Every grant of an account, spent and expired ones too, newest first. */
+export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]> {
+  const rows = await db('grants').where({ user_id: accountId }).orderBy('id', 'desc')
+    .select<GrantRow[]>('id', 'origin', 'amount', 'remaining', 'expires_at', 'created_at')
+  return rows.map((row) => ({
+    id: publicId('grant', row.id), origin: row.origin, amount: row.amount, remaining: row.remaining,
+    expiresAt: row.expires_at?.toISOString() ?? null, createdAt: row.created_at.toISOString(),
+  }))
 }
 
 /** Credits of an account that could pay for a call now: its balance without what has expired and was not yet swept. */

@@ -1,0 +1,49 @@
+/**
+ * GET /v1/calls/{id}: the answer of a call, for whoever comes back for it.
+ */
+import type { Middleware } from 'koa'
+import { ApiError } from '../../shared/errors.ts'
+import { parseId, publicId } from '../../shared/ids.ts'
+import type { Answer } from '../../shared/calls/answers.ts'
+import type { CallState } from '../../shared/calls/records.ts'
+import { readState } from '../../shared/calls/records.ts'
+import type { WebDeps } from '../deps.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+import { accepted, sendAnswer } from './answer.ts'
+
+/** Longest `?wait=N`, in seconds (contract section 5.3). */
+const MAX_WAIT_SECONDS = 60
+
+/** Answers 202 while the call runs (after `?wait=N` seconds), then the very answer of the waiting request. */
+export function fetchCall(deps: Pick<WebDeps, 'db' | 'replies' | 'stopping'>): Middleware<RequestState> {
+  return async (ctx) => {
+    const waitSeconds = waitOf(ctx.query.wait)
+    const id = parseId('call', (ctx as unknown as { params: { id: string } }).params.id)
+    const state = id && await readState(deps.db, id)
+    if (!state || state.accountId !== ctx.state.principal!.accountId) throw new ApiError('not_found', { message: 'There is no such call.' })
+    ctx.state.callId = state.callId
+    ctx.set('X-Call-Id', publicId('call', state.callId))
+    if (state.state === 'expired') throw new ApiError('result_expired')
+    if (state.state === 'ended') return sendAnswer(ctx, state.answer)
+    const answer = waitSeconds > 0 ? await waitFor(deps, state, waitSeconds) : null
+    if (answer) return sendAnswer(ctx, answer)
+    accepted(ctx, { callId: state.callId, status: state.status }, null)
+  }
+}
+
+function waitOf(text: string | string[] | undefined): number {
+  if (text === undefined) return 0
+  const seconds = typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
+  if (!(seconds <= MAX_WAIT_SECONDS)) throw new ApiError('invalid_request', { param: 'wait', message: `wait is a number of seconds from 0 to ${MAX_WAIT_SECONDS}.` })
+  return seconds
+}
+
+async function waitFor({ replies, stopping }: Pick<WebDeps, 'replies' | 'stopping'>, call: CallState & { state: 'open' }, seconds: number): Promise<Answer | null> {
+  const wait = await replies.join(call.callId, call.accountId, call.deadlineInMs)
+  const late = AbortSignal.any([AbortSignal.timeout(seconds * 1000), stopping])
+  try {
+    return await Promise.race([wait.answer, new Promise<null>((resolve) => late.addEventListener('abort', () => resolve(null), { once: true }))])
+  } finally {
+    wait.cancel()
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * A chat answer as a stream in OpenAI's form: chunks, a last one with the usage, then `[DONE]` (contract section 5.3).
+ */
+import { gatewayError } from '../../shared/errors.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { Answer } from '../../shared/calls/answers.ts'
+import type { CallNews } from '../../shared/calls/channels.ts'
+import type { AnswerDeps } from './answer.ts'
+import { HEARTBEAT_MS, aborted, leave, sendAnswer, whenLeft } from './answer.ts'
+import type { EventStream } from './event-stream.ts'
+import { beginEventStream } from './event-stream.ts'
+import type { NewsListener } from './news.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+
+type Completion = { id: string; created: number; model: string; choices: Choice[]; usage: Record<string, unknown> }
+type Choice = { index: number; message: { tool_calls?: object[]; [field: string]: unknown }; finish_reason: string }
+
+/**
+ * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
+ * first chunk, or after 15 s of silence. A client that leaves stops the upstream's work.
+ */
+export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, news: NewsListener): Promise<void> {
+  const left = whenLeft(ctx)
+  const chunks = new ChunkWriter()
+  const first = new Promise<'begin'>((resolve) => news.attach((one) => {
+    if (one.type !== 'chunks') return
+    chunks.take(one)
+    resolve('begin')
+  }))
+  const early = await Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const), aborted(deps.stopping)])
+  if (early === 'left') return abandon(ctx, deps, placed)
+  if (early !== null && typeof early === 'object' && early.status !== 200) return sendAnswer(ctx, early)
+  const events = beginEventStream(ctx)
+  chunks.writeTo(events)
+  void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
+    if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
+    if (answer) chunks.finish(answer, placed)
+    else chunks.fail('The service restarts; the answer of this call can be fetched.', placed)
+    events.end()
+  })
+}
+
+const silence = (): Promise<'begin'> => new Promise((resolve) => { setTimeout(() => resolve('begin'), HEARTBEAT_MS).unref() })
+
+/** The client of a stream has gone. A joined call is somebody else's to cancel. */
+async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
+  if (!placed.joined) await deps.replies.cancel(placed.callId).catch(() => {})
+  await leave(ctx, deps, placed)
+}
+
+/** Writes chunks in their order, and notices where one was lost. */
+class ChunkWriter {
+  private early: string[] | null = []
+  private events: EventStream | null = null
+  private next = 0
+  private broken = false
+  private complete = false
+
+  take(news: CallNews & { type: 'chunks' }): void {
+    if (news.from !== this.next) this.broken = true
+    if (this.broken) return
+    this.next += news.chunks.length
+    for (const chunk of news.chunks) {
+      if (/"finish_reason":"/.test(chunk)) this.complete = true
+      if (this.events) this.events.send(chunk)
+      else this.early?.push(chunk)
+    }
+  }
+
+  writeTo(events: EventStream): void {
+    this.events = events
+    this.early?.forEach((chunk) => events.send(chunk))
+    this.early = null
+  }
+
+  /** The end of the stream, from the call's answer. */
+  finish(answer: Answer, placed: PlacedCall): void {
+    const body = JSON.parse(answer.body) as { error?: object } & Completion
+    if (answer.status !== 200) return this.sendError(body.error!)
+    if (this.next === 0) this.sendWhole(body)
+    else if (this.broken || !this.complete) return this.fail('A part of the stream was lost; the whole answer can be fetched.', placed)
+    this.send(body, { choices: [], usage: body.usage })
+    this.events?.send('[DONE]')
+  }
+
+  fail(sentence: string, placed: PlacedCall): void {
+    this.sendError(gatewayError('service_unavailable', `${sentence} GET /v1/calls/${publicId('call', placed.callId)}`))
+  }
+
+  private sendError(error: object): void {
+    this.events?.send(JSON.stringify({ ok: false, error }))
+  }
+
+  /** An answer of which no chunk came this way (a replay): one chunk a choice. */
+  private sendWhole(body: Completion): void {
+    for (const { index, message, finish_reason } of body.choices) {
+      const delta = message.tool_calls
+        ? { ...message, tool_calls: message.tool_calls.map((call, at) => ({ index: at, ...call })) }
+        : message
+      this.send(body, { choices: [{ index, delta, finish_reason: null }] })
+      this.send(body, { choices: [{ index, delta: {}, finish_reason }] })
+    }
+  }
+
+  private send({ id, created, model }: Completion, fields: object): void {
+    this.events?.send(JSON.stringify({ id, object: 'chat.completion.chunk', created, model, ...fields }))
+  }
+}

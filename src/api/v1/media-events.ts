@@ -1,0 +1,34 @@
+/**
+ * An image or video call as server-sent events: `queued`, `running`, `progress`, then `result` or `error`.
+ */
+import { publicId } from '../../shared/ids.ts'
+import type { CallNews } from '../../shared/calls/channels.ts'
+import type { AnswerDeps } from './answer.ts'
+import { aborted, acceptedText, leave, whenLeft } from './answer.ts'
+import type { EventStream } from './event-stream.ts'
+import { beginEventStream } from './event-stream.ts'
+import type { NewsListener } from './news.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+
+/** Whether the client asked for events. */
+export const wantsEvents = (ctx: CallContext): boolean => /\btext\/event-stream\b/i.test(ctx.get('accept'))
+
+/** Answers with events until the call has ended. A client that leaves does not end its call. */
+export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, news: NewsListener): void {
+  const left = whenLeft(ctx)
+  const events = beginEventStream(ctx)
+  const id = publicId('call', placed.callId)
+  events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
+  news.attach((one) => sendNews(events, id, one))
+  void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
+    if (answer) events.send(answer.body, answer.status === 200 ? 'result' : 'error')
+    else if (deps.stopping.aborted) events.send(acceptedText(placed), 'running')
+    else return leave(ctx, deps, placed)
+    events.end()
+  })
+}
+
+function sendNews(events: EventStream, id: string, news: CallNews): void {
+  if (news.type === 'running') events.send(JSON.stringify({ id, status: 'running' }), 'running')
+  if (news.type === 'progress') events.send(JSON.stringify({ id, progress: news.progress }), 'progress')
+}

@@ -1,0 +1,13 @@
+/**
+ * A call that is on its way to its answer.
+ */
+import type { Context } from 'koa'
+import type { CallId } from '../../shared/ids.ts'
+import type { Wait } from '../../shared/calls/replies.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+
+/** A placed call and the wait for its answer. `joined`: another request had opened it. */
+export type PlacedCall = { callId: CallId; wait: Wait; status: 'queued' | 'running'; joined: boolean }
+
+/** The context of a request that places or reads a call. */
+export type CallContext = Context & { state: RequestState }

@@ -1,0 +1,50 @@
+/**
+ * The Redis channels between workers and web processes, and what is said on them. Pure.
+ */
+import type { AccountId, CallId } from '../ids.ts'
+import type { Answer } from './answers.ts'
+import type { CallStatus } from './lifecycle.ts'
+
+/**
+ * What a worker tells of a call while it runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON texts; `from` is the
+ * number of the first of them, so that a lost message is noticed.
+ */
+export type CallNews = { type: 'running' } | { type: 'progress'; progress: number } | { type: 'chunks'; from: number; chunks: string[] }
+
+/** A change of an account's calls, for whoever follows them. Credits. */
+export type AccountEvent = { callId: CallId; status: CallStatus; balance: number | null }
+
+/** Answers and news for one web process. */
+export const replyChannel = (prefix: string, address: string): string => `${prefix}:reply:${address}`
+
+/** Changes of one account's calls. */
+export const eventChannel = (prefix: string, account: AccountId): string => `${prefix}:events:${account}`
+
+/** Calls whose streaming client has left, for all workers. */
+export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
+
+/** A message on a reply channel. */
+export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'news'; news: CallNews })
+
+/**
+ * A reply as text: the call's id (36 characters), a word, and bodies and chunks as they are, so that neither side
+ * serializes them a second time.
+ */
+export function writeReply(reply: Reply): string {
+  if (reply.kind === 'end') return `${reply.callId} end ${reply.answer.status} ${reply.answer.body}`
+  const { news } = reply
+  return news.type === 'chunks'
+    ? `${reply.callId} txt ${news.from}\n${news.chunks.join('\n')}`
+    : `${reply.callId} new ${JSON.stringify(news)}`
+}
+
+/** Reads what `writeReply` wrote. */
+export function readReply(message: string): Reply {
+  const callId = message.slice(0, 36) as CallId
+  const word = message.slice(37, 40)
+  const rest = message.slice(41)
+  if (word === 'end') return { callId, kind: 'end', answer: { status: Number(rest.slice(0, 3)), body: rest.slice(4) } }
+  if (word === 'new') return { callId, kind: 'news', news: JSON.parse(rest) as CallNews }
+  const [from, ...chunks] = rest.split('\n')
+  return { callId, kind: 'news', news: { type: 'chunks', from: Number(from), chunks } }
+}

@@ -1,0 +1,43 @@
+/**
+ * The worker's side of the way back.
+ */
+import type { Redis } from 'ioredis'
+import type { AccountId, CallId } from '../ids.ts'
+import type { Ended } from './types.ts'
+import type { AccountEvent, CallNews } from './channels.ts'
+import { cancelChannel, eventChannel, replyChannel, writeReply } from './channels.ts'
+
+/** The worker's side. Publishing never fails a call: a lost message is found by the waiter. */
+export function createPublisher(redis: Redis, prefix: string) {
+  const publish = async (channel: string, message: string): Promise<void> => {
+    await redis.publish(channel, message).catch(() => {})
+  }
+  return {
+    /** Tells the waiting web process the answer, and the account's followers that the call has ended. */
+    async ended({ replyTo, callId, accountId, status, balance, answer }: Ended): Promise<void> {
+      const event: AccountEvent = { callId, status, balance }
+      await Promise.all([
+        publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer })),
+        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
+      ])
+    },
+    /** Passes on what happens while the call runs. */
+    async news(replyTo: string, callId: CallId, news: CallNews): Promise<void> {
+      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'news', news }))
+    },
+    /** Tells the account's followers of a change that is no end. */
+    async changed(accountId: AccountId, event: AccountEvent): Promise<void> {
+      await publish(eventChannel(prefix, accountId), JSON.stringify(event))
+    },
+  }
+}
+
+export type Publisher = ReturnType<typeof createPublisher>
+
+/** Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work. */
+export async function listenForCancels(subscriber: Redis, prefix: string, onCancel: (callId: CallId) => void): Promise<void> {
+  subscriber.on('message', (channel: string, message: string) => {
+    if (channel === cancelChannel(prefix)) onCancel(message as CallId)
+  })
+  await subscriber.subscribe(cancelChannel(prefix))
+}

@@ -1,0 +1,56 @@
+/**
+ * The two statements that move credits for calls, `open_calls` and `end_calls` (migration 003), for a batch at a time.
+ */
+import type { Db } from '../db.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { AccountId, CallId } from '../ids.ts'
+import type { OpenRequest } from './types.ts'
+import { QUEUED_LEASE_SECONDS } from './lifecycle.ts'
+
+/** How a call ends, as `end_calls` reads it. */
+export type OutcomeRow = {
+  id: CallId; status: 'succeeded' | 'failed'; cost?: number; attempt?: number; from_status?: string; overdue?: boolean
+  http_status: number; error_type?: ErrorCode; input_tokens?: number; output_tokens?: number; upstream?: string
+  result_url?: string | null; result_seconds: number
+}
+
+/** A call that this very statement ended. */
+export type EndedRow = {
+  id: CallId; user_id: AccountId; status: 'succeeded' | 'failed'; credits: number; uncollected: number; balance: number
+  latency_ms: number; created_at: Date; reply_to: string
+}
+
+/** What became of one request, as `open_calls` tells it. */
+export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null; balance: number; outstanding: number }
+
+/** Opens calls; a row for each, in the order of the requests. */
+export async function openCalls(db: Db, requests: OpenRequest[], maxOutstanding: number): Promise<OpenRow[]> {
+  const parameter = JSON.stringify(requests.map((request) => ({
+    id: request.id, user_id: request.accountId, key_id: request.keyId, modality: request.modality, model: request.model,
+    price: request.price, amount: request.amount, estimated_input: request.estimate?.input,
+    estimated_output: request.estimate?.output, lease_seconds: QUEUED_LEASE_SECONDS, deadline_seconds: request.deadlineSeconds,
+    request_id: request.requestId, reply_to: request.replyTo, idempotency_key: request.idempotency?.key,
+    idempotency_seconds: request.idempotency?.seconds, request_hash: request.requestHash,
+  })))
+  const { rows } = await db.raw<{ rows: OpenRow[] }>('SELECT * FROM open_calls(?::jsonb, ?)', [parameter, maxOutstanding])
+    .options({ name: 'open_calls' })
+  return inOrderOf(requests, rows)
+}
+
+/** Ends calls; null for each that had ended before. */
+export async function endCalls(db: Db, items: { row: OutcomeRow; output: string }[]): Promise<(EndedRow | null)[]> {
+  const { rows } = await db.raw<{ rows: EndedRow[] }>('SELECT * FROM end_calls(?::jsonb, ?::text[])',
+    [JSON.stringify(items.map((item) => item.row)), items.map((item) => item.output)]).options({ name: 'end_calls' })
+  const ended = new Map(rows.map((row) => [row.id, row]))
+  return items.map(({ row }) => {
+    const mine = ended.get(row.id) ?? null
+    // One call twice in one batch: only the first ended it.
+    ended.delete(row.id)
+    return mine
+  })
+}
+
+function inOrderOf(requests: OpenRequest[], rows: OpenRow[]): OpenRow[] {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return requests.map((request) => byId.get(request.id)!)
+}

@@ -1,0 +1,92 @@
+/**
+ * The words of the verbs: what they take and what they answer. Types only.
+ */
+import type { AccountId, CallId, KeyId } from '../ids.ts'
+import type { Answer } from './answers.ts'
+import type { CallStatus, Modality } from './lifecycle.ts'
+import type { Price, Tokens } from './pricing.ts'
+
+/** What `open` needs to know. All amounts in credits, all times in whole seconds. */
+export type OpenRequest = {
+  id: CallId
+  accountId: AccountId
+  keyId: KeyId
+  modality: Modality
+  model: string
+  price: Price
+  /** The charge. */
+  amount: number
+  /** The tokens the charge was estimated from (chat). */
+  estimate: Tokens | null
+  deadlineSeconds: number
+  requestId: string
+  /** The web process that waits. */
+  replyTo: string
+  idempotency: { key: string; seconds: number } | null
+  /** SHA-256 of the request in hex, where a retry may have to be recognised. */
+  requestHash: string | null
+}
+
+/** Why a call was not opened, as the error code its client meets; or the call that was there before it. */
+export type OpenOutcome =
+  | { opened: true; balance: number; outstanding: number }
+  | { opened: false; existing: CallId }
+  | { opened: false; refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' }
+
+/** What a worker learns when it begins a call. */
+export type BegunCall = {
+  id: CallId
+  accountId: AccountId
+  model: string
+  modality: Modality
+  price: Price
+  estimate: Tokens
+  /** Counts from 1; the fence of `refund` and `submitted`. */
+  attempt: number
+  /** An attempt before this one may have sent its request: the fate of that request is unknown. */
+  resumed: boolean
+  upstream: string | null
+  upstreamRef: UpstreamRef | null
+  replyTo: string
+  /** When this or an earlier attempt began: what an upstream was sent, it was sent after it. */
+  startedAt: Date
+  /** Milliseconds until the deadline, by the database's clock; negative beyond it. */
+  remainingMs: number
+}
+
+/** An upstream's own task: JSON that its adapter wrote and can go on from. */
+export type UpstreamRef = Record<string, unknown>
+
+/** A call that this verb ended, and the answer that everybody gets. */
+export type Ended = { callId: CallId; accountId: AccountId; replyTo: string; status: CallStatus; balance: number; answer: Answer }
+
+/** What a successful call produced. */
+export type Settlement = {
+  /** The real cost in credits. */
+  cost: number
+  tokens: Tokens | null
+  upstream: string
+  resultUrl: string | null
+  /** See `answers.ts`. */
+  output: string
+}
+
+/** Which open calls a refund may touch; a call outside of these is left alone. */
+export type RefundGuard = {
+  /** Only while this attempt is the newest: a frozen worker must not refund what another is about to finish. */
+  attempt?: number
+  /** Only while it is in this status. */
+  from?: 'queued' | 'running'
+  /** Only past its deadline. */
+  overdue?: boolean
+}
+
+/** An open call that nobody seems to look after. */
+export type StaleCall = {
+  id: CallId; modality: Modality; model: string; status: 'queued' | 'running'; attempt: number
+  /** The upstream has its task. */
+  submitted: boolean
+  /** Its deadline and the grace after it have passed. */
+  overdue: boolean
+}
+

@@ -1,0 +1,124 @@
+/**
+ * A call's job: begin → upstream → settle or refund → reply. The one place where a worker ends calls.
+ *
+ * The queue may run a job twice, late, or after its call has ended; the verbs decide, never the job. What a job's
+ * failure means to money: nothing.
+ */
+import type { Job } from 'bullmq'
+import { DelayedError, WaitingError } from 'bullmq'
+import type { BegunCall, Ended } from '../shared/calls/types.ts'
+import { readState } from '../shared/calls/records.ts'
+import type { Model } from '../shared/catalogue.ts'
+import { findModel } from '../shared/catalogue.ts'
+import { isUnreachable, untilAnswered } from '../shared/db.ts'
+import { gatewayError } from '../shared/errors.ts'
+import { publicId } from '../shared/ids.ts'
+import type { CallJob } from '../shared/queues.ts'
+import type { WorkerDeps } from './deps.ts'
+import { Cancelled, DeadlinePassed, HandedBack } from './held-calls.ts'
+import type { Outcome, Run } from './run.ts'
+import { describeFailure, upstreamFailure } from './run.ts'
+import { runChat } from './chat-call.ts'
+import { cancelTask, runMedia } from './media-call.ts'
+import { UpstreamError } from './upstreams/adapter.ts'
+
+/** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
+const BEGIN_PATIENCE_MS = 30_000
+
+/** The processor of the chat, image and video queues. */
+export function createCallProcessor(deps: WorkerDeps) {
+  return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
+    const call = await untilAnswered(BEGIN_PATIENCE_MS, () => take(deps, job.data))
+    if (!call) return tellEnd(deps, job.data)
+    try {
+      const outcome = await deps.held.during(call.id, (controller) => work(deps, call, job.data, controller, shutdown))
+      await finish(deps, call, job, token, outcome)
+    } catch (error) {
+      if (!(error instanceof HandedBack)) throw error
+      await job.moveToWait(token)
+      throw new WaitingError()
+    }
+  }
+}
+
+/** A step of a submitted task goes on with its attempt; everything else begins one. */
+const take = ({ calls }: WorkerDeps, { callId, request }: CallJob): Promise<BegunCall | null> =>
+  request === null ? calls.resume(callId) : calls.begin(callId)
+
+/** The call had ended: whoever waits for it may have missed that. */
+async function tellEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
+  const state = await readState(db, callId)
+  if (state?.state === 'ended') await publisher.ended(state)
+}
+
+/** Runs the call under its deadline. Every expected failure is an outcome; a defect is one too, and is logged. */
+async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller: AbortController, shutdown?: AbortSignal): Promise<Outcome> {
+  const deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+  const handBack = () => controller.abort(new HandedBack())
+  shutdown?.addEventListener('abort', handBack, { once: true })
+  if (shutdown?.aborted) handBack()
+  const run: Run = { call, job, signal: controller.signal, maybeSent: false }
+  try {
+    if (!call.resumed) await deps.publisher.changed(call.accountId, { callId: call.id, status: 'running', balance: null })
+    const model = findModel(deps.catalogue.current(), call.model, call.modality)
+    if (!model) return upstreamFailure('The model is no longer offered.')
+    if (call.remainingMs <= 0) return await tooLate(deps, model, run)
+    return model.modality === 'chat' ? await runChat(deps, model, run) : await runMedia(deps, model, run)
+  } catch (error) {
+    return await outcomeOf(deps, run, error)
+  } finally {
+    clearTimeout(deadline)
+    shutdown?.removeEventListener('abort', handBack)
+  }
+}
+
+/** A job that comes past its call's deadline is refunded unread; a task that runs on is cancelled. */
+async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcome> {
+  if (!run.call.upstreamRef) return upstreamFailure('The call was not begun within its time.')
+  await cancelTask(deps, model, run)
+  return upstreamFailure('The upstream did not finish in time.')
+}
+
+async function outcomeOf({ calls, log }: WorkerDeps, { call, job, signal, maybeSent }: Run, error: unknown): Promise<Outcome> {
+  const about = { call: publicId('call', call.id), requestId: job.requestId, attempt: call.attempt, err: error }
+  if (signal.reason instanceof HandedBack) {
+    if (!maybeSent && !call.upstreamRef) await calls.handBack(call.id, call.attempt)
+    throw signal.reason
+  }
+  if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
+  if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before anything was produced.')
+  if (error instanceof UpstreamError) {
+    log.warn({ ...about, kind: error.kind }, 'upstream failed')
+    return upstreamFailure(describeFailure(error))
+  }
+  // Postgres is away: the queue runs the job again.
+  if (isUnreachable(error)) throw error
+  log.error(about, 'defect')
+  return { is: 'failed', error: gatewayError('internal_error', 'Something went wrong on our side. The credits of this call were refunded.') }
+}
+
+/** Writes the outcome, then tells it: never the other way round. */
+async function finish(deps: WorkerDeps, call: BegunCall, job: Job<CallJob>, token: string | undefined, outcome: Outcome): Promise<void> {
+  switch (outcome.is) {
+    case 'lost':
+      return tellEnd(deps, job.data)
+    case 'pending':
+      // The reference in the row is all that is needed from here on: the prompt leaves Redis.
+      if (job.data.request !== null) await job.updateData({ ...job.data, request: null })
+      await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
+      throw new DelayedError()
+    case 'settled':
+      return told(deps, job.data, await deps.calls.settle(call.id, call.modality, outcome.settlement))
+    case 'failed':
+      return told(deps, job.data, await deps.calls.refund(call.id, outcome.error, { attempt: call.attempt }))
+  }
+}
+
+async function told(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
+  if (!ended) return tellEnd(deps, job)
+  deps.log.info({
+    call: publicId('call', ended.callId), account: publicId('account', ended.accountId), requestId: job.requestId,
+    ...(job.traceparent && { traceparent: job.traceparent }), status: ended.status,
+  }, 'call ended')
+  await deps.publisher.ended(ended)
+}

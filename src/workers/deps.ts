@@ -1,0 +1,26 @@
+/**
+ * What the worker process is made of.
+ */
+import type { Config } from '../shared/config.ts'
+import type { CatalogueHolder } from '../shared/catalogue.ts'
+import type { Db } from '../shared/db.ts'
+import type { Log } from '../shared/log.ts'
+import type { Queues } from '../shared/queues.ts'
+import type { Calls } from '../shared/calls/calls.ts'
+import type { Publisher } from '../shared/calls/publisher.ts'
+import type { HeldCalls } from './held-calls.ts'
+import type { Results } from './results.ts'
+import type { Upstreams } from './upstreams/registry.ts'
+
+export type WorkerDeps = {
+  config: Config
+  log: Log
+  db: Db
+  calls: Calls
+  queues: Queues
+  publisher: Publisher
+  catalogue: CatalogueHolder
+  held: HeldCalls
+  upstreams: Upstreams
+  results: Results
+}

@@ -1,0 +1,85 @@
+/**
+ * The reconciler: finishes what nobody else will. It runs on the maintenance queue, one at a time across all workers; every
+ * step calls the same guarded verbs as everybody, so a run too many changes nothing.
+ */
+import type { StaleCall } from '../shared/calls/types.ts'
+import { gatewayError } from '../shared/errors.ts'
+import { publicId } from '../shared/ids.ts'
+import { underLease } from '../shared/leases.ts'
+import { expireGrants } from '../shared/ledger/ledger.ts'
+import { sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
+import type { WorkerDeps } from './deps.ts'
+
+/** How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
+export const RECONCILE_EVERY_MS = 1500
+
+/** A run that takes longer than this has died. */
+const LEASE_SECONDS = 30
+
+/** Rows of one kind in one run. */
+const BATCH = 200
+
+/** How long a call is left alone that was found with its job in the queue, in seconds. */
+const STILL_QUEUED_LEASE_SECONDS = 10
+
+/** How often media past their time are swept, in ms: it walks the storage. */
+const MEDIA_SWEEP_EVERY_MS = 3_600_000
+
+/** The processor of the maintenance queue. Each step's failure is logged and leaves the others alone. */
+export function createReconciler(deps: WorkerDeps) {
+  let mediaSweptAt = 0
+  const steps: Record<string, () => Promise<unknown>> = {
+    calls: () => reconcileCalls(deps),
+    grants: async () => { while (await expireGrants(deps.db, BATCH) >= BATCH); },
+    results: () => sweepResults(deps.db, 10 * BATCH),
+    keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),
+    media: async () => {
+      if (Date.now() - mediaSweptAt < MEDIA_SWEEP_EVERY_MS) return
+      mediaSweptAt = Date.now()
+      await deps.results.sweep(deps.config.MEDIA_TTL_DAYS)
+    },
+  }
+  return async (): Promise<void> => {
+    await underLease(deps.db, 'reconciler', LEASE_SECONDS, async () => {
+      for (const [name, step] of Object.entries(steps)) {
+        await step().catch((error: unknown) => deps.log.error({ step: name, err: error }, 'reconciler step failed'))
+      }
+    })
+  }
+}
+
+/** Looks after calls whose lease has run out. */
+export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
+  const stale = await deps.calls.findStale(BATCH)
+  await Promise.all(stale.map(async (call) => {
+    try {
+      await reconcile(deps, call)
+    } catch (error) {
+      deps.log.warn({ call: publicId('call', call.id), err: error }, 'call not reconciled')
+    }
+  }))
+}
+
+/**
+ * Decides about one call. Redis is only asked whether work is still on its way; whether credits move is decided by the
+ * guard of the verb: a worker that begins meanwhile makes it miss.
+ */
+async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
+  if (call.overdue) return giveBack(deps, call, 'The call was not finished within its time.', { overdue: true })
+  if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
+  if (call.submitted) {
+    deps.log.warn({ call: publicId('call', call.id) }, 'task without a job: collected again')
+    await deps.queues.enqueueCall(call.modality, { callId: call.id, request: null, requestId: 'reconciler', deadlineAt: 0 }, 1)
+    return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
+  }
+  const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
+  return giveBack(deps, call, lost, { attempt: call.attempt, from: call.status })
+}
+
+async function giveBack({ calls, publisher, log }: WorkerDeps, call: StaleCall, sentence: string, guard: Parameters<WorkerDeps['calls']['refund']>[2]): Promise<void> {
+  const error = gatewayError('upstream_failed', `${sentence} Its credits were refunded.`)
+  const ended = await calls.refund(call.id, error, guard)
+  if (!ended) return
+  log.warn({ call: publicId('call', call.id), status: call.status, overdue: call.overdue }, 'call refunded by the reconciler')
+  await publisher.ended(ended)
+}

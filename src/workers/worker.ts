@@ -1,0 +1,96 @@
+/**
+ * The worker process, put together: `main.ts` runs it, tests start it in process.
+ */
+import { Worker } from 'bullmq'
+import type { Processor } from 'bullmq'
+import type { Config, QueueName } from '../shared/config.ts'
+import type { Log } from '../shared/log.ts'
+import { openMoney, reloadCatalogue } from '../shared/core.ts'
+import type { Running } from '../shared/core.ts'
+import { openCatalogue } from '../shared/catalogue.ts'
+import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/queues.ts'
+import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
+import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
+import { createCallProcessor } from './call-processor.ts'
+import type { WorkerDeps } from './deps.ts'
+import { createHeldCalls } from './held-calls.ts'
+import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
+import { createResults } from './results.ts'
+import { createMediaStore } from './storage/create-store.ts'
+import { createUpstreams } from './upstreams/registry.ts'
+
+/** How long a stopping worker lets its calls finish before it hands them back, in ms (contract section 9). */
+const DRAIN_MS = 25_000
+
+/** How often the reconciler's schedule is written again: a flushed Redis has forgotten it. In ms. */
+const RESCHEDULE_MS = 5000
+
+/** Starts the worker process for the queues of WORKER_QUEUES. */
+export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running> {
+  const catalogue = openCatalogue(config)
+  const { db, calls } = openMoney(config)
+  const redis = connectPatient(config)
+  await refuseEvictingRedis(redis)
+  const held = createHeldCalls(calls, log)
+  const queues = createQueues(redis, config.REDIS_PREFIX)
+  const upstreams = createUpstreams({ fetchReference: () => Promise.reject(new Error('later')) })
+  const results = createResults(createMediaStore(config), () => Promise.reject(new Error('later')))
+  const publisher = createPublisher(redis, config.REDIS_PREFIX)
+  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, upstreams, results, publisher }
+  const cancels = connectPatient(config)
+  void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
+  const blocking = config.WORKER_QUEUES.map((name) => createWorker(name, deps, connectPatient(config)))
+  const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
+  log.info({ queues: config.WORKER_QUEUES }, 'worker process runs')
+
+  return {
+    reload: () => reloadCatalogue(catalogue, log),
+    stop: async () => {
+      clearInterval(schedule)
+      const closed = Promise.all(blocking.map((one) => one.worker.close()))
+      const handBack = setTimeout(() => blocking.forEach((one) => one.worker.cancelAllJobs('shutdown')), drainMs)
+      await closed
+      clearTimeout(handBack)
+      held.stop()
+      await queues.close()
+      for (const { connection } of blocking) connection.disconnect()
+      cancels.disconnect()
+      redis.disconnect()
+      await upstreams.close()
+      await db.destroy()
+    },
+  }
+}
+
+const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
+  chat: createCallProcessor,
+  image: createCallProcessor,
+  video: createCallProcessor,
+  mail: () => async () => {},
+  maintenance: createReconciler,
+}
+
+const concurrencyOf = (config: Config): Record<QueueName, number> => ({
+  chat: config.CHAT_CONCURRENCY, image: config.IMAGE_CONCURRENCY, video: config.VIDEO_CONCURRENCY,
+  mail: config.MAIL_CONCURRENCY, maintenance: 1,
+})
+
+function createWorker(name: QueueName, deps: WorkerDeps, connection: ReturnType<typeof connectPatient>) {
+  const worker = new Worker(name, processors[name](deps), {
+    connection, prefix: deps.config.REDIS_PREFIX, concurrency: concurrencyOf(deps.config)[name],
+    ...WORKER_TIMES[name], maxStalledCount: MAX_STALLED_COUNT,
+  })
+  worker.on('error', (error) => deps.log.warn({ queue: name, err: error }, 'queue error'))
+  worker.on('failed', (job, error) => deps.log.error({ queue: name, job: job?.id, attempt: job?.attemptsMade, err: error }, 'job failed'))
+  return { worker, connection }
+}
+
+/** Schedules the reconciler, and again and again: the schedule lives in Redis, which may be flushed at any second. */
+function keepScheduled({ queues, log }: WorkerDeps): NodeJS.Timeout {
+  const put = () => {
+    queues.queue('maintenance').upsertJobScheduler('reconcile', { every: RECONCILE_EVERY_MS }, { name: 'reconcile' })
+      .catch((error: unknown) => log.warn({ err: error }, 'reconciler not scheduled'))
+  }
+  put()
+  return setInterval(put, RESCHEDULE_MS)
+}

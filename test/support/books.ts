@@ -1,0 +1,9 @@
+import { expect } from 'chai'
+import type { Db } from '../../src/shared/db.ts'
+import { audit } from '../../src/shared/ledger/books.ts'
+
+/** The books balance: every invariant of the money holds in this test process's database. */
+export async function expectBooksToBalance(db: Db): Promise<void> {
+  const { breaches } = await audit(db)
+  expect(breaches, JSON.stringify(breaches, null, 2)).to.deep.equal([])
+}
