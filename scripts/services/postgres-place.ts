@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync, rmdirSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyBinaries, hydrate, installedBinaries } from './postgres-binaries.ts'
@@ -41,11 +41,11 @@ function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
   return asked.status === 0
 }
 
-/** Data that an ordinary user's start made stay that user's, also when root starts next. */
-function ownerOf(home: string): SystemUser | undefined {
-  if (!existsSync(home)) return undefined
+/** Whom the data in `home` belong to: those that an ordinary user's start made stay that user's, also when root starts next. */
+function ownerOf(home: string, standard: SystemUser): SystemUser {
+  if (!existsSync(home)) return standard
   const { uid, gid } = statSync(home)
-  return uid === 0 ? undefined : { name: `user ${uid}`, uid, gid }
+  return uid === 0 || uid === standard.uid ? standard : { name: `user ${uid}`, uid, gid }
 }
 
 function makeHome(folder: string, user: SystemUser): string {
@@ -86,9 +86,9 @@ function pointerOf(folder: string): string {
 function asRoot(folder: string, standard: SystemUser, say: (line: string) => void): PostgresPlace {
   const kept = readIfThere(pointerOf(folder))?.trim()
   let base = kept !== undefined && existsSync(kept) ? kept : folder
-  const user = ownerOf(join(base, 'postgres')) ?? standard
+  const user = ownerOf(join(base, 'postgres'), standard)
   if (!reaches(user, '-w', makeHome(base, user))) {
-    rmdirSync(join(base, 'postgres'))
+    if (existsSync(join(base, 'postgres', 'data'))) throw new Error(`${user.name}, as whom Postgres runs, cannot enter ${base}`)
     base = outside(outsideNameOf(folder))
     writePrivately(pointerOf(folder), `${base}\n`)
   }

@@ -9,7 +9,7 @@ import {
 import { placeFor } from './postgres-place.ts'
 import type { PostgresPlace } from './postgres-place.ts'
 import type { ProcessMark } from './processes.ts'
-import { keptSecret, readIfThere } from './secrets.ts'
+import { keptSecret } from './secrets.ts'
 
 /** How Postgres goes down: waits for its clients, cuts them off, or leaves the clean-up to the next start. */
 export type StopMode = 'smart' | 'fast' | 'immediate'
@@ -64,14 +64,17 @@ async function connects(url: string): Promise<boolean> {
   }
 }
 
-/** A Postgres of our own, listening on 127.0.0.1 alone. Made by `startPostgres` or `runningPostgres`. */
+/** A Postgres of our own, listening on 127.0.0.1 alone. Made by `startPostgres`. */
 export class Postgres {
   readonly #server: LocalServer
   readonly #password: string
+  /** The folder with its data, which may lie outside of the one that was asked for: see `placeFor`. */
+  readonly data: string
 
   /** Takes what the functions below have found. */
   constructor(place: PostgresPlace, options: PostgresOptions, password: string) {
     this.#password = password
+    this.data = dataOf(place)
     this.#server = new LocalServer({
       name: 'Postgres',
       command: (port) => [programOf(place, 'postgres'), '-D', dataOf(place), ...settingsOf(options, port)],
@@ -166,12 +169,4 @@ export async function startPostgres(options: PostgresOptions): Promise<Postgres>
   await server.start()
   await ensureDatabase(server, clusterOwner)
   return server
-}
-
-/** The embedded Postgres that serves a folder now, whoever started it, or undefined. */
-export function runningPostgres(folder: string): Postgres | undefined {
-  const password = readIfThere(passwordFile(folder))?.trim()
-  if (password === undefined) return undefined
-  const server = new Postgres(placeFor(folder, () => {}), { folder, lifetime: 'detached' }, password)
-  return server.runs ? server : undefined
 }

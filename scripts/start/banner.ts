@@ -22,7 +22,7 @@ export function examples(base: string, key: string, models: readonly ListedModel
   const found = [{ title: 'the models and their prices', line: curl(`${base}/v1/models`, key) }]
   const call = (title: string, model: ListedModel | undefined, path: string, body: object): void => {
     if (model === undefined) return
-    const price = model.modality === 'chat' ? `from ${model.credits} credits` : `${model.credits} credits`
+    const price = model.modality === 'chat' ? 'by tokens' : `${model.credits} credits`
     found.push({ title: `${title} (${price})`, line: curl(`${base}${path}`, key, { model: model.id, ...body }) })
   }
   call('a chat', chat, '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] })

@@ -20,7 +20,7 @@ export async function postgresFor(folder: string, say: (line: string) => void, o
   const postgres = await startPostgres({
     folder, port: 5432, say, onDeath: (log) => onDeath(`Postgres ended. Its last lines:\n${log}`),
   })
-  return { url: postgres.url, about: `127.0.0.1:${postgres.port}, data under ${shown(folder)}`, own: postgres }
+  return { url: postgres.url, about: `127.0.0.1:${postgres.port}, data in ${shown(postgres.data)}`, own: postgres }
 }
 
 /** The Redis of this start: that of REDIS_URL, or a private one over the data folder. */
