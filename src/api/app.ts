@@ -18,7 +18,7 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
     if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') deps.log.error({ err: error }, 'defect')
   })
   const router = createRouter(deps)
-  app.use(requestContext(deps.log))
+  app.use(requestContext(deps))
   app.use(errorHandler(deps.log))
   app.use(router.routes())
   app.use(noSuchRoute(router))

@@ -11,6 +11,7 @@ import type { Calls } from '../shared/calls/calls.ts'
 import type { Replies } from '../shared/calls/replies.ts'
 import type { MediaReader } from '../shared/media-reader.ts'
 import type { Limits } from './limits.ts'
+import type { Load } from './load.ts'
 
 export type WebDeps = {
   config: Config
@@ -23,7 +24,10 @@ export type WebDeps = {
   replies: Replies
   catalogue: CatalogueHolder
   limits: Limits
+  load: Load
   media: MediaReader
+  /** Aborts when the process begins to stop: answers from now on close their connections. */
+  draining: AbortSignal
   /** Aborts when a stopping process must answer what still waits. */
   stopping: AbortSignal
 }

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Config } from '../shared/config.ts'
+import { EXIT_CONFIG } from '../shared/config.ts'
 import type { Log } from '../shared/log.ts'
 import { openMoney, reloadCatalogue } from '../shared/core.ts'
 import type { Running } from '../shared/core.ts'
@@ -16,10 +17,17 @@ import { Replies } from '../shared/calls/replies.ts'
 import { createMediaReader } from '../shared/media-reader.ts'
 import { createApp } from './app.ts'
 import { createLimits } from './limits.ts'
+import { createLoad } from './load.ts'
 import { readAnswer } from './v1/read-answer.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (contract section 9). */
 const DRAIN_MS = 25_000
+
+/** How long the answers that say where to come back may take to leave, in ms. */
+const LAST_ANSWERS_MS = 2000
+
+/** How often connections are closed that have become idle meanwhile, in ms. */
+const IDLE_SWEEP_MS = 100
 
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running & { port: number; server: Server }> {
@@ -28,19 +36,22 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const redis = connectProducer(config)
   const subscriber = connectPatient(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
+  const draining = new AbortController()
   const stopping = new AbortController()
   const replies = new Replies({
     subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
   })
+  const load = createLoad(queues, replies, log)
   const app = createApp({
-    config, log, db, redis, queues, calls, replies, catalogue, limits: createLimits(redis, config),
-    media: createMediaReader(config), stopping: stopping.signal,
+    config, log, db, redis, queues, calls, replies, catalogue, load, limits: createLimits(redis, config),
+    media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
+  // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
   void refuseEvictingRedis(subscriber).catch((error: unknown) => {
     log.fatal({ err: error }, 'start refused')
-    process.exit(1)
+    process.exit(EXIT_CONFIG)
   })
-  void replies.start()
+  void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
   const server = await listen(app.callback(), config.PORT)
   const { port } = server.address() as AddressInfo
   log.info({ port, models: catalogue.current().models.size }, 'web process listens')
@@ -50,12 +61,15 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
     server,
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
+      draining.abort()
       const closed = new Promise((resolve) => server.close(resolve))
-      server.closeIdleConnections()
-      await drained(closed, drainMs)
+      const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+      await within(drainMs, closed)
       stopping.abort()
-      await drained(closed, 2000)
+      await within(LAST_ANSWERS_MS, closed)
+      clearInterval(sweep)
       server.closeAllConnections()
+      load.stop()
       await queues.close()
       redis.disconnect()
       subscriber.disconnect()
@@ -64,9 +78,9 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   }
 }
 
-async function drained(closed: Promise<unknown>, patienceMs: number): Promise<void> {
+async function within(ms: number, closed: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  await Promise.race([closed, new Promise((resolve) => { timer = setTimeout(resolve, patienceMs) })])
+  await Promise.race([closed, new Promise((resolve) => { timer = setTimeout(resolve, ms) })])
   clearTimeout(timer)
 }
 

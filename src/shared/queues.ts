@@ -81,6 +81,12 @@ export function createQueues(connection: Redis, prefix: string) {
       return state !== 'unknown' && state !== 'completed' && state !== 'failed'
     },
 
+    /** How many jobs wait for a worker. */
+    async depth(name: QueueName): Promise<number> {
+      const counts = await queue(name).getJobCounts('waiting', 'prioritized')
+      return (counts.waiting ?? 0) + (counts.prioritized ?? 0)
+    },
+
     /** Closes the queues; the connection is its owner's. */
     async close(): Promise<void> {
       await Promise.all([...open.values()].map((one) => one.close()))

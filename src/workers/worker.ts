@@ -13,6 +13,7 @@ import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createCallProcessor } from './call-processor.ts'
 import type { WorkerDeps } from './deps.ts'
+import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './held-calls.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { createResults } from './results.ts'
@@ -41,6 +42,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const blocking = config.WORKER_QUEUES.map((name) => createWorker(name, deps, connectPatient(config)))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
+  const health = config.HEALTH_PORT === undefined ? undefined : serveHealth(config.HEALTH_PORT, { db, redis })
   log.info({ queues: config.WORKER_QUEUES }, 'worker process runs')
 
   return {
@@ -52,6 +54,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
       await closed
       clearTimeout(handBack)
       held.stop()
+      health?.close()
       await queues.close()
       for (const { connection } of blocking) connection.disconnect()
       cancels.disconnect()

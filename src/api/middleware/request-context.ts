@@ -3,7 +3,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Middleware, ParameterizedContext } from 'koa'
-import type { Log } from '../../shared/log.ts'
+import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
@@ -33,7 +33,7 @@ const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** Gives every request an id, answers it as X-Request-Id, and logs one line when the answer has gone or was cut. */
-export function requestContext(log: Log): Middleware<RequestState> {
+export function requestContext({ log, draining }: Pick<WebDeps, 'log' | 'draining'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const given = ctx.get('x-request-id')
     const traceparent = ctx.get('traceparent')
@@ -44,6 +44,7 @@ export function requestContext(log: Log): Middleware<RequestState> {
     ctx.set('X-Content-Type-Options', 'nosniff')
     ctx.res.once('close', () => log.info(logFields(ctx), 'request'))
     await next()
+    if (draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')
   }
 }
 

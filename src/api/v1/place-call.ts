@@ -18,7 +18,7 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 /** What a route makes of a valid body. `estimate` only for chat. */
 export type CallOrder = { model: Model; request: ChatRequest | MediaRequest; estimate: Tokens | null; body: Record<string, unknown> }
 
-type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'log'>
+type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'load' | 'log'>
 
 /** A client that has this many calls open is told to wait this long. */
 const OUTSTANDING_RETRY_SECONDS = 5
@@ -27,13 +27,14 @@ const OUTSTANDING_RETRY_SECONDS = 5
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onNews hears what the worker tells while a call of this request's own runs.
  * @throws ApiError upstream_unavailable, insufficient_credits, rate_limited (too many open), account_suspended,
- * unauthorized (revoked a moment ago), idempotency_conflict, service_unavailable (nothing stays charged).
+ * unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onNews?: (news: CallNews) => void): Promise<PlacedCall> {
   if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
   const identity = identityOf(ctx, order.model.modality, order.body)
   const retried = await findRetriedCall(ctx, deps, identity)
   if (retried) return joinCall(ctx, deps, retried, identity)
+  deps.load.admit(order.model.modality)
   const request = openRequest(ctx, deps, order, identity)
   const outcome = await deps.calls.open(request)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)

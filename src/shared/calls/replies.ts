@@ -47,13 +47,9 @@ export class Replies {
     this.options = options
     this.address = options.address
     const own = replyChannel(options.prefix, options.address)
-    let connectedBefore = false
     options.subscriber.on('message', (channel: string, message: string) =>
       channel === own ? this.onReply(message) : this.onEvent(message))
-    options.subscriber.on('ready', () => {
-      if (connectedBefore) this.recheckAll()
-      connectedBefore = true
-    })
+    options.subscriber.on('ready', () => this.recheckAll())
   }
 
   /** Begins to listen; requests are served only after it. */
@@ -87,6 +83,11 @@ export class Replies {
     return Number(subscribers) > 0
   }
 
+  /** How many calls are waited for. */
+  waiting(): number {
+    return this.waiters.size
+  }
+
   private onReply(message: string): void {
     const reply = readReply(message)
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
@@ -108,7 +109,7 @@ export class Replies {
     if (answer) this.resolveAll(callId, answer)
   }
 
-  /** After a reconnect: answers may have been published while nobody listened. */
+  /** After a (re)connect: answers may have been published while nobody listened. */
   private recheckAll(): void {
     for (const pause of RECHECK_AFTER_MS) {
       setTimeout(() => {
