@@ -5,7 +5,7 @@
 import type { Route } from '../../shared/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
-import type { UpstreamRef } from '../../shared/calls/calls.ts'
+import type { UpstreamRef } from '../../shared/calls/types.ts'
 
 /** Everything an adapter needs beside the request. */
 export type UpstreamContext = {
@@ -97,6 +97,9 @@ export const serves = (adapter: Adapter, modality: Modality): boolean => adapter
  */
 export type FailureKind = 'not_sent' | 'rate_limited' | 'overloaded' | 'unknown' | 'rejected' | 'aborted'
 
+/** What may be known of a failure beside its kind. */
+export type UpstreamErrorDetails = { status?: number; retryAfterMs?: number | null; code?: string | null; cause?: unknown }
+
 /** The one class in which adapters fail. `message` is for operators' logs, never for clients: it may quote an upstream. */
 export class UpstreamError extends Error {
   readonly kind: FailureKind
@@ -104,12 +107,15 @@ export class UpstreamError extends Error {
   readonly status: number | null
   /** How long the upstream asked us to wait, in ms. */
   readonly retryAfterMs: number | null
+  /** The upstream's own word for it, such as `rate_limit_exceeded`. */
+  readonly code: string | null
 
-  constructor(kind: FailureKind, message: string, details: { status?: number; retryAfterMs?: number | null; cause?: unknown } = {}) {
+  constructor(kind: FailureKind, message: string, details: UpstreamErrorDetails = {}) {
     super(message, { cause: details.cause })
     this.name = 'UpstreamError'
     this.kind = kind
     this.status = details.status ?? null
     this.retryAfterMs = details.retryAfterMs ?? null
+    this.code = details.code ?? null
   }
 }

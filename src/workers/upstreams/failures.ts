@@ -59,9 +59,11 @@ function kindOfStatus(status: number): FailureKind {
 /** The failure that an HTTP answer other than 2xx is. `body` is its text, JSON or not. */
 export function statusFailure(status: number, headers: IncomingHttpHeaders, body: string): UpstreamError {
   const error = errorOf(parsed(body))
-  const kind = wordsOf(error).some((word) => QUOTA.has(word)) ? 'rejected' : kindOfStatus(status)
+  const words = wordsOf(error)
+  const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : kindOfStatus(status)
+  const falType = headers['x-fal-error-type']
   return new UpstreamError(kind, `HTTP ${status}: ${quote(messageIn(error) ?? body)}`, {
-    status, retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers),
+    status, retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers), code: typeof falType === 'string' ? falType : words[0],
   })
 }
 
@@ -77,7 +79,7 @@ export function failureIn(body: unknown): UpstreamError | null {
   const known = words.map((word) => WORDS[word]).find((kind) => kind !== undefined)
   const byCode = Number.isInteger(code) && code >= 400 && code < 600 ? kindOfStatus(code) : 'unknown'
   const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : known ?? byCode
-  return new UpstreamError(kind, `an error in the answer: ${quote(messageIn(errorOf(body)) ?? JSON.stringify(error))}`)
+  return new UpstreamError(kind, `an error in the answer: ${quote(messageIn(errorOf(body)) ?? JSON.stringify(error))}`, { code: words[0] })
 }
 
 /** An answer that makes no sense: it may have been billed. */

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, Protocol, Route } from '../../shared/catalogue.ts'
 import type { Adapter, MediaAdapter } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
+import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
 import { BACKOFF_MS, nextStep } from './choice.ts'
 import type { FailedTry } from './choice.ts'
 import { BREAKER, createHealth } from './health.ts'
@@ -25,6 +26,9 @@ import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
 import type { FetchReference } from './references.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
+import { falKey, falTasks } from './tasks/fal.ts'
+import { createOpenrouterImages, openrouterVideos } from './tasks/openrouter.ts'
+import { replicateTasks } from './tasks/replicate.ts'
 
 /** What the adapters are built on. Everything but `fetchReference` is for tests. */
 export type UpstreamDeps = {
@@ -96,17 +100,18 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** One adapter a protocol; a protocol that is missing here does not compile. */
 function createAdapters({ http }: Connections, fetchReference: FetchReference): Record<Protocol, Adapter> {
-  const openai = http(bearer)
-  const openaiChat = createOpenaiChat(openai)
+  const byBearer = http(bearer)
+  const byKey = http(falKey)
+  const openaiChat = createOpenaiChat(byBearer)
   return {
     openai: {
       chat: openaiChat,
-      image: createOpenaiImages(openai, fetchReference),
-      video: createTaskAdapter(openai, openaiVideos(fetchReference)),
+      image: createOpenaiImages(byBearer, fetchReference),
+      video: createTaskAdapter(byBearer, openaiVideos(fetchReference)),
     },
-    anthropic: {},
-    fal: {},
-    replicate: {},
-    openrouter: { chat: openaiChat },
+    anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
+    fal: { image: createTaskAdapter(byKey, falTasks('image')), video: createTaskAdapter(byKey, falTasks('video')) },
+    replicate: { image: createTaskAdapter(byBearer, replicateTasks('image')), video: createTaskAdapter(byBearer, replicateTasks('video')) },
+    openrouter: { chat: openaiChat, image: createOpenrouterImages(byBearer), video: createTaskAdapter(byBearer, openrouterVideos) },
   }
 }

@@ -2,12 +2,13 @@
  * Media tasks: submit, poll, fetch the result. One engine for all upstreams; what differs between them is a preset, a
  * table of small functions that translate and neither send nor wait.
  */
-import type { UpstreamRef } from '../../../shared/calls/calls.ts'
+import type { UpstreamRef } from '../../../shared/calls/types.ts'
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { MediaSource, TaskMediaAdapter, TaskState, UpstreamContext } from '../adapter.ts'
 import { UpstreamError } from '../adapter.ts'
 import { asFields, nonsense } from '../failures.ts'
 import type { Fields } from '../failures.ts'
+import { isSameOrigin } from '../http.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { sourceOf } from '../media-source.ts'
 
@@ -64,9 +65,13 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
     async submit(request, context) {
       const answer = await http.json({ ...await preset.submission(request, context), kind: 'submit' }, context)
       const { id, urls = {} } = preset.accepted(answer)
-      const addresses = Object.entries(urls).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
       if (typeof id !== 'string' || id === '') throw nonsense('the submission was answered without a task')
-      return { id, submittedAt: Date.now(), urls: Object.fromEntries(addresses) }
+      const { baseUrl } = context.route.upstream
+      // Refused here and not only at the first poll: an address of another origin would never be asked.
+      if (!Object.values(urls).every((url) => typeof url === 'string' && isSameOrigin(url, baseUrl))) {
+        throw nonsense('the submission was answered with addresses that are not of its own origin')
+      }
+      return { id, submittedAt: Date.now(), urls }
     },
 
     async check(ref, context) {

@@ -1,0 +1,74 @@
+/**
+ * Content of messages: from OpenAI's parts and tool calls to the blocks of the Messages API.
+ */
+import type { ChatMessage } from '../../../shared/calls/requests.ts'
+import { UpstreamError } from '../adapter.ts'
+import { asFields } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+
+/** One turn of a conversation. */
+export type Turn = { role: 'user' | 'assistant'; content: Fields[] }
+
+/** A text block; none for an empty text, which the API refuses. */
+const textBlocks = (text: unknown): Fields[] => typeof text === 'string' && text !== '' ? [{ type: 'text', text }] : []
+
+/** The blocks of a message's content: a text, or parts. Parts that only this API knows pass as they are. */
+export function blocksOf(content: unknown): Fields[] {
+  return Array.isArray(content) ? content.flatMap((part) => blocksOfPart(asFields(part))) : textBlocks(content)
+}
+
+function blocksOfPart(part: Fields): Fields[] {
+  switch (part.type) {
+    case 'text': return textBlocks(part.text).map((block) => part.cache_control ? { ...block, cache_control: part.cache_control } : block)
+    case 'refusal': return textBlocks(part.refusal)
+    case 'image_url': return [{ type: 'image', source: imageSource(part.image_url) }]
+    default: return [part]
+  }
+}
+
+/** An image by its address, which Anthropic fetches, or out of a data URI. */
+function imageSource(image: unknown): Fields {
+  const url = String(typeof image === 'string' ? image : asFields(image).url)
+  const inline = /^data:([^;,]{1,100});base64,/i.exec(url)
+  return inline
+    ? { type: 'base64', media_type: inline[1]!.toLowerCase(), data: url.slice(inline[0].length) }
+    : { type: 'url', url }
+}
+
+/**
+ * One message as a turn of the conversation; null for a message of the system. Results of tools are the user's turn.
+ * @throws UpstreamError `rejected` for a tool call whose arguments are no JSON object
+ */
+export function turnOf(message: ChatMessage): Turn | null {
+  switch (message.role) {
+    case 'system':
+    case 'developer': return null
+    case 'assistant': return { role: 'assistant', content: [...blocksOf(message.content), ...toolUses(message.tool_calls)] }
+    case 'tool': return { role: 'user', content: [toolResult(message)] }
+    default: return { role: 'user', content: blocksOf(message.content) }
+  }
+}
+
+function toolResult({ tool_call_id: id, content }: ChatMessage): Fields {
+  return { type: 'tool_result', tool_use_id: id, content: blocksOf(content) }
+}
+
+function toolUses(calls: unknown): Fields[] {
+  if (!Array.isArray(calls)) return []
+  return calls.map((call) => {
+    const { id, function: called } = asFields(call)
+    const { name, arguments: args } = asFields(called)
+    return { type: 'tool_use', id, name, input: inputOf(args) }
+  })
+}
+
+function inputOf(args: unknown): Fields {
+  if (args === undefined || args === null || args === '') return {}
+  try {
+    const input: unknown = typeof args === 'string' ? JSON.parse(args) : args
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Fields
+  } catch {
+    // Said below, as for JSON that is no object.
+  }
+  throw new UpstreamError('rejected', 'the arguments of a tool call are no JSON object')
+}

@@ -1,0 +1,103 @@
+/**
+ * From a chat request of OpenAI's kind to one of the Messages API. Only fields that the API knows are sent: it refuses
+ * the others.
+ */
+import type { ChatMessage, ChatRequest } from '../../../shared/calls/requests.ts'
+import type { UpstreamContext } from '../adapter.ts'
+import { UpstreamError } from '../adapter.ts'
+import { applyRules } from '../body-rules.ts'
+import { asFields } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+import { blocksOf, turnOf } from './blocks.ts'
+import type { Turn } from './blocks.ts'
+
+/** The API's own fields that pass as a client gives them. */
+const PASSED = ['thinking', 'output_config'] as const
+
+const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
+
+/**
+ * The body that is sent.
+ * @throws UpstreamError `rejected` for more than one choice, which the API does not make
+ */
+export function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
+  if ((request.n ?? 1) !== 1) throw new UpstreamError('rejected', 'the Messages API makes one choice')
+  const { messages, max_tokens: maxTokens } = request
+  const system = messages.filter(({ role }) => role === 'system' || role === 'developer').flatMap(({ content }) => blocksOf(content))
+  const turns = mergedTurns(messages)
+  return applyRules(withoutMissing({
+    model: route.model,
+    max_tokens: maxTokens,
+    ...(turns.length > 0 ? { messages: turns, system: system.length > 0 ? system : undefined } : { messages: [{ role: 'user', content: system }] }),
+    stream: stream || undefined,
+    stop_sequences: stopSequences(request.stop),
+    ...toolsOf(request),
+    output_config: outputConfig(request.response_format),
+    metadata: typeof request.user === 'string' ? { user_id: request.user } : undefined,
+    ...picked(request, PASSED),
+    ...sampling(request, route.model),
+  }), route)
+}
+
+const withoutMissing = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+const picked = (request: ChatRequest, names: readonly string[]): Fields =>
+  Object.fromEntries(names.flatMap((name) => request[name] === undefined || request[name] === null ? [] : [[name, request[name]]]))
+
+/** The turns of a conversation. The API wants users and assistants to take turns, so neighbours of one role are merged. */
+function mergedTurns(messages: ChatMessage[]): Turn[] {
+  const turns: Turn[] = []
+  for (const message of messages) {
+    const turn = turnOf(message)
+    if (!turn || turn.content.length === 0) continue
+    const last = turns.at(-1)
+    if (last?.role === turn.role) last.content.push(...turn.content)
+    else turns.push(turn)
+  }
+  return turns
+}
+
+/**
+ * Newer Claude models refuse every sampling parameter, also at its default, so none is sent to a Claude unless the
+ * route's `set` gives it. Other models that speak this protocol know temperatures up to 1.
+ */
+function sampling(request: ChatRequest, model: string): Fields {
+  if (/claude/i.test(model)) return {}
+  const given = picked(request, SAMPLING)
+  return typeof given.temperature === 'number' ? { ...given, temperature: Math.min(given.temperature, 1) } : given
+}
+
+function stopSequences(stop: unknown): string[] | undefined {
+  const texts = (Array.isArray(stop) ? stop : [stop]).filter((text) => typeof text === 'string' && text.trim() !== '')
+  return texts.length > 0 ? texts as string[] : undefined
+}
+
+/** Of OpenAI's formats only the JSON schema has a counterpart. */
+function outputConfig(format: unknown): Fields | undefined {
+  const { type, json_schema: named } = asFields(format)
+  return type === 'json_schema' ? { format: { type, schema: asFields(named).schema ?? {} } } : undefined
+}
+
+function toolsOf({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): Fields {
+  if (!Array.isArray(tools) || tools.length === 0) return {}
+  return { tools: tools.map(toolOf), tool_choice: toolChoice(choice, parallel === false) }
+}
+
+/** A function as a tool; the API's own kinds of tools pass as they are. */
+function toolOf(tool: unknown): Fields {
+  const fields = asFields(tool)
+  if (fields.type !== 'function') return fields
+  const { name, description, parameters } = asFields(fields.function)
+  return withoutMissing({ name, description, input_schema: parameters ?? { type: 'object', properties: {} } })
+}
+
+const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', required: 'any', none: 'none' }
+
+function toolChoice(choice: unknown, oneAtATime: boolean): Fields | undefined {
+  const name = asFields(asFields(choice).function).name
+  const type = typeof choice === 'string' ? CHOICES[choice] : name === undefined ? undefined : 'tool'
+  const only = oneAtATime && type !== 'none' ? { disable_parallel_tool_use: true } : {}
+  if (type === undefined) return oneAtATime ? { type: 'auto', ...only } : undefined
+  return { type, ...(type === 'tool' && { name }), ...only }
+}

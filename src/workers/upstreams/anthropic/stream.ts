@@ -1,0 +1,111 @@
+/**
+ * From the events of a Messages stream to chunks of OpenAI's kind.
+ */
+import type { ChatEvent } from '../adapter.ts'
+import { asFields, failureIn, nonsense } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+import { parseJson } from '../http.ts'
+import { finishOf, headOf, requireBlocks, usageOf } from './answer.ts'
+
+/**
+ * The chunks of a stream and its usage. Nothing leaves before the first piece of content: an overloaded upstream
+ * likes to say so right after its first event, and until then another one may be asked.
+ * @throws UpstreamError for an error event, for a stream that is cut off, and for one without content
+ */
+export async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerator<ChatEvent> {
+  const translation = new Translation()
+  for await (const { data } of events) {
+    const event = asFields(parseJson(data))
+    if (event.type === 'message_stop') break
+    const failure = failureIn(event)
+    if (failure) throw failure
+    const delta = translation.read(event)
+    if (delta) yield { type: 'chunk', chunk: translation.chunk(delta) }
+  }
+  yield { type: 'chunk', chunk: translation.lastChunk() }
+  const usage = translation.usage()
+  if (usage) yield { type: 'usage', usage }
+}
+
+/** What a stream has said so far. */
+class Translation {
+  private head: Fields | null = null
+  private counts: Fields = {}
+  private stopReason: unknown = null
+  private hasBegun = false
+  private blocks = 0
+  /** The index among the tool calls, by the index of the content block. */
+  private readonly calls = new Map<unknown, number>()
+
+  /** Takes an event; the delta that it means to a client, if any. */
+  read(event: Fields): Fields | null {
+    switch (event.type) {
+      case 'message_start': return this.start(asFields(event.message))
+      case 'content_block_start': return this.startBlock(event.index, asFields(event.content_block))
+      case 'content_block_delta': return this.deltaOf(event.index, asFields(event.delta))
+      case 'message_delta': return this.end(event)
+      default: return null
+    }
+  }
+
+  /** A chunk with this delta; the first one also says whose turn it is. */
+  chunk(delta: Fields, finish: string | null = null): Fields {
+    if (!this.head) throw nonsense('the stream does not begin with its message')
+    const first = this.hasBegun ? {} : { role: 'assistant', content: delta.tool_calls ? null : '' }
+    this.hasBegun = true
+    const choice = { index: 0, delta: { ...first, ...delta }, logprobs: null, finish_reason: finish }
+    return { ...this.head, object: 'chat.completion.chunk', choices: [choice] }
+  }
+
+  lastChunk(): Fields {
+    if (this.stopReason === null) throw nonsense('the stream was cut off')
+    requireBlocks(this.blocks, this.stopReason)
+    return this.chunk({}, finishOf(this.stopReason))
+  }
+
+  usage() {
+    return usageOf(this.counts)
+  }
+
+  private start(message: Fields): null {
+    this.head = headOf(message)
+    this.counts = asFields(message.usage)
+    return null
+  }
+
+  private startBlock(index: unknown, block: Fields): Fields | null {
+    this.blocks += 1
+    if (block.type === 'text') return typeof block.text === 'string' && block.text !== '' ? { content: block.text } : null
+    if (block.type !== 'tool_use') return null
+    const call = this.calls.size
+    this.calls.set(index, call)
+    return { tool_calls: [{ index: call, id: block.id, type: 'function', function: { name: block.name, arguments: '' } }] }
+  }
+
+  private deltaOf(index: unknown, delta: Fields): Fields | null {
+    switch (delta.type) {
+      case 'text_delta': return { content: textOf(delta.text) }
+      case 'thinking_delta': return { reasoning_content: textOf(delta.thinking) }
+      case 'input_json_delta': return this.argumentsOf(index, textOf(delta.partial_json))
+      default: return null
+    }
+  }
+
+  /** Tools of the API's own have inputs too; only those of the client are calls. */
+  private argumentsOf(index: unknown, piece: string): Fields | null {
+    const call = this.calls.get(index)
+    return call === undefined || piece === '' ? null : { tool_calls: [{ index: call, function: { arguments: piece } }] }
+  }
+
+  /** The counts at the end are totals, and take the place of those at the beginning. */
+  private end({ delta, usage }: Fields): null {
+    this.stopReason = asFields(delta).stop_reason ?? this.stopReason
+    this.counts = { ...this.counts, ...asFields(usage) }
+    return null
+  }
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw nonsense('a piece of the stream is no text')
+  return value
+}

@@ -1,0 +1,51 @@
+/**
+ * fal's queue. Its models have schemas of their own, so a request's fields go out by our names and a route's `rename`
+ * gives them the model's. The addresses of a task are fal's to name: they leave out the model's sub-path.
+ */
+import { applyRules } from '../body-rules.ts'
+import type { UpstreamError } from '../adapter.ts'
+import type { Fields } from '../failures.ts'
+import type { Authorize } from '../http.ts'
+import { addressIn } from './media-address.ts'
+import { reasonOf } from './engine.ts'
+import type { TaskPreset, TaskRef, TaskReport } from './engine.ts'
+
+/** `Authorization: Key <key>`, as fal wants it. */
+export const falKey: Authorize = (key) => ({ authorization: `Key ${key}` })
+
+/** The preset of fal for one modality. */
+export function falTasks(modality: 'image' | 'video'): TaskPreset {
+  return {
+    submission: ({ prompt, image_url, duration, resolution }, { route }) => ({
+      method: 'POST',
+      path: `/${route.model}`,
+      body: { json: applyRules({ prompt, image_url, duration, resolution }, route) },
+    }),
+    accepted: ({ request_id: id, status_url: status, response_url: response, cancel_url: cancel }) =>
+      ({ id, urls: { status, response, cancel } }),
+    status: ({ urls }) => ({ method: 'GET', url: urls.status ?? '' }),
+    report: (answer, task) => reportOf(answer, task),
+    result: (answer) => ({ is: 'done', address: addressIn(answer, modality) }),
+    refusedResult,
+    cancellation: ({ urls }) => ({ method: 'PUT', url: urls.cancel ?? '' }),
+    pace: 0.5,
+  }
+}
+
+/** A failed run is COMPLETED too; its error stands here, or only in the answer to the result's address. */
+function reportOf({ status, error, error_type: type }: Fields, { urls }: TaskRef): TaskReport {
+  if (status !== 'COMPLETED') return { is: 'running' }
+  return error || type
+    ? { is: 'failed', message: reasonOf(error, String(type)) }
+    : { is: 'fetch', request: { method: 'GET', url: urls.response ?? '' } }
+}
+
+/** Refusals of a result that are about the reading of it. */
+const NOT_THE_RUN = new Set([401, 403, 429])
+
+/** A refused result is the failure of the run, except where the queue itself is in trouble (5xx without a type). */
+function refusedResult({ status, code, message }: UpstreamError): TaskReport | undefined {
+  if (/still in progress/i.test(message)) return { is: 'running' }
+  if (status === null || NOT_THE_RUN.has(status)) return undefined
+  return status < 500 || code !== null ? { is: 'failed', message } : undefined
+}

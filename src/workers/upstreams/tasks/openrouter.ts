@@ -1,0 +1,69 @@
+/**
+ * OpenRouter's images and videos: our own fields, one key for most vendors. A result's address needs the key.
+ */
+import { applyRules } from '../body-rules.ts'
+import type { DirectMediaAdapter } from '../adapter.ts'
+import { failureIn } from '../failures.ts'
+import type { Fields } from '../failures.ts'
+import type { UpstreamHttp } from '../http.ts'
+import { firstImage } from '../openai/images.ts'
+import { addressIn } from './media-address.ts'
+import { reasonOf } from './engine.ts'
+import type { TaskPreset, TaskReport } from './engine.ts'
+
+const RATIO = /^\d{1,3}:\d{1,3}$/
+const PIXELS = /^\d{1,5}x\d{1,5}$/i
+
+const imagePart = (url: string): Fields => ({ type: 'image_url', image_url: { url } })
+
+/** A `resolution` under the name that fits its form. */
+function shapeOf(resolution: string | undefined): Fields {
+  if (resolution === undefined) return {}
+  if (RATIO.test(resolution)) return { aspect_ratio: resolution }
+  return PIXELS.test(resolution) ? { size: resolution } : { resolution }
+}
+
+/** Images: within one request. */
+export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
+  return {
+    kind: 'direct',
+    async generate({ prompt, image_url: image, resolution }, context) {
+      const json = applyRules({
+        model: context.route.model, prompt, ...shapeOf(resolution), ...(image !== undefined && { input_references: [imagePart(image)] }),
+      }, context.route)
+      const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
+      const failure = failureIn(answer)
+      if (failure) throw failure
+      return firstImage(answer, context, http)
+    },
+  }
+}
+
+const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent(id)}`
+
+/** Videos: as tasks, which cannot be cancelled. */
+export const openrouterVideos: TaskPreset = {
+  submission: ({ prompt, image_url: image, duration, resolution }, { route }) => ({
+    method: 'POST',
+    path: '/videos',
+    body: { json: applyRules({
+      model: route.model, prompt, duration, ...shapeOf(resolution),
+      ...(image !== undefined && { frame_images: [{ ...imagePart(image), frame_type: 'first_frame' }] }),
+    }, route) },
+  }),
+  accepted: ({ id }) => ({ id }),
+  status: (task) => ({ method: 'GET', path: pathOf(task) }),
+  report: reportOf,
+  // They ask for a poll every 10 s or so: reached soon, and short tasks are still seen early.
+  pace: 1,
+}
+
+function reportOf({ status, error, unsigned_urls: unsigned, urls }: Fields): TaskReport {
+  switch (status) {
+    case 'completed': return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video') }
+    case 'failed':
+    case 'cancelled':
+    case 'expired': return { is: 'failed', message: reasonOf(error, String(status)) }
+    default: return { is: 'running' }
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Replicate's predictions. A model's inputs are its own, so a route's rules apply to `input`.
+ */
+import { applyRules } from '../body-rules.ts'
+import type { MediaRequest } from '../../../shared/calls/requests.ts'
+import type { UpstreamContext } from '../adapter.ts'
+import type { Fields } from '../failures.ts'
+import { addressIn } from './media-address.ts'
+import { reasonOf } from './engine.ts'
+import type { TaskPreset, TaskReport } from './engine.ts'
+
+const pathOf = ({ id }: { id: string }): string => `/predictions/${encodeURIComponent(id)}`
+
+/** The preset of Replicate for one modality. */
+export function replicateTasks(modality: 'image' | 'video'): TaskPreset {
+  return {
+    submission,
+    accepted: ({ id }) => ({ id }),
+    status: (task) => ({ method: 'GET', path: pathOf(task) }),
+    report: (answer) => reportOf(answer, modality),
+    cancellation: (task) => ({ method: 'POST', path: `${pathOf(task)}/cancel` }),
+    pace: 0.5,
+  }
+}
+
+/** Official models have an address each; others are named by their version, `owner/name:version` or its bare hash. */
+function submission({ prompt, image_url: image, duration, resolution }: MediaRequest, { route }: UpstreamContext) {
+  // No model there calls it `image_url`; `image` is the most common name.
+  const input = applyRules({ prompt, image_url: image, duration, resolution }, { ...route, rename: { image_url: 'image', ...route.rename } })
+  const { model } = route
+  return model.includes('/') && !model.includes(':')
+    ? { method: 'POST', path: `/models/${model}/predictions`, body: { json: { input } } } as const
+    : { method: 'POST', path: '/predictions', body: { json: { version: model, input } } } as const
+}
+
+function reportOf({ status, output, error }: Fields, modality: 'image' | 'video'): TaskReport {
+  switch (status) {
+    case 'succeeded': return { is: 'done', address: addressIn(output, modality) }
+    case 'failed':
+    case 'canceled':
+    case 'aborted': return { is: 'failed', message: reasonOf(error, String(status)) }
+    default: return { is: 'running' }
+  }
+}
