@@ -6,6 +6,7 @@ import type { Knex } from 'knex'
 import * as accountsAndMoney from './001_accounts_and_money.ts'
 import * as calls from './002_calls.ts'
 import * as openAndEndCalls from './003_open_and_end_calls.ts'
+import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
 import * as consoleIndexes from './005_console_indexes.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
@@ -15,6 +16,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '001_accounts_and_money': accountsAndMoney,
   '002_calls': calls,
   '003_open_and_end_calls': openAndEndCalls,
+  '004_sessions_tokens_mail': sessionsTokensMail,
   '005_console_indexes': consoleIndexes,
 }
 
