@@ -6,7 +6,7 @@ import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { QueueName } from './config.ts'
-import type { CallId } from './ids.ts'
+import type { CallId, MailId } from './ids.ts'
 import type { Modality } from './calls/lifecycle.ts'
 import type { ChatRequest, MediaRequest } from './calls/requests.ts'
 
@@ -20,6 +20,9 @@ export type CallJob = {
   /** Unix ms after which nobody needs to look at the request any more. */
   deadlineAt: number
 }
+
+/** A nudge to look at a mail: whom it is for, and what it says, stays in Postgres. */
+export type MailJob = { mailId: MailId }
 
 /** BullMQ's own bounds of a priority; 1 goes first. */
 const MAX_PRIORITY = 2_097_151
@@ -85,6 +88,11 @@ export function createQueues(connection: Redis, prefix: string) {
     async depth(name: QueueName): Promise<number> {
       const counts = await queue(name).getJobCounts('waiting', 'prioritized')
       return (counts.waiting ?? 0) + (counts.prioritized ?? 0)
+    },
+
+    /** Nudges the mail workers to look at these mails; one that has its job already keeps it. */
+    async nudgeMails(ids: MailId[]): Promise<void> {
+      await queue('mail').addBulk(ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })))
     },
 
     /** Closes the queues; the connection is its owner's. */

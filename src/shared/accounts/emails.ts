@@ -1,7 +1,6 @@
 /**
  * E-mail addresses: what is taken for one. Pure.
  */
-import { ApiError } from '../errors.ts'
 
 /** Longest address, in characters (contract section 4). */
 const MAX_LENGTH = 254
@@ -17,11 +16,4 @@ export function parseEmail(text: unknown): string | null {
   const local = lower.slice(0, lower.lastIndexOf('@'))
   if (!ADDRESS.test(lower) || local.startsWith('.') || local.endsWith('.') || local.includes('..')) return null
   return lower
-}
-
-/** The lowercased address. @throws ApiError invalid_email. */
-export function checkEmail(text: unknown): string {
-  const email = parseEmail(text)
-  if (email === null) throw new ApiError('invalid_email', { param: 'email' })
-  return email
 }

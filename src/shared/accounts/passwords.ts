@@ -3,6 +3,7 @@
  */
 import argon2 from 'argon2'
 import { ApiError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
 
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second (design section 6). */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
@@ -10,8 +11,8 @@ const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, par
 /** Hashes at once: more than the cores only adds memory. */
 const CONCURRENCY = 2
 
-/** Hashes that may wait, about a third of a second of work; beyond it everybody hears 503. */
-const QUEUE_LENGTH = 32
+/** Hashes that may wait, about two seconds of work; beyond it everybody hears 503. */
+const QUEUE_LENGTH = 200
 
 let running = 0
 const waiting: (() => void)[] = []
@@ -60,18 +61,26 @@ export async function prepareDummyHash(): Promise<void> {
 const MIN_LENGTH = 8
 const MAX_LENGTH = 72
 
+/** What is wrong with a new password, as a code of the catalogue; null when nothing is. */
+export function newPasswordFault(password: unknown): ErrorCode | null {
+  if (typeof password !== 'string') return 'password_too_short'
+  const length = Array.from(password).length
+  if (length < MIN_LENGTH) return 'password_too_short'
+  if (length > MAX_LENGTH) return 'password_too_long'
+  if (!/\p{L}/u.test(password) || !/\p{Nd}/u.test(password)) return 'password_needs_letter_and_digit'
+  return isStorable(password) ? null : 'invalid_request'
+}
+
+/** Whether Postgres could store a text: nothing of this kind may be typed by accident and then be lost. */
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
 /**
  * Checks a new password.
- * @throws ApiError password_too_short, password_too_long or password_needs_letter_and_digit.
+ * @throws ApiError password_too_short, password_too_long, password_needs_letter_and_digit, or invalid_request for a NUL or a lone surrogate.
  */
 export function checkNewPassword(password: unknown): string {
-  if (typeof password !== 'string') throw new ApiError('password_too_short')
-  const length = Array.from(password).length
-  if (length < MIN_LENGTH) throw new ApiError('password_too_short')
-  if (length > MAX_LENGTH) throw new ApiError('password_too_long')
-  if (!/\p{L}/u.test(password) || !/\p{Nd}/u.test(password)) throw new ApiError('password_needs_letter_and_digit')
-  if (password.includes('\0') || !password.isWellFormed()) {
-    throw new ApiError('invalid_request', { message: 'password has a character that cannot be stored.', param: 'password' })
-  }
-  return password
+  const fault = newPasswordFault(password)
+  if (fault === 'invalid_request') throw new ApiError(fault, { message: 'password has a character that cannot be stored.', param: 'password' })
+  if (fault) throw new ApiError(fault, { param: 'password' })
+  return password as string
 }

@@ -4,6 +4,7 @@
 import type { Db, Trx } from '../db.ts'
 import type { AccountId } from '../ids.ts'
 import { publicId } from '../ids.ts'
+import { endSessions } from './sessions.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
@@ -48,7 +49,39 @@ export const findUserByEmail = async (db: Db | Trx, email: string): Promise<User
 export const findUser = async (db: Db | Trx, id: AccountId): Promise<UserRow | null> =>
   (await db('users').where({ id }).first<UserRow | undefined>(...COLUMNS)) ?? null
 
-/** Suspends or activates an account; false when there is none. Sessions and keys obey at their next request. */
-export async function setStatus(db: Db | Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
-  return (await db('users').where({ id }).update({ status })) === 1
+/** The account of an id, its row locked until the transaction ends: what is read afterwards stays true. Null when there is none. */
+export const lockUser = async (trx: Trx, id: AccountId): Promise<UserRow | null> =>
+  (await trx('users').where({ id }).forNoKeyUpdate().first<UserRow | undefined>(...COLUMNS)) ?? null
+
+/** What an account may change of itself; a field that is absent stays. */
+export type Profile = { displayName?: string; avatarUrl?: string }
+
+/** Changes a profile. @throws where the account does not exist. */
+export async function updateProfile(db: Db | Trx, id: AccountId, { displayName, avatarUrl }: Profile): Promise<UserRow> {
+  const changes = { ...(displayName !== undefined && { display_name: displayName }), ...(avatarUrl !== undefined && { avatar_url: avatarUrl }) }
+  // Without a change the row is only read, yet by the same statement.
+  const [row] = await db('users').where({ id }).update({ id, ...changes }).returning<UserRow[]>([...COLUMNS])
+  if (!row) throw new Error('there is no such account')
+  return row
+}
+
+/** Notes that the address was proved; the first proof counts. */
+export async function markVerified(trx: Trx, id: AccountId): Promise<UserRow> {
+  const [row] = await trx('users').where({ id }).update({ email_verified_at: trx.raw('coalesce(email_verified_at, now())') })
+    .returning<UserRow[]>([...COLUMNS])
+  return row!
+}
+
+/** Stores a new password. Reset links that were asked for before this moment are dead. */
+export async function setPasswordHash(trx: Trx, id: AccountId, passwordHash: string): Promise<void> {
+  await trx('users').where({ id }).update({ password_hash: passwordHash, password_changed_at: trx.raw('clock_timestamp()') })
+}
+
+/** Suspends or activates an account; false when there is none. Suspending ends its sessions; its keys obey at their next request. */
+export async function setStatus(db: Db, id: AccountId, status: AccountStatus): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    const found = (await trx('users').where({ id }).update({ status })) === 1
+    if (status === 'suspended') await endSessions(trx, id)
+    return found
+  })
 }

@@ -1,0 +1,38 @@
+/**
+ * Login. Whether an account exists shows neither in the answer nor in its time: the gate is passed before any look-up, and an
+ * unknown address costs the same hash.
+ */
+import type { Db } from '../db.ts'
+import type { AccountId } from '../ids.ts'
+import { parseEmail } from './emails.ts'
+import { passHashingGate, verifyPassword } from './passwords.ts'
+import type { Device, OpenedSession } from './sessions.ts'
+import { openSession } from './sessions.ts'
+import type { UserRow } from './users.ts'
+import { findUser, findUserByEmail } from './users.ts'
+
+/** A login that was refused for a known account names it, for the log alone. */
+export type RefusedLogin = { refusal: 'invalid_credentials' | 'account_suspended'; accountId: AccountId | null }
+
+/** Any texts: one that is no address is nobody's. */
+export type Credentials = { email: string; password: string; device: Device }
+
+/**
+ * Opens a session for the right password of an active account. A suspended account is told so whatever the password
+ * (contract section 6).
+ * @throws ApiError overloaded.
+ */
+export async function logIn(db: Db, { email, password, device }: Credentials): Promise<OpenedSession & { user: UserRow } | RefusedLogin> {
+  const { user, right } = await passHashingGate(async () => {
+    const address = parseEmail(email)
+    const found = address === null ? null : await findUserByEmail(db, address)
+    return { user: found, right: await verifyPassword(found?.password_hash ?? null, password) }
+  })
+  if (user?.status === 'suspended') return { refusal: 'account_suspended', accountId: user.id }
+  if (!user || !right) return { refusal: 'invalid_credentials', accountId: user?.id ?? null }
+  const session = await openSession(db, { ...device, accountId: user.id, passwordHash: user.password_hash })
+  if (session) return { ...session, user }
+  // The account changed since it was looked up: suspended, or another password.
+  const now = await findUser(db, user.id)
+  return { refusal: now?.status === 'suspended' ? 'account_suspended' : 'invalid_credentials', accountId: user.id }
+}

@@ -1,0 +1,78 @@
+/**
+ * One-time tokens: the links of mails. The raw token is never stored: it is derived from the mail's id whenever the mail is
+ * tried, so that all tries of a mail carry one link, and nothing at rest opens anything (design section 6).
+ */
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import type { Db, Trx } from '../db.ts'
+import type { AccountId, MailId } from '../ids.ts'
+import type { MailKind } from '../mail/mails.ts'
+
+/** How long a link lives after the last try of its mail, in seconds (specification "Limits"). */
+const LIFE_SECONDS: Record<MailKind, number> = { verification: 24 * 3600, reset: 30 * 60 }
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+/** The token of a mail: 32 bytes, base64url. */
+export type TokenMint = (purpose: MailKind, mailId: MailId) => string
+
+/** Derives tokens under the server's secret: a key a purpose, so that a token of one is none of another. */
+export function createTokenMint(appSecret: string): TokenMint {
+  const keyOf = (purpose: MailKind) => Buffer.from(hkdfSync('sha256', appSecret, '', `tollgate mail token ${purpose}`, 32))
+  const keys: Record<MailKind, Buffer> = { verification: keyOf('verification'), reset: keyOf('reset') }
+  return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
+}
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/** The link of a mail, and whose it is. */
+export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind; token: string }
+
+/**
+ * Puts the link of a mail into force, or lengthens its life for another try of the same mail. The account's row is to be locked.
+ * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is due.
+ */
+export async function issueToken(trx: Trx, { mailId, accountId, purpose, token }: NewToken): Promise<boolean> {
+  const { rowCount } = await trx.raw<{ rowCount: number }>(`
+    INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, asked_at, expires_at)
+    SELECT m.id, u.id, m.kind, :hash, m.recipient, m.created_at, now() + make_interval(secs => :life)
+    FROM mails m JOIN users u ON u.id = :accountId
+    WHERE m.id = :mailId AND (m.kind = 'verification' OR m.created_at > u.password_changed_at)
+    ON CONFLICT (mail_id) DO UPDATE SET expires_at = excluded.expires_at WHERE t.spent_at IS NULL`,
+  { mailId, accountId, hash: hashOf(token), life: LIFE_SECONDS[purpose] })
+  return rowCount === 1
+}
+
+/**
+ * What makes a token good: its purpose, unspent, in its time, for the address that the account still has; and of reset links
+ * only the newest, asked for after the last change of the password.
+ */
+const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NULL AND t.expires_at > now()
+  AND u.id = t.user_id AND u.email = t.email
+  AND (t.purpose = 'verification' OR (t.asked_at > u.password_changed_at AND NOT EXISTS (
+    SELECT FROM one_time_tokens newer
+    WHERE newer.user_id = t.user_id AND newer.purpose = t.purpose AND newer.asked_at > t.asked_at)))`
+
+/** Whose live token this is; null for any other text. Spends nothing. */
+export async function findToken(db: Db | Trx, purpose: MailKind, token: string): Promise<AccountId | null> {
+  if (!TOKEN.test(token)) return null
+  const { rows } = await db.raw<{ rows: { user_id: AccountId }[] }>(
+    `SELECT t.user_id FROM one_time_tokens t, users u WHERE ${LIVE}`, { purpose, hash: hashOf(token) })
+  return rows[0]?.user_id ?? null
+}
+
+/**
+ * Spends a token by one statement: of any number of simultaneous requests one wins. The account's row is to be locked, so
+ * that a change of its password or address is seen.
+ */
+export async function spendToken(trx: Trx, purpose: MailKind, token: string): Promise<boolean> {
+  const { rowCount } = await trx.raw<{ rowCount: number }>(
+    `UPDATE one_time_tokens t SET spent_at = now() FROM users u WHERE ${LIVE}`, { purpose, hash: hashOf(token) })
+  return rowCount === 1
+}
+
+/** How many links of a purpose an account was mailed in the last hour. The account's row is to be locked. */
+export async function tokensOfLastHour(trx: Trx, accountId: AccountId, purpose: MailKind, except: MailId): Promise<number> {
+  const [row] = await trx('one_time_tokens').where({ user_id: accountId, purpose }).whereNot({ mail_id: except })
+    .whereRaw(`created_at > now() - interval '1 hour'`).count<{ count: number }[]>({ count: '*' })
+  return row!.count
+}

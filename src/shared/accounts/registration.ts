@@ -1,0 +1,40 @@
+/**
+ * Registration: account, signup grant, verification mail and first session are one transaction. None comes without the others.
+ */
+import type { Db } from '../db.ts'
+import { ApiError } from '../errors.ts'
+import type { MailId } from '../ids.ts'
+import { newId } from '../ids.ts'
+import { grant } from '../ledger/ledger.ts'
+import { askMail } from '../mail/mails.ts'
+import { hashPassword, passHashingGate } from './passwords.ts'
+import type { Device, OpenedSession } from './sessions.ts'
+import { openSession } from './sessions.ts'
+import type { UserRow } from './users.ts'
+import { createUser } from './users.ts'
+
+/** Fields that were checked. `signupCredits` 0 grants nothing. */
+export type Registration = { email: string; password: string; displayName?: string; signupCredits: number; device: Device }
+
+/** A new account. `mailId`: the verification mail, to be nudged now that it is committed. */
+export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
+
+/**
+ * Makes an account.
+ * @throws ApiError email_taken, also by a registration of the same moment; overloaded.
+ */
+export async function register(db: Db, { email, password, displayName, signupCredits, device }: Registration): Promise<Registered> {
+  const passwordHash = await passHashingGate(() => hashPassword(password))
+  const accountId = newId('account')
+  const mailId = newId('mail')
+  return db.transaction(async (trx) => {
+    const user = await createUser(trx, { id: accountId, email, passwordHash, displayName })
+    if (!user) throw new ApiError('email_taken')
+    if (signupCredits > 0) {
+      user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
+    }
+    await askMail(trx, { id: mailId, kind: 'verification', recipient: email, accountId })
+    const session = await openSession(trx, { ...device, accountId, passwordHash })
+    return { ...session!, user, mailId }
+  })
+}

@@ -1,0 +1,88 @@
+/**
+ * Sessions: one row a login. The token is 32 random bytes, base64url, known to its client alone; here rests its SHA-256.
+ * A session lives 7 days by the clock of Postgres, and ends by deletion.
+ */
+import { createHash, randomBytes } from 'node:crypto'
+import type { Db, Trx } from '../db.ts'
+import type { AccountId, SessionId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
+
+/** Who logs in from where, to recognise a session by: texts of the client's, made fit to be stored. */
+export type Device = { userAgent: string; ip: string }
+
+/** `passwordHash` is the hash that the login was checked against. */
+export type NewSession = Device & { accountId: AccountId; passwordHash: string }
+
+/** A session that was just made. Its token is told this once. */
+export type OpenedSession = { sessionId: SessionId; token: string }
+
+/** Whose session it is. */
+export type LiveSession = { sessionId: SessionId; accountId: AccountId }
+
+/** A session as its owner sees it (contract section 6). Times are ISO 8601 in UTC. */
+export type Session = { id: string; createdAt: string; lastSeenAt: string; userAgent: string; ip: string; current: boolean }
+
+const LIFE_DAYS = 7
+
+/** The most sessions that are listed, newest first. */
+const LISTED = 1000
+
+const TOKEN_BYTES = 32
+const TOKEN = /^[A-Za-z0-9_-]{43}$/
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+/**
+ * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the old
+ * password that is under way while a reset commits must leave nothing behind. FOR SHARE waits for such a change and looks again.
+ * @returns null where it was.
+ */
+export async function openSession(db: Db | Trx, { accountId, passwordHash, userAgent, ip }: NewSession): Promise<OpenedSession | null> {
+  const sessionId = newId('session')
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const { rowCount } = await db.raw<{ rowCount: number }>(`
+    INSERT INTO sessions (id, user_id, token_hash, user_agent, ip, expires_at)
+    SELECT ?, u.id, ?, ?, ?, now() + make_interval(days => ?)
+    FROM users u WHERE u.id = ? AND u.status = 'active' AND u.password_hash = ? FOR SHARE`,
+  [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, accountId, passwordHash])
+  return rowCount === 1 ? { sessionId, token } : null
+}
+
+/**
+ * The live session of a token; null for one that is malformed (without a query), unknown, ended or expired, and while its
+ * account is suspended. Notes the visit, at most once a minute.
+ */
+export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
+  if (!TOKEN.test(token)) return null
+  const { rows } = await db.raw<{ rows: { id: SessionId; user_id: AccountId; unnoted: boolean }[] }>(`
+    SELECT s.id, s.user_id, s.last_seen_at < now() - interval '1 minute' AS unnoted
+    FROM sessions s JOIN users u ON u.id = s.user_id
+    WHERE s.token_hash = ? AND s.expires_at > now() AND u.status = 'active'`, [hashOf(token)]).options({ name: 'find_session' })
+  const row = rows[0]
+  if (!row) return null
+  if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
+  return { sessionId: row.id, accountId: row.user_id }
+}
+
+/** Ends one session of an account; false when the account has no such session. */
+export const endSession = async (db: Db | Trx, accountId: AccountId, sessionId: SessionId): Promise<boolean> =>
+  (await db('sessions').where({ id: sessionId, user_id: accountId }).delete()) === 1
+
+/** Ends all sessions of an account but one. A statement of its own after the account's row was locked: it must see every login before that. */
+export async function endSessions(trx: Trx, accountId: AccountId, except: SessionId | null = null): Promise<void> {
+  await trx('sessions').where({ user_id: accountId }).modify((query) => void (except && query.whereNot({ id: except }))).delete()
+}
+
+/** The live sessions of an account, newest first. */
+export async function listSessions(db: Db, accountId: AccountId, current: SessionId): Promise<Session[]> {
+  const rows = await db('sessions').where({ user_id: accountId }).where('expires_at', '>', db.fn.now())
+    .orderBy('id', 'desc').limit(LISTED)
+    .select<{ id: SessionId; created_at: Date; last_seen_at: Date; user_agent: string; ip: string }[]>('id', 'created_at', 'last_seen_at', 'user_agent', 'ip')
+  return rows.map((row) => ({
+    id: publicId('session', row.id), createdAt: row.created_at.toISOString(), lastSeenAt: row.last_seen_at.toISOString(),
+    userAgent: row.user_agent, ip: row.ip, current: row.id === current,
+  }))
+}
+
+/** Deletes sessions past their time. Nothing depends on it: they are refused without it. */
+export const forgetExpiredSessions = async (db: Db): Promise<number> => db('sessions').where('expires_at', '<', db.fn.now()).delete()

@@ -1,0 +1,40 @@
+/**
+ * The proof that an address belongs to its account, by a mailed link.
+ */
+import type { Db } from '../db.ts'
+import { ApiError } from '../errors.ts'
+import type { AccountId, MailId } from '../ids.ts'
+import { newId } from '../ids.ts'
+import { askMail, verificationsOfLastHour } from '../mail/mails.ts'
+import { findToken, spendToken } from './one-time-tokens.ts'
+import type { UserRow } from './users.ts'
+import { lockUser, markVerified } from './users.ts'
+
+/**
+ * Asks for another verification mail; links of earlier ones go on working.
+ * @param hourlyLimit verification mails of an account in an hour, the one of its registration among them.
+ * @throws ApiError already_verified, rate_limited.
+ */
+export async function askVerification(db: Db, accountId: AccountId, hourlyLimit: number): Promise<MailId> {
+  const id = newId('mail')
+  await db.transaction(async (trx) => {
+    // The lock makes simultaneous requests count each other's mails.
+    const user = await lockUser(trx, accountId)
+    if (!user || user.email_verified_at) throw new ApiError('already_verified')
+    const recent = await verificationsOfLastHour(trx, accountId, hourlyLimit)
+    if (recent.count >= hourlyLimit) throw new ApiError('rate_limited', { retryAfterSeconds: recent.oldestLeavesInSeconds })
+    await askMail(trx, { id, kind: 'verification', recipient: user.email, accountId })
+  })
+  return id
+}
+
+/** Proves the address by its link. @throws ApiError invalid_token. */
+export async function verifyEmail(db: Db, token: string): Promise<UserRow> {
+  return db.transaction(async (trx) => {
+    const accountId = await findToken(trx, 'verification', token)
+    if (!accountId) throw new ApiError('invalid_token')
+    await lockUser(trx, accountId)
+    if (!await spendToken(trx, 'verification', token)) throw new ApiError('invalid_token')
+    return markVerified(trx, accountId)
+  })
+}

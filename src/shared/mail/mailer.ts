@@ -1,0 +1,92 @@
+/**
+ * The two ways a mail goes out: SMTP where SMTP_URL is set, else a line in MAIL_FILE, which reaches no real mailbox.
+ */
+import { appendFile, mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { createTransport } from 'nodemailer'
+import type { Config } from '../config.ts'
+import type { MailId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import { withoutSecrets } from '../log.ts'
+import type { Letter } from './letters.ts'
+
+/** A mail to hand over. Its id makes the Message-ID, so that its tries are one mail to whoever gets two of them. */
+export type OutgoingMail = Letter & { id: MailId; to: string }
+
+export type Mailer = {
+  transport: 'smtp' | 'file'
+  /** Hands a mail over; an abort gives the try up. @throws whatever the server or the disk says: see `describeFailure`. */
+  send: (mail: OutgoingMail, signal: AbortSignal) => Promise<{ messageId: string }>
+  /** Closes idle connections, and others when their mail is through. */
+  close: () => void
+}
+
+type MailConfig = Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'MAIL_FILE' | 'MAIL_CONCURRENCY'>
+
+/** The transport that is configured. */
+export function createMailer(config: MailConfig): Mailer {
+  const from = parseSender(config.MAIL_FROM)
+  const messageIdOf = (id: MailId): string => `<${publicId('mail', id)}@${from.address.split('@').at(-1)}>`
+  return config.SMTP_URL === undefined
+    ? fileMailer(config.MAIL_FILE, config.MAIL_FROM, messageIdOf)
+    : smtpMailer(config.SMTP_URL, config.MAIL_CONCURRENCY, from, messageIdOf)
+}
+
+/** MAIL_FROM: `Name <address>` or an address alone. */
+function parseSender(text: string): { name: string; address: string } {
+  const match = /^(.*)<([^<>]+)>\s*$/.exec(text)
+  return match ? { name: match[1]!.trim().replace(/^"(.*)"$/, '$1'), address: match[2]!.trim() } : { name: '', address: text.trim() }
+}
+
+/** In ms: a server that hangs must not hold a worker's slot for the library's minutes (reliability, 5.17). */
+const SMTP_TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000, idleTimeout: 15_000 } as const
+
+function smtpMailer(url: string, connections: number, from: { name: string; address: string }, messageIdOf: (id: MailId) => string): Mailer {
+  const transport = createTransport({
+    url, pool: true, maxConnections: connections, ...SMTP_TIMES,
+    // A connection that closed in mid-mail: our own pauses decide when to try again.
+    maxRequeues: 0, disableFileAccess: true, disableUrlAccess: true,
+  })
+  return {
+    transport: 'smtp',
+    send: async ({ id, to, subject, text, html }, signal) => {
+      const messageId = messageIdOf(id)
+      await transport.sendMail({
+        // Objects and an explicit envelope: an address in a text is parsed as a list, and a line end in it redirects the mail.
+        from, to: { name: '', address: to }, envelope: { from: from.address, to: [to] },
+        subject, text, html, messageId, signal,
+        headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+      })
+      return { messageId }
+    },
+    close: () => transport.close(),
+  }
+}
+
+function fileMailer(file: string, from: string, messageIdOf: (id: MailId) => string): Mailer {
+  return {
+    transport: 'file',
+    send: async ({ id, to, subject, text, html }) => {
+      await mkdir(dirname(file), { recursive: true })
+      // One write in append mode: lines of several processes do not mix. Links open accounts: nobody else may read them.
+      await appendFile(file, `${JSON.stringify({ date: new Date().toISOString(), from, to, subject, text, html })}\n`, { mode: 0o600 })
+      return { messageId: messageIdOf(id) }
+    },
+    close: () => {},
+  }
+}
+
+/** Why a mail did not go out. `permanent`: the server refuses this very recipient and says that it always will. */
+export type MailFailure = { reason: string; permanent: boolean }
+
+const REASON_LENGTH = 300
+
+/** What an error of `send` means, in the server's own words. */
+export function describeFailure(error: unknown): MailFailure {
+  const { message, command, responseCode } = error as { message?: unknown; command?: unknown; responseCode?: unknown }
+  const reason = withoutSecrets(String(message ?? error)).replace(/\s+/g, ' ').trim()
+  return {
+    reason: reason.length > REASON_LENGTH ? `${reason.slice(0, REASON_LENGTH)}…` : reason,
+    permanent: command === 'RCPT TO' && typeof responseCode === 'number' && responseCode >= 500,
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * The outbox. A mail is a row, written in the transaction of what causes it; the queue only nudges a worker to look at it.
+ *
+ * queued → sending → sent; back to queued after a try that failed; skipped when no mail was due; dead when it was given up.
+ * `next_try_at` is when a row may be taken, and while it is being sent, when its worker counts as dead.
+ */
+import type { Db, Trx } from '../db.ts'
+import type { AccountId, MailId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import { withoutSecrets } from '../log.ts'
+
+export type MailKind = 'verification' | 'reset'
+export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
+
+/** A mail to write. The account of a reset is not known to who asks for it, and stays null. */
+export type NewMail = { id: MailId; kind: MailKind; recipient: string; accountId: AccountId | null }
+
+/** A mail that this worker has taken. `tries` counts this try. */
+export type ClaimedMail = NewMail & { tries: number }
+
+/** A mail as operators see it. */
+export type MailRecord = {
+  id: string; kind: MailKind; recipient: string; status: MailStatus; tries: number; note: string | null
+  createdAt: string; finishedAt: string | null; nextTryAt: string | null
+}
+
+const NOTE_LENGTH = 500
+
+/** What a note can hold of a text. */
+const noteOf = (text: string): string =>
+  Array.from(withoutSecrets(text).toWellFormed().replaceAll('\0', '')).slice(0, NOTE_LENGTH).join('')
+
+/** Asks for a mail: it is not lost from the moment this is committed. */
+export async function askMail(db: Db | Trx, { id, kind, recipient, accountId }: NewMail): Promise<void> {
+  await db('mails').insert({ id, kind, recipient, user_id: accountId })
+}
+
+/** Takes a mail that is due, for `leaseSeconds`; null for one that is not due, or that another worker has. */
+export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
+  const { rows } = await db.raw<{ rows: { kind: MailKind; recipient: string; user_id: AccountId | null; tries: number }[] }>(`
+    UPDATE mails SET status = 'sending', tries = tries + 1, next_try_at = now() + make_interval(secs => ?)
+    WHERE id = ? AND status IN ('queued', 'sending') AND next_try_at <= now()
+    RETURNING kind, recipient, user_id, tries`, [leaseSeconds, id])
+  const row = rows[0]
+  return row ? { id, kind: row.kind, recipient: row.recipient, accountId: row.user_id, tries: row.tries } : null
+}
+
+/** In how many ms a mail is due; null when it is finished or there is none. */
+export async function dueInMs(db: Db, id: MailId): Promise<number | null> {
+  const { rows } = await db.raw<{ rows: { ms: number }[] }>(`
+    SELECT greatest(0, ceil(extract(epoch FROM next_try_at - now()) * 1000))::bigint AS ms
+    FROM mails WHERE id = ? AND status IN ('queued', 'sending')`, [id])
+  return rows[0]?.ms ?? null
+}
+
+/** Notes that a mail was delivered, or that none was due, and why. Whoever says so is right: no guard by try. */
+export async function finishMail(db: Db, id: MailId, status: 'sent' | 'skipped', note: string | null = null): Promise<void> {
+  await db('mails').where({ id }).whereIn('status', ['queued', 'sending']).update({ status, note, finished_at: db.fn.now() })
+}
+
+/** How a try ended. `pauseMs` until the next one; null gives the mail up. */
+export type FailedTry = { id: MailId; tries: number; reason: string; pauseMs: number | null }
+
+/** Notes a failed try. A try that was taken for dead, and taken over by another worker, changes nothing. */
+export async function failTry(db: Db, { id, tries, reason, pauseMs }: FailedTry): Promise<void> {
+  const next = pauseMs === null
+    ? { status: 'dead', finished_at: db.fn.now() }
+    : { status: 'queued', next_try_at: db.raw(`now() + ? * interval '1 millisecond'`, [pauseMs]) }
+  await db('mails').where({ id, tries, status: 'sending' }).update({ ...next, note: noteOf(reason) })
+}
+
+/** Mails that have been due for `graceSeconds`: their nudge was lost, or is late. The longest due first. */
+export async function dueMails(db: Db, graceSeconds: number, limit: number): Promise<MailId[]> {
+  return db('mails').whereIn('status', ['queued', 'sending'])
+    .whereRaw('next_try_at <= now() - make_interval(secs => ?)', [graceSeconds])
+    .orderBy('next_try_at').limit(limit).pluck<MailId[]>('id')
+}
+
+/** Verification mails of an account in the last hour. The account's row is to be locked. */
+export async function verificationsOfLastHour(trx: Trx, accountId: AccountId, limit: number): Promise<{ count: number; oldestLeavesInSeconds: number }> {
+  const { rows } = await trx.raw<{ rows: { count: number; seconds: number | null }[] }>(`
+    SELECT count(*), ceil(extract(epoch FROM min(created_at) + interval '1 hour' - now()))::bigint AS seconds
+    FROM (SELECT created_at FROM mails
+      WHERE user_id = ? AND created_at > now() - interval '1 hour' ORDER BY created_at DESC LIMIT ?) recent`, [accountId, limit])
+  return { count: rows[0]!.count, oldestLeavesInSeconds: Math.max(1, rows[0]!.seconds ?? 1) }
+}
+
+type MailRow = {
+  id: MailId; kind: MailKind; recipient: string; status: MailStatus; tries: number; note: string | null
+  created_at: Date; finished_at: Date | null; next_try_at: Date
+}
+
+/** The newest mails of these states, newest first. */
+export async function listMails(db: Db, statuses: readonly MailStatus[], limit: number): Promise<MailRecord[]> {
+  const rows = await db('mails').whereIn('status', [...statuses]).orderBy('created_at', 'desc').limit(limit)
+    .select<MailRow[]>('id', 'kind', 'recipient', 'status', 'tries', 'note', 'created_at', 'finished_at', 'next_try_at')
+  return rows.map((row) => ({
+    id: publicId('mail', row.id), kind: row.kind, recipient: row.recipient, status: row.status, tries: row.tries, note: row.note,
+    createdAt: row.created_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null,
+    nextTryAt: row.finished_at ? null : row.next_try_at.toISOString(),
+  }))
+}
+
+/** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
+export async function reviveMails(db: Db, id: MailId | 'all'): Promise<number> {
+  return db('mails').where({ status: 'dead' }).modify((query) => void (id !== 'all' && query.where({ id })))
+    .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
+}
+
+/** How long finished mails are kept, in days. A skipped one may hold the address of somebody who has no account. */
+const KEPT_DAYS = { skipped: 2, sent: 30, dead: 90 } as const
+
+/** Deletes finished mails past their time, and with them what is left of their links. */
+export async function forgetOldMails(db: Db): Promise<number> {
+  const { rowCount } = await db.raw<{ rowCount: number }>(`
+    DELETE FROM mails USING (VALUES ${Object.keys(KEPT_DAYS).map(() => '(?, ?::integer)').join(', ')}) AS kept (status, days)
+    WHERE mails.status = kept.status AND mails.finished_at < now() - make_interval(days => kept.days)`,
+  Object.entries(KEPT_DAYS).flat())
+  return rowCount
+}
