@@ -1,0 +1,42 @@
+/**
+ * Whether a mail is due at all, and what it says. Decided here, not where the mail is asked for: whoever asks for a reset must
+ * not notice whether the address has an account, or has had its mails for this hour.
+ */
+import type { TokenMint } from '../../shared/accounts/one-time-tokens.ts'
+import { issueToken, tokensOfLastHour } from '../../shared/accounts/one-time-tokens.ts'
+import type { UserRow } from '../../shared/accounts/users.ts'
+import { findUserByEmail, lockUser } from '../../shared/accounts/users.ts'
+import type { Db, Trx } from '../../shared/db.ts'
+import type { Letter } from '../../shared/mail/letters.ts'
+import { resetLetter, verificationLetter } from '../../shared/mail/letters.ts'
+import type { ClaimedMail } from '../../shared/mail/mails.ts'
+
+/** `skip`: why nobody gets this mail, for operators. */
+export type Decision = { letter: Letter } | { skip: string }
+
+type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
+
+/** Decides, and puts the mail's link into force where it is to go out. */
+export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyLimit }: Terms): Promise<Decision> {
+  return db.transaction(async (trx) => {
+    const user = await accountOf(trx, mail)
+    if (!user) return { skip: 'no account has this address' }
+    if (mail.kind === 'verification' && user.email_verified_at) return { skip: 'the address is verified already' }
+    if (mail.kind === 'reset' && await tokensOfLastHour(trx, user.id, 'reset', mail.id) >= hourlyLimit) {
+      return { skip: 'the mailbox had its reset mails for this hour' }
+    }
+    const token = mint(mail.kind, mail.id)
+    if (!await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token })) {
+      return { skip: 'the link was used, or the password changed since' }
+    }
+    const write = mail.kind === 'verification' ? verificationLetter : resetLetter
+    return { letter: write(baseUrl, mail.recipient, token) }
+  })
+}
+
+/** The account that a mail is about, its row locked, while it has the address that the mail goes to. */
+async function accountOf(trx: Trx, { accountId, recipient }: ClaimedMail): Promise<UserRow | null> {
+  const id = accountId ?? (await findUserByEmail(trx, recipient))?.id
+  const user = id ? await lockUser(trx, id) : null
+  return user?.email === recipient ? user : null
+}

@@ -1,0 +1,27 @@
+/**
+ * When a mail that did not go out is tried again, and when it is given up. Pure.
+ */
+
+export type RetryPlan = {
+  /** The pause after a failed try, in ms; null gives the mail up. `tries` counts the failed one. */
+  pauseMs: (tries: number, permanent: boolean) => number | null
+}
+
+const FIRST_PAUSE_MS = 1000
+const GROWTH = 3
+const LONGEST_PAUSE_MS = 5 * 60_000
+
+/** About four hours: a mail server that is mended within them loses nothing. */
+const TRIES = 54
+
+/**
+ * Tries where the server says that it will never take this recipient: about 40 s. Not a single one, because a relay that is
+ * configured wrongly, or greylists, says the same (contract section 6: at least 5).
+ */
+const PERMANENT_TRIES = 5
+
+/** 1, 3, 9, 27, 81, 243 s, then every 5 minutes. */
+export const RETRY_PLAN: RetryPlan = {
+  pauseMs: (tries, permanent) =>
+    tries >= (permanent ? PERMANENT_TRIES : TRIES) ? null : Math.min(FIRST_PAUSE_MS * GROWTH ** (tries - 1), LONGEST_PAUSE_MS),
+}
