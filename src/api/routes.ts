@@ -5,11 +5,14 @@ import Router from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Modality } from '../shared/calls/lifecycle.ts'
 import type { WebDeps } from './deps.ts'
+import { routeDocs } from './docs.ts'
 import { serveMedia } from './media.ts'
 import { jsonBody } from './middleware/json-body.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { healthz, readyz } from './ops/health.ts'
+import { routePages } from './pages/pages.ts'
 import { admit, recordRefusals, requireKey } from './v1/admission.ts'
+import { fetchCall } from './v1/calls.ts'
 import { createChat } from './v1/chat.ts'
 import { createMedia } from './v1/media.ts'
 import { listModels } from './v1/models.ts'
@@ -19,6 +22,8 @@ export function createRouter(deps: WebDeps): Router<RequestState> {
   const router = new Router<RequestState>()
   gateway(router, deps)
   operations(router, deps)
+  routePages(router)
+  routeDocs(router, deps)
   return router
 }
 
@@ -32,6 +37,7 @@ function gateway(router: Router<RequestState>, deps: WebDeps): void {
   router.post('/v1/images/generations', ...call('image'), createMedia(deps, 'image'))
   router.post('/v1/videos/generations', ...call('video'), createMedia(deps, 'video'))
   router.post('/v1/chat/completions', ...call('chat'), createChat(deps))
+  router.get('/v1/calls/:id', key, admit(deps.limits.callReads), fetchCall(deps))
 }
 
 /** Media results, health and what operators look at. */

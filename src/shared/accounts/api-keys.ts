@@ -6,7 +6,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Db, Trx } from '../db.ts'
 import type { AccountId, KeyId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
 import type { AccountStatus } from './users.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -41,16 +41,46 @@ export function looksLikeKey(text: string): boolean {
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
 
-/** A key as its owner sees it: never the secret (contract section 6). */
-export type NewKey = { id: KeyId; secret: string; hint: string }
+/** A key as its owner sees it: never the secret (contract section 6). `hint`: its first 7 and last 4 characters. */
+export type ApiKey = { id: string; name: string; hint: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null }
+
+const KEY_COLUMNS = ['id', 'name', 'hint', 'created_at', 'last_used_at', 'revoked_at'] as const
+
+type KeyRow = { id: KeyId; name: string; hint: string; created_at: Date; last_used_at: Date | null; revoked_at: Date | null }
+
+const presentKey = (row: KeyRow): ApiKey => ({
+  id: publicId('key', row.id), name: row.name, hint: row.hint, createdAt: row.created_at.toISOString(),
+  lastUsedAt: row.last_used_at?.toISOString() ?? null, revokedAt: row.revoked_at?.toISOString() ?? null,
+})
+
+/** A key just made, with the secret that nobody can read again. */
+export type NewKey = { id: KeyId; secret: string; key: ApiKey }
 
 /** Makes a key and answers its secret, which is shown this once. */
 export async function createKey(db: Db | Trx, accountId: AccountId, name: string): Promise<NewKey> {
   const id = newId('key')
   const secret = newSecret()
   const hint = `${secret.slice(0, 7)}…${secret.slice(-4)}`
-  await db('api_keys').insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
-  return { id, secret, hint }
+  const [row] = await db('api_keys').insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
+    .returning<KeyRow[]>([...KEY_COLUMNS])
+  return { id, secret, key: presentKey(row!) }
+}
+
+/** The keys of an account, revoked ones too, newest first. */
+export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> {
+  const rows = await db('api_keys').where({ user_id: accountId }).orderBy('id', 'desc').select<KeyRow[]>(...KEY_COLUMNS)
+  return rows.map(presentKey)
+}
+
+/**
+ * Revokes a key; a second time changes nothing. No process takes it from the next statement on: keys are looked up in
+ * Postgres at every request, and once more by the charge.
+ * @returns false where the account has no key of that id.
+ */
+export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
+  const changed = await db('api_keys').where({ id, user_id: accountId })
+    .update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
+  return changed === 1
 }
 
 /** Who calls: the key, its account, and whether that account may do anything. */

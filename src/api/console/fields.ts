@@ -1,0 +1,57 @@
+/**
+ * Fields that several console requests have, and how their faults are answered. Query fields are texts: each is checked
+ * whole, nothing is guessed from a part of it.
+ */
+import { z } from 'zod'
+import { ApiError } from '../../shared/errors.ts'
+
+/** Parses a query or a body. @throws ApiError invalid_request whose message begins with the field at fault. */
+export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.infer<S> {
+  const parsed = schema.safeParse(fields)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  const param = path.join('.')
+  throw new ApiError('invalid_request', { param, message: `${param}: ${message}` })
+}
+
+/** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
+const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
+
+/** A label that people give to a thing, kept as it is typed. `max` in code points. */
+export const label = (max: number) => z.string({ error: `is a text of 1 to ${max} characters` })
+  .refine((text) => text.trim() !== '', 'is empty')
+  .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `has more than ${max} characters`)
+  .refine((text) => !UNFIT.test(text), 'has a character that does not belong into a line of text')
+
+/** How many elements a page has. */
+export const pageLimit = z.string({ error: 'is given once' }).regex(/^([1-9]\d?|100)$/, 'is a whole number from 1 to 100')
+  .transform(Number).default(50)
+  .meta({ description: 'How many elements at most.', override: ({ jsonSchema }: { jsonSchema: object }) => wholeNumber(jsonSchema, 1, 100, 50) })
+
+function wholeNumber(schema: object, minimum: number, maximum: number, fallback: number): void {
+  Object.assign(schema, { type: 'integer', pattern: undefined, minimum, maximum, default: fallback })
+}
+
+/** Where the next page begins. */
+export const pageCursor = z.string({ error: 'is given once' }).min(1, 'is empty').optional()
+  .meta({ description: 'The `nextCursor` of the page before.' })
+
+/** Days that are asked for lie in these centuries: Postgres knows fewer than JavaScript. */
+const isOurTime = (text: string): boolean => text >= '1970' && text < '3000'
+
+/** A day in UTC, YYYY-MM-DD. */
+export const day = z.iso.date({ error: 'is a day, YYYY-MM-DD' }).refine(isOurTime, 'lies outside of 1970 to 2999')
+
+/** A day in UTC, or a moment with its zone. */
+export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'is a day (YYYY-MM-DD) or a time with its zone (2030-01-31T12:00:00Z)' })
+  .refine(isOurTime, 'lies outside of 1970 to 2999')
+
+const DAY_MS = 86_400_000
+
+const isDay = (text: string): boolean => text.length === 10
+
+/** The first millisecond of a moment: a day begins at midnight. */
+export const startOf = (text: string): Date => new Date(isDay(text) ? `${text}T00:00:00Z` : text)
+
+/** The millisecond after a moment, whose last one belongs to it: a day ends before the next midnight. */
+export const endOf = (text: string): Date => new Date(startOf(text).getTime() + (isDay(text) ? DAY_MS : 1))

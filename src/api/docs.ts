@@ -1,0 +1,31 @@
+/**
+ * GET /openapi.json and GET /docs: the document, and Swagger UI to read and try it. Everything comes from this server.
+ */
+import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type Router from '@koa/router'
+import type { WebDeps } from './deps.ts'
+import type { RequestState } from './middleware/request-context.ts'
+import { openApiDocument } from './openapi/document.ts'
+import { jsonAsset, projectFolder, readAsset, serveAsset } from './pages/assets.ts'
+
+/** Swagger UI's style sheet has its pictures in it, as data. */
+const POLICY = [
+  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'",
+  "form-action 'none'", "frame-ancestors 'none'",
+].join('; ')
+
+const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js']
+
+/** Adds the document and its page to the table of endpoints. */
+export function routeDocs(router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>): void {
+  const project = projectFolder()
+  const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string }
+  router.get('/openapi.json', serveAsset(jsonAsset(openApiDocument(config.BASE_URL, version)), POLICY))
+
+  const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
+  for (const file of SWAGGER_FILES) router.get(`/docs/${file}`, serveAsset(readAsset(join(swagger, file)), POLICY))
+  for (const file of ['start.js', 'docs.css']) router.get(`/docs/${file}`, serveAsset(readAsset(join(project, 'assets/docs', file)), POLICY))
+  router.get('/docs', serveAsset(readAsset(join(project, 'assets/docs/index.html')), POLICY))
+}

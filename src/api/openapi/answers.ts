@@ -1,0 +1,155 @@
+/**
+ * The schemas of answers. They are strict: a field that is not named here is in no answer, and a test says so of every
+ * endpoint. Only what an upstream adds to a chat answer is open.
+ */
+import { z } from 'zod'
+import type { ErrorCode } from '../../shared/errors.ts'
+import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
+import { isGateway } from '../middleware/error-handler.ts'
+
+const ok = z.literal(true)
+const credits = z.int().meta({ description: 'Credits.' })
+const time = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601, UTC, milliseconds.' })
+const modality = z.enum(MODALITIES)
+const nextCursor = z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last one.' })
+
+/** An id with its prefix. */
+const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
+
+export const done = z.strictObject({ ok })
+
+export const said = z.strictObject({ ok, message: z.string() })
+
+/** The error envelope of a path, with the codes that can stand in it (contract section 4). */
+export function errorSchema(path: string, codes: readonly ErrorCode[]): z.ZodType {
+  const code = z.enum(codes as [ErrorCode, ...ErrorCode[]])
+  const message = z.string().meta({ description: 'One sentence for people.' })
+  if (!isGateway(path)) return z.strictObject({ ok: z.literal(false), error: code, message })
+  const param = z.string().nullable().meta({ description: 'The field at fault.' })
+  return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code }) })
+}
+
+const pricing = z.strictObject({ input: z.int(), output: z.int(), perTokens: z.int(), minimum: z.int() })
+  .meta({ description: 'Credits for `perTokens` input and output tokens, at least `minimum` a call.' })
+
+const model = z.strictObject({
+  id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string(), modality,
+  credits: z.int().meta({ description: 'Credits of one call; of a chat call the least.' }),
+  name: z.string().optional(), description: z.string().optional(), pricing: pricing.optional(),
+}).meta({ id: 'Model' })
+
+export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })
+
+export const mediaResult = z.strictObject({
+  ok,
+  created: z.int().meta({ description: 'Unix seconds.' }),
+  data: z.array(z.strictObject({ url: z.url() })).min(1),
+  usage: z.strictObject({
+    credits: z.int().meta({ description: 'Credits charged.' }),
+    balance: z.int().meta({ description: 'Credits left.' }),
+    latencyMs: z.int().meta({ description: 'Milliseconds from the acceptance of the request to the end of the call.' }),
+  }),
+}).meta({ id: 'MediaResult' })
+
+const choice = z.looseObject({
+  index: z.int(),
+  message: z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(z.looseObject({}))]).nullish() }),
+  finish_reason: z.string().nullable(),
+})
+
+export const chatResult = z.looseObject({
+  ok, id: z.string(), object: z.literal('chat.completion'), created: z.int(), model: z.string(), choices: z.array(choice),
+  usage: z.looseObject({
+    input_tokens: z.int(), output_tokens: z.int(), prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int(),
+    credits: z.int().meta({ description: 'Credits finally charged.' }),
+    balance: z.int().meta({ description: 'Credits left.' }),
+  }),
+}).meta({ id: 'ChatResult', description: 'Other fields of the upstream\'s answer are kept.' })
+
+export const acceptedCall = z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) }).meta({ id: 'AcceptedCall' })
+
+/** A stream of server-sent events. */
+export const events = (description: string) => z.string().meta({ description })
+
+const user = z.strictObject({
+  id: id('acc'), email: z.string(), displayName: z.string(), avatarUrl: z.string(), credits, emailVerified: z.boolean(), createdAt: time,
+}).meta({ id: 'User' })
+
+export const userAnswer = z.strictObject({ ok, user })
+
+export const signedIn = z.strictObject({ ok, token: z.string().meta({ description: 'The session token, valid for 7 days.' }), user })
+
+export const sessionList = z.strictObject({
+  ok,
+  data: z.array(z.strictObject({
+    id: id('ses'), createdAt: time, lastSeenAt: time, userAgent: z.string(), ip: z.string(), current: z.boolean(),
+  }).meta({ id: 'Session' })),
+})
+
+export const mailStatus = z.strictObject({
+  ok, transport: z.enum(['smtp', 'file']), smtpConfigured: z.boolean(), baseUrl: z.string(),
+})
+
+export const mailSent = z.strictObject({ ok, transport: z.enum(['smtp', 'file']), to: z.string(), messageId: z.string() })
+
+const key = z.strictObject({
+  id: id('key'), name: z.string(),
+  hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
+  createdAt: time,
+  lastUsedAt: time.nullable().meta({ description: 'When a call was last charged to it, to the minute.' }),
+  revokedAt: time.nullable(),
+}).meta({ id: 'Key' })
+
+export const keyMade = z.strictObject({
+  ok, secret: z.string().regex(/^tg_[0-9A-Za-z]{40}$/).meta({ description: 'The key itself: shown this once.' }), key,
+})
+
+export const keyList = z.strictObject({ ok, data: z.array(key) })
+
+const tokens = z.int().nullable()
+
+const call = z.strictObject({
+  id: id('call'), model: z.string(), modality, status: z.enum(CALL_STATUSES),
+  httpStatus: z.int().nullable(), errorType: z.string().nullable(),
+  credits: z.int().meta({ description: 'Credits charged so far; in the end what the call cost.' }),
+  creditsPrecharged: z.int().meta({ description: 'Credits charged at the beginning.' }),
+  creditsUncollected: z.int().meta({ description: 'Credits that the balance could not pay.' }),
+  inputTokens: tokens, outputTokens: tokens, latencyMs: z.int().nullable(), upstream: z.string().nullable(), attempts: z.int(),
+  keyId: id('key'), resultUrl: z.string().nullable(), createdAt: time, finishedAt: time.nullable(),
+  count: z.int().meta({ description: 'How many equal refusals of a minute this record stands for; else 1.' }),
+}).meta({ id: 'CallRecord' })
+
+export const callList = z.strictObject({ ok, data: z.array(call), nextCursor })
+
+const entry = z.strictObject({
+  id: z.string().meta({ description: 'Unique within the account.' }),
+  callId: id('call').nullable(), kind: z.enum(ENTRY_KINDS),
+  amount: z.int().meta({ description: 'Signed credits: negative leaves the balance.' }),
+  balanceAfter: z.int().meta({ description: 'The balance after this very entry.' }),
+  origin: z.enum(ORIGINS), grantId: id('grant'), createdAt: time, note: z.string().nullable(),
+}).meta({ id: 'LedgerEntry' })
+
+export const callWithLedger = z.strictObject({ ok, call, ledger: z.array(entry) })
+
+export const entryList = z.strictObject({ ok, data: z.array(entry), nextCursor })
+
+export const grantList = z.strictObject({
+  ok,
+  data: z.array(z.strictObject({
+    id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits, expiresAt: time.nullable(), createdAt: time,
+  }).meta({ id: 'Grant' })),
+})
+
+export const usageList = z.strictObject({
+  ok,
+  data: z.array(z.strictObject({
+    day: z.iso.date(), model: z.string(), modality,
+    calls: z.int().meta({ description: 'Calls accepted on this day, failed ones too; refused ones are left out.' }),
+    failed: z.int(), credits, inputTokens: z.int(), outputTokens: z.int(),
+  }).meta({ id: 'Usage' })),
+})
+
+export const alive = z.strictObject({ ok })
+
+export const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.string()) })

@@ -1,0 +1,69 @@
+/**
+ * The OpenAPI 3.1 document of the whole service, made of the schemas that validate requests and those of the answers.
+ */
+import { createDocument } from 'zod-openapi'
+import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
+import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
+import { gatewayOperations } from './gateway.ts'
+import type { Operation } from './operation.ts'
+import { SCHEMES, openApiOperation } from './operation.ts'
+import { recordOperations } from './records.ts'
+import { serviceOperations } from './service.ts'
+
+/** Every endpoint that is no page. */
+export const operations: readonly Operation[] = [...gatewayOperations, ...recordOperations, ...serviceOperations]
+
+const INTRODUCTION = `
+A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token, both as
+\`Authorization: Bearer …\`. Every call is charged when it begins, settled or refunded when it ends, and recorded.
+
+Errors of the gateway are \`{"ok": false, "error": {"type", "message", "param", "code"}}\`, which OpenAI SDKs read; those of the
+console \`{"ok": false, "error": "<code>", "message"}\`. Lengths are counted in Unicode code points, times are UTC. This document for programs: [openapi.json](/openapi.json).
+`
+
+const TAGS = [
+  { name: 'Models and calls', description: 'The gateway. Needs an API key.' },
+  { name: 'Account', description: 'Registration, login, sessions, profile, e-mail verification and password reset.' },
+  { name: 'Mail', description: 'How mails are sent.' },
+  { name: 'API keys', description: 'The keys of the gateway.' },
+  { name: 'Records', description: 'What was called, and where the credits went.' },
+  { name: 'Service', description: 'Results and health.' },
+]
+
+/** The document. @param baseUrl the public address of this service */
+export function openApiDocument(baseUrl: string, version: string): oas31.OpenAPIObject {
+  return createDocument({
+    openapi: '3.1.1',
+    info: { title: 'Tollgate', version, description: `${INTRODUCTION}\n${errorTable()}` },
+    servers: [{ url: baseUrl }],
+    tags: TAGS,
+    paths: pathsOf(operations),
+    components: {
+      securitySchemes: {
+        [SCHEMES.key]: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, made by `POST /api/keys`.' },
+        [SCHEMES.session]: { type: 'http', scheme: 'bearer', description: 'The `token` of register or login, valid for 7 days.' },
+        [SCHEMES.metrics]: { type: 'http', scheme: 'bearer', description: 'The operator\'s `METRICS_TOKEN`.' },
+      },
+    },
+  }, { override: withoutLongPatterns })
+}
+
+/** A format says it; zod's pattern for a date is a screen long. */
+const withoutLongPatterns: CreateDocumentOptions['override'] = ({ jsonSchema }) => {
+  if (jsonSchema.format === 'date' || jsonSchema.format === 'date-time') delete jsonSchema.pattern
+}
+
+function pathsOf(all: readonly Operation[]): ZodOpenApiPathsObject {
+  const paths: ZodOpenApiPathsObject = {}
+  for (const operation of all) (paths[openApiPath(operation.path)] ??= {})[operation.method] = openApiOperation(operation)
+  return paths
+}
+
+/** `/v1/calls/:id` → `/v1/calls/{id}` */
+const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
+/** Every error code there is, also those of no endpoint in particular. */
+function errorTable(): string {
+  const rows = errorCodes().map((code) => `| ${statusOf(code)} | \`${code}\` | ${messageOf(code)} |`)
+  return ['<details><summary>All error codes</summary>', '', '| HTTP | code | meaning |', '|---|---|---|', ...rows, '', '</details>'].join('\n')
+}

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
+import { startTestWeb } from '../support/harness.ts'
+import type { TestWeb } from '../support/harness.ts'
+import { get } from '../support/http.ts'
+
+describe('the API documentation', () => {
+  let web: TestWeb
+  let browser: Browser
+  before(async function () {
+    web = await startTestWeb()
+    browser = await openBrowser(this)
+  })
+  after(async () => {
+    await closeBrowser()
+    await web.stop()
+  })
+
+  it('is shown under its strict policy, with nothing from elsewhere', async () => {
+    const { page, faults, close } = await openPage(browser, web.url)
+    await page.goto(`${web.url}/docs`)
+    await page.locator('.opblock').first().waitFor()
+    await page.getByText('/v1/chat/completions').click()
+    await page.getByText('Parameters').first().waitFor()
+    expect(await page.locator('.opblock').count()).to.be.greaterThan(10)
+    expect(faults).to.deep.equal([])
+    await close()
+  })
+
+  it('lets a reader call an endpoint of this server', async () => {
+    const { page, faults, close } = await openPage(browser, web.url)
+    await page.goto(`${web.url}/docs`)
+    await page.locator('#operations-Service-get_healthz').click()
+    await page.getByRole('button', { name: 'Try it out' }).click()
+    await page.getByRole('button', { name: 'Execute' }).click()
+    await page.locator('.live-responses-table .response-col_status', { hasText: '200' }).waitFor()
+    expect(faults).to.deep.equal([])
+    await close()
+  })
+
+  it('serves nothing of its packages but the files it needs', async () => {
+    for (const path of ['/docs/package.json', '/docs/index.js', '/docs/../package.json', '/docs/%2e%2e/package.json', '/docs/swagger-ui.js']) {
+      expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
+    }
+  })
+})

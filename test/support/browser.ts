@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import { chromium } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { findProgram } from '../../scripts/services/processes.ts'
+import { runTool } from '../../scripts/tools.ts'
+
+const FLAGS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update',
+  '--disable-sync',
+]
+
+const find = (): string | undefined => findProgram('chromium') ?? findProgram('chromium-browser') ?? findProgram('google-chrome')
+
+/** Debian's package, where this process may install it; a CI machine is new every time. */
+async function install(): Promise<string | undefined> {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined
+  const packages = ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300', 'chromium']
+  process.stderr.write('installing chromium for the tests of the pages\n')
+  if (!(await runTool('apt-get', packages)).ok) {
+    await runTool('apt-get', ['update', '-q'])
+    await runTool('apt-get', packages)
+  }
+  return find()
+}
+
+let browser: Promise<Browser | null> | undefined
+
+async function launch(): Promise<Browser | null> {
+  const executablePath = find() ?? await install()
+  return executablePath === undefined ? null : chromium.launch({ executablePath, args: FLAGS })
+}
+
+/** Starts a headless Chromium for a file of tests, which are skipped, with a line that says so, where there is none. */
+export async function openBrowser(test: Mocha.Context): Promise<Browser> {
+  test.timeout(300_000)
+  browser ??= launch()
+  const opened = await browser
+  if (opened) return opened
+  process.stderr.write('skipped: there is no chromium on this machine and it cannot be installed here\n')
+  return test.skip()
+}
+
+/** Closes the browser after a file of tests, if it was started. */
+export async function closeBrowser(): Promise<void> {
+  const opened = await browser
+  browser = undefined
+  await opened?.close()
+}
+
+/** A page in a context of its own, and what went wrong in it: errors, refusals of its policy, requests to elsewhere. */
+export type WatchedPage = { page: Page; faults: string[]; close: () => Promise<void> }
+
+export async function openPage(opened: Browser, origin: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+  const context = await opened.newContext(options)
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+  page.on('console', (message) => { if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text()) })
+  page.on('request', (request) => { if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) faults.push(`asks ${request.url()}`) })
+  return { page, faults, close: () => context.close() }
+}
