@@ -1,0 +1,142 @@
+import { expect } from 'chai'
+import type { MediaRequest } from '../../../src/shared/calls/requests.ts'
+import type { Protocol } from '../../../src/shared/catalogue.ts'
+import type { DirectMediaAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import { failureOf, HASTY, PIXEL, PIXEL_URI, promptOf, startWorld } from './sandbox-upstreams.ts'
+import type { RouteChanges, World } from './sandbox-upstreams.ts'
+
+const PNG = '89504e470d0a1a0a'
+
+const FAILURES: [words: string, kind: FailureKind][] = [
+  ['[status 400]', 'rejected'],
+  ['[quota]', 'rejected'],
+  ['[status 429]', 'rate_limited'],
+  ['[status 503]', 'overloaded'],
+  ['[status 500]', 'unknown'],
+  ['[fail]', 'unknown'],
+  ['[reset]', 'unknown'],
+  ['[garbage]', 'unknown'],
+  ['[truncated]', 'unknown'],
+  ['[empty]', 'unknown'],
+  ['[big 130]', 'unknown'],
+]
+
+for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
+  describe(`images over ${protocol}`, () => {
+    let world: World
+    let image: DirectMediaAdapter
+    before(async () => {
+      world = await startWorld()
+      image = world.upstreams.adapterOf(protocol).image as DirectMediaAdapter
+    })
+    after(() => world.close())
+
+    it('gives the bytes of the picture', async () => {
+      const source = await image.generate({ prompt: promptOf('a cat') }, world.context(protocol))
+      expect(source.from === 'bytes' && Buffer.from(source.bytes).subarray(0, 8).toString('hex')).to.equal(PNG)
+    })
+
+    for (const [words, kind] of FAILURES) {
+      it(`calls it ${kind} when the upstream does ${words}`, async () => {
+        expect(await failureOf(image.generate({ prompt: promptOf(words) }, world.context(protocol)))).to.include({ kind })
+      })
+    }
+
+    it('takes a picture that is larger than a chat may be', async () => {
+      const source = await image.generate({ prompt: promptOf('[big 40]') }, world.context(protocol))
+      expect(source.from === 'bytes' && source.bytes.length).to.be.greaterThan(30 * 1024 * 1024 - 1)
+    })
+  })
+}
+
+describe('an image request to OpenAI', () => {
+  let world: World
+  before(async () => {
+    world = await startWorld()
+  })
+  after(() => world.close())
+
+  const sent = async (request: Omit<MediaRequest, 'prompt'>, changes?: RouteChanges) => {
+    const prompt = promptOf('sent')
+    const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
+    await image.generate({ prompt, ...request }, world.context('openai', changes))
+    const [line] = world.sandbox.journal(prompt)
+    return { path: line!.path, body: line!.body as { [field: string]: unknown; fields: Record<string, unknown>; files: unknown[] } }
+  }
+
+  it('names the model and a size, and nothing that it was not asked for', async () => {
+    const { path, body } = await sent({ resolution: '1K' })
+    expect(path).to.equal('/v1/images/generations')
+    expect(body).to.deep.equal({ model: 'some/model', prompt: body.prompt, size: '1024x1024' })
+    expect((await sent({})).body).to.have.all.keys('model', 'prompt')
+  })
+
+  it('uploads the picture to be edited', async () => {
+    const { path, body } = await sent({ image_url: PIXEL_URI, resolution: '9:16' }, { set: { quality: 'high', n: 1 } })
+    expect(path).to.equal('/v1/images/edits')
+    expect(body.fields).to.include({ model: 'some/model', size: '1024x1536', quality: 'high', n: '1' })
+    expect(body.files).to.deep.equal([{ field: 'image', name: 'image.png', type: 'image/png', bytes: Buffer.from(PIXEL, 'base64').length }])
+  })
+
+  it('hands the address on where the route renames it', async () => {
+    const { path, body } = await sent({ image_url: PIXEL_URI }, { rename: { image_url: 'image:list' } })
+    expect(path).to.equal('/v1/images/generations')
+    expect(body.image).to.deep.equal([PIXEL_URI])
+  })
+
+  it('is made without the picture where the route drops it', async () => {
+    expect((await sent({ image_url: PIXEL_URI }, { drop: ['image_url'] })).path).to.equal('/v1/images/generations')
+  })
+
+  it('may be answered with an address; the key goes along on the upstream\'s own origin only', async () => {
+    const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
+    const own = await image.generate({ prompt: promptOf('own') }, world.context('openai', { model: 'makes-url' }))
+    expect(own).to.deep.include({ from: 'url', headers: { authorization: 'Bearer made-up' } })
+    const foreign = await image.generate({ prompt: '[result-url https://files.example.com/a.png]' }, world.context('openai'))
+    expect(foreign).to.deep.equal({ from: 'url', url: 'https://files.example.com/a.png' })
+  })
+
+  it('fails where the answer names something else than an http address', async () => {
+    const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
+    for (const url of ['file:///etc/passwd', 'ftp://example.com/a.png', 'javascript:alert(1)', 'picture']) {
+      expect(await failureOf(image.generate({ prompt: `[result-url ${url}]` }, world.context('openai')))).to.include({ kind: 'unknown' })
+    }
+  })
+
+  it('is given up when the upstream keeps silent within its answer', async () => {
+    const hasty = await startWorld({ timeouts: HASTY })
+    const failures = await Promise.all((['openai', 'openrouter'] as const).flatMap((protocol) => {
+      const image = hasty.upstreams.adapterOf(protocol).image as DirectMediaAdapter
+      return ['[hang]', '[hang-body]'].map((words) => failureOf(image.generate({ prompt: promptOf(words) }, hasty.context(protocol))))
+    }))
+    expect(failures.map(({ kind }) => kind)).to.deep.equal(['unknown', 'unknown', 'unknown', 'unknown'])
+    await hasty.close()
+  })
+
+  it('never goes over a connection that was used before', async () => {
+    const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
+    for (let at = 0; at < 2; at += 1) {
+      const prompt = promptOf('fresh')
+      await image.generate({ prompt }, world.context('openai'))
+      expect(world.sandbox.journal(prompt)[0]!.headers.connection).to.equal('close')
+    }
+  })
+})
+
+describe('an image request to OpenRouter', () => {
+  it('gives the resolution the name that fits its form, and the picture as a reference', async () => {
+    const world = await startWorld()
+    const image = world.upstreams.adapterOf('openrouter').image as DirectMediaAdapter
+    const sent = async (resolution: string) => {
+      const prompt = promptOf('shape')
+      await image.generate({ prompt, resolution, image_url: PIXEL_URI }, world.context('openrouter'))
+      return world.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
+    }
+    expect(await sent('16:9')).to.include({ aspect_ratio: '16:9' }).and.not.to.have.property('resolution')
+    expect(await sent('2K')).to.include({ resolution: '2K' })
+    const body = await sent('512x768')
+    expect(body).to.include({ size: '512x768' })
+    expect(body.input_references).to.deep.equal([{ type: 'image_url', image_url: { url: PIXEL_URI } }])
+    await world.close()
+  })
+})

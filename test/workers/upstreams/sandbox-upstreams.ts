@@ -1,0 +1,104 @@
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue.ts'
+import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
+import type { ChatEvent, ChatResult, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
+import type { Patience, Timeouts } from '../../../src/workers/upstreams/http.ts'
+import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
+import type { UpstreamDeps, Upstreams } from '../../../src/workers/upstreams/registry.ts'
+import type { ChatRequest } from '../../../src/shared/calls/requests.ts'
+
+/** Where the sandbox speaks each protocol. */
+const BASES: Record<Protocol, string> = {
+  openai: '/v1', anthropic: '/anthropic', fal: '/fal', replicate: '/replicate/v1', openrouter: '/openrouter/api/v1',
+}
+
+/** A picture of one pixel. */
+export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+export const PIXEL_URI = `data:image/png;base64,${PIXEL}`
+
+/** Fetches references by decoding data URIs alone. */
+export const decodeReference: UpstreamDeps['fetchReference'] = (url) =>
+  Promise.resolve({ bytes: Buffer.from(url.split(',')[1]!, 'base64'), contentType: 'image/png', extension: 'png' })
+
+const short: Patience = { headersMs: 200, bodyMs: 200 }
+
+/** Time-outs that end a test of silence soon. */
+export const HASTY: Timeouts = { connectMs: 200, chat: short, stream: short, image: short, submit: short, poll: short }
+
+let calls = 0
+
+/** A prompt that no other test uses, so that the sandbox's reports can be asked for it alone. */
+export const promptOf = (words: string): string => `${words} #${(calls += 1)}#`
+
+export type RouteChanges = Partial<Omit<Route, 'upstream'>> & { upstream?: Partial<Upstream> }
+
+/** A route to any upstream. */
+export function routeTo(protocol: Protocol, baseUrl: string, { upstream, ...changes }: RouteChanges = {}): Route {
+  return {
+    upstream: { name: 'sandbox', protocol, baseUrl, apiKey: 'made-up', results: 'store', headers: {}, ...upstream },
+    model: 'some/model', rename: {}, drop: [], set: {}, ...changes,
+  }
+}
+
+/** What an adapter gets beside the request. */
+export const contextOf = (route: Route, signal = new AbortController().signal): UpstreamContext => ({ route, signal, callId: 'call_test' })
+
+/** The adapters and a sandbox that they talk to over HTTP. */
+export type World = {
+  sandbox: Sandbox
+  upstreams: Upstreams
+  context: (protocol: Protocol, changes?: RouteChanges, signal?: AbortSignal) => UpstreamContext
+  close: () => Promise<void>
+}
+
+export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<World> {
+  const sandbox = await createSandbox({ videoSeconds: 0.05, imageSeconds: 0.05 })
+  const upstreams = createUpstreams({ fetchReference: decodeReference, backoffMs: 20, ...deps })
+  return {
+    sandbox,
+    upstreams,
+    context: (protocol, changes, signal) => contextOf(routeTo(protocol, `${sandbox.url}${BASES[protocol]}`, changes), signal),
+    close: async () => {
+      await upstreams.close()
+      await sandbox.close()
+    },
+  }
+}
+
+/** A chat request with this last message of the user. */
+export const chatOf = (content: unknown, more: Partial<ChatRequest> = {}): ChatRequest =>
+  ({ messages: [{ role: 'user', content }], max_tokens: 100, ...more })
+
+/** The UpstreamError that work fails with; anything else fails the test. */
+export async function failureOf(work: Promise<unknown>): Promise<UpstreamError> {
+  const outcome = await work.then((value) => ({ value }), (error: unknown) => ({ error }))
+  if ('error' in outcome && outcome.error instanceof UpstreamError) return outcome.error
+  throw new Error(`expected an UpstreamError, got ${JSON.stringify(outcome)}`, { cause: 'error' in outcome ? outcome.error : undefined })
+}
+
+/** All that a stream yields, and the error it may end with. */
+export async function drained(events: AsyncIterable<ChatEvent>): Promise<{ events: ChatEvent[]; error: UpstreamError | null }> {
+  const seen: ChatEvent[] = []
+  try {
+    for await (const event of events) seen.push(event)
+    return { events: seen, error: null }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    return { events: seen, error }
+  }
+}
+
+type Choice = { index: number; delta: Record<string, unknown>; finish_reason: string | null }
+
+/** The first choice of every chunk. */
+export const choicesOf = (events: ChatEvent[]): Choice[] =>
+  events.flatMap((event) => event.type === 'chunk' ? [(event.chunk.choices as Choice[])[0]!] : [])
+
+/** The text that a stream's chunks add up to. */
+export const textOf = (events: ChatEvent[]): string => choicesOf(events).map(({ delta }) => (delta.content ?? '') as string).join('')
+
+type Message = { content: string | null; tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[]; [field: string]: unknown }
+
+/** The first choice of a whole answer. */
+export const choiceOf = ({ completion }: ChatResult) => completion.choices[0] as { index: number; message: Message; finish_reason: string }
