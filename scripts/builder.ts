@@ -13,7 +13,9 @@ const stamp = join(dist, '.built')
 /** What the build is made of: a change in any of it makes it stale. */
 const inputs = ['src', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
 
-/** One part of the build. Each writes into parts of dist of its own and removes there what is left of earlier builds. */
+/**
+ * One part of the build. Each writes into parts of dist of its own and removes there what is left of earlier builds.
+ */
 type BuildStep = { name: string, run: () => Promise<void> }
 
 const steps: BuildStep[] = [{ name: 'compile', run: compile }]
@@ -55,7 +57,10 @@ function fingerprint(): string {
   return hash.digest('hex')
 }
 
-/** Whether dist is missing, or was built from other sources than those here: compared by content, since git sets no times. */
+/**
+ * Whether dist is missing, or was built from other sources than those here: compared by content, since git sets no
+ * times.
+ */
 export function buildIsStale(): boolean {
   return readIfThere(stamp) !== fingerprint()
 }

@@ -1,11 +1,13 @@
 /**
- * Ends the process with a clear message on a Node that is too old. Imported before all else, so that nothing that needs a
- * newer one is run first.
+ * Ends the process with a clear message on a Node that is too old. Imported before all else, so that nothing that
+ * needs a newer one is run first.
  */
 const needed = [20, 19] as const
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
 if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
-  console.error(`Tollgate needs Node ${needed.join('.')} or newer; this is ${process.version} (${process.execPath}). Node 24 is recommended.`)
+  console.error(
+    `Tollgate needs Node ${needed.join('.')} or newer (24 is recommended), not ${process.version} (${process.execPath})`,
+  )
   process.exit(1)
 }

@@ -9,9 +9,10 @@ import { startPostgres } from './services/postgres.ts'
 import { dataFolder, enter, leave, runningIn, shown } from './start/data-folder.ts'
 
 /**
- * `npm run admin -- …` and `npm run sandbox -- …`: builds dist when it is not fresh and runs the compiled program; its arguments,
- * its input and output and its exit code are handed through. Without a DATABASE_URL, the operator's commands work on the database
- * of `npm start`: of the running one, or one that is started for as long as the command takes.
+ * `npm run admin -- …` and `npm run sandbox -- …`: builds dist when it is not fresh and runs the compiled program; its
+ * arguments, its input and output and its exit code are handed through. Without a DATABASE_URL, the operator's
+ * commands work on the database of `npm start`: of the running one, or one that is started for as long as the command
+ * takes.
  */
 const programs: Record<string, string> = { admin: 'dist/src/admin/main.js', sandbox: 'dist/src/sandbox/main.js' }
 const [name = '', ...args] = process.argv.slice(2)
@@ -36,7 +37,7 @@ async function withDatabase(work: (more: NodeJS.ProcessEnv) => Promise<number>):
   if (holder !== undefined) {
     const environment = runningIn(folder)?.environment ?? {}
     if (environment['DATABASE_URL']) return await work(environment)
-    throw new Error(`${shown(folder)} is in use by process ${holder.pid}, which is still starting or another command: try again.`)
+    throw new Error(`${shown(folder)} is in use by process ${holder.pid}, which is not ready yet: try again.`)
   }
   try {
     const postgres = await startPostgres({ folder })
@@ -51,7 +52,7 @@ async function withDatabase(work: (more: NodeJS.ProcessEnv) => Promise<number>):
 }
 
 try {
-  if (program === undefined) throw new Error(`usage: tsx scripts/run-compiled.ts ${Object.keys(programs).join(' | ')} [arguments]`)
+  if (program === undefined) throw new Error(`There is no "${name}", only ${Object.keys(programs).join(' and ')}.`)
   // Standard output is the program's alone: other programs read it.
   if (buildIsStale()) await build()
   process.exitCode = name === 'admin' ? await withDatabase((more) => run(program, more)) : await run(program, {})

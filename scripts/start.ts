@@ -4,8 +4,9 @@ import { dataFolder, enter, leave, runningIn, shown } from './start/data-folder.
 import { Starter, Stopped } from './start/starter.ts'
 
 /**
- * `npm start`: everything on a bare machine. Services and build, migrations, the sandbox upstream, one web and one worker process,
- * a demo account; then the logs, until Ctrl-C or SIGTERM stops all of it in order. Exit code 1 when any part fails or dies.
+ * `npm start`: everything on a bare machine. Services and build, migrations, the sandbox upstream, one web and one
+ * worker process, a demo account; then the logs, until Ctrl-C or SIGTERM stops all of it in order. Exit code 1 when
+ * any part fails or dies.
  */
 const folder = dataFolder()
 const holder = await enter(folder)

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 
 /** mocha's options that take the next argument as their value. */
-const valued = new Set(['-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '-s', '--slow', '-j', '--jobs', '--retries', '-R', '--reporter'])
+const valued = new Set([
+  '-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '-s', '--slow', '-j', '--jobs', '--retries', '-R', '--reporter',
+])
 
 /** Whether the arguments of `npm test` name test files (or folders, or patterns of them) beside options. */
 export function namesFiles(args: readonly string[]): boolean {

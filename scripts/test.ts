@@ -19,8 +19,9 @@ import { namesFiles } from './test-arguments.ts'
 import { runTool, seconds } from './tools.ts'
 
 /**
- * `npm test`: checks, builds, starts services of its own, runs every test (or those that its arguments name; mocha's options
- * pass through) and stops the services again. The very last line counts the tests; the exit code is 0 only when none failed.
+ * `npm test`: checks, builds, starts services of its own, runs every test (or those that its arguments name; mocha's
+ * options pass through) and stops the services again. The very last line counts the tests; the exit code is 0 only
+ * when none failed.
  */
 const args = process.argv.slice(2)
 const runFolder = join(testData, `run-${processName}`)
@@ -28,7 +29,10 @@ const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 let interrupted = false
 let mocha: ChildProcess | undefined
 
-/** Runs one part of the preparation; its failure counts as a failed test. Answers its result, or undefined when it failed. */
+/**
+ * Runs one part of the preparation; its failure counts as a failed test. Answers its result, or undefined when it
+ * failed.
+ */
 async function stage<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
   const startedAt = Date.now()
   try {
@@ -57,7 +61,8 @@ async function services(): Promise<TestAddresses> {
 /** Removes what killed runs have left. */
 async function sweep(): Promise<void> {
   for (const entry of existsSync(testData) ? readdirSync(testData) : []) {
-    if (entry.startsWith('run-') && !ownerLives(entry.slice('run-'.length))) await stopTestServices(join(testData, entry))
+    const owner = entry.startsWith('run-') ? entry.slice('run-'.length) : undefined
+    if (owner !== undefined && !ownerLives(owner)) await stopTestServices(join(testData, entry))
   }
 }
 

@@ -5,7 +5,10 @@ import { root } from './folders.ts'
 /** How a tool ended, with all that it wrote on both of its outputs. */
 export type ToolResult = { ok: boolean, output: string }
 
-/** Runs a program to its end in the folder of this checkout. A program that cannot be run at all is a failure like others. */
+/**
+ * Runs a program to its end in the folder of this checkout. A program that cannot be run at all is a failure like
+ * others.
+ */
 export async function runTool(program: string, args: readonly string[]): Promise<ToolResult> {
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -96,8 +96,8 @@ export class LocalServer {
   }
 
   /**
-   * Starts it; after stop or kill on the same port. Resolves when it accepts clients. Throws an Error with the last lines of
-   * its log when it does not come up.
+   * Starts it; after stop or kill on the same port. Resolves when it accepts clients. Throws an Error with the last
+   * lines of its log when it does not come up.
    */
   async start(): Promise<void> {
     if (this.runs) return

@@ -13,7 +13,9 @@ function holderOf(file: string): ProcessMark | undefined {
   }
 }
 
-/** Gives `draft` the name `file`; false when that name is taken. A link, unlike a new file, is never seen half written. */
+/**
+ * Gives `draft` the name `file`; false when that name is taken. A link, unlike a new file, is never seen half written.
+ */
 function claim(draft: string, file: string): boolean {
   try {
     linkSync(draft, file)
@@ -38,7 +40,9 @@ function clear(file: string): void {
   rmSync(aside, { force: true })
 }
 
-/** Takes the lock; answers the living holder's mark when somebody has it already. A dead holder's lock is taken over. */
+/**
+ * Takes the lock; answers the living holder's mark when somebody has it already. A dead holder's lock is taken over.
+ */
 export function tryLock(file: string): ProcessMark | undefined {
   mkdirSync(dirname(file), { recursive: true })
   const draft = `${file}.${process.pid}.new`
@@ -60,7 +64,10 @@ export function unlock(file: string): void {
   rmSync(file, { force: true })
 }
 
-/** Runs `work` while nobody else runs under the same lock file; waits up to `withinMs` for its turn, then throws an Error. */
+/**
+ * Runs `work` while nobody else runs under the same lock file; waits up to `withinMs` for its turn, then throws an
+ * Error.
+ */
 export async function withLock<T>(file: string, work: () => Promise<T>, withinMs = 60_000): Promise<T> {
   if (!(await waitUntil(() => tryLock(file) === undefined, withinMs, 40))) {
     throw new Error(`process ${holderOf(file)?.pid} holds ${file} for too long`)

@@ -25,8 +25,8 @@ export async function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * A free TCP port: `first` when it is free, else the next one above it; with 0, any that the system gives.
- * It is free now, not reserved: the caller who loses it to somebody else asks again. Throws an Error when 200 in a row are taken.
+ * A free TCP port: `first` when it is free, else the next one above it; with 0, any that the system gives. It is free
+ * now, not reserved: the caller who loses it to somebody else asks again. Throws an Error when 200 in a row are taken.
  */
 export async function freePort(first = 0): Promise<number> {
   if (first === 0) {

@@ -17,8 +17,9 @@ function packageName(): string {
 }
 
 /**
- * The Postgres that npm installed for this system. Throws an Error that says what to do instead (an own DATABASE_URL) when
- * there is none: dependencies of development left out, a system without such a package, or musl in place of glibc.
+ * The Postgres that npm installed for this system. Throws an Error that says what to do instead (an own DATABASE_URL)
+ * when there is none: dependencies of development left out, a system without such a package, or musl in place of
+ * glibc.
  */
 export function installedBinaries(): PostgresBinaries {
   let entry: string
@@ -36,8 +37,8 @@ export function installedBinaries(): PostgresBinaries {
 }
 
 /**
- * Makes the symbolic links between the libraries, which npm packages cannot hold and which the package's own install script
- * makes where npm lets it run. Throws what the file system says when the folder cannot be written.
+ * Makes the symbolic links between the libraries, which npm packages cannot hold and which the package's own install
+ * script makes where npm lets it run. Throws what the file system says when the folder cannot be written.
  */
 export function hydrate(root: string): void {
   const list = join(root, 'pg-symlinks.json')

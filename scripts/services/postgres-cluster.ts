@@ -15,7 +15,10 @@ export function dataOf(place: PostgresPlace): string {
   return join(place.home, 'data')
 }
 
-/** As whom and where the Postgres programs run: the starter's own working folder may be one that their user cannot enter. */
+/**
+ * As whom and where the Postgres programs run: the starter's own working folder may be one that their user cannot
+ * enter.
+ */
 export function identityOf(place: PostgresPlace): { uid?: number, gid?: number, cwd: string } {
   return { cwd: place.home, ...(place.user && { uid: place.user.uid, gid: place.user.gid }) }
 }
@@ -26,8 +29,8 @@ export function programOf(place: PostgresPlace, name: 'initdb' | 'postgres'): st
 }
 
 /**
- * Makes the data folder when there is none yet: UTF8, locale C, sign-in by password. Throws an Error with initdb's own words
- * when that fails, and one that names both versions when the data there are of another major version.
+ * Makes the data folder when there is none yet: UTF8, locale C, sign-in by password. Throws an Error with initdb's own
+ * words when that fails, and one that names both versions when the data there are of another major version.
  */
 export async function initialise(place: PostgresPlace, password: string): Promise<void> {
   const major = readIfThere(join(dataOf(place), 'PG_VERSION'))?.trim()
@@ -67,7 +70,10 @@ function belongsTo(pid: number, data: string): boolean {
   }
 }
 
-/** The Postgres that serves the data folder right now, whoever started it; a pid that only looks like it is not taken for it. */
+/**
+ * The Postgres that serves the data folder right now, whoever started it; a pid that only looks like it is not taken
+ * for it.
+ */
 export function serverOf(place: PostgresPlace): { process: ProcessMark, port: number } | undefined {
   const [pid, , , port] = (readIfThere(join(dataOf(place), 'postmaster.pid')) ?? '').split('\n').map(Number)
   if (pid === undefined || port === undefined || !(pid > 0) || !(port > 0)) return undefined
@@ -77,8 +83,8 @@ export function serverOf(place: PostgresPlace): { process: ProcessMark, port: nu
 }
 
 /**
- * Removes the pid file of a server that was killed. Postgres itself refuses to start while *any* process of the same user has
- * that pid. Two servers on one folder stay impossible: Postgres also looks at its shared memory.
+ * Removes the pid file of a server that was killed. Postgres itself refuses to start while *any* process of the same
+ * user has that pid. Two servers on one folder stay impossible: Postgres also looks at its shared memory.
  */
 export function forgetDeadServer(place: PostgresPlace): void {
   const file = join(dataOf(place), 'postmaster.pid')

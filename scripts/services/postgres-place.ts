@@ -20,28 +20,40 @@ export type PostgresPlace = {
 }
 
 function systemUser(name: string): SystemUser | undefined {
-  const ask = (flag: string): number => Number(spawnSync('id', [flag, name], { encoding: 'utf8' }).stdout?.trim() || Number.NaN)
+  const ask = (flag: string): number => {
+    const { stdout } = spawnSync('id', [flag, name], { encoding: 'utf8' })
+    return Number(stdout?.trim() || Number.NaN)
+  }
   const [uid, gid] = [ask('-u'), ask('-g')]
   return Number.isInteger(uid) && Number.isInteger(gid) && uid > 0 ? { name, uid, gid } : undefined
 }
 
-/** Whom Postgres runs as: undefined for the starter itself, when that is not root. Throws an Error when root finds nobody. */
+/**
+ * Whom Postgres runs as: undefined for the starter itself, when that is not root. Throws an Error when root finds
+ * nobody.
+ */
 export function postgresUser(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined
   const user = systemUser('postgres') ?? systemUser('nobody')
   if (user === undefined) {
-    throw new Error('Postgres does not run as root, and there is no user postgres or nobody: create one, or set DATABASE_URL')
+    throw new Error('Postgres refuses to run as root, and there is no user postgres or nobody: set DATABASE_URL')
   }
   return user
 }
 
-/** Asks the system itself whether the user can enter the folder and run what is in it: permission bits tell only half of it. */
+/**
+ * Asks the system itself whether the user can enter the folder and run what is in it: permission bits tell only half of
+ * it.
+ */
 function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
   const asked = spawnSync('/bin/sh', ['-c', `test ${test} "$0"`, path], { uid: user.uid, gid: user.gid, cwd: '/' })
   return asked.status === 0
 }
 
-/** Whom the data in `home` belong to: those that an ordinary user's start made stay that user's, also when root starts next. */
+/**
+ * Whom the data in `home` belong to: those that an ordinary user's start made stay that user's, also when root starts
+ * next.
+ */
 function ownerOf(home: string, standard: SystemUser): SystemUser {
   if (!existsSync(home)) return standard
   const { uid, gid } = statSync(home)
@@ -88,7 +100,9 @@ function asRoot(folder: string, standard: SystemUser, say: (line: string) => voi
   let base = kept !== undefined && existsSync(kept) ? kept : folder
   const user = ownerOf(join(base, 'postgres'), standard)
   if (!reaches(user, '-w', makeHome(base, user))) {
-    if (existsSync(join(base, 'postgres', 'data'))) throw new Error(`${user.name}, as whom Postgres runs, cannot enter ${base}`)
+    if (existsSync(join(base, 'postgres', 'data'))) {
+      throw new Error(`${user.name}, as whom Postgres runs, cannot enter ${base}, where its data are`)
+    }
     base = outside(outsideNameOf(folder))
     writePrivately(pointerOf(folder), `${base}\n`)
   }
@@ -98,15 +112,15 @@ function asRoot(folder: string, standard: SystemUser, say: (line: string) => voi
   const home = makeHome(base, user)
   const installed = installedBinaries()
   hydrate(installed.root)
-  const inPlace = reaches(user, '-x', join(installed.root, 'bin', 'postgres')) && reaches(user, '-x', join(installed.root, 'lib'))
+  const inPlace = ['bin/postgres', 'lib', 'share'].every((path) => reaches(user, '-x', join(installed.root, path)))
   const binaries = inPlace ? installed : copyBinaries(installed, outside(`tollgate-postgres-${installed.version}`))
   return { binaries, home, user }
 }
 
 /**
- * Finds (and makes) the place of the embedded Postgres whose data belong to `folder`: in `folder` itself; where the starter is
- * root and the user whom Postgres runs as cannot enter it (a clone in a private home), in a folder outside, to which a file
- * in `folder` points. `say` is told of that in one line.
+ * Finds (and makes) the place of the embedded Postgres whose data belong to `folder`: in `folder` itself; where the
+ * starter is root and the user whom Postgres runs as cannot enter it (a clone in a private home), in a folder outside,
+ * to which a file in `folder` points. `say` is told of that in one line.
  */
 export function placeFor(folder: string, say: (line: string) => void): PostgresPlace {
   mkdirSync(folder, { recursive: true })

@@ -59,7 +59,9 @@ async function connects(url: string): Promise<boolean> {
     return true
   } catch (error) {
     // The only answer that waiting does not mend.
-    if ((error as { code?: string }).code === '28P01') throw new Error('Postgres refuses the kept password', { cause: error })
+    if ((error as { code?: string }).code === '28P01') {
+      throw new Error('Postgres refuses the kept password', { cause: error })
+    }
     return false
   }
 }
@@ -129,7 +131,10 @@ export class Postgres {
     await this.#server.kill()
   }
 
-  /** Starts it; after stop or kill on the same port with the same data. Throws an Error with its log's end when it stays down. */
+  /**
+   * Starts it; after stop or kill on the same port with the same data. Throws an Error with its log's end when it stays
+   * down.
+   */
   async start(): Promise<void> {
     await this.#server.start()
   }
@@ -151,14 +156,16 @@ function passwordFile(folder: string): string {
 }
 
 /**
- * Starts an embedded Postgres over the data in a folder, which it makes at the first time, with an empty database `tollgate`. One
- * that still serves this folder, left behind by a killed start, is stopped first. Throws an Error when no Postgres is
- * installed for this system, or when it does not come up.
+ * Starts an embedded Postgres over the data in a folder, which it makes at the first time, with an empty database
+ * `tollgate`. One that still serves this folder, left behind by a killed start, is stopped first. Throws an Error when
+ * no Postgres is installed for this system, or when it does not come up.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
   const place = placeFor(options.folder, options.say ?? (() => {}))
   const file = passwordFile(options.folder)
-  if (existsSync(dataOf(place)) && !existsSync(file)) throw new Error(`${file} is missing: nobody can sign in to the data there`)
+  if (existsSync(dataOf(place)) && !existsSync(file)) {
+    throw new Error(`${file} is missing: nobody can sign in to the data there`)
+  }
   const password = keptSecret(file)
   await initialise(place, password)
   const server = new Postgres(place, options, password)

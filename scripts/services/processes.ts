@@ -61,7 +61,9 @@ export function signal(mark: ProcessMark, name: NodeJS.Signals): void {
 }
 
 /** Waits until `done` answers true, looking every `every` ms. Answers false when `withinMs` has passed without. */
-export async function waitUntil(done: () => boolean | Promise<boolean>, withinMs: number, every = 15): Promise<boolean> {
+export async function waitUntil(
+  done: () => boolean | Promise<boolean>, withinMs: number, every = 15,
+): Promise<boolean> {
   const end = Date.now() + withinMs
   for (;;) {
     if (await done()) return true
@@ -97,7 +99,8 @@ let setpriv: string | null | undefined
 
 /**
  * The command that makes a child die with the process that started it, in front of `command`, where the system has one
- * (Linux's parent-death signal, through util-linux' setpriv); elsewhere `command` as it is. The pid stays that of the program.
+ * (Linux's parent-death signal, through util-linux' setpriv); elsewhere `command` as it is. The pid stays that of the
+ * program.
  */
 export function dyingWithParent(name: NodeJS.Signals, command: readonly string[]): string[] {
   if (setpriv === undefined) {

@@ -17,7 +17,9 @@ async function run(command: string, args: readonly string[]): Promise<{ ok: bool
 }
 
 function install(): Promise<{ ok: boolean, output: string }> {
-  return run('apt-get', ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'redis-server'])
+  return run('apt-get', [
+    'install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'redis-server',
+  ])
 }
 
 /** The package brings a service of the system on port 6379: it must neither start now nor at the next boot. */
@@ -27,15 +29,19 @@ async function leaveNoService(): Promise<void> {
 }
 
 /**
- * Installs Debian's or Ubuntu's redis-server for its program alone; the service that comes with it is neither started nor
- * enabled. Throws an Error with apt's last words when that fails. Only for root, and only where there is none yet.
+ * Installs Debian's or Ubuntu's redis-server for its program alone; the service that comes with it is neither started
+ * nor enabled. Throws an Error with apt's last words when that fails. Only for root, and only where there is none yet.
  */
 export async function installRedis(): Promise<void> {
   const policyIsOurs = !existsSync(policyFile)
-  // Debian asks this file before a package starts a service; it says no only while this process lives, should it be killed.
+  // Debian asks this file before a package starts a service; it says no only while this process lives, should it be
+  // killed.
   if (policyIsOurs) {
-    const script = `#!/bin/sh\n# Made by Tollgate while it installs redis-server; can be removed.\nkill -0 ${process.pid} 2>/dev/null && exit 101\nexit 0\n`
-    writeFileSync(policyFile, script, { mode: 0o755 })
+    const script = [
+      '#!/bin/sh', '# Made by Tollgate while it installs redis-server; can be removed.',
+      `kill -0 ${process.pid} 2>/dev/null && exit 101`, 'exit 0', '',
+    ]
+    writeFileSync(policyFile, script.join('\n'), { mode: 0o755 })
   }
   try {
     let result = await install()
@@ -46,7 +52,7 @@ export async function installRedis(): Promise<void> {
     }
     if (!result.ok) {
       const lastWords = result.output.trim().split('\n').slice(-6).join('\n')
-      throw new Error(`apt-get install redis-server failed; install it by hand or set REDIS_URL. Its last words:\n${lastWords}`)
+      throw new Error(`apt-get install redis-server failed; install it by hand or set REDIS_URL:\n${lastWords}`)
     }
     await leaveNoService()
   } finally {

@@ -26,14 +26,15 @@ function advice({ platform, find }: RedisSurroundings): string {
   if (find('apt-get') !== undefined) return `run "sudo apt-get install redis-server", ${own}`
   if (find('dnf') !== undefined) return `run "sudo dnf install valkey" (or redis), ${own}`
   if (find('docker') !== undefined) {
-    return `run "docker run -d -p 127.0.0.1:6379:6379 redis --maxmemory-policy noeviction" and set REDIS_URL=redis://127.0.0.1:6379, ${own}`
+    const command = 'docker run -d -p 127.0.0.1:6379:6379 redis --maxmemory-policy noeviction'
+    return `run "${command}" and set REDIS_URL=redis://127.0.0.1:6379, ${own}`
   }
   return `install redis-server with this system's package manager, ${own}`
 }
 
 /**
- * Where no REDIS_URL is given, the first that holds: a server program on the PATH, Debian's package where this process may
- * install it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
+ * Where no REDIS_URL is given, the first that holds: a server program on the PATH, Debian's package where this process
+ * may install it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
  */
 export function chooseRedis(at: RedisSurroundings): RedisSource {
   const path = at.find('redis-server') ?? at.find('valkey-server')

@@ -37,18 +37,19 @@ export function requireVersion(program: string): void {
   if (found === null) throw new Error(`${program} --version does not answer as a Redis does: "${stdout?.trim()}"`)
   const [major, minor] = [Number(found[1]), Number(found[2])]
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return
-  throw new Error(`${program} is version ${major}.${minor}; Redis ${oldest.join('.')} or newer is needed: update it, or set REDIS_URL`)
+  const needed = `Redis ${oldest.join('.')} or newer is needed: update it, or set REDIS_URL`
+  throw new Error(`${program} is version ${major}.${minor}; ${needed}`)
 }
 
 /**
- * The path of a Redis or Valkey server of this machine, installed first where that is possible; `say` is told of that. Throws
- * an Error that tells a person what to do where there is none.
+ * The path of a Redis or Valkey server of this machine, installed first where that is possible; `say` is told of that.
+ * Throws an Error that tells a person what to do where there is none.
  */
 export async function redisProgram(say: (line: string) => void): Promise<string> {
   const source = chooseRedis(surroundings())
   if (source.from === 'nowhere') throw new Error(source.message)
   if (source.from === 'program') return source.path
-  say('there is no Redis on this machine: installing Debian\'s package (apt-get install redis-server), without its service')
+  say('there is no Redis on this machine: apt-get install redis-server (for its program; no service is started)')
   await installRedis()
   const program = findProgram('redis-server')
   if (program === undefined) throw new Error('redis-server was installed, but is not on the PATH')
@@ -103,7 +104,10 @@ export class PrivateRedis {
     await this.#server.kill()
   }
 
-  /** Starts it; after stop or kill on the same port, with its data when it is durable. Throws an Error with its log's end. */
+  /**
+   * Starts it; after stop or kill on the same port, with its data when it is durable. Throws an Error with its log's
+   * end.
+   */
   async start(): Promise<void> {
     await this.#server.start()
   }
@@ -111,7 +115,8 @@ export class PrivateRedis {
 
 function settingsOf({ folder, durable = false, databases = 16 }: RedisOptions, port: number, password: string): string {
   return [
-    'bind 127.0.0.1', `port ${port}`, `requirepass ${password}`, `dir ${JSON.stringify(dataOf(folder))}`, 'daemonize no',
+    'bind 127.0.0.1', `port ${port}`, `requirepass ${password}`, 'daemonize no',
+    `dir ${JSON.stringify(dataOf(folder))}`,
     // BullMQ's jobs are no cache: an evicting Redis loses them.
     'maxmemory-policy noeviction', 'save ""', `databases ${databases}`,
     ...(durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
@@ -123,7 +128,9 @@ function dataOf(folder: string): string {
 }
 
 async function answers(port: number, password: string): Promise<boolean> {
-  const client = new Redis({ host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null, connectTimeout: 2_000 })
+  const client = new Redis({
+    host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null, connectTimeout: 2_000,
+  })
   client.on('error', () => {})
   try {
     await client.connect()

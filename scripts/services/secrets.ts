@@ -22,7 +22,9 @@ export function readIfThere(file: string): string | undefined {
   }
 }
 
-/** A random secret of `bytes` bytes in hexadecimal: made once, kept in `file` (mode 0600), the same at every later call. */
+/**
+ * A random secret of `bytes` bytes in hexadecimal: made once, kept in `file` (mode 0600), the same at every later call.
+ */
 export function keptSecret(file: string, bytes = 24): string {
   const kept = readIfThere(file)?.trim()
   if (kept) return kept

@@ -30,7 +30,10 @@ function runningIn(folder: string): Running | undefined {
   return text === undefined ? undefined : (JSON.parse(text) as Running)
 }
 
-/** Starts a Postgres and a Redis for tests over a folder of their own, on any free ports, both at once. Throws when either fails. */
+/**
+ * Starts a Postgres and a Redis for tests over a folder of their own, on any free ports, both at once. Throws when
+ * either fails.
+ */
 export async function startTestServices(folder: string, lifetime: Lifetime, say: Say): Promise<TestAddresses> {
   const [postgres, redis] = await Promise.allSettled([
     startPostgres({ folder, lifetime, settings: throwaway, say }),
@@ -57,8 +60,9 @@ export async function stopTestServices(folder: string): Promise<boolean> {
 }
 
 /**
- * The services that every test run outside of `npm test` shares, over `folder`: those that run already, or new ones, which stay
- * up for the runs to come. Several processes may ask at once. `say` is told when they are started, and how to stop them.
+ * The services that every test run outside of `npm test` shares, over `folder`: those that run already, or new ones,
+ * which stay up for the runs to come. Several processes may ask at once. `say` is told when they are started, and how
+ * to stop them.
  */
 export async function sharedTestServices(folder: string, say: Say): Promise<TestAddresses> {
   return await withLock(`${folder}.lock`, async () => {
@@ -66,7 +70,7 @@ export async function sharedTestServices(folder: string, say: Say): Promise<Test
     if (running?.processes.every(lives)) return running
     await stopTestServices(folder)
     const addresses = await startTestServices(folder, 'detached', say)
-    say('started a Postgres and a Redis for tests, which stay up; stop them with: npx tsx scripts/test-services.ts stop')
+    say('started a Postgres and a Redis for tests, which stay up until: npx tsx scripts/test-services.ts stop')
     return addresses
   })
 }

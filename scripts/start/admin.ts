@@ -5,7 +5,9 @@ import { root } from '../folders.ts'
 /** Thrown when a command of the operator's ended with another exit code than 0; the message is what it said. */
 export class AdminError extends Error {}
 
-/** Runs a compiled program to its end and answers what it wrote on standard output. Throws an AdminError when it fails. */
+/**
+ * Runs a compiled program to its end and answers what it wrote on standard output. Throws an AdminError when it fails.
+ */
 export async function runToEnd(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
@@ -17,7 +19,9 @@ export async function runToEnd(args: readonly string[], env: NodeJS.ProcessEnv):
   return output.trim()
 }
 
-/** Runs a command of the operator's command line; answers the object that it prints. Throws an AdminError when it fails. */
+/**
+ * Runs a command of the operator's command line; answers the object that it prints. Throws an AdminError when it fails.
+ */
 export async function admin<T>(env: NodeJS.ProcessEnv, ...command: readonly string[]): Promise<T> {
   return JSON.parse(await runToEnd(['dist/src/admin/main.js', ...command, '--json'], env)) as T
 }

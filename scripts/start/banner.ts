@@ -4,7 +4,8 @@ import type { Demo } from './demo.ts'
 export type ListedModel = { id: string, modality: string, credits: number }
 
 /** The smallest PNG there is, as an image that needs no network. */
-const onePixel = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const onePixel = 'data:image/png;base64,'
+  + 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 /** A curl command line; `address` is a word of the shell, quoted where it has to be. */
 function curl(address: string, key: string, body?: object, ...flags: string[]): string {
@@ -41,8 +42,10 @@ export function examples(base: string, key: string, models: readonly ListedModel
 }
 
 /** What `npm start` says when everything is up. */
-export function banner(at: { base: string, publicUrl: string, demo: Demo, models: readonly ListedModel[], took: string }): string {
-  const { base, publicUrl, demo, models, took } = at
+export function banner(
+  { base, publicUrl, demo, models, took }:
+  { base: string, publicUrl: string, demo: Demo, models: readonly ListedModel[], took: string },
+): string {
   const password = demo.password ?? '(made from another data folder, and kept there)'
   return [
     '',

@@ -49,8 +49,9 @@ export function keepRunning(folder: string, running: Running): void {
 }
 
 /**
- * Makes the data folder this process' own until `leave`. Answers the living process that has it already, in which case nothing
- * was done. What a killed start has left running is ended first, the youngest first; a pid that is somebody else's by now is not touched.
+ * Makes the data folder this process' own until `leave`. Answers the living process that has it already, in which case
+ * nothing was done. What a killed start has left running is ended first, the youngest first; a pid that is somebody
+ * else's by now is not touched.
  */
 export async function enter(folder: string): Promise<ProcessMark | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -31,8 +31,9 @@ async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
 }
 
 /**
- * The demo account with credits and an API key, made at the first start and found again at later ones, in whatever state its
- * use has left it. `accepts` tells whether a key works. Throws an AdminError with the operator command's own words.
+ * The demo account with credits and an API key, made at the first start and found again at later ones, in whatever
+ * state its use has left it. `accepts` tells whether a key works. Throws an AdminError with the operator command's own
+ * words.
  */
 export async function demoAccount(
   folder: string, env: NodeJS.ProcessEnv, accepts: (key: string) => Promise<boolean>,
@@ -46,11 +47,12 @@ export async function demoAccount(
   let account = await find(env)
   if (account === undefined) {
     // Kept before it is used: a password that only the database knows opens nothing.
-    keep({ password: kept.password ?? `demo-${randomInt(1000, 10_000)}-${randomBytes(6).toString('hex')}`, granted: false })
-    account = await admin<Account>(env, 'account', 'create', email, kept.password ?? '')
+    const password = kept.password ?? `demo-${randomInt(1000, 10_000)}-${randomBytes(6).toString('hex')}`
+    keep({ password, granted: false })
+    account = await admin<Account>(env, 'account', 'create', email, password)
   }
   if (kept.granted === false && account.credits === 0) {
-    await admin(env, 'credits', 'grant', email, String(firstCredits), '--origin', 'bonus', '--note', 'to try Tollgate with')
+    await admin(env, 'credits', 'grant', email, String(firstCredits), '--origin', 'bonus', '--note', 'npm start')
     account = { credits: firstCredits }
   }
   keep({ granted: true })

@@ -17,7 +17,9 @@ export class Program {
   #print: ((line: string) => void) | undefined
   #asked = false
 
-  /** Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines. */
+  /**
+   * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines.
+   */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (story: string) => void) {
     this.name = name
     // Should the starter be killed, nothing that this program could finish would be left to it: its database dies too.
@@ -32,7 +34,7 @@ export class Program {
     // Its last words may come after its end.
     this.#child.once('close', (code, killedBy) => {
       if (this.#asked) return
-      onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. Its last lines:\n${this.#lines.slice(-15).join('\n')}`)
+      onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. ${this.#lastWords}`)
     })
   }
 
@@ -52,7 +54,11 @@ export class Program {
   async up(ready: () => Promise<boolean>): Promise<void> {
     if (await waitUntil(() => this.#ended || ready(), 60_000, 50) && !this.#ended) return
     if (this.#ended) return
-    throw new Error(`${this.name} is not ready after a minute. Its last lines:\n${this.#lines.slice(-15).join('\n')}`)
+    throw new Error(`${this.name} is not ready after a minute. ${this.#lastWords}`)
+  }
+
+  get #lastWords(): string {
+    return `Its last lines:\n${this.#lines.slice(-15).join('\n')}`
   }
 
   get #ended(): boolean {
@@ -65,7 +71,9 @@ export class Program {
     signal(this.process, 'SIGKILL')
   }
 
-  /** Asks it to end, kills it when it has not after `withinMs`, and resolves when its output has been read to the end. */
+  /**
+   * Asks it to end, kills it when it has not after `withinMs`, and resolves when its output has been read to the end.
+   */
   async stop(withinMs: number): Promise<void> {
     this.#asked = true
     if (this.#ended) return

@@ -9,8 +9,8 @@ import type { Environment } from './data-folder.ts'
 const sandboxPort = 4010
 
 /**
- * The port of the web process: PORT as it is given, else 3000 or the next free one. Throws an Error when PORT is taken: who
- * names a port means that one.
+ * The port of the web process: PORT as it is given, else 3000 or the next free one. Throws an Error when PORT is
+ * taken: who names a port means that one.
  */
 export async function webPort(given: string | undefined): Promise<number> {
   if (!given) return await freePort(3000)
@@ -22,8 +22,8 @@ export async function webPort(given: string | undefined): Promise<number> {
 }
 
 /**
- * The catalogue and the port of the sandbox upstream that it names. Where that port is taken, a copy of the catalogue with
- * another one is written to the data folder.
+ * The catalogue and the port of the sandbox upstream that it names. Where that port is taken, a copy of the catalogue
+ * with another one is written to the data folder.
  */
 export async function sandboxCatalogue(folder: string): Promise<{ port: number, file: string | undefined }> {
   const port = await freePort(sandboxPort)
@@ -34,7 +34,10 @@ export async function sandboxCatalogue(folder: string): Promise<{ port: number, 
   return { port, file }
 }
 
-/** What every program needs beside the addresses of the services: each as the environment has it, else as this folder keeps it. */
+/**
+ * What every program needs beside the addresses of the services: each as the environment has it, else as this folder
+ * keeps it.
+ */
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
     APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),

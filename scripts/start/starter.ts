@@ -31,31 +31,27 @@ export class Starter {
     this.#onDeath = onDeath
   }
 
-  /** Starts everything and says how to use it. Throws a Stopped when `stop` is called meanwhile, an Error when something fails. */
+  /**
+   * Starts everything and says how to use it. Throws a Stopped when `stop` is called meanwhile, an Error when something
+   * fails.
+   */
   async start(): Promise<void> {
     const say = (line: string): void => console.log(`           ${line}`)
-    const [postgres, redis] = await this.#all([
-      this.#stage('postgres', async () => this.#keep(await postgresFor(this.#folder, say, this.#onDeath))),
-      this.#stage('redis', async () => this.#keep(await redisFor(this.#folder, say, this.#onDeath))),
-      this.#stage('build', async () => {
-        if (!buildIsStale()) return { about: 'dist is up to date' }
-        await build()
-        return { about: 'compiled into dist' }
-      }),
-    ] as const)
+    const postgres = this.#stage('postgres', async () =>
+      this.#keep(await postgresFor(this.#folder, say, this.#onDeath)))
+    const redis = this.#stage('redis', async () => this.#keep(await redisFor(this.#folder, say, this.#onDeath)))
+    await this.#settled([postgres, redis, this.#stage('build', () => this.#build())])
     const port = await webPort(process.env['PORT'])
-    const settings = keptSettings(this.#folder)
-    this.#environment = { ...settings, PORT: String(port), DATABASE_URL: postgres.url, REDIS_URL: redis.url }
+    this.#environment = {
+      ...keptSettings(this.#folder), PORT: String(port), DATABASE_URL: (await postgres).url, REDIS_URL: (await redis).url,
+    }
     await this.#stage('migrations', async () => ({
       about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.#environment }),
     }))
     // What the programs write from here on (mails, media) is for this user's eyes alone.
     process.umask(0o077)
     await this.#stage('sandbox', () => this.#sandbox())
-    await this.#all([
-      this.#stage('web', () => this.#web(port)),
-      this.#stage('worker', () => this.#worker()),
-    ] as const)
+    await this.#settled([this.#stage('web', () => this.#web(port)), this.#stage('worker', () => this.#worker())])
     await this.#welcome(port)
     for (const program of this.#programs.filter(({ name }) => name !== 'sandbox')) {
       program.follow((line) => console.log(`${program.name.padEnd(6)} | ${line}`))
@@ -78,9 +74,9 @@ export class Starter {
   }
 
   /** Lets every part come to its end, so that nothing is still being started when the first failure is told. */
-  async #all<const T extends readonly Promise<unknown>[]>(parts: T): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  async #settled(parts: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(parts)
-    return await Promise.all(parts)
+    await Promise.all(parts)
   }
 
   async #stage<T extends { about: string }>(name: string, work: () => Promise<T>): Promise<T> {
@@ -111,6 +107,12 @@ export class Starter {
     this.#programs.push(program)
     this.#record()
     return program
+  }
+
+  async #build(): Promise<{ about: string }> {
+    if (!buildIsStale()) return { about: 'dist is up to date' }
+    await build()
+    return { about: 'compiled into dist' }
   }
 
   async #sandbox(): Promise<{ about: string }> {

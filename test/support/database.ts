@@ -48,7 +48,10 @@ async function exists(client: pg.Client, database: string): Promise<boolean> {
 // Of no meaning, but the same in every process that makes templates.
 const templateLock = 7_604_112
 
-/** Makes the migrated database that those of the tests are copies of, unless there is one for these very migrations; answers its name. */
+/**
+ * Makes the migrated database that those of the tests are copies of, unless there is one for these very migrations;
+ * answers its name.
+ */
 export async function ensureTemplate(maintenanceUrl: string): Promise<string> {
   const name = templateName()
   const draft = `${name}_draft`
@@ -66,7 +69,9 @@ export async function ensureTemplate(maintenanceUrl: string): Promise<string> {
 }
 
 async function sweep(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ datname: string }>(`SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'`)
+  const { rows } = await client.query<{ datname: string }>(
+    `SELECT datname FROM pg_database WHERE datname LIKE 'test\\_%'`,
+  )
   for (const { datname } of rows) {
     if (!ownerLives(datname.replace('test_', '').split('-')[0] ?? '')) {
       await client.query(`DROP DATABASE IF EXISTS ${client.escapeIdentifier(datname)} WITH (FORCE)`)
@@ -76,7 +81,10 @@ async function sweep(client: pg.Client): Promise<void> {
 
 let databases = 0
 
-/** A migrated, empty database for one test alone, for those that would harm what others see. It is swept away by a later run. */
+/**
+ * A migrated, empty database for one test alone, for those that would harm what others see. It is swept away by a later
+ * run.
+ */
 export async function newDatabaseUrl(): Promise<string> {
   const { databaseUrl } = await testServices()
   const template = await ensureTemplate(databaseUrl)
@@ -91,7 +99,10 @@ export async function newDatabaseUrl(): Promise<string> {
 
 let mine: Promise<string> | undefined
 
-/** The database of this mocha worker: migrated, shared by the test files that this process runs, and by no other process. */
+/**
+ * The database of this mocha worker: migrated, shared by the test files that this process runs, and by no other
+ * process.
+ */
 export function testDatabaseUrl(): Promise<string> {
   mine ??= newDatabaseUrl()
   return mine

@@ -25,8 +25,8 @@ async function findServices(): Promise<TestAddresses> {
 let services: Promise<TestAddresses> | undefined
 
 /**
- * The services of this test run: those of `npm test`; for a file run by mocha alone, shared ones, started at the first use.
- * Tests ask for `testDatabaseUrl` and `testRedis` instead, which give each process its own part of them.
+ * The services of this test run: those of `npm test`; for a file run by mocha alone, shared ones, started at the first
+ * use. Tests ask for `testDatabaseUrl` and `testRedis` instead, which give each process its own part of them.
  */
 export function testServices(): Promise<TestAddresses> {
   services ??= findServices()
@@ -50,7 +50,8 @@ export function ownerLives(name: string): boolean {
 
 let instances = 0
 
-function privateFolder(): string {
+/** A folder for one test alone, not made yet; a later run removes it, and what services keep outside of it. */
+export function privateFolder(): string {
   const folder = join(process.env['TOLLGATE_TEST_FOLDER'] ?? testData, 'private')
   if (instances === 0 && existsSync(folder)) {
     for (const entry of readdirSync(folder)) {
@@ -62,8 +63,8 @@ function privateFolder(): string {
 }
 
 /**
- * A Postgres for one test alone, which may kill it and start it again; its database `tollgate` is empty. Whoever asks for it
- * stops it; should that be forgotten, it ends with this process.
+ * A Postgres for one test alone, which may kill it and start it again; its database `tollgate` is empty. Whoever asks
+ * for it stops it; should that be forgotten, it ends with this process.
  */
 export async function startPrivatePostgres(options: Partial<PostgresOptions> = {}): Promise<Postgres> {
   return await startPostgres({ folder: privateFolder(), settings: throwaway, ...options })

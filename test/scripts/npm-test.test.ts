@@ -1,0 +1,68 @@
+import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { closingLine } from '../../scripts/closing-line.ts'
+import { root } from '../../scripts/folders.ts'
+import { namesFiles } from '../../scripts/test-arguments.ts'
+import { privateFolder } from '../support/services.ts'
+
+async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv): Promise<{ code: number, output: string }> {
+  const folder = privateFolder()
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
+  const paths = Object.keys(files).map((name) => join(folder, name))
+  const child = spawn(process.execPath, [bin, '--parallel', '--jobs', '2', ...paths], {
+    cwd: root, env: { ...process.env, TOLLGATE_TEST_RESULT: '', ...env }, stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  const [code] = await once(child, 'close') as [number]
+  return { code, output }
+}
+
+describe('a test run', () => {
+  const files = {
+    'fine.test.ts': 'it("is fine", () => {}); it("is fine too", () => {}); it("is not written yet")',
+    'bad.test.ts': 'it("is wrong", () => { throw new Error("the reason, in full") })',
+    'worse.test.ts': 'it("ends its process", () => { process.exit(3) })',
+  }
+
+  it('ends with the true counts, also of a file whose process died', async () => {
+    const { code, output } = await mocha(files, {})
+    expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 2 failed, 1 skipped')
+    expect(output).to.include('the reason, in full')
+    expect(code).not.to.equal(0)
+  })
+
+  it('leaves the closing line to npm test, which has more to count', async () => {
+    const folder = privateFolder()
+    mkdirSync(folder, { recursive: true })
+    const result = join(folder, 'result.json')
+    const { code, output } = await mocha({ 'fine.test.ts': files['fine.test.ts'] }, { TOLLGATE_TEST_RESULT: result })
+    expect(JSON.parse(readFileSync(result, 'utf8'))).to.deep.equal({ passed: 2, failed: 0, skipped: 1 })
+    expect(output).not.to.match(/passed,/)
+    expect(code).to.equal(0)
+  })
+})
+
+describe('the closing line', () => {
+  it('names skipped tests only where there are any', () => {
+    expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).to.equal('3 passed, 0 failed')
+    expect(closingLine({ passed: 3, failed: 1, skipped: 2 })).to.equal('3 passed, 1 failed, 2 skipped')
+  })
+})
+
+describe('the arguments of npm test', () => {
+  it('are files, folders and patterns, beside options and their values', () => {
+    expect(namesFiles([])).to.equal(false)
+    expect(namesFiles(['--grep', 'test'])).to.equal(false)
+    expect(namesFiles(['-g', 'a.ts', '--bail'])).to.equal(false)
+    expect(namesFiles(['test/x.test.ts'])).to.equal(true)
+    expect(namesFiles(['--grep', 'x', 'test'])).to.equal(true)
+    expect(namesFiles(['test/api/**'])).to.equal(true)
+  })
+})

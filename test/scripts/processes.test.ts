@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import {
+  dyingWithParent, end, findProgram, lives, markOf, signal, startOf, waitUntil,
+} from '../../scripts/services/processes.ts'
+
+const idle = 'setInterval(() => {}, 1000); console.log("up")'
+
+async function started(script: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  return child
+}
+
+describe('process marks', () => {
+  it('know a process from a later one with the same pid', async () => {
+    const child = await started(idle)
+    const mark = markOf(child.pid!)
+    const recycled = { pid: mark.pid, startedAt: 'at another time' }
+    expect(lives(mark)).to.equal(true)
+    expect(lives(recycled)).to.equal(false)
+    signal(recycled, 'SIGKILL')
+    await end(recycled, 'SIGKILL', 10)
+    expect(lives(mark)).to.equal(true)
+    await end(mark, 'SIGTERM', 5_000)
+    expect(lives(mark)).to.equal(false)
+  })
+
+  it('count a process that nobody has reaped yet as ended', async () => {
+    const parent = spawn(process.execPath, ['-e', `
+      const { pid } = require('node:child_process').spawn('sleep', ['60'])
+      require('node:fs').writeSync(1, pid + '\\n')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = await once(createInterface({ input: parent.stdout }), 'line') as [string]
+    const unreaped = Number(line)
+    process.kill(unreaped, 'SIGKILL')
+    expect(await waitUntil(() => startOf(unreaped) === undefined, 5_000)).to.equal(true)
+    parent.kill('SIGKILL')
+  })
+
+  it('end with SIGKILL what does not listen to the first signal', async () => {
+    const child = await started(`process.on('SIGTERM', () => {}); ${idle}`)
+    await end(markOf(child.pid!), 'SIGTERM', 50)
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    expect(child.signalCode).to.equal('SIGKILL')
+  })
+
+  it('let a child die with a parent that is killed, where the system can', async function () {
+    const command = dyingWithParent('SIGKILL', [process.execPath, '-e', 'setInterval(() => {}, 1000)'])
+    // Only Linux with util-linux has the means; elsewhere the next start cleans up.
+    if (command.length === 3) return
+    const parent = spawn(process.execPath, ['-e', `
+      const [program, ...args] = ${JSON.stringify(command)}
+      console.log(require('node:child_process').spawn(program, args, { detached: true, stdio: 'ignore' }).pid)
+      setInterval(() => {}, 1000)`], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = await once(createInterface({ input: parent.stdout }), 'line') as [string]
+    const child = markOf(Number(line))
+    // Only from its own start on does the program have the signal that its parent's death sends.
+    expect(await waitUntil(() => !lives(child), 100)).to.equal(false)
+    parent.kill('SIGKILL')
+    expect(await waitUntil(() => !lives(child), 5_000)).to.equal(true)
+  })
+})
+
+describe('findProgram', () => {
+  it('finds programs in the order of the PATH, and nothing that is a folder', () => {
+    expect(findProgram('sh', '/nowhere:/bin')).to.equal('/bin/sh')
+    expect(findProgram('bin', '/usr')).to.equal(undefined)
+    expect(findProgram('sh', '')).to.equal(undefined)
+  })
+})

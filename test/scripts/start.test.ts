@@ -1,0 +1,129 @@
+import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../scripts/folders.ts'
+import { lives, markOf, waitUntil } from '../../scripts/services/processes.ts'
+import type { ProcessMark } from '../../scripts/services/processes.ts'
+import { examples } from '../../scripts/start/banner.ts'
+import { enter, keepRunning, leave, runningIn } from '../../scripts/start/data-folder.ts'
+import { webPort } from '../../scripts/start/settings.ts'
+import { privateFolder } from '../support/services.ts'
+
+type Start = { child: ChildProcess, text: () => string, ended: Promise<number | null> }
+
+/** Runs `npm start`'s script over its own data folder. Resolves when it is up or has ended. */
+async function start(folder: string): Promise<Start> {
+  const env: NodeJS.ProcessEnv = { ...process.env, TOLLGATE_DATA: folder }
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'PORT', 'MODELS_FILE']) delete env[name]
+  const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/start.ts'], {
+    cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { text += chunk.toString() })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  await waitUntil(() => text.includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
+  return { child, text: () => text, ended }
+}
+
+function line(text: string, name: string): string {
+  return new RegExp(`^  ${name} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${name} in:\n${text}`
+}
+
+describe('npm start', function () {
+  // It may have to compile first.
+  this.timeout(120_000)
+
+  it('runs everything, stops everything, and finds everything again', async () => {
+    const folder = privateFolder()
+    const first = await start(folder)
+    const key = line(first.text(), 'API key')
+    const base = line(first.text(), 'Console').replace(/\/$/, '')
+    let processes: ProcessMark[] = []
+    try {
+      expect(key).to.match(/^tg_\w{40}$/)
+      expect(line(first.text(), 'Balance')).to.equal('10000 credits')
+      expect(line(first.text(), 'Sign in')).to.match(/^demo@tollgate\.local {3}\S{8,}$/)
+      const answer = await fetch(`${base}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+      expect(answer.status).to.equal(200)
+      for (const secret of ['demo.json', 'app-secret', 'running.json']) {
+        expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)
+      }
+      processes = runningIn(folder)?.processes ?? []
+      expect(processes.map(lives)).to.deep.equal([true, true, true, true, true])
+      const second = await start(folder)
+      expect(await second.ended).to.equal(1)
+      expect(second.text()).to.include('already runs')
+    } finally {
+      first.child.kill('SIGTERM')
+    }
+    expect(await first.ended, first.text()).to.equal(0)
+    expect(processes.filter(lives)).to.deep.equal([])
+
+    const again = await start(folder)
+    try {
+      expect(line(again.text(), 'API key')).to.equal(key)
+      expect(line(again.text(), 'Balance')).to.equal('10000 credits')
+      const [, , , , worker] = runningIn(folder)?.processes ?? []
+      process.kill(worker!.pid, 'SIGKILL')
+      expect(await again.ended).to.equal(1)
+      expect(again.text()).to.match(/(web|worker) ended with SIGKILL/)
+      expect(runningIn(folder)?.processes.filter(lives)).to.deep.equal([])
+    } finally {
+      again.child.kill('SIGKILL')
+    }
+  })
+})
+
+describe('the data folder', () => {
+  it('has one start at a time, which ends what a killed one left, but never a stranger with the same pid', async () => {
+    const folder = privateFolder()
+    expect(await enter(folder)).to.equal(undefined)
+    expect((await enter(folder))?.pid).to.equal(process.pid)
+    const left = spawn('sleep', ['60'])
+    const stranger = spawn('sleep', ['60'])
+    try {
+      keepRunning(folder, {
+        processes: [markOf(left.pid!), { pid: stranger.pid!, startedAt: 'at another time' }], environment: {},
+      })
+      leave(folder)
+      expect(await enter(folder)).to.equal(undefined)
+      expect(lives(markOf(stranger.pid!))).to.equal(true)
+      expect(left.signalCode ?? (await once(left, 'exit'))[1]).to.equal('SIGTERM')
+    } finally {
+      stranger.kill('SIGKILL')
+      left.kill('SIGKILL')
+      leave(folder)
+    }
+  })
+})
+
+describe('the port of npm start', () => {
+  it('is exactly PORT, or an error when that is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const refusal = await webPort(String(port)).catch((error: unknown) => error)
+    server.close()
+    await once(server, 'close')
+    expect(refusal).to.be.an('error').with.property('message').that.includes(`PORT ${port} is taken`)
+    expect(await webPort(String(port))).to.equal(port)
+    expect(await webPort('0')).to.be.greaterThan(0)
+    expect(await webPort('http').catch((error: unknown) => error)).to.be.an('error')
+  })
+})
+
+describe('the command lines that npm start prints', () => {
+  it('are for the models that there are, and safe to paste', () => {
+    const models = [{ id: 'it\'s', modality: 'image', credits: 40 }]
+    const lines = examples('http://localhost:1', 'tg_x', models)
+    expect(lines.map(({ title }) => title)).to.have.length(4)
+    expect(lines[1]?.line).to.include('"model":"it\'\\\'\'s"')
+    expect(lines.at(-1)?.line).to.match(/^curl -s "http:\/\/localhost:1\/v1\/calls\/\$\(curl .* sed .*\)\?wait=60" -H/)
+    expect(readFileSync(join(root, 'models.json'), 'utf8')).to.include('127.0.0.1:4010/')
+  })
+})
