@@ -9,6 +9,7 @@ import type { Log } from '../shared/log.ts'
 import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Replies } from '../shared/calls/replies.ts'
+import type { Mailer } from '../shared/mail/mailer.ts'
 import type { MediaReader } from '../shared/media-reader.ts'
 import type { Limits } from './limits.ts'
 import type { Load } from './load.ts'
@@ -25,6 +26,8 @@ export type WebDeps = {
   catalogue: CatalogueHolder
   limits: Limits
   load: Load
+  /** For test mails alone: all others go through the outbox. */
+  mailer: Mailer
   media: MediaReader
   /** Aborts when the process begins to stop: answers from now on close their connections. */
   draining: AbortSignal

@@ -3,7 +3,7 @@
  * simultaneous request pass.
  */
 import type { Redis } from 'ioredis'
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Config } from '../shared/config.ts'
 import { ApiError } from '../shared/errors.ts'
 
@@ -21,6 +21,13 @@ export type Limits = ReturnType<typeof createLimits>
 /** Reads of calls in a minute and account (contract section 5.3). */
 const CALL_READS_PER_MINUTE = 600
 
+/** What the contract gives no variable for (sections 2 and 6). */
+const FORGOTS_PER_HOUR = 60
+const TEST_MAILS_PER_TEN_MINUTES = 5
+
+const TEN_MINUTES = 600
+const HOUR = 3600
+
 /** All limits of the web process. A window begins with its first event. */
 export function createLimits(redis: Redis, config: Config) {
   const limit = (name: string, points: number, seconds: number): Limit => {
@@ -29,9 +36,23 @@ export function createLimits(redis: Redis, config: Config) {
     })
     return { take: (who) => take(limiter, points, who) }
   }
+  // The console works without Redis. Until it is back each process counts for itself: more generous, never open.
+  const consoleLimit = (name: string, points: number, seconds: number): Limit => {
+    const keyPrefix = `${config.REDIS_PREFIX}:limit:${name}`
+    const limiter = new RateLimiterRedis({
+      storeClient: redis, keyPrefix, points, duration: seconds, rejectIfRedisNotReady: true,
+      insuranceLimiter: new RateLimiterMemory({ keyPrefix, points, duration: seconds }),
+    })
+    return { take: (who) => take(limiter, points, who) }
+  }
   return {
     calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
     callReads: limit('reads', CALL_READS_PER_MINUTE, 60),
+    logins: consoleLimit('logins', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
+    registrations: consoleLimit('registrations', config.REGISTER_RATE_LIMIT, HOUR),
+    forgots: consoleLimit('forgots', FORGOTS_PER_HOUR, HOUR),
+    passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
+    testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
   }
 }
 

@@ -4,11 +4,17 @@
 import Router from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Modality } from '../shared/calls/lifecycle.ts'
+import { changeAccount, createAccount, login, logout, replacePassword, showAccount } from './console/auth.ts'
+import { forgot, resend, reset, verify } from './console/email.ts'
+import { sendTestMail, showMail } from './console/mail.ts'
+import { revokeSession, showSessions } from './console/sessions.ts'
 import type { WebDeps } from './deps.ts'
 import { routeDocs } from './docs.ts'
 import { serveMedia } from './media.ts'
-import { jsonBody } from './middleware/json-body.ts'
+import { perClient } from './middleware/client-address.ts'
+import { jsonBody, optionalJsonBody } from './middleware/json-body.ts'
 import type { RequestState } from './middleware/request-context.ts'
+import { noStore, perAccount, requireSession } from './middleware/session.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { routePages } from './pages/pages.ts'
 import { admit, recordRefusals, requireKey } from './v1/admission.ts'
@@ -21,6 +27,7 @@ import { listModels } from './v1/models.ts'
 export function createRouter(deps: WebDeps): Router<RequestState> {
   const router = new Router<RequestState>()
   gateway(router, deps)
+  console(router, deps)
   operations(router, deps)
   routePages(router)
   routeDocs(router, deps)
@@ -38,6 +45,30 @@ function gateway(router: Router<RequestState>, deps: WebDeps): void {
   router.post('/v1/videos/generations', ...call('video'), createMedia(deps, 'video'))
   router.post('/v1/chat/completions', ...call('chat'), createChat(deps))
   router.get('/v1/calls/:id', key, admit(deps.limits.callReads), fetchCall(deps))
+}
+
+/** `/api`: session tokens (specification "Console"). */
+function console(router: Router<RequestState>, deps: WebDeps): void {
+  const { config: { TRUST_PROXY }, limits } = deps
+  const session = requireSession(deps)
+  router.use('/api', noStore)
+
+  router.post('/api/auth/register', perClient(limits.registrations, TRUST_PROXY), jsonBody(), createAccount(deps))
+  router.post('/api/auth/login', perClient(limits.logins, TRUST_PROXY), jsonBody(), login(deps))
+  router.post('/api/auth/logout', session, optionalJsonBody(), logout(deps))
+  router.get('/api/auth/me', session, showAccount(deps))
+  router.patch('/api/auth/me', session, jsonBody(), changeAccount(deps))
+  router.post('/api/auth/password', session, perAccount(limits.passwordChanges), jsonBody(), replacePassword(deps))
+  router.get('/api/auth/sessions', session, showSessions(deps))
+  router.delete('/api/auth/sessions/:id', session, revokeSession(deps))
+
+  router.post('/api/email/verify', jsonBody(), verify(deps))
+  router.post('/api/email/resend', session, optionalJsonBody(), resend(deps))
+  router.post('/api/email/forgot', perClient(limits.forgots, TRUST_PROXY), jsonBody(), forgot(deps))
+  router.post('/api/email/reset', jsonBody(), reset(deps))
+
+  router.get('/api/mail/status', session, showMail(deps))
+  router.post('/api/mail/test', session, optionalJsonBody(), sendTestMail(deps))
 }
 
 /** Media results, health and what operators look at. */

@@ -11,6 +11,8 @@ import type { Log } from '../shared/log.ts'
 import { openMoney, reloadCatalogue } from '../shared/core.ts'
 import type { Running } from '../shared/core.ts'
 import { openCatalogue } from '../shared/catalogue.ts'
+import { prepareDummyHash } from '../shared/accounts/passwords.ts'
+import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
 import { Replies } from '../shared/calls/replies.ts'
@@ -42,8 +44,10 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
     subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
   })
   const load = createLoad(queues, replies, log)
+  const mailer = createMailer(config)
+  await prepareDummyHash()
   const app = createApp({
-    config, log, db, redis, queues, calls, replies, catalogue, load, limits: createLimits(redis, config),
+    config, log, db, redis, queues, calls, replies, catalogue, load, mailer, limits: createLimits(redis, config),
     media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
@@ -70,6 +74,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
       clearInterval(sweep)
       server.closeAllConnections()
       load.stop()
+      mailer.close()
       await queues.close()
       redis.disconnect()
       subscriber.disconnect()

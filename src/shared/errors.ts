@@ -43,6 +43,9 @@ const CATALOGUE = {
 /** Every code that a client can meet as `error.type` (gateway) or `error` (console). */
 export type ErrorCode = keyof typeof CATALOGUE
 
+/** Whether a text is a code of the catalogue: a schema may name one as its message. */
+export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(CATALOGUE, text)
+
 /** The HTTP status that belongs to a code. */
 export const statusOf = (code: ErrorCode): number => CATALOGUE[code].status
 

@@ -3,25 +3,32 @@
  * whole, nothing is guessed from a part of it.
  */
 import { z } from 'zod'
-import { ApiError } from '../../shared/errors.ts'
+import { ApiError, isErrorCode } from '../../shared/errors.ts'
 
-/** Parses a query or a body. @throws ApiError invalid_request whose message begins with the field at fault. */
+/**
+ * Parses a query or a body.
+ * @throws ApiError the code that a field's schema names as its message, else invalid_request whose message begins with the field at fault.
+ */
 export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.infer<S> {
   const parsed = schema.safeParse(fields)
   if (parsed.success) return parsed.data
   const { path, message } = parsed.error.issues[0]!
   const param = path.join('.')
+  if (isErrorCode(message) && message !== 'invalid_request') throw new ApiError(message, { param })
   throw new ApiError('invalid_request', { param, message: `${param}: ${message}` })
 }
 
 /** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
 const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
 
-/** A label that people give to a thing, kept as it is typed. `max` in code points. */
-export const label = (max: number) => z.string({ error: `is a text of 1 to ${max} characters` })
-  .refine((text) => text.trim() !== '', 'is empty')
+/** One line of text, perhaps empty, kept as it is typed. `max` in code points. */
+export const line = (max: number) => z.string({ error: `is a text of at most ${max} characters` })
   .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `has more than ${max} characters`)
   .refine((text) => !UNFIT.test(text), 'has a character that does not belong into a line of text')
+  .meta({ override: { minLength: 1, maxLength: max } })
+
+/** A label that people give to a thing, kept as it is typed. `max` in code points. */
+export const label = (max: number) => line(max).refine((text) => text.trim() !== '', 'is empty')
 
 /** How many elements a page has. */
 export const pageLimit = z.string({ error: 'is given once' }).regex(/^([1-9]\d?|100)$/, 'is a whole number from 1 to 100')

@@ -49,6 +49,17 @@ export function jsonBody(): Middleware<RequestState> {
   }
 }
 
+/** As `jsonBody`, where the endpoint asks for nothing: a request without a body counts as an empty object. */
+export function optionalJsonBody(): Middleware<RequestState> {
+  const required = jsonBody()
+  return async (ctx, next) => {
+    if (Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '') return required(ctx, next)
+    const request = ctx.request as unknown as { body?: unknown }
+    request.body = {}
+    await next()
+  }
+}
+
 /** The parsed body of a request that passed `jsonBody`. */
 export const bodyOf = (ctx: { request: unknown }): JsonObject => (ctx.request as { body: JsonObject }).body
 

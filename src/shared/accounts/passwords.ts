@@ -41,20 +41,20 @@ export async function passHashingGate<T>(work: () => Promise<T>): Promise<T> {
 export const hashPassword = (password: string): Promise<string> => argon2.hash(password, PARAMETERS)
 
 let dummyHash: Promise<string> | undefined
+const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the password of nobody'))
 
 /**
  * Whether a password belongs to a hash. For an account that does not exist (`null`) the same work is done on a dummy
  * hash of equal parameters, so that the time does not tell. Call it inside the gate.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  dummyHash ??= hashPassword('the password of nobody')
-  const matches = await argon2.verify(hash ?? await dummyHash, password)
+  const matches = await argon2.verify(hash ?? await makeDummyHash(), password)
   return hash !== null && matches
 }
 
 /** Makes the dummy hash ahead of the first login, which would otherwise be the slow one. */
 export async function prepareDummyHash(): Promise<void> {
-  await verifyPassword(null, '')
+  await makeDummyHash()
 }
 
 /** Lengths in code points (specification "Limits"). */

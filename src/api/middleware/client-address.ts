@@ -1,0 +1,62 @@
+/**
+ * The address of the client. Each proxy appends the address it was called from to X-Forwarded-For, so it is read from the
+ * right, as many hops as are trusted: everything further left is the client's own invention.
+ */
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+import type { Middleware } from 'koa'
+import type { Limit } from '../limits.ts'
+import type { RequestState } from './request-context.ts'
+
+/**
+ * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not known.
+ * @param trustedHops how many proxies stand before this process (TRUST_PROXY); 0 ignores the header.
+ */
+export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket'>, trustedHops: number): string {
+  const forwarded = trustedHops > 0 ? [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',') : []
+  // Fewer entries than hops: the leftmost was still written by a proxy.
+  const claimed = parseAddress(forwarded[Math.max(0, forwarded.length - trustedHops)] ?? '')
+  return claimed ?? parseAddress(request.socket.remoteAddress ?? '') ?? ''
+}
+
+/** The part of an address that one client has: an IPv6 network of /64, whose addresses cost nothing. */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address === '' ? 'unknown' : address
+  return `${groupsOf(address).slice(0, 4).join(':')}::/64`
+}
+
+/** Counts the request against a limit of its client's network. @throws ApiError rate_limited. */
+export function perClient(limit: Limit, trustedHops: number): Middleware<RequestState> {
+  return async (ctx, next) => {
+    await limit.take(networkOf(clientAddress(ctx.req, trustedHops)))
+    await next()
+  }
+}
+
+/** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */
+function parseAddress(text: string): string | null {
+  const bare = text.trim().replace(/^\[([^\]]*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1').replace(/%.*$/, '')
+  switch (isIP(bare)) {
+    case 4:
+      return bare
+    case 6:
+      return mappedIpv4(groupsOf(bare)) ?? new URL(`http://[${bare}]/`).hostname.slice(1, -1)
+    default:
+      return null
+  }
+}
+
+/** The eight groups of an IPv6 address, in hex without leading zeros. */
+function groupsOf(ipv6: string): string[] {
+  // The URL parser writes an embedded IPv4 address as groups, and shortens zeros at most once.
+  const [head = '', tail = ''] = new URL(`http://[${ipv6}]/`).hostname.slice(1, -1).split('::')
+  const [first, last] = [head, tail].map((part) => (part === '' ? [] : part.split(':'))) as [string[], string[]]
+  return [...first, ...Array<string>(8 - first.length - last.length).fill('0'), ...last]
+}
+
+/** The IPv4 address inside ::ffff:0:0/96, which a socket that listens on both families reports. */
+function mappedIpv4(groups: string[]): string | null {
+  if (groups.slice(0, 5).some((group) => group !== '0') || groups[5] !== 'ffff') return null
+  const [high, low] = groups.slice(6).map((group) => Number.parseInt(group, 16)) as [number, number]
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
