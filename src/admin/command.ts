@@ -21,6 +21,8 @@ export type Command = {
   summary: string
   /** Names of its options beside `--json`. */
   options?: readonly string[]
+  /** Names of its options that take no value; one that is given reads 'yes'. */
+  flags?: readonly string[]
   run: (db: Db, args: string[], options: Options) => Promise<Report>
 }
 

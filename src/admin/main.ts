@@ -6,11 +6,12 @@ import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.t
 import { connectDb } from '../shared/db.ts'
 import { withoutSecrets } from '../shared/log.ts'
 import { accountCommands } from './commands/accounts.ts'
+import { mailCommands } from './commands/mail.ts'
 import { moneyCommands } from './commands/money.ts'
 import type { Command, Options } from './command.ts'
 import { CommandError } from './command.ts'
 
-const COMMANDS: Command[] = [...accountCommands, ...moneyCommands]
+const COMMANDS: Command[] = [...accountCommands, ...moneyCommands, ...mailCommands]
 
 const help = (): string => [
   'Usage: npm run admin -- <command> [--json]',
@@ -22,9 +23,13 @@ const help = (): string => [
 const wordsOf = (command: Command): string[] => command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word))
 
 function parse(argv: string[]) {
-  const names = ['json', 'help', ...new Set(COMMANDS.flatMap((command) => command.options ?? []))]
-  const options = Object.fromEntries(names.map((name) =>
-    [name, { type: name === 'json' || name === 'help' ? 'boolean' as const : 'string' as const }]))
+  const typed = (type: 'string' | 'boolean', names: string[]) => Object.fromEntries(names.map((name) => [name, { type }]))
+  const options = {
+    ...typed('string', COMMANDS.flatMap((command) => command.options ?? [])),
+    ...typed('boolean', COMMANDS.flatMap((command) => command.flags ?? [])),
+    json: { type: 'boolean' as const },
+    help: { type: 'boolean' as const },
+  }
   try {
     const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true })
     return { values, positionals }
@@ -41,12 +46,13 @@ async function main(argv: string[]): Promise<number> {
   }
   const command = COMMANDS.find((one) => wordsOf(one).every((word, index) => positionals[index] === word))
   if (!command) throw new CommandError(`There is no command "${positionals.slice(0, 2).join(' ')}". Try --help.`)
-  const { json, help: _help, ...options } = values
-  const stray = Object.keys(options).find((name) => !command.options?.includes(name))
+  const { json, help: _help, ...given } = values
+  const options = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value === true ? 'yes' : value])) as Options
+  const stray = Object.keys(options).find((name) => !command.options?.includes(name) && !command.flags?.includes(name))
   if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" knows no option --${stray}.`)
   const db = connectDb(readDatabaseConfig())
   try {
-    const report = await command.run(db, positionals.slice(wordsOf(command).length), options as Options)
+    const report = await command.run(db, positionals.slice(wordsOf(command).length), options)
     console.log(json ? JSON.stringify(report.json) : report.text)
     return report.failed ? 1 : 0
   } finally {

@@ -1,0 +1,34 @@
+/** mail list · mail retry */
+import { parseId } from '../../shared/ids.ts'
+import type { MailRecord } from '../../shared/mail/mails.ts'
+import { listMails, reviveMails } from '../../shared/mail/mails.ts'
+import type { Command } from '../command.ts'
+import { CommandError } from '../command.ts'
+
+/** The most mails that are listed. */
+const LISTED = 200
+
+const describe = (mail: MailRecord): string =>
+  [mail.id, mail.createdAt, mail.kind, mail.status, `${mail.tries} tries`, mail.recipient, mail.note ?? ''].join('  ').trimEnd()
+
+export const mailCommands: Command[] = [
+  {
+    usage: 'mail list [--all]',
+    summary: `List the dead letters, newest first: mails that were given up. With --all, the newest ${LISTED} mails of every state.`,
+    flags: ['all'],
+    run: async (db, _args, { all }) => {
+      const mails = await listMails(db, all ? ['queued', 'sending', 'sent', 'skipped', 'dead'] : ['dead'], LISTED)
+      return { json: { mails }, text: mails.length === 0 ? 'There are none.' : mails.map(describe).join('\n') }
+    },
+  },
+  {
+    usage: 'mail retry <id>|all',
+    summary: 'Give a dead letter, or all of them, every try again. The workers send it within seconds, with the same link.',
+    run: async (db, [text = '']) => {
+      const id = text === 'all' ? text : parseId('mail', text)
+      const revived = id ? await reviveMails(db, id) : 0
+      if (revived === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
+      return { json: { revived }, text: `${revived} to be sent.` }
+    },
+  },
+]
