@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis'
 import type { QueueName } from './config.ts'
 import type { CallId, MailId } from './ids.ts'
 import type { Modality } from './calls/lifecycle.ts'
+import { step } from './steps.ts'
 import type { ChatRequest, MediaRequest } from './calls/requests.ts'
 
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
@@ -75,7 +76,9 @@ export function createQueues(connection: Redis, prefix: string) {
      * @param outstanding the calls its account has open: who has few goes before who has many.
      */
     async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
+      step('call.enqueuing', job.callId)
       await queue(modality).add(modality, job, { jobId: job.callId, priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY) })
+      step('call.enqueued', job.callId)
     },
 
     /** Whether Redis still has a job for this call that will run or is running. */

@@ -14,6 +14,7 @@ import { isUnreachable, untilAnswered } from '../shared/db.ts'
 import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import type { CallJob } from '../shared/queues.ts'
+import { step } from '../shared/steps.ts'
 import type { WorkerDeps } from './deps.ts'
 import { Cancelled, DeadlinePassed, HandedBack } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
@@ -33,6 +34,7 @@ export function createCallProcessor(deps: WorkerDeps) {
     try {
       const outcome = await deps.held.during(call.id, (controller) => work(deps, call, job.data, controller, shutdown))
       await finish(deps, call, job, token, outcome)
+      step('job.finishing', call.id)
     } catch (error) {
       if (!(error instanceof HandedBack)) throw error
       await job.moveToWait(token)

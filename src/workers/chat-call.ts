@@ -9,6 +9,7 @@ import type { Tokens } from '../shared/calls/pricing.ts'
 import { costOf, countOutput } from '../shared/calls/pricing.ts'
 import type { ChatRequest } from '../shared/calls/requests.ts'
 import { publicId } from '../shared/ids.ts'
+import { step } from '../shared/steps.ts'
 import { ChatAssembly, ChunkRelay } from './chat-stream.ts'
 import type { WorkerDeps } from './deps.ts'
 import { Cancelled } from './held-calls.ts'
@@ -54,6 +55,7 @@ async function stream(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run:
       if (event.type === 'usage') usage = event.usage
       else {
         begun()
+        step('upstream.streaming', call.id)
         assembly.add(event.chunk)
         relay.push(JSON.stringify({ ...event.chunk, model: call.model }))
       }

@@ -8,6 +8,7 @@ import { costOf } from '../shared/calls/pricing.ts'
 import type { MediaRequest } from '../shared/calls/requests.ts'
 import { publicId } from '../shared/ids.ts'
 import { mediaName, mediaUrl } from '../shared/media.ts'
+import { step } from '../shared/steps.ts'
 import type { WorkerDeps } from './deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
@@ -71,7 +72,9 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
   const adapter = deps.upstreams.mediaAdapterOf(route, model.modality) as TaskMediaAdapter
   const context = contextOf(route, run)
   try {
+    step('task.polling', run.call.id)
     const task = await adapter.check(ref, context)
+    step('task.polled', run.call.id)
     if (task.state === 'failed') {
       deps.log.warn({ call: publicId('call', run.call.id), upstream: route.upstream.name, reason: task.message }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
@@ -112,10 +115,12 @@ export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Prom
 /** Brings the result home and settles at the model's price. */
 async function collect(deps: WorkerDeps, model: MediaModel, run: Run, route: Route, source: MediaSource): Promise<Outcome> {
   const { call, signal } = run
+  step('result.keeping', call.id)
   const url = route.upstream.results === 'link' && source.from === 'url' && !source.headers
     ? source.url
     : mediaUrl(deps.config.BASE_URL, await deps.results.keep(model.modality, source, (extension) =>
       mediaName(deps.config.APP_SECRET, call.id, 0, extension), signal))
+  step('result.kept', call.id)
   return {
     is: 'settled',
     settlement: {

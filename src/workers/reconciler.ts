@@ -6,6 +6,7 @@ import type { StaleCall } from '../shared/calls/types.ts'
 import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import { underLease } from '../shared/leases.ts'
+import { step } from '../shared/steps.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -65,6 +66,7 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
  * guard of the verb: a worker that begins meanwhile makes it miss.
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
+  step('stale.found', call.id)
   if (call.overdue) return giveBack(deps, call, 'The call was not finished within its time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {

@@ -4,6 +4,7 @@
 import type { BegunCall, Settlement } from '../shared/calls/types.ts'
 import type { GatewayError } from '../shared/errors.ts'
 import { gatewayError } from '../shared/errors.ts'
+import { step } from '../shared/steps.ts'
 import type { CallJob } from '../shared/queues.ts'
 import type { FailureKind } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
@@ -32,8 +33,11 @@ export type Outcome =
  */
 export async function sending<T>(run: Run, send: () => Promise<T>): Promise<T> {
   run.maybeSent = true
+  step('upstream.sending', run.call.id)
   try {
-    return await send()
+    const answer = await send()
+    step('upstream.answered', run.call.id)
+    return answer
   } catch (error) {
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
     throw error

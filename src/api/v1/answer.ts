@@ -4,6 +4,7 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import { publicId } from '../../shared/ids.ts'
+import { step } from '../../shared/steps.ts'
 import type { Answer } from '../../shared/calls/answers.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
@@ -26,6 +27,7 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
   const moment = await firstMoment(placed, patience, left, deps.stopping)
   switch (moment.is) {
     case 'answered':
+      step('call.answering', placed.callId)
       return sendAnswer(ctx, moment.answer)
     case 'left':
       return leave(ctx, deps, placed)

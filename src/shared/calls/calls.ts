@@ -10,6 +10,7 @@ import { isContention, isUnreachable, untilAnswered } from '../db.ts'
 import type { GatewayError } from '../errors.ts'
 import { statusOf } from '../errors.ts'
 import type { AccountId, CallId } from '../ids.ts'
+import { step } from '../steps.ts'
 import { answerOf, errorOutput } from './answers.ts'
 import { batched } from './batcher.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
@@ -50,21 +51,27 @@ export class Calls {
    * @throws when Postgres cannot be reached; the call is then open or not, and the reconciler refunds it if it is.
    */
   async open(request: OpenRequest): Promise<OpenOutcome> {
-    return untilAnswered(OPEN_PATIENCE_MS, async () => {
+    step('call.opening', request.id)
+    const outcome = await untilAnswered(OPEN_PATIENCE_MS, async () => {
       const together = await this.openTogether(request)
       const row = together.outcome === 'try_alone' ? (await openCalls(this.db, [request], this.limits.maxOutstanding))[0]! : together
       return outcomeOf(request, row)
     })
+    if (outcome.opened) step('call.opened', request.id)
+    return outcome
   }
 
   /** Takes a call to work on it; null when it has ended (a job that ran twice, or came late). */
   async begin(id: CallId): Promise<BegunCall | null> {
+    step('call.beginning', id)
     const { rows } = await this.db.raw<{ rows: BegunRow[] }>(`
       UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
         lease_until = now() + make_interval(secs => ?)
       WHERE id = ? AND status IN ('queued', 'running')
       RETURNING ${BEGUN_COLUMNS}`, [RUNNING_LEASE_SECONDS, id]).options({ name: 'begin_call' })
-    return rows[0] ? begun(rows[0]) : null
+    if (!rows[0]) return null
+    step('call.begun', id)
+    return begun(rows[0])
   }
 
   /** Takes a submitted task's call for its next poll, within the same attempt; null when it has ended. */
@@ -81,16 +88,20 @@ export class Calls {
    * @returns false when the call has ended or another attempt has it: stop working.
    */
   async submitted(id: CallId, attempt: number, upstream: string, ref: UpstreamRef, leaseSeconds: number): Promise<boolean> {
+    step('task.persisting', id)
     const changed = await untilAnswered(OUTCOME_PATIENCE_MS, () => this.db('calls')
       .where({ id, attempts: attempt, status: 'running' })
       .update({ upstream, upstream_ref: JSON.stringify(ref), lease_until: this.fromNow(leaseSeconds) }))
+    step('task.persisted', id)
     return changed === 1
   }
 
   /** Hands a call back of which certainly nothing was sent, so that the next attempt is not taken for a second one. */
   async handBack(id: CallId, attempt: number): Promise<void> {
+    step('call.handing_back', id)
     await this.db('calls').where({ id, attempts: attempt, status: 'running' })
       .update({ status: 'queued', started_at: null, lease_until: this.fromNow(QUEUED_LEASE_SECONDS) })
+    step('call.handed_back', id)
   }
 
   /** Keeps the leases of calls that are being worked on, or still wait in their queue. */
@@ -133,8 +144,10 @@ export class Calls {
   }
 
   private async end(row: OutcomeRow, output: string, modality: Modality, patienceMs: number): Promise<Ended | null> {
+    step(row.status === 'succeeded' ? 'call.settling' : 'call.refunding', row.id)
     const ended = await untilAnswered(patienceMs, () => this.endTogether({ row, output }))
     if (!ended) return null
+    step(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
     const answer = answerOf({
       modality, status: ended.status, httpStatus: row.http_status, credits: ended.credits,
       balanceAfter: ended.balance, latencyMs: ended.latency_ms,

@@ -3,6 +3,7 @@
  */
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../ids.ts'
+import { step } from '../steps.ts'
 import type { Ended } from './types.ts'
 import type { AccountEvent, CallNews } from './channels.ts'
 import { cancelChannel, eventChannel, replyChannel, writeReply } from './channels.ts'
@@ -15,11 +16,13 @@ export function createPublisher(redis: Redis, prefix: string) {
   return {
     /** Tells the waiting web process the answer, and the account's followers that the call has ended. */
     async ended({ replyTo, callId, accountId, status, balance, answer }: Ended): Promise<void> {
+      step('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
       await Promise.all([
         publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer })),
         publish(eventChannel(prefix, accountId), JSON.stringify(event)),
       ])
+      step('reply.published', callId)
     },
     /** Passes on what happens while the call runs. */
     async news(replyTo: string, callId: CallId, news: CallNews): Promise<void> {
