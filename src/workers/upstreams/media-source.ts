@@ -1,10 +1,8 @@
 /**
  * Where a media result is, as upstreams say it: an address, a data URI, or base64.
  */
-import type { Upstream } from '../../shared/catalogue.ts'
 import type { MediaSource } from './adapter.ts'
 import { nonsense } from './failures.ts'
-import type { UpstreamHttp } from './http.ts'
 
 /** Characters that are no base64; white space is let through because some encoders break lines. */
 const NO_BASE64 = /[^A-Za-z0-9+/=\s]/
@@ -18,13 +16,13 @@ export function bytesOf(base64: string): MediaSource {
 }
 
 /**
- * The result behind an address: http(s), with the key where it is on the upstream's own origin, or a data URI.
- * @throws UpstreamError `unknown` for anything else
+ * The result behind an address: http(s) or a data URI.
+ * @param headers what opens the address. An address that needs none can also be handed on (`results: link`).
+ * @throws UpstreamError `unknown` for any other address
  */
-export function sourceOf(address: string, upstream: Upstream, http: Pick<UpstreamHttp, 'downloadHeaders'>): MediaSource {
+export function sourceOf(address: string, headers?: Record<string, string>): MediaSource {
   const inline = /^data:[^,]{0,200};base64,/i.exec(address)
   if (inline) return bytesOf(address.slice(inline[0].length))
   if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw nonsense('the result has no usable address')
-  const headers = http.downloadHeaders(address, upstream)
   return { from: 'url', url: address, ...(headers && { headers }) }
 }

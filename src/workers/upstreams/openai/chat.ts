@@ -113,7 +113,7 @@ function noteEnds(open: Set<number>, choices: unknown[]): void {
   for (const choice of choices) {
     const { index = 0, finish_reason: end, delta } = asFields(choice)
     const calls = asFields(delta).tool_calls ?? []
-    if (!isIndex(index) || !Array.isArray(calls) || !calls.every((call) => isIndex(asFields(call).index ?? 0))) {
+    if (asFields(choice) !== choice || !isIndex(index) || !Array.isArray(calls) || !calls.every((call) => isIndex(asFields(call).index ?? 0))) {
       throw nonsense('the stream has a choice that is none')
     }
     if (typeof end === 'string') open.delete(index)

@@ -20,7 +20,7 @@ export function createOpenaiImages(http: UpstreamHttp, fetchReference: FetchRefe
       const answer = await http.json(await outgoing(request, context, fetchReference), context)
       const failure = failureIn(answer)
       if (failure) throw failure
-      return firstImage(answer, context, http)
+      return firstImage(answer)
     },
   }
 }
@@ -44,9 +44,9 @@ async function outgoing(request: MediaRequest, context: UpstreamContext, fetchRe
 }
 
 /** The first image of an answer `{data: [{b64_json | url}]}`. @throws UpstreamError `unknown` where there is none */
-export function firstImage(answer: Fields, { route }: UpstreamContext, http: UpstreamHttp): MediaSource {
+export function firstImage(answer: Fields): MediaSource {
   const image = Array.isArray(answer.data) ? asFields(answer.data[0]) : {}
   if (typeof image.b64_json === 'string') return bytesOf(image.b64_json)
-  if (typeof image.url === 'string') return sourceOf(image.url, route.upstream, http)
+  if (typeof image.url === 'string') return sourceOf(image.url)
   throw nonsense('the answer has no image')
 }

@@ -44,7 +44,7 @@ async function bodyOf(request: MediaRequest, { route, signal }: UpstreamContext,
 
 function reportOf({ status, progress, error }: Fields, content: string): TaskReport {
   switch (status) {
-    case 'completed': return { is: 'done', address: content }
+    case 'completed': return { is: 'done', address: content, needsKey: true }
     case 'failed':
     case 'cancelled':
     case 'expired': return { is: 'failed', message: reasonOf(error, String(status)) }

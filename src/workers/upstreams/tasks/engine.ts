@@ -17,11 +17,11 @@ type Unsent<Methods> = { method: Methods; body?: UpstreamRequest['body'] } & ({ 
 /** A task as its reference keeps it. `urls` are the upstream's own addresses, verbatim. */
 export type TaskRef = { id: string; submittedAt: number; urls: Record<string, string> }
 
-/** What an upstream says of a task. `fetch` is where its result must be read first. */
+/** What an upstream says of a task. `fetch` is where its result must be read first; `needsKey` whether only the key opens it. */
 export type TaskReport =
   | { is: 'running'; progress?: number | null }
   | { is: 'failed'; message: string }
-  | { is: 'done'; address: string | null }
+  | { is: 'done'; address: string | null; needsKey?: boolean }
   | { is: 'fetch'; request: Unsent<'GET'> }
 
 /** How an upstream does tasks. */
@@ -124,16 +124,17 @@ function stateOf(report: TaskReport, running: TaskState & { state: 'running' }, 
   switch (report.is) {
     case 'running': return { ...running, progress: report.progress ?? null }
     case 'failed': return { state: 'failed', message: report.message }
-    case 'done': return ended(report.address, () => sourceOf(report.address!, route.upstream, http))
+    case 'done': return ended(report.address, (address) =>
+      sourceOf(address, report.needsKey ? http.downloadHeaders(address, route.upstream) : undefined))
     case 'fetch': return running
   }
 }
 
 /** A task that succeeded without a result has failed: asking again would bring the same answer. */
-function ended(address: string | null, source: () => MediaSource): TaskState {
+function ended(address: string | null, source: (address: string) => MediaSource): TaskState {
   if (address === null) return { state: 'failed', message: 'the task has ended without a result' }
   try {
-    return { state: 'succeeded', media: source() }
+    return { state: 'succeeded', media: source(address) }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     return { state: 'failed', message: error.message }

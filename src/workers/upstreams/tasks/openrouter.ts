@@ -34,7 +34,7 @@ export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
       const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
       const failure = failureIn(answer)
       if (failure) throw failure
-      return firstImage(answer, context, http)
+      return firstImage(answer)
     },
   }
 }
@@ -60,7 +60,7 @@ export const openrouterVideos: TaskPreset = {
 
 function reportOf({ status, error, unsigned_urls: unsigned, urls }: Fields): TaskReport {
   switch (status) {
-    case 'completed': return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video') }
+    case 'completed': return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'), needsKey: true }
     case 'failed':
     case 'cancelled':
     case 'expired': return { is: 'failed', message: reasonOf(error, String(status)) }
