@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { copyBinaries, hydrate, installedBinaries } from './postgres-binaries.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import { readIfThere, writePrivately } from './secrets.ts'
@@ -145,6 +145,9 @@ export function placeFor(folder: string, say: (line: string) => void): PostgresP
 /** Removes a data folder with all that its Postgres kept, also outside of it. Its services must have been stopped. */
 export function removeDataFolder(folder: string): void {
   const pointer = readIfThere(pointerOf(folder))?.trim()
-  if (pointer !== undefined && existsSync(pointer)) rmSync(pointer, { recursive: true, force: true })
+  // Only what `outside` has made: this deletes as root.
+  if (pointer !== undefined && /^tollgate-[0-9a-f]{12}$/.test(basename(pointer))) {
+    rmSync(pointer, { recursive: true, force: true })
+  }
   rmSync(folder, { recursive: true, force: true })
 }

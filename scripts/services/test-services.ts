@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Lifetime } from './local-server.ts'
 import { withLock } from './lock.ts'
@@ -15,6 +16,11 @@ export const throwaway = { fsync: 'off', full_page_writes: 'off' }
 export const testRedisDatabases = 64
 
 type Say = (line: string) => void
+
+/** Where the data folders of services for single tests lie, in the data folder of a test run. */
+export function privateData(folder: string): string {
+  return join(folder, 'private')
+}
 
 /** The addresses of services for tests: of Postgres' database for housekeeping, and of Redis. */
 export type TestAddresses = { databaseUrl: string, redisUrl: string }
@@ -55,6 +61,8 @@ export async function startTestServices(folder: string, lifetime: Lifetime, say:
 export async function stopTestServices(folder: string): Promise<boolean> {
   const running = runningIn(folder)
   for (const process of running?.processes ?? []) await end(process, 'SIGQUIT', 5_000)
+  const own = privateData(folder)
+  for (const entry of existsSync(own) ? readdirSync(own) : []) removeDataFolder(join(own, entry))
   removeDataFolder(folder)
   return running !== undefined
 }

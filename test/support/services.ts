@@ -8,7 +8,7 @@ import { removeDataFolder } from '../../scripts/services/postgres-place.ts'
 import { markOf, startOf } from '../../scripts/services/processes.ts'
 import { redisProgram, startRedis } from '../../scripts/services/redis.ts'
 import type { PrivateRedis, RedisOptions } from '../../scripts/services/redis.ts'
-import { sharedTestServices, throwaway } from '../../scripts/services/test-services.ts'
+import { privateData, sharedTestServices, throwaway } from '../../scripts/services/test-services.ts'
 import type { TestAddresses } from '../../scripts/services/test-services.ts'
 
 function say(line: string): void {
@@ -52,7 +52,7 @@ let instances = 0
 
 /** A folder for one test alone, not made yet; a later run removes it, and what services keep outside of it. */
 export function privateFolder(): string {
-  const folder = join(process.env['TOLLGATE_TEST_FOLDER'] ?? testData, 'private')
+  const folder = privateData(process.env['TOLLGATE_TEST_FOLDER'] ?? testData)
   if (instances === 0 && existsSync(folder)) {
     for (const entry of readdirSync(folder)) {
       if (!ownerLives(entry.split('-')[0] ?? '')) removeDataFolder(join(folder, entry))
