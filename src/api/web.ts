@@ -2,6 +2,7 @@
  * The web process, put together: `main.ts` runs it, tests start it in process.
  */
 import { randomUUID } from 'node:crypto'
+import { setMaxListeners } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -40,6 +41,8 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const draining = new AbortController()
   const stopping = new AbortController()
+  // Every waiting request listens to it.
+  setMaxListeners(0, stopping.signal)
   const replies = new Replies({
     subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
   })

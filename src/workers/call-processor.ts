@@ -21,6 +21,7 @@ import type { Outcome, Run } from './run.ts'
 import { describeFailure, upstreamFailure } from './run.ts'
 import { runChat } from './chat-call.ts'
 import { cancelTask, runMedia } from './media-call.ts'
+import { LeadsInside } from './references.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
@@ -89,6 +90,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, { call, job, signal, maybeS
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
   if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before anything was produced.')
+  if (error instanceof LeadsInside) return upstreamFailure('image_url leads to an address that is not public.')
   if (error instanceof UpstreamError) {
     log.warn({ ...about, kind: error.kind }, 'upstream failed')
     return upstreamFailure(describeFailure(error))

@@ -8,6 +8,7 @@ import type { Log } from '../shared/log.ts'
 import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
+import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './held-calls.ts'
 import type { Results } from './results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
@@ -21,6 +22,7 @@ export type WorkerDeps = {
   publisher: Publisher
   catalogue: CatalogueHolder
   held: HeldCalls
+  fetcher: Fetcher
   upstreams: Upstreams
   results: Results
 }

@@ -13,6 +13,7 @@ import type { WorkerDeps } from './deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { sending, upstreamFailure } from './run.ts'
+import { LeadsInside, leadsInside } from './references.ts'
 import type { MediaSource, TaskMediaAdapter } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
@@ -38,6 +39,7 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
   const request = run.job.request as MediaRequest
+  if (await leadsInside(deps.fetcher, request, run.signal)) throw new LeadsInside()
   return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     const context = contextOf(route, run)
@@ -118,8 +120,10 @@ async function collect(deps: WorkerDeps, model: MediaModel, run: Run, route: Rou
   step('result.keeping', call.id)
   const url = route.upstream.results === 'link' && source.from === 'url' && !source.headers
     ? source.url
-    : mediaUrl(deps.config.BASE_URL, await deps.results.keep(model.modality, source, (extension) =>
-      mediaName(deps.config.APP_SECRET, call.id, 0, extension), signal))
+    : mediaUrl(deps.config.BASE_URL, await deps.results.keep({
+      kind: model.modality, source, upstream: route.upstream,
+      name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
+    }, signal))
   step('result.kept', call.id)
   return {
     is: 'settled',

@@ -1,42 +1,61 @@
 /**
  * Media results on their way home: from where an upstream left them into our storage.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Upstream } from '../shared/catalogue.ts'
 import type { MediaExtension, MediaKind, MediaName } from '../shared/media.ts'
+import { MAX_BYTES } from './fetching/download.ts'
+import type { Fetcher } from './fetching/fetcher.ts'
+import { FetchFailed } from './fetching/failure.ts'
 import type { MediaStore } from './storage/media-store.ts'
 import { MediaRefused } from './storage/refused.ts'
 import type { MediaSource } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
-/** Largest result, in bytes. */
-const MAX_BYTES: Record<MediaKind, number> = { image: 50 * 1024 * 1024, video: 512 * 1024 * 1024 }
+/** Pauses between tries to fetch a result, in ms: fetching is free, the result was paid for. */
+const PAUSES_MS = [500, 2000]
 
-/** Opens a result's address; only public ones and the upstreams' own are reached. */
-export type OpenResult = (url: string, options: { kind: MediaKind; maxBytes: number; headers?: Record<string, string>; signal: AbortSignal }) => Promise<AsyncIterable<Uint8Array>>
+/** A result to bring home. `upstream`: its own origin may be private; nothing else that is private is reached. */
+export type Produced = { kind: MediaKind; source: MediaSource; upstream: Upstream; name: (extension: MediaExtension) => MediaName }
 
 export type Results = {
   /**
    * Stores a result under the name of its type.
    * @throws UpstreamError `rejected` where it is no complete image or video, `unknown` where it could not be fetched now.
    */
-  keep(kind: MediaKind, source: MediaSource, name: (extension: MediaExtension) => MediaName, signal: AbortSignal): Promise<MediaName>
-  /** Forgets results older than so many days. */
+  keep(produced: Produced, signal: AbortSignal): Promise<MediaName>
+  /** Forgets results older than so many days; answers how many. */
   sweep(days: number): Promise<number>
 }
 
 /** Results over a store and a way to fetch. */
-export function createResults(store: MediaStore, open: OpenResult): Results {
+export function createResults(store: MediaStore, fetcher: Fetcher): Results {
+  const save = async ({ kind, source, upstream, name }: Produced, signal: AbortSignal): Promise<MediaName> => {
+    const bytes = source.from === 'bytes' ? once(source.bytes) : (await fetcher.download(source.url, {
+      kind, headers: source.headers, trustedOrigins: [new URL(upstream.baseUrl).origin], signal,
+    })).body
+    return (await store.save({ kind, maxBytes: MAX_BYTES[kind], name, source: bytes })).name
+  }
   return {
-    keep: async (kind, source, name, signal) => {
-      try {
-        const bytes = source.from === 'bytes' ? once(source.bytes) : await open(source.url, { kind, maxBytes: MAX_BYTES[kind], headers: source.headers, signal })
-        return (await store.save({ kind, maxBytes: MAX_BYTES[kind], name, source: bytes })).name
-      } catch (error) {
-        if (error instanceof MediaRefused) throw new UpstreamError('rejected', `the result was refused: ${error.message}`, { cause: error })
-        throw error
+    keep: async (produced, signal) => {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await save(produced, signal)
+        } catch (error) {
+          const mayHelp = error instanceof FetchFailed && error.retryable && tries < PAUSES_MS.length
+          if (!mayHelp || signal.aborted) throw asUpstreamError(error)
+          await sleep(PAUSES_MS[tries]!)
+        }
       }
     },
     sweep: (days) => store.sweep(days),
   }
+}
+
+function asUpstreamError(error: unknown): unknown {
+  if (error instanceof MediaRefused) return new UpstreamError('rejected', `the result was refused: ${error.message}`, { cause: error })
+  if (error instanceof FetchFailed) return new UpstreamError(error.retryable ? 'unknown' : 'rejected', `the result was not fetched: ${error.message}`, { cause: error })
+  return error
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

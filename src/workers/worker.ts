@@ -13,9 +13,11 @@ import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createCallProcessor } from './call-processor.ts'
 import type { WorkerDeps } from './deps.ts'
+import { createFetcher } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './held-calls.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
+import { fetchReferences } from './references.ts'
 import { createResults } from './results.ts'
 import { createMediaStore } from './storage/create-store.ts'
 import { createUpstreams } from './upstreams/registry.ts'
@@ -34,10 +36,11 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
   await refuseEvictingRedis(redis)
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
-  const upstreams = createUpstreams({ fetchReference: () => Promise.reject(new Error('later')) })
-  const results = createResults(createMediaStore(config), () => Promise.reject(new Error('later')))
+  const fetcher = createFetcher()
+  const upstreams = createUpstreams({ fetchReference: fetchReferences(fetcher) })
+  const results = createResults(createMediaStore(config), fetcher)
   const publisher = createPublisher(redis, config.REDIS_PREFIX)
-  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, upstreams, results, publisher }
+  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, fetcher, upstreams, results, publisher }
   const cancels = connectPatient(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const blocking = config.WORKER_QUEUES.map((name) => createWorker(name, deps, connectPatient(config)))
@@ -59,7 +62,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
       for (const { connection } of blocking) connection.disconnect()
       cancels.disconnect()
       redis.disconnect()
-      await upstreams.close()
+      await Promise.all([upstreams.close(), fetcher.close()])
       await db.destroy()
     },
   }
