@@ -1,0 +1,76 @@
+/**
+ * The processes under measurement, and what they cost.
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { root } from '../scripts/folders.ts'
+
+export type Process = { name: string; pid: number; child: ChildProcess; port: number }
+
+const TICKS_PER_SECOND = 100
+const PAGE_KB = 4
+
+/** Runs a TypeScript program of the bench, which prints its port as its first line. */
+export function runProgram(name: string, file: string, ...args: string[]): Promise<Process> {
+  return run(name, ['--import', 'tsx', file, ...args], {}, /^(\d+)$/m)
+}
+
+/** Runs a compiled process of Tollgate; `ready` finds its port in the log, where it has one. */
+export function runCompiled(name: string, file: string, environment: Record<string, string>, ready: RegExp): Promise<Process> {
+  return run(name, [`${root}/dist/src/${file}`], environment, ready)
+}
+
+/** Runs any program until `ready` is seen in what it prints. */
+export function run(name: string, args: string[], environment: Record<string, string>, ready: RegExp, program = process.execPath): Promise<Process> {
+  const child = spawn(program, args, { cwd: root, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    const look = (text: Buffer) => {
+      if (seen === null) return
+      seen += text.toString()
+      const found = ready.exec(seen)
+      if (found) resolve({ name, pid: child.pid!, child, port: Number(found[1] ?? 0) })
+    }
+    child.stdout!.on('data', look)
+    child.stderr!.on('data', look)
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: ${seen.slice(-2000)}`)))
+  })
+}
+
+/** CPU time of a process and its children so far, in µs. */
+export function cpuMicros(pid: number): number {
+  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + ownMicros(one), 0)
+}
+
+function ownMicros(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * (1_000_000 / TICKS_PER_SECOND)
+  } catch {
+    return 0
+  }
+}
+
+/** Resident memory of a process and its children, in MB. */
+export function residentMb(pid: number): number {
+  const kb = [pid, ...childrenOf(pid)].reduce((sum, one) => {
+    try {
+      return sum + Number(readFileSync(`/proc/${one}/statm`, 'utf8').split(' ')[1]) * PAGE_KB
+    } catch {
+      return sum
+    }
+  }, 0)
+  return Math.round(kb / 1024)
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      const parent = Number(readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1])
+      return parent === pid ? [Number(name), ...childrenOf(Number(name))] : []
+    } catch {
+      return []
+    }
+  })
+}
