@@ -8,6 +8,7 @@ import type { WebDeps } from './deps.ts'
 import { errorHandler } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { requestContext } from './middleware/request-context.ts'
+import { securityHeaders } from './middleware/security-headers.ts'
 import { createRouter } from './routes.ts'
 
 /** Builds the application. `app.proxy` stays off: Koa would believe the leftmost, client-made forwarding header. */
@@ -19,6 +20,7 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   })
   const router = createRouter(deps)
   app.use(requestContext(deps))
+  app.use(securityHeaders(deps.config))
   app.use(errorHandler(deps.log))
   app.use(router.routes())
   app.use(noSuchRoute(router))

@@ -41,7 +41,6 @@ export function requestContext({ log, draining }: Pick<WebDeps, 'log' | 'drainin
     ctx.state.acceptedAt = performance.now()
     if (TRACEPARENT.test(traceparent)) ctx.state.traceparent = traceparent
     ctx.set('X-Request-Id', ctx.state.requestId)
-    ctx.set('X-Content-Type-Options', 'nosniff')
     ctx.res.once('close', () => log.info(logFields(ctx), 'request'))
     await next()
     if (draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')

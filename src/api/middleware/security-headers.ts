@@ -1,0 +1,30 @@
+/**
+ * What browsers are told about every answer. A page says more exactly what it needs; everything else is data, which no
+ * browser should ever run, frame or keep.
+ */
+import type { Middleware } from 'koa'
+import type { Config } from '../../shared/config.ts'
+
+/** An answer that is no page loads nothing and stands in no frame. */
+const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
+
+/** A year, in seconds. Subdomains are left out: they are not ours to promise for. */
+const HTTPS_ONLY = 'max-age=31536000'
+
+/** Answers of these paths belong to one caller and must rest in no cache. */
+const PRIVATE = /^\/(?:api|v1)(?:\/|$)/
+
+/** Sets the headers before anything below can answer, so that it may set its own in their place. */
+export function securityHeaders({ BASE_URL }: Pick<Config, 'BASE_URL'>): Middleware {
+  const always = {
+    'Content-Security-Policy': NO_PAGE,
+    'X-Content-Type-Options': 'nosniff',
+    'Referrer-Policy': 'no-referrer',
+    ...(BASE_URL.startsWith('https:') && { 'Strict-Transport-Security': HTTPS_ONLY }),
+  }
+  return async (ctx, next) => {
+    ctx.set(always)
+    if (PRIVATE.test(ctx.path)) ctx.set('Cache-Control', 'no-store')
+    await next()
+  }
+}
