@@ -26,16 +26,16 @@ export function createFileStore(folder: string): MediaStore {
 
 async function save(folder: string, { source, name, ...expected }: SaveRequest): Promise<SavedMedia> {
   const growing = join(folder, INCOMING, randomUUID())
-  await mkdir(dirname(growing), { recursive: true })
-  const { extension, body } = await inspect(source, expected)
-  const saved = name(extension)
+  const { extension, body, progress } = await inspect(source, expected)
   try {
+    const saved = name(extension)
+    await mkdir(dirname(growing), { recursive: true })
     // `flush` waits for the disk: a result that is named in a committed answer survives a power cut.
-    const file = createWriteStream(growing, { flags: 'wx', flush: true })
-    await pipeline(body, file)
+    await pipeline(body, createWriteStream(growing, { flags: 'wx', flush: true }))
     await publish(growing, join(folder, mediaFile(saved)))
-    return { name: saved, contentType: MEDIA_TYPES[extension], bytes: file.bytesWritten }
+    return { name: saved, contentType: MEDIA_TYPES[extension], bytes: progress.bytes }
   } catch (error) {
+    await body.return()
     await rm(growing, { force: true })
     throw error
   }

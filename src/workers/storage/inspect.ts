@@ -3,6 +3,7 @@ import { kindOf } from '../../shared/media.ts'
 import { FORMATS, SNIFF_BYTES, sniff } from './formats/table.ts'
 import { Reading, cutShort } from './formats/reading.ts'
 import { MediaRefused } from './refused.ts'
+import { NOTHING, started } from './started.ts'
 
 /** What bytes must be to be taken. */
 export type MediaExpectation = {
@@ -16,6 +17,8 @@ export type Inspected = {
   extension: MediaExtension
   /** The same bytes. It throws `MediaRefused` instead of ending where the file is too large, broken or cut short. */
   body: AsyncGenerator<Uint8Array, void, void>
+  /** How many bytes the body has given so far. */
+  progress: { bytes: number }
 }
 
 /**
@@ -29,7 +32,9 @@ export async function inspect(source: AsyncIterable<Uint8Array>, expected: Media
     const head = await firstBytes(chunks)
     const extension = sniff(Buffer.concat(head).subarray(0, SNIFF_BYTES))
     if (extension === null || kindOf(extension) !== expected.kind) throw refusalOf(head, expected.kind)
-    return { extension, body: checked(head, chunks, extension, expected.maxBytes) }
+    const progress = { bytes: 0 }
+    const body = checked({ head, rest: chunks }, new Reading(FORMATS[extension]()), expected.maxBytes, progress)
+    return { extension, body: await started(body), progress }
   } catch (error) {
     await chunks.return?.()
     throw error
@@ -54,26 +59,28 @@ async function firstBytes(chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array
   return head
 }
 
+/** A stream whose first chunks were read already. */
+type Chunks = { head: Uint8Array[]; rest: AsyncIterator<Uint8Array> }
+
 async function* checked(
-  head: Uint8Array[], rest: AsyncIterator<Uint8Array>, extension: MediaExtension, maxBytes: number,
+  chunks: Chunks, reading: Reading, maxBytes: number, progress: Inspected['progress'],
 ): Inspected['body'] {
-  const reading = new Reading(FORMATS[extension]())
-  let bytes = 0
   try {
-    for await (const chunk of following(head, rest)) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw new MediaRefused('too_large', `The file is larger than ${maxBytes} bytes.`)
+    yield NOTHING
+    for await (const chunk of following(chunks)) {
+      progress.bytes += chunk.length
+      if (progress.bytes > maxBytes) throw new MediaRefused('too_large', `The file is larger than ${maxBytes} bytes.`)
       await reading.write(chunk)
       yield chunk
     }
     await reading.end()
   } finally {
     reading.abandon()
-    await rest.return?.()
+    await chunks.rest.return?.()
   }
 }
 
-async function* following(head: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* following({ head, rest }: Chunks): AsyncGenerator<Uint8Array> {
   yield* head
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value
 }

@@ -24,6 +24,6 @@ export type MediaStore = {
   save(request: SaveRequest): Promise<SavedMedia>
   /** Forgets a result; none under that name is no error. */
   remove(name: MediaName): Promise<void>
-  /** Forgets all results that were saved longer ago than so many days and what broken-off saves left; returns how many. */
+  /** Forgets what was saved longer ago than so many days, and what broken-off saves left. Returns how many results. */
   sweep(olderThanDays: number): Promise<number>
 }

@@ -32,29 +32,23 @@ export async function createS3Store(location: StorageLocation & { kind: 's3' }, 
 }
 
 async function save(bucket: Bucket, { source, name, ...expected }: SaveRequest): Promise<SavedMedia> {
-  const { extension, body } = await inspect(source, expected)
+  const { extension, body, progress } = await inspect(source, expected)
   const saved = name(extension)
-  let bytes = 0
-  const counted = async function* () {
-    for await (const chunk of body) {
-      bytes += chunk.length
-      yield chunk
-    }
-  }
+  const contentType = MEDIA_TYPES[extension]
+  const stream = Readable.from(body, { objectMode: false })
   const upload = new Upload({
     client: bucket.client,
-    params: {
-      Bucket: bucket.name,
-      Key: bucket.keyOf(saved),
-      Body: Readable.from(counted(), { objectMode: false }),
-      ContentType: MEDIA_TYPES[extension],
-    },
+    params: { Bucket: bucket.name, Key: bucket.keyOf(saved), Body: stream, ContentType: contentType },
     partSize: PART_BYTES,
     queueSize: PARTS_AT_ONCE,
     leavePartsOnError: false,
   })
-  await upload.done()
-  return { name: saved, contentType: MEDIA_TYPES[extension], bytes }
+  try {
+    await upload.done()
+    return { name: saved, contentType, bytes: progress.bytes }
+  } finally {
+    stream.destroy()
+  }
 }
 
 async function sweepResults(bucket: Bucket, before: number): Promise<number> {

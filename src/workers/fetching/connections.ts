@@ -1,0 +1,70 @@
+/**
+ * The connections that downloads go over. The check of an address stands here, at the one place where a socket is
+ * opened, so that no caller and no redirect can go round it: a name is resolved once, every answer is checked, and
+ * the socket goes to exactly the checked addresses. A name that answers differently the next time (DNS rebinding)
+ * gains nothing.
+ */
+import { lookup } from 'node:dns/promises'
+import type { LookupFunction } from 'node:net'
+import { isIP } from 'node:net'
+import { callbackify } from 'node:util'
+import { Agent, buildConnector } from 'undici'
+import { isPublicAddress } from '../../shared/addresses.ts'
+import { FetchFailed, toFetchFailed } from './failure.ts'
+
+/** An address that a name resolves to. */
+export type ResolvedAddress = { address: string; family: number }
+
+/** Finds all addresses of a host name. Fails with a code such as `ENOTFOUND`. */
+export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
+
+/** The machine's own resolver, `/etc/hosts` included: the very one that an unguarded connection would use. */
+export const systemResolver: Resolver = (hostname) => lookup(hostname, { all: true, verbatim: true })
+
+/** The refusal of an address that is not public. */
+export const notPublic = () => new FetchFailed('refused', 'The address leads into a network that is not public.')
+
+/** The addresses of a name, all of them public. @throws FetchFailed `refused` where one is not, `unresolved` */
+export async function publicAddressesOf(hostname: string, resolve: Resolver): Promise<ResolvedAddress[]> {
+  const addresses = await addressesOf(hostname, resolve)
+  if (!addresses.every(({ address }) => isPublicAddress(address))) throw notPublic()
+  return addresses
+}
+
+async function addressesOf(hostname: string, resolve: Resolver): Promise<ResolvedAddress[]> {
+  const addresses = await resolve(hostname).catch((error: unknown) => {
+    throw toFetchFailed(error)
+  })
+  if (addresses.length === 0) throw toFetchFailed({ code: 'ENODATA' })
+  return addresses
+}
+
+/** Node's form of a look-up: one address or all, by callback. */
+function lookupBy(find: (hostname: string) => Promise<ResolvedAddress[]>): LookupFunction {
+  const findByCallback = callbackify(find)
+  return (hostname, options, callback) => {
+    findByCallback(hostname, (error, addresses) => {
+      if (error) callback(error, '', 0)
+      else if (options.all) callback(null, addresses)
+      else callback(null, addresses[0]!.address, addresses[0]!.family)
+    })
+  }
+}
+
+/** Connections to the public internet only. */
+export function publicConnections(resolve: Resolver, connectMs: number): Agent {
+  const lookUp = lookupBy((hostname) => publicAddressesOf(hostname, resolve))
+  const connect = buildConnector({ timeout: connectMs, lookup: lookUp })
+  return new Agent({
+    // Node calls no look-up for an IP address: whoever guards names alone lets http://127.0.0.1 through.
+    connect: (target, callback) => {
+      if (isIP(target.hostname) !== 0 && !isPublicAddress(target.hostname)) callback(notPublic(), null)
+      else connect(target, callback)
+    },
+  })
+}
+
+/** Connections to wherever the operator's configuration points. Kept apart, so that no socket is ever shared. */
+export function trustedConnections(resolve: Resolver, connectMs: number): Agent {
+  return new Agent({ connect: { timeout: connectMs, lookup: lookupBy((hostname) => addressesOf(hostname, resolve)) } })
+}

@@ -1,0 +1,45 @@
+/**
+ * One end for everything that a download waits for: the caller's signal, or a time limit of its own.
+ */
+import { FetchFailed } from './failure.ts'
+
+/** A running download's end. */
+export type Deadline = {
+  signal: AbortSignal
+  /** Lets go of the timer and of the caller's signal. To be called once, when nothing is waited for any more. */
+  release: () => void
+}
+
+/** A signal that aborts with the caller's reason, or with a `FetchFailed` after so many ms. */
+export function startDeadline(caller: AbortSignal, limitMs: number): Deadline {
+  const controller = new AbortController()
+  const follow = () => controller.abort(caller.reason)
+  const timer = setTimeout(() => {
+    controller.abort(new FetchFailed('timeout', 'The download took too long.', { retryable: true }))
+  }, limitMs)
+  timer.unref()
+  if (caller.aborted) follow()
+  else caller.addEventListener('abort', follow, { once: true })
+  return {
+    signal: controller.signal,
+    release: () => {
+      clearTimeout(timer)
+      caller.removeEventListener('abort', follow)
+    },
+  }
+}
+
+/** Waits for something that knows no signal itself, such as a look-up of a name, but not past a signal's end. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted()
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
