@@ -42,10 +42,20 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
 
 const silence = (): Promise<'begin'> => new Promise((resolve) => { setTimeout(() => resolve('begin'), HEARTBEAT_MS).unref() })
 
-/** The client of a stream has gone. A joined call is somebody else's to cancel. */
+/**
+ * The client of a stream has gone: a call that still waits is given back, a running one is cancelled at its worker. A joined
+ * call is somebody else's to cancel.
+ */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  if (!placed.joined) await deps.replies.cancel(placed.callId).catch(() => {})
   await leave(ctx, deps, placed)
+  if (placed.joined) return
+  const error = gatewayError('upstream_failed', 'The client left before the call began. Its credits were refunded.')
+  try {
+    await deps.calls.refund(placed.callId, error, { from: 'queued' })
+    await deps.replies.cancel(placed.callId)
+  } catch (cause) {
+    deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
+  }
 }
 
 /** Writes chunks in their order, and notices where one was lost. */

@@ -79,6 +79,8 @@ async function enqueue(ctx: CallContext, deps: PlaceDeps, order: CallOrder, requ
   } catch (error) {
     deps.log.warn({ requestId, call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)
-    if (refunded) throw new ApiError('service_unavailable', { cause: error })
+    if (!refunded) return
+    if (request.idempotency) await deps.calls.freeKey(request.id)
+    throw new ApiError('service_unavailable', { cause: error })
   }
 }

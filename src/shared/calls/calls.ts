@@ -128,6 +128,11 @@ export class Calls {
     }, errorOutput(error), 'chat', patienceMs)
   }
 
+  /** Frees the idempotency key of a call that was refused after all: a retry with it may try anew. */
+  async freeKey(id: CallId): Promise<void> {
+    await this.db('calls').where({ id }).update({ idempotency_key: null, idempotency_expires_at: null })
+  }
+
   /** Notes that the waiting client went away unanswered, so that a retry of it can join the call. */
   async requesterLeft(id: CallId): Promise<void> {
     await this.db('calls').where({ id }).whereNull('requester_left_at').update({ requester_left_at: this.db.fn.now() })
