@@ -5,9 +5,14 @@ import Router from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Modality } from '../shared/calls/lifecycle.ts'
 import { changeAccount, createAccount, login, logout, replacePassword, showAccount } from './console/auth.ts'
+import { showCall, showCalls } from './console/calls.ts'
 import { forgot, resend, reset, verify } from './console/email.ts'
+import { showGrants } from './console/grants.ts'
+import { endKey, makeKey, showKeys } from './console/keys.ts'
+import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, showSessions } from './console/sessions.ts'
+import { showUsage } from './console/usage.ts'
 import type { WebDeps } from './deps.ts'
 import { routeDocs } from './docs.ts'
 import { serveMedia } from './media.ts'
@@ -28,6 +33,7 @@ export function createRouter(deps: WebDeps): Router<RequestState> {
   const router = new Router<RequestState>()
   gateway(router, deps)
   console(router, deps)
+  records(router, deps)
   operations(router, deps)
   routePages(router)
   routeDocs(router, deps)
@@ -69,6 +75,21 @@ function console(router: Router<RequestState>, deps: WebDeps): void {
 
   router.get('/api/mail/status', session, showMail(deps))
   router.post('/api/mail/test', session, optionalJsonBody(), sendTestMail(deps))
+}
+
+/** `/api`: the keys of an account, and what was called, used and paid (contract section 6). */
+function records(router: Router<RequestState>, deps: WebDeps): void {
+  const session = requireSession(deps)
+
+  router.post('/api/keys', session, jsonBody(), makeKey(deps))
+  router.get('/api/keys', session, showKeys(deps))
+  router.delete('/api/keys/:id', session, endKey(deps))
+
+  router.get('/api/calls', session, showCalls(deps))
+  router.get('/api/calls/:id', session, showCall(deps))
+  router.get('/api/ledger', session, showLedger(deps))
+  router.get('/api/grants', session, showGrants(deps))
+  router.get('/api/usage', session, showUsage(deps))
 }
 
 /** Media results, health and what operators look at. */

@@ -25,10 +25,11 @@ const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\u
 export const line = (max: number) => z.string({ error: `is a text of at most ${max} characters` })
   .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `has more than ${max} characters`)
   .refine((text) => !UNFIT.test(text), 'has a character that does not belong into a line of text')
-  .meta({ override: { minLength: 1, maxLength: max } })
+  .meta({ override: { maxLength: max } })
 
 /** A label that people give to a thing, kept as it is typed. `max` in code points. */
 export const label = (max: number) => line(max).refine((text) => text.trim() !== '', 'is empty')
+  .meta({ override: { minLength: 1, maxLength: max } })
 
 /** How many elements a page has. */
 export const pageLimit = z.string({ error: 'is given once' }).regex(/^([1-9]\d?|100)$/, 'is a whole number from 1 to 100')

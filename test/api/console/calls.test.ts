@@ -1,0 +1,202 @@
+import { expect } from 'chai'
+import { newId, publicId } from '../../../src/shared/ids.ts'
+import { post } from '../../support/http.ts'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import type { Client } from '../support/described.ts'
+import type { Console, SignedIn } from './support/records.ts'
+import { aCall, startConsole } from './support/records.ts'
+
+type Call = { id: string; createdAt: string; [field: string]: unknown }
+
+const ids = (calls: Call[]): string[] => calls.map((call) => call.id)
+
+async function allPages(api: Client, query = '', limit = 2): Promise<Call[][]> {
+  const pages: Call[][] = []
+  for (let cursor = ''; ;) {
+    const { json } = await api('GET', `/api/calls?limit=${limit}${query}${cursor && `&cursor=${cursor}`}`)
+    pages.push(json.data)
+    if (json.nextCursor === null) return pages
+    cursor = json.nextCursor
+  }
+}
+
+describe('GET /api/calls', () => {
+  let web: Console
+  before(async () => { web = await startConsole() })
+  after(() => web.stop())
+
+  it('lists the calls of the account alone, newest first', async () => {
+    const [mine, theirs] = [await web.signedIn(1000), await web.signedIn(1000)]
+    const made = [await aCall(web.db, mine.account), await aCall(web.db, mine.account), await aCall(web.db, mine.account)]
+    await aCall(web.db, theirs.account)
+    const { json } = await mine.api('GET', '/api/calls')
+    expect(ids(json.data)).to.deep.equal(made.map((id) => publicId('call', id)).toReversed())
+    expect(json.nextCursor).to.equal(null)
+  })
+
+  it('shows what a call was, cost and moved', async () => {
+    const { account, api } = await web.signedIn(1000)
+    const id = publicId('call', await aCall(web.db, account, { modality: 'chat', model: 'sandbox-chat', amount: 50, cost: 20, tokens: { input: 7, output: 9 } }))
+    const { call, ledger } = (await api('GET', `/api/calls/${id}`)).json
+    expect(call).to.include({
+      id, model: 'sandbox-chat', modality: 'chat', status: 'succeeded', httpStatus: 200, errorType: null, credits: 20, creditsPrecharged: 50,
+      creditsUncollected: 0, inputTokens: 7, outputTokens: 9, upstream: 'sandbox', attempts: 1, keyId: publicId('key', account.keyId), count: 1,
+    })
+    expect(ledger.map((entry: Record<string, unknown>) => [entry.kind, entry.amount, entry.balanceAfter, entry.callId]))
+      .to.deep.equal([['charge', -50, 950, id], ['settlement', 30, 980, id]])
+    expect((await api('GET', '/api/calls')).json.data).to.deep.equal([call])
+  })
+
+  it('shows calls that have not ended, failed ones, and refusals', async () => {
+    const { account, api } = await web.signedIn(100)
+    await aCall(web.db, account, { end: null })
+    await aCall(web.db, account, { end: 'failed' })
+    const refused = await post(`${web.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: '' })
+    expect(refused.status).to.equal(400)
+    const { data } = (await api('GET', '/api/calls')).json
+    expect(data.map((call: Call) => [call.status, call.httpStatus, call.errorType, call.credits])).to.deep.equal([
+      ['rejected', 400, 'invalid_prompt', 0], ['failed', 502, 'upstream_failed', 0], ['queued', null, null, 40]])
+    expect(data[0].id).to.equal(refused.headers.get('x-call-id'))
+  })
+
+  it('answers 404 for a call of another account, an unknown one, and what is no id', async () => {
+    const [mine, theirs] = [await web.signedIn(), await web.signedIn(100)]
+    const foreign = await aCall(web.db, theirs.account)
+    for (const id of [publicId('call', foreign), publicId('call', newId('call')), 'x', foreign, '%00', "call_' OR 1=1", publicId('key', theirs.account.keyId)]) {
+      const refused = await mine.api('GET', `/api/calls/${encodeURIComponent(id)}`)
+      expect([refused.status, refused.json.error], id).to.deep.equal([404, 'not_found'])
+    }
+  })
+
+  describe('pages', () => {
+    it('hold each call once, in the order of the whole list', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (let nth = 0; nth < 5; nth++) await aCall(web.db, account)
+      const pages = await allPages(api)
+      expect(pages.map((page) => page.length)).to.deep.equal([2, 2, 1])
+      expect(ids(pages.flat())).to.deep.equal(ids((await api('GET', '/api/calls')).json.data))
+    })
+
+    it('stay what they are while calls arrive', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (let nth = 0; nth < 4; nth++) await aCall(web.db, account)
+      const before = await allPages(api)
+      const first = (await api('GET', '/api/calls?limit=2')).json
+      await aCall(web.db, account)
+      await aCall(web.db, account)
+      expect((await api('GET', `/api/calls?limit=2&cursor=${first.nextCursor}`)).json.data).to.deep.equal(before[1])
+    })
+
+    it('end without a cursor when the last one is full', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (let nth = 0; nth < 4; nth++) await aCall(web.db, account)
+      expect((await allPages(api)).map((page) => page.length)).to.deep.equal([2, 2])
+    })
+
+    it('lose and repeat no call of the same microsecond', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (let nth = 0; nth < 5; nth++) await aCall(web.db, account, { at: '2026-01-01T00:00:00.123456Z' })
+      expect(new Set(ids((await allPages(api)).flat())).size).to.equal(5)
+    })
+
+    it('lose no call of another microsecond in the same millisecond', async () => {
+      const { account, api } = await web.signedIn(1000)
+      for (const micros of ['000001', '000002', '000003', '000999']) await aCall(web.db, account, { at: `2026-01-01T00:00:00.${micros}Z` })
+      expect(new Set(ids((await allPages(api, '', 1)).flat())).size).to.equal(4)
+    })
+
+    it('have 50 calls unless told, and at most 100', async () => {
+      const { account, api } = await web.signedIn(10_000)
+      await Promise.all(Array.from({ length: 101 }, () => aCall(web.db, account, { end: null })))
+      const sizes = await Promise.all(['', '?limit=100', '?limit=1'].map(async (query) => (await api('GET', `/api/calls${query}`)).json.data.length))
+      expect(sizes).to.deep.equal([50, 100, 1])
+    })
+  })
+
+  describe('filters', () => {
+    let mine: SignedIn
+    before(async () => {
+      mine = await web.signedIn(10_000)
+      const { id: keyId } = await createKey(web.db, mine.account.id, 'other')
+      await aCall(web.db, mine.account, { model: 'a', modality: 'chat', at: '2026-01-01T23:59:59.999999Z' })
+      await aCall(web.db, mine.account, { model: 'b', modality: 'image', end: 'failed', at: '2026-01-02T00:00:00Z' })
+      await aCall(web.db, mine.account, { model: 'b', modality: 'video', keyId, at: '2026-01-02T12:00:00.123456Z' })
+      await aCall(web.db, mine.account, { model: 'a', modality: 'chat', end: null, at: '2026-01-03T00:00:00Z' })
+    })
+
+    const days = async (query: string): Promise<string[]> =>
+      (await mine.api('GET', `/api/calls?${query}`)).json.data.map((call: Call) => call.createdAt.slice(8, 13)).toReversed()
+
+    it('keep what they name', async () => {
+      expect(await days('model=b')).to.deep.equal(['02T00', '02T12'])
+      expect(await days('modality=chat')).to.deep.equal(['01T23', '03T00'])
+      expect(await days('status=failed')).to.deep.equal(['02T00'])
+      expect(await days('status=queued&model=a')).to.deep.equal(['03T00'])
+      expect(await days('status=queued&model=b')).to.deep.equal([])
+      expect(await days(`keyId=${publicId('key', mine.account.keyId)}`)).to.deep.equal(['01T23', '02T00', '03T00'])
+    })
+
+    it('take days in UTC with their whole last day, and moments with their whole last millisecond', async () => {
+      expect(await days('from=2026-01-02&to=2026-01-02')).to.deep.equal(['02T00', '02T12'])
+      expect(await days('to=2026-01-01')).to.deep.equal(['01T23'])
+      expect(await days('from=2026-01-02T12:00:00.123Z')).to.deep.equal(['02T12', '03T00'])
+      expect(await days('to=2026-01-02T12:00:00.123Z')).to.deep.equal(['01T23', '02T00', '02T12'])
+      expect(await days(`from=${encodeURIComponent('2026-01-02T14:00:00+02:00')}`)).to.deep.equal(['02T12', '03T00'])
+    })
+
+    it('go with pages', async () => {
+      const pages = await allPages(mine.api, '&modality=chat', 1)
+      expect(pages.map((page) => page.length)).to.deep.equal([1, 1])
+    })
+
+    it('find nothing behind the key of another account', async () => {
+      const theirs = await web.signedIn(100)
+      await aCall(web.db, theirs.account)
+      expect(await days(`keyId=${publicId('key', theirs.account.keyId)}`)).to.deep.equal([])
+    })
+
+    it('are refused by name when they are wrong', async () => {
+      const wrong = [
+        'limit=0', 'limit=-1', 'limit=101', 'limit=1e1', 'limit=abc', 'limit=', 'limit=1.0', 'limit=5&limit=6', 'modality=audio', 'modality=', 'status=done',
+        'status=queued&status=failed', 'keyId=x', `keyId=${mine.account.keyId}`, 'keyId=', 'model=', 'model=%00', 'model=a&model=b', 'from=yesterday',
+        'from=2026-02-30', 'from=2026-01-01T00:00:00', 'from=0000-01-01', 'to=9999-12-31', 'from=1767225600', 'to=2026-13-01', 'from=2026-01-03&to=2026-01-02',
+        'cursor=', 'cursor=x', 'cursor=a&cursor=b',
+      ]
+      for (const query of wrong) {
+        const refused = await mine.api('GET', `/api/calls?${query}`)
+        expect([refused.status, refused.json.error], query).to.deep.equal([400, 'invalid_request'])
+        expect(refused.json.message, query).to.match(new RegExp(`^${query.includes('&to=') ? 'to' : query.split('=')[0]}: `))
+      }
+    })
+
+    it('leave unknown parameters alone', async () => {
+      expect(await days('model=b&utm=x')).to.deep.equal(['02T00', '02T12'])
+    })
+  })
+
+  describe('cursors', () => {
+    let mine: SignedIn
+    let cursor: string
+    before(async () => {
+      mine = await web.signedIn(1000)
+      for (let nth = 0; nth < 3; nth++) await aCall(web.db, mine.account)
+      cursor = (await mine.api('GET', '/api/calls?limit=1')).json.nextCursor
+    })
+
+    it('are refused when forged, whichever of their characters it is', async () => {
+      const bytes = Buffer.from(cursor, 'base64url')
+      const forged = Array.from(bytes, (byte, at) => Buffer.from(bytes).fill(byte ^ 1, at, at + 1).toString('base64url'))
+      for (const text of [...forged, cursor.slice(0, -4), `${cursor}AAAA`, `${cursor}=`, cursor.slice(0, 20), 'A'.repeat(5000), Buffer.from('1 x').toString('base64url')]) {
+        const refused = await mine.api('GET', `/api/calls?cursor=${encodeURIComponent(text)}`)
+        expect([refused.status, refused.json.error], text).to.deep.equal([400, 'invalid_request'])
+      }
+    })
+
+    it('are good for their own list and account alone', async () => {
+      const theirs = await web.signedIn()
+      expect((await theirs.api('GET', `/api/calls?cursor=${cursor}`)).status).to.equal(400)
+      expect((await mine.api('GET', `/api/ledger?cursor=${cursor}`)).status).to.equal(400)
+      expect((await mine.api('GET', `/api/calls?cursor=${cursor}`)).status).to.equal(200)
+    })
+  })
+})

@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import { randomBytes } from 'node:crypto'
+import { newId, publicId } from '../../../src/shared/ids.ts'
+import { get, post } from '../../support/http.ts'
+import { startTestWeb } from '../../support/harness.ts'
+import type { Console } from './support/records.ts'
+import { startConsole } from './support/records.ts'
+
+describe('/api/keys', () => {
+  let web: Console
+  before(async () => { web = await startConsole() })
+  after(() => web.stop())
+
+  it('makes a key that works at once, and tells its secret this once', async () => {
+    const { api } = await web.signedIn()
+    const made = (await api('POST', '/api/keys', { name: 'laptop' })).json
+    expect(made.key).to.include({ name: 'laptop', lastUsedAt: null, revokedAt: null })
+    expect(made.key.hint).to.equal(`${made.secret.slice(0, 7)}…${made.secret.slice(-4)}`)
+    expect((await get(`${web.url}/v1/models`, made.secret)).status).to.equal(200)
+    const list = await api('GET', '/api/keys')
+    expect(list.json.data.map((key: { id: string }) => key.id)).to.include(made.key.id)
+    expect(list.text).not.to.contain(made.secret)
+  })
+
+  it('lists keys newest first, with when they were used and revoked', async () => {
+    const { account, api } = await web.signedIn(100)
+    const made = (await api('POST', '/api/keys', { name: 'second' })).json
+    await post(`${web.url}/v1/images/generations`, made.secret, { model: 'sandbox-image', prompt: 'a fox' }, { prefer: 'respond-async' })
+    await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
+    const [second, first] = (await api('GET', '/api/keys')).json.data
+    expect([second.name, second.revokedAt]).to.deep.equal(['second', null])
+    expect(Date.parse(second.lastUsedAt)).to.be.greaterThan(Date.now() - 60_000)
+    expect([first.id, first.lastUsedAt]).to.deep.equal([publicId('key', account.keyId), null])
+    expect(Date.parse(first.revokedAt)).to.be.greaterThan(Date.now() - 60_000)
+  })
+
+  it('ends a key on every process at once', async () => {
+    const other = await startTestWeb()
+    const { account, api } = await web.signedIn(1000)
+    expect((await get(`${other.url}/v1/models`, account.key)).status).to.equal(200)
+    await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
+    for (const url of [web.url, other.url]) {
+      expect((await get(`${url}/v1/models`, account.key)).status).to.equal(401)
+      const call = await post(`${url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a fox' }, { prefer: 'respond-async' })
+      expect([call.status, call.json.error.type]).to.deep.equal([401, 'unauthorized'])
+    }
+    await other.stop()
+  })
+
+  it('takes a second revocation for done, and keeps the time of the first', async () => {
+    const { account, api } = await web.signedIn()
+    const path = `/api/keys/${publicId('key', account.keyId)}`
+    const when = async () => (await api('GET', '/api/keys')).json.data[0].revokedAt
+    expect((await api('DELETE', path)).json).to.deep.equal({ ok: true })
+    const first = await when()
+    const replies = await Promise.all([api('DELETE', path), api('DELETE', path)])
+    expect(replies.map((reply) => reply.status)).to.deep.equal([200, 200])
+    expect(await when()).to.equal(first)
+  })
+
+  it('has no way to the keys of another account', async () => {
+    const [mine, theirs] = [await web.signedIn(), await web.signedIn()]
+    const foreign = await mine.api('DELETE', `/api/keys/${publicId('key', theirs.account.keyId)}`)
+    const unknown = await mine.api('DELETE', `/api/keys/${publicId('key', newId('key'))}`)
+    expect([foreign.status, foreign.text]).to.deep.equal([404, unknown.text])
+    expect((await get(`${web.url}/v1/models`, theirs.account.key)).status).to.equal(200)
+    const ids = (await mine.api('GET', '/api/keys')).json.data.map((key: { id: string }) => key.id)
+    expect(ids).to.deep.equal([publicId('key', mine.account.keyId)])
+  })
+
+  it('answers 404 for what is no id of a key', async () => {
+    const { account, api } = await web.signedIn()
+    for (const id of ['x', '%00', 'key_', `call_${account.keyId.replaceAll('-', '')}`, account.keyId, `key_${'f'.repeat(31)}`, `key_${'F'.repeat(32)}`, "key_'; DROP TABLE api_keys; --", 'x'.repeat(5000)]) {
+      expect((await api('DELETE', `/api/keys/${encodeURIComponent(id)}`)).status, id).to.equal(404)
+    }
+  })
+
+  it('takes names of 1 to 60 characters, counted in code points, as they are typed', async () => {
+    const { api } = await web.signedIn()
+    for (const name of ['x', ' two words ', '😀'.repeat(60), 'é́', '👩‍🚀', '<b>', "'; --", 'مفتاح']) {
+      const made = await api('POST', '/api/keys', { name })
+      expect([made.status, made.json.key?.name], name).to.deep.equal([200, name])
+    }
+  })
+
+  it('refuses any other name, and says which field it was', async () => {
+    const { api } = await web.signedIn()
+    for (const name of [undefined, null, 5, true, {}, ['x'], '', '   ', 'x'.repeat(61), '😀'.repeat(61), 'a\0b', 'a\nb', '\ud800', 'a\u202eb', 'a\u200bb']) {
+      const refused = await api('POST', '/api/keys', { name })
+      expect([refused.status, refused.json.error], JSON.stringify(name)).to.deep.equal([400, 'invalid_request'])
+      expect(refused.json.message).to.match(/^name: /)
+    }
+  })
+
+  it('needs a session: neither an API key nor a foreign token is one', async () => {
+    const { account } = await web.signedIn()
+    for (const token of [undefined, account.key, randomBytes(32).toString('base64url')]) {
+      const refused = await get(`${web.url}/api/keys`, token)
+      expect([refused.status, refused.json.error]).to.deep.equal([401, 'unauthorized'])
+    }
+  })
+})

@@ -1,0 +1,60 @@
+import { openSession } from '../../../../src/shared/accounts/sessions.ts'
+import { Calls } from '../../../../src/shared/calls/calls.ts'
+import { mediaOutput } from '../../../../src/shared/calls/answers.ts'
+import type { Db } from '../../../../src/shared/db.ts'
+import { gatewayError } from '../../../../src/shared/errors.ts'
+import { newId } from '../../../../src/shared/ids.ts'
+import type { CallId, KeyId } from '../../../../src/shared/ids.ts'
+import type { Modality } from '../../../../src/shared/calls/lifecycle.ts'
+import type { TestAccount } from '../../../support/factories.ts'
+import { startTestWeb } from '../../../support/harness.ts'
+import type { TestWeb } from '../../../support/harness.ts'
+import { anAccount } from '../../../support/factories.ts'
+import type { Lot } from '../../../support/factories.ts'
+import type { Client, Described } from '../../support/described.ts'
+import { describedClient, readDescribed } from '../../support/described.ts'
+
+/** A web process whose answers are held against its own document. */
+export type Console = TestWeb & { described: Described; signIn: (account: TestAccount) => Promise<Client>; signedIn: (lots?: Lot[] | number) => Promise<SignedIn> }
+
+export type SignedIn = { account: TestAccount; api: Client }
+
+export async function startConsole(): Promise<Console> {
+  const web = await startTestWeb()
+  const described = await readDescribed(web.url)
+  const signIn = async (account: TestAccount): Promise<Client> => {
+    const session = await openSession(web.db, { accountId: account.id, passwordHash: 'none', userAgent: 'test', ip: '127.0.0.1' })
+    return describedClient(web.url, described, session!.token)
+  }
+  const signedIn = async (lots?: Lot[] | number): Promise<SignedIn> => {
+    const account = await anAccount(web.db, lots)
+    return { account, api: await signIn(account) }
+  }
+  return { ...web, described, signIn, signedIn }
+}
+
+/** What a made call differs in. `end` null leaves it queued; `at` moves its acceptance. */
+export type MadeCall = {
+  model?: string; modality?: Modality; amount?: number; cost?: number; keyId?: KeyId; at?: string; end?: 'succeeded' | 'failed' | null
+  tokens?: { input: number; output: number }
+}
+
+/** Makes a call by its verbs, as web and worker do. */
+export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): Promise<CallId> {
+  const { model = 'sandbox-image', modality = 'image', amount = 40, cost = amount, keyId = account.keyId, at, end = 'succeeded', tokens = null } = made
+  const calls = new Calls(db, { resultSeconds: 3600, maxOutstanding: 1000 })
+  const id = newId('call')
+  const outcome = await calls.open({
+    id, accountId: account.id, keyId, modality, model, amount, price: { credits: amount }, estimate: tokens,
+    deadlineSeconds: 600, requestId: 'test', replyTo: 'nobody', idempotency: null, requestHash: null,
+  })
+  if (!outcome.opened) throw new Error(`the call was not opened: ${JSON.stringify(outcome)}`)
+  if (end !== null) await calls.begin(id)
+  if (end === 'succeeded') {
+    await calls.settle(id, modality, { cost, tokens, upstream: 'sandbox', resultUrl: null, output: mediaOutput(1, ['https://example.com/a.png']) })
+  } else if (end === 'failed') {
+    await calls.refund(id, gatewayError('upstream_failed'))
+  }
+  if (at !== undefined) await db('calls').where({ id }).update({ created_at: at })
+  return id
+}

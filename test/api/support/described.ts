@@ -1,0 +1,57 @@
+import { expect } from 'chai'
+import { z } from 'zod'
+import type { oas31 } from 'zod-openapi'
+import { get, send } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+
+/** The document that a running service serves, as a judge of its answers. */
+export type Described = {
+  document: oas31.OpenAPIObject
+  /** Fails unless the document has this endpoint with this status, and the body is of its schema without a field beyond it. */
+  check: (method: string, path: string, reply: Reply) => void
+}
+
+type Content = Record<string, { schema?: object }>
+
+/** `/v1/calls/call_1?wait=5` is `/v1/calls/{id}`. */
+function templateOf(document: oas31.OpenAPIObject, path: string): string | undefined {
+  const steps = path.split('?')[0]!.split('/')
+  return Object.keys(document.paths ?? {}).find((template) => {
+    const places = template.split('/')
+    return places.length === steps.length && places.every((place, index) => place === steps[index] || (place.startsWith('{') && steps[index] !== ''))
+  })
+}
+
+/** OpenAPI 3.1 schemas are JSON Schema; only their references are kept elsewhere. */
+const toJsonSchema = (schema: unknown): object => JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')) as object
+
+/** Reads the document of a running service. */
+export async function readDescribed(url: string): Promise<Described> {
+  const document = (await get(`${url}/openapi.json`)).json as oas31.OpenAPIObject
+  const definitions = toJsonSchema(document.components?.schemas ?? {})
+  const check = (method: string, path: string, reply: Reply): void => {
+    const place = `${method} ${path} ${reply.status}`
+    const item = document.paths?.[templateOf(document, path) ?? ''] as Record<string, oas31.OperationObject> | undefined
+    const response = item?.[method.toLowerCase()]?.responses?.[reply.status] as { content?: Content } | undefined
+    expect(response, `${place} is not in the document: ${reply.text.slice(0, 300)}`).not.to.equal(undefined)
+    const type = (reply.headers.get('content-type') ?? '').split(';')[0]!
+    if (!response!.content) return
+    expect(Object.keys(response!.content), place).to.include(type)
+    if (type !== 'application/json') return
+    const schema = z.fromJSONSchema({ ...toJsonSchema(response!.content[type]!.schema), $defs: definitions } as Parameters<typeof z.fromJSONSchema>[0])
+    const parsed = schema.safeParse(reply.json)
+    expect(parsed.error?.issues ?? [], `${place}: ${reply.text.slice(0, 300)}`).to.deep.equal([])
+  }
+  return { document, check }
+}
+
+export type Client = (method: string, path: string, body?: unknown) => Promise<Reply>
+
+/** A client with a token whose every answer is held against the document. */
+export function describedClient(url: string, described: Described, key?: string): Client {
+  return async (method, path, body) => {
+    const reply = await send(method, `${url}${path}`, { key, body })
+    described.check(method, path, reply)
+    return reply
+  }
+}
