@@ -153,9 +153,12 @@ export async function up(db: Knex): Promise<void> {
           result_url, result_seconds, place)
       ), ending AS MATERIALIZED (
         -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over.
-        SELECT o.*, c.user_id, c.credits_precharged AS held,
-          CASE WHEN o.status = 'succeeded' THEN o.cost ELSE 0 END AS due
+        -- Within an account, calls that collect have their turn before calls that give back: so no call goes
+        -- uncollected beside a balance that could have paid for it.
+        SELECT o.*, c.user_id, c.credits_precharged AS held, owed.due,
+          row_number() OVER (PARTITION BY c.user_id ORDER BY owed.due > c.credits_precharged DESC, o.place) AS turn
         FROM outcome o JOIN calls c ON c.id = o.id
+        CROSS JOIN LATERAL (SELECT CASE WHEN o.status = 'succeeded' THEN o.cost ELSE 0 END AS due) owed
         WHERE o.nth = 1 AND c.status IN ('queued', 'running')
           AND (o.attempt IS NULL OR o.attempt = c.attempts)
           AND (o.from_status IS NULL OR o.from_status = c.status)
@@ -165,14 +168,14 @@ export async function up(db: Knex): Promise<void> {
         SELECT e.call_id, e.grant_id, -e.amount AS amount, sum(-e.amount) OVER (PARTITION BY e.call_id ORDER BY e.seq DESC) AS upto
         FROM ledger_entries e WHERE e.call_id = ANY (ids) AND e.kind = 'charge'
       ), given_back AS (
-        SELECT x.id AS call_id, x.user_id, x.place, x.status, charged.grant_id, charged.upto AS position,
+        SELECT x.id AS call_id, x.user_id, x.turn, x.status, charged.grant_id, charged.upto AS position,
           (least(charged.upto, x.held - x.due) - (charged.upto - charged.amount))::bigint AS amount
         FROM ending x JOIN charged ON charged.call_id = x.id AND charged.upto - charged.amount < x.held - x.due
       ), wanting AS (
-        SELECT x.*, x.due - x.held AS amount, sum(x.due - x.held) OVER (PARTITION BY x.user_id ORDER BY x.place) AS upto
+        SELECT x.*, x.due - x.held AS amount, sum(x.due - x.held) OVER (PARTITION BY x.user_id ORDER BY x.turn) AS upto
         FROM ending x WHERE x.due > x.held
       ), collected AS (
-        SELECT w.id AS call_id, w.user_id, w.place, w.status, lot.grant_id, lot.upto AS position,
+        SELECT w.id AS call_id, w.user_id, w.turn, w.status, lot.grant_id, lot.upto AS position,
           -(least(w.upto, lot.upto) - greatest(w.upto - w.amount, lot.upto - lot.remaining))::bigint AS amount
         FROM wanting w
         JOIN spendable_lots(ARRAY(SELECT DISTINCT wanting.user_id FROM wanting)) lot
@@ -180,9 +183,9 @@ export async function up(db: Knex): Promise<void> {
       ), movement AS MATERIALIZED (
         SELECT m.*, row_number() OVER movement_order AS nth, sum(m.amount) OVER movement_order AS upto
         FROM (SELECT * FROM given_back UNION ALL SELECT * FROM collected) m
-        WINDOW movement_order AS (PARTITION BY m.user_id ORDER BY m.place, m.position, m.grant_id)
+        WINDOW movement_order AS (PARTITION BY m.user_id ORDER BY m.turn, m.position, m.grant_id)
       ), ended AS MATERIALIZED (
-        SELECT x.*, u.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.user_id = x.user_id AND m.place <= x.place), 0) AS balance,
+        SELECT x.*, u.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.user_id = x.user_id AND m.turn <= x.turn), 0) AS balance,
           x.held - coalesce((SELECT sum(m.amount) FROM movement m WHERE m.call_id = x.id), 0) AS kept
         FROM ending x JOIN users u ON u.id = x.user_id
       ), closed AS (
@@ -190,6 +193,9 @@ export async function up(db: Knex): Promise<void> {
           balance_after = e.balance, http_status = e.http_status, error_type = e.error_type,
           input_tokens = e.input_tokens, output_tokens = e.output_tokens, upstream = coalesce(e.upstream, c.upstream),
           result_url = e.result_url, finished_at = clock_timestamp(),
+          -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.
+          idempotency_key = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_key END,
+          idempotency_expires_at = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_expires_at END,
           latency_ms = greatest(0, round(extract(epoch FROM clock_timestamp() - c.created_at) * 1000))::bigint
         FROM ended e WHERE c.id = e.id
         RETURNING c.id, c.user_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms, c.created_at, c.reply_to

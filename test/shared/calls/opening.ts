@@ -1,0 +1,65 @@
+import type { Db } from '../../../src/shared/db.ts'
+import { newId } from '../../../src/shared/ids.ts'
+import type { AccountId, CallId, GrantId } from '../../../src/shared/ids.ts'
+import { Calls } from '../../../src/shared/calls/calls.ts'
+import { mediaOutput } from '../../../src/shared/calls/answers.ts'
+import type { OpenOutcome, OpenRequest, Settlement } from '../../../src/shared/calls/types.ts'
+import type { LedgerEntry } from '../../../src/shared/ledger/ledger.ts'
+import { entriesOfCall } from '../../../src/shared/ledger/ledger.ts'
+import type { TestAccount } from '../../support/factories.ts'
+
+/** The verbs over a pool of the test's own. */
+export const verbs = (db: Db, maxOutstanding = 1_000_000): Calls => new Calls(db, { resultSeconds: 600, maxOutstanding })
+
+/** A request to open an image call at this price. */
+export function anOrder(account: Pick<TestAccount, 'id' | 'keyId'>, amount: number, more: Partial<OpenRequest> = {}): OpenRequest {
+  return {
+    id: newId('call'), accountId: account.id, keyId: account.keyId, modality: 'image', model: 'some-image', price: { credits: amount },
+    amount, estimate: null, deadlineSeconds: 3600, requestId: 'a-request', replyTo: 'nobody', idempotency: null, requestHash: null, ...more,
+  }
+}
+
+/** A result at this cost. */
+export const aResult = (cost: number): Settlement =>
+  ({ cost, tokens: null, upstream: 'sandbox', resultUrl: null, output: mediaOutput(1, ['https://example.com/a.png']) })
+
+/** Opens a call that must be opened. @returns its id. */
+export async function opened(calls: Calls, account: Pick<TestAccount, 'id' | 'keyId'>, amount: number, more: Partial<OpenRequest> = {}): Promise<CallId> {
+  const order = anOrder(account, amount, more)
+  const outcome = await calls.open(order)
+  if (!outcome.opened) throw new Error(`not opened: ${wordOf(outcome)}`)
+  return order.id
+}
+
+/** An outcome as one word. */
+export const wordOf = (outcome: OpenOutcome): string => {
+  if (outcome.opened) return 'opened'
+  return 'refusal' in outcome ? outcome.refusal : 'exists'
+}
+
+/** What remains in these lots. */
+export async function remainders(db: Db, grants: readonly GrantId[]): Promise<number[]> {
+  const rows = await db('grants').whereIn('id', [...grants]).select<{ id: GrantId; remaining: number }[]>('id', 'remaining')
+  const known = new Map(rows.map((row) => [row.id, row.remaining]))
+  return grants.map((id) => known.get(id)!)
+}
+
+/** A call's movements as `kind amount → lot`, lots numbered in the order they were made. */
+export async function movements(db: Db, id: CallId, grants: readonly GrantId[]): Promise<string[]> {
+  const numbers = new Map(grants.map((grant, at) => [`grant_${grant.replaceAll('-', '')}`, at]))
+  return (await entriesOfCall(db, id)).map(({ kind, amount, grantId }: LedgerEntry) => `${kind} ${amount} ${numbers.get(grantId)}`)
+}
+
+/** A call's row. */
+export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>> =>
+  await db('calls').where({ id }).first<Record<string, unknown>>()
+
+/** Moves the end of a lot's time into the past. */
+export async function letExpire(db: Db, grant: GrantId): Promise<void> {
+  await db('grants').where({ id: grant }).update({ expires_at: db.raw("now() - interval '1 second'") })
+}
+
+/** How many calls an account has open, by its own row. */
+export async function outstandingOf(db: Db, id: AccountId): Promise<number> {
+  return (await db('users').where({ id }).first<{ outstanding_calls: number }>('outstanding_calls')).outstanding_calls
+}

@@ -1,0 +1,321 @@
+import { expect } from 'chai'
+import { connectDb } from '../../../src/shared/db.ts'
+import type { Db } from '../../../src/shared/db.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import type { Calls } from '../../../src/shared/calls/calls.ts'
+import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { testDatabaseUrl } from '../../support/database.ts'
+import { aGrant, anAccount, balanceOf } from '../../support/factories.ts'
+import { aResult, anOrder, letExpire, movements, opened, outstandingOf, remainders, rowOf, verbs, wordOf } from './opening.ts'
+
+const failure = gatewayError('upstream_failed')
+
+describe('the verbs of a call', () => {
+  let db: Db
+  let calls: Calls
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    calls = verbs(db)
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  describe('open', () => {
+    it('burns what expires first, then the oldest, then what never expires', async () => {
+      const account = await anAccount(db, [{ amount: 10 }, { amount: 20, days: 9 }, { amount: 30, days: 2 }, { amount: 40, days: 9 }])
+      const id = await opened(calls, account, 75)
+      expect(await remainders(db, account.grants)).to.deep.equal([10, 0, 0, 15])
+      expect(await movements(db, id, account.grants)).to.deep.equal(['charge -30 2', 'charge -20 1', 'charge -25 3'])
+      expect(await balanceOf(db, account.id)).to.equal(25)
+    })
+
+    it('takes the last credit, and not one more', async () => {
+      const account = await anAccount(db, [{ amount: 3, days: 1 }, { amount: 4 }])
+      expect(wordOf(await calls.open(anOrder(account, 8)))).to.equal('insufficient_credits')
+      expect(wordOf(await calls.open(anOrder(account, 7)))).to.equal('opened')
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('insufficient_credits')
+      expect(await balanceOf(db, account.id)).to.equal(0)
+    })
+
+    it('takes nothing from a lot past its time, also before its rest has been swept', async () => {
+      const account = await anAccount(db, [{ amount: 100, days: 1 }, { amount: 5 }])
+      await letExpire(db, account.grants[0]!)
+      expect(wordOf(await calls.open(anOrder(account, 6)))).to.equal('insufficient_credits')
+      const id = await opened(calls, account, 5)
+      expect(await movements(db, id, account.grants)).to.deep.equal(['charge -5 1'])
+      expect(await balanceOf(db, account.id)).to.equal(100)
+    })
+
+    it('opens a call that costs nothing without a ledger entry, also on an empty balance', async () => {
+      const account = await anAccount(db)
+      const id = await opened(calls, account, 0)
+      await calls.settle(id, 'image', aResult(0))
+      expect(await movements(db, id, [])).to.deep.equal([])
+    })
+
+    it('charges once however often the same id is opened', async () => {
+      const account = await anAccount(db, 100)
+      const order = anOrder(account, 40)
+      expect(wordOf(await calls.open(order))).to.equal('opened')
+      expect(wordOf(await calls.open(order))).to.equal('opened')
+      const many = await Promise.all(Array.from({ length: 10 }, () => verbs(db).open(order)))
+      expect(many.map(wordOf)).to.deep.equal(Array(10).fill('opened'))
+      expect(await balanceOf(db, account.id)).to.equal(60)
+      expect(await outstandingOf(db, account.id)).to.equal(1)
+    })
+
+    it('charges an id once that is opened many times in the same moment', async () => {
+      const account = await anAccount(db, 100)
+      const order = anOrder(account, 40)
+      const many = await Promise.all(Array.from({ length: 10 }, () => calls.open(order)))
+      expect(many.map(wordOf)).to.deep.equal(Array(10).fill('opened'))
+      expect(await balanceOf(db, account.id)).to.equal(60)
+    })
+
+    it('answers a known idempotency key with the call that has it, and charges nothing', async () => {
+      const account = await anAccount(db, 100)
+      const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }
+      const first = await opened(calls, account, 10, more)
+      expect(await calls.open(anOrder(account, 10, more))).to.deep.equal({ opened: false, existing: first })
+      expect(await balanceOf(db, account.id)).to.equal(90)
+      const other = await anAccount(db, 100)
+      expect(wordOf(await calls.open(anOrder(other, 10, more)))).to.equal('opened')
+    })
+
+    it('forgets an idempotency key after its time', async () => {
+      const account = await anAccount(db, 100)
+      const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }
+      const first = await opened(calls, account, 10, more)
+      await db('calls').where({ id: first }).update({ idempotency_expires_at: db.raw("now() - interval '1 second'") })
+      expect(wordOf(await calls.open(anOrder(account, 10, more)))).to.equal('opened')
+      expect(await balanceOf(db, account.id)).to.equal(80)
+    })
+
+    it('refuses a suspended account, a revoked key and a key of somebody else, at no credits', async () => {
+      const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
+      expect(wordOf(await calls.open({ ...anOrder(account, 1), keyId: other.keyId }))).to.equal('unauthorized')
+      await db('users').where({ id: account.id }).update({ status: 'suspended' })
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('account_suspended')
+      await db('api_keys').where({ id: account.keyId }).update({ revoked_at: db.fn.now() })
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('unauthorized')
+      expect(await balanceOf(db, account.id)).to.equal(100)
+    })
+
+    it('refuses more open calls than an account may have, and takes them again when one has ended', async () => {
+      const account = await anAccount(db, 100)
+      const few = verbs(db, 2)
+      const first = await opened(few, account, 1)
+      await opened(few, account, 1)
+      expect(wordOf(await few.open(anOrder(account, 1)))).to.equal('too_many_calls')
+      await few.refund(first, failure)
+      expect(wordOf(await few.open(anOrder(account, 1)))).to.equal('opened')
+    })
+
+    it('notes when a key was last used', async () => {
+      const account = await anAccount(db, 100)
+      await opened(calls, account, 1)
+      const { last_used_at: used } = await db('api_keys').where({ id: account.keyId }).first<{ last_used_at: Date | null }>()
+      expect(used).to.be.an.instanceOf(Date)
+    })
+  })
+
+  describe('settle', () => {
+    it('moves nothing where the estimate was right', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 40)
+      const ended = await calls.settle(id, 'image', aResult(40))
+      expect(JSON.parse(ended!.answer.body).usage).to.include({ credits: 40, balance: 60 })
+      expect(await movements(db, id, account.grants)).to.deep.equal(['charge -40 0'])
+    })
+
+    it('gives back what was too much, to the lots that would have been burnt last', async () => {
+      const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30, days: 2 }, { amount: 30 }])
+      const id = await opened(calls, account, 80)
+      await calls.settle(id, 'image', aResult(35))
+      expect(await movements(db, id, account.grants)).to.deep.equal([
+        'charge -30 0', 'charge -30 1', 'charge -20 2', 'settlement 20 2', 'settlement 25 1',
+      ])
+      expect(await remainders(db, account.grants)).to.deep.equal([0, 25, 30])
+      expect(await rowOf(db, id)).to.include({ credits: 35, credits_precharged: 80, credits_uncollected: 0, balance_after: 55 })
+    })
+
+    it('gives everything back where the call turned out free', async () => {
+      const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
+      const id = await opened(calls, account, 50)
+      await calls.settle(id, 'image', aResult(0))
+      expect(await remainders(db, account.grants)).to.deep.equal([30, 30])
+      expect(await rowOf(db, id)).to.include({ status: 'succeeded', credits: 0 })
+    })
+
+    it('charges what was too little, in burn order', async () => {
+      const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 50 }])
+      const id = await opened(calls, account, 5)
+      await calls.settle(id, 'image', aResult(25))
+      expect(await movements(db, id, account.grants)).to.deep.equal(['charge -5 0', 'settlement -5 0', 'settlement -15 1'])
+      expect(await rowOf(db, id)).to.include({ credits: 25, credits_uncollected: 0, balance_after: 35 })
+    })
+
+    it('collects down to zero at the most, and records what it could not collect', async () => {
+      const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 5 }])
+      const id = await opened(calls, account, 8)
+      const ended = await calls.settle(id, 'image', aResult(100))
+      expect(JSON.parse(ended!.answer.body).usage).to.include({ credits: 15, balance: 0 })
+      expect(await rowOf(db, id)).to.include({ credits: 15, credits_uncollected: 85, balance_after: 0 })
+      expect(await balanceOf(db, account.id)).to.equal(0)
+    })
+
+    it('collects nothing from a lot past its time', async () => {
+      const account = await anAccount(db, [{ amount: 10 }, { amount: 10, days: 1 }])
+      const id = await opened(calls, account, 10)
+      await letExpire(db, account.grants[1]!)
+      const late = await opened(calls, account, 10)
+      await calls.settle(late, 'image', aResult(15))
+      expect(await rowOf(db, late)).to.include({ credits: 10, credits_uncollected: 5 })
+      await calls.refund(id, failure)
+    })
+
+    it('shares a balance among calls that settle above their charge in one moment, and never below zero', async () => {
+      const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
+      const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 1)))
+      await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(8))))
+      const rows = await Promise.all(ids.map((id) => rowOf(db, id)))
+      expect(rows.reduce((sum, row) => sum + (row.credits as number), 0)).to.equal(50)
+      expect(rows.reduce((sum, row) => sum + (row.credits_uncollected as number), 0)).to.equal(30)
+      expect(await balanceOf(db, account.id)).to.equal(0)
+    })
+  })
+
+  describe('refund', () => {
+    it('gives every credit back to the very lot it came from', async () => {
+      const account = await anAccount(db, [{ amount: 30 }, { amount: 20, days: 2 }, { amount: 10, days: 1 }])
+      const id = await opened(calls, account, 45)
+      expect(await remainders(db, account.grants)).to.deep.equal([15, 0, 0])
+      const ended = await calls.refund(id, failure)
+      expect(ended!.answer).to.deep.equal({ status: 502, body: JSON.stringify({ ok: false, error: failure }) })
+      expect(await remainders(db, account.grants)).to.deep.equal([30, 20, 10])
+      expect(await rowOf(db, id)).to.include({ status: 'failed', credits: 0, credits_precharged: 45, http_status: 502, error_type: 'upstream_failed' })
+    })
+
+    it('into a lot past its time makes it spendable for a day more, after which it expires again', async () => {
+      const account = await anAccount(db, [{ amount: 30, days: 1 }])
+      const [grant] = account.grants
+      const id = await opened(calls, account, 30)
+      await letExpire(db, grant!)
+      await expireGrants(db, 1000)
+      await calls.refund(id, failure)
+      const { expires_at: until } = await db('grants').where({ id: grant }).first<{ expires_at: Date }>('expires_at')
+      expect(until.getTime() - Date.now()).to.be.within(86_400_000 - 60_000, 86_400_000 + 60_000)
+      const again = await opened(calls, account, 10)
+      await calls.settle(again, 'image', aResult(10))
+      await letExpire(db, grant!)
+      await expireGrants(db, 1000)
+      expect(await balanceOf(db, account.id)).to.equal(0)
+      expect(await remainders(db, [grant!])).to.deep.equal([0])
+    })
+
+    it('leaves the time of a lot alone that is still valid', async () => {
+      const account = await anAccount(db, [{ amount: 30, days: 5 }])
+      const before = await db('grants').where({ id: account.grants[0] }).first<{ expires_at: Date }>('expires_at')
+      await calls.refund(await opened(calls, account, 30), failure)
+      expect(await db('grants').where({ id: account.grants[0] }).first('expires_at')).to.deep.equal(before)
+    })
+
+    it('frees the idempotency key of a call that we ourselves could not place, and keeps that of one that failed', async () => {
+      const account = await anAccount(db, 100)
+      const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }
+      await calls.refund(await opened(calls, account, 10, more), gatewayError('service_unavailable'))
+      const second = await opened(calls, account, 10, more)
+      await calls.refund(second, failure)
+      expect(await calls.open(anOrder(account, 10, more))).to.deep.equal({ opened: false, existing: second })
+    })
+
+    it('obeys its guards: the newest attempt, the status, the deadline', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      await calls.begin(id)
+      await calls.begin(id)
+      expect(await calls.refund(id, failure, { attempt: 1 })).to.equal(null)
+      expect(await calls.refund(id, failure, { from: 'queued' })).to.equal(null)
+      expect(await calls.refund(id, failure, { overdue: true })).to.equal(null)
+      expect((await calls.refund(id, failure, { attempt: 2, from: 'running' }))?.status).to.equal('failed')
+      const late = await opened(calls, account, 10)
+      await db('calls').where({ id: late }).update({ deadline_at: db.raw("now() - interval '1 second'") })
+      expect((await calls.refund(late, failure, { overdue: true }))?.status).to.equal('failed')
+    })
+  })
+
+  it('end a call once: the second settlement or refund finds nothing to end', async () => {
+    const account = await anAccount(db, 100)
+    const id = await opened(calls, account, 10)
+    expect((await calls.settle(id, 'image', aResult(4)))?.status).to.equal('succeeded')
+    expect(await calls.settle(id, 'image', aResult(9))).to.equal(null)
+    expect(await calls.refund(id, failure)).to.equal(null)
+    expect(await calls.begin(id)).to.equal(null)
+    expect(await balanceOf(db, account.id)).to.equal(96)
+  })
+
+  it('end a call once, whoever of many settles and refunds it in one moment, in one batch or in many', async () => {
+    const account = await anAccount(db, [{ amount: 500, days: 1 }, { amount: 500 }])
+    const others = Array.from({ length: 4 }, () => verbs(db))
+    for (let round = 0; round < 15; round++) {
+      const id = await opened(calls, account, 20)
+      const ends = await Promise.all([calls, calls, ...others].flatMap((one) => [one.settle(id, 'image', aResult(7)), one.refund(id, failure)]))
+      expect(ends.filter(Boolean).length).to.equal(1)
+    }
+    expect(await outstandingOf(db, account.id)).to.equal(0)
+  })
+
+  it('never disturb what the account gets meanwhile: charges, refunds, settlements, grants and expiry together', async () => {
+    const account = await anAccount(db, [{ amount: 400, days: 1 }, { amount: 300 }])
+    const many = Array.from({ length: 4 }, () => verbs(db))
+    await Promise.all(Array.from({ length: 120 }, async (_, at) => {
+      const one = many[at % many.length]!
+      if (at % 10 === 0) await aGrant(db, account.id, { amount: 7, days: 3 })
+      if (at % 40 === 1) await letExpire(db, account.grants[0]!).then(() => expireGrants(db, 100))
+      const order = anOrder(account, 5)
+      const outcome = await one.open(order)
+      if (!outcome.opened) return
+      if (at % 3 === 0) await one.refund(order.id, failure)
+      else await one.settle(order.id, 'image', aResult(at % 9))
+    }))
+    expect(await outstandingOf(db, account.id)).to.equal(0)
+  })
+
+  describe('begin, submitted, handBack, renew', () => {
+    it('count attempts, and say when an earlier one may have sent its request', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      expect(await calls.begin(id)).to.include({ attempt: 1, resumed: false })
+      expect(await calls.begin(id)).to.include({ attempt: 2, resumed: true })
+      await calls.handBack(id, 2)
+      expect(await calls.begin(id)).to.include({ attempt: 3, resumed: false })
+      await calls.refund(id, failure)
+    })
+
+    it('keep an upstream\'s task for whoever comes next, and only for the newest attempt', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      expect(await calls.resume(id)).to.equal(null)
+      await calls.begin(id)
+      await calls.begin(id)
+      expect(await calls.submitted(id, 1, 'sandbox', { id: 'old' }, 20)).to.equal(false)
+      expect(await calls.submitted(id, 2, 'sandbox', { id: 'task' }, 20)).to.equal(true)
+      expect(await calls.resume(id)).to.deep.include({ upstream: 'sandbox', upstreamRef: { id: 'task' }, attempt: 2 })
+      await calls.refund(id, failure)
+      expect(await calls.submitted(id, 2, 'sandbox', { id: 'task' }, 20)).to.equal(false)
+    })
+
+    it('find a call whose lease has run out until it is renewed', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      const isStale = async (): Promise<boolean> => (await calls.findStale(1000)).some((call) => call.id === id)
+      expect(await isStale()).to.equal(false)
+      await db('calls').where({ id }).update({ lease_until: db.raw("now() - interval '1 second'") })
+      expect(await isStale()).to.equal(true)
+      await calls.renew([id])
+      expect(await isStale()).to.equal(false)
+      await calls.refund(id, failure)
+    })
+  })
+})
