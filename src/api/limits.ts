@@ -16,6 +16,12 @@ export type Limit = {
   take: (who: string) => Promise<Allowance>
 }
 
+/** A limit of failures alone. `take` counts one, `refuseSpent` asks whether anything is left. */
+export type FailureLimit = Limit & {
+  /** @throws ApiError rate_limited, with `Retry-After`, where nothing is left. */
+  refuseSpent: (who: string) => Promise<void>
+}
+
 export type Limits = ReturnType<typeof createLimits>
 
 /** Reads of calls in a minute and account (contract section 5.3). */
@@ -24,26 +30,28 @@ const CALL_READS_PER_MINUTE = 600
 /** What the contract gives no variable for (sections 2 and 6). */
 const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
+const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
 
 const TEN_MINUTES = 600
 const HOUR = 3600
 
 /** All limits of the web process. A window begins with its first event. */
 export function createLimits(redis: Redis, config: Config) {
+  const counter = (name: string, points: number, seconds: number) =>
+    ({ storeClient: redis, keyPrefix: `${config.REDIS_PREFIX}:limit:${name}`, points, duration: seconds, rejectIfRedisNotReady: true })
   const limit = (name: string, points: number, seconds: number): Limit => {
-    const limiter = new RateLimiterRedis({
-      storeClient: redis, keyPrefix: `${config.REDIS_PREFIX}:limit:${name}`, points, duration: seconds, rejectIfRedisNotReady: true,
-    })
+    const limiter = new RateLimiterRedis(counter(name, points, seconds))
     return { take: (who) => take(limiter, points, who) }
   }
   // The console works without Redis. Until it is back each process counts for itself: more generous, never open.
   const consoleLimit = (name: string, points: number, seconds: number): Limit => {
-    const keyPrefix = `${config.REDIS_PREFIX}:limit:${name}`
-    const limiter = new RateLimiterRedis({
-      storeClient: redis, keyPrefix, points, duration: seconds, rejectIfRedisNotReady: true,
-      insuranceLimiter: new RateLimiterMemory({ keyPrefix, points, duration: seconds }),
-    })
+    const options = counter(name, points, seconds)
+    const limiter = new RateLimiterRedis({ ...options, insuranceLimiter: new RateLimiterMemory(options) })
     return { take: (who) => take(limiter, points, who) }
+  }
+  const failureLimit = (name: string, points: number, seconds: number): FailureLimit => {
+    const limiter = new RateLimiterRedis(counter(name, points, seconds))
+    return { take: (who) => take(limiter, points, who), refuseSpent: (who) => refuseSpent(limiter, points, who) }
   }
   return {
     calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
@@ -53,6 +61,7 @@ export function createLimits(redis: Redis, config: Config) {
     forgots: consoleLimit('forgots', FORGOTS_PER_HOUR, HOUR),
     passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
+    dashboardFailures: failureLimit('dashboard', DASHBOARD_FAILURES_PER_TEN_MINUTES, TEN_MINUTES),
   }
 }
 
@@ -61,10 +70,17 @@ async function take(limiter: RateLimiterRedis, points: number, who: string): Pro
     return allowanceOf(await limiter.consume(who), points)
   } catch (error) {
     if (!(error instanceof RateLimiterRes)) throw error
-    const allowance = allowanceOf(error, points)
-    throw new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
+    throw spent(allowanceOf(error, points))
   }
 }
+
+async function refuseSpent(limiter: RateLimiterRedis, points: number, who: string): Promise<void> {
+  const counted = await limiter.get(who)
+  if (counted && counted.consumedPoints >= points) throw spent(allowanceOf(counted, points))
+}
+
+const spent = (allowance: Allowance): ApiError =>
+  new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
 
 const allowanceOf = (result: RateLimiterRes, limit: number): Allowance => ({
   limit, remaining: Math.max(0, result.remainingPoints), resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
