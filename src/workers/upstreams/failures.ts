@@ -106,7 +106,8 @@ export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): nu
 
 function pauseOf(header: string, now: number): number | null {
   if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Number(header) * 1000
-  const date = Date.parse(header)
+  // Date.parse takes nearly anything, `-5` too, for a date; an HTTP date begins with its day's name.
+  const date = /^[a-z]{3},/i.test(header) ? Date.parse(header) : Number.NaN
   return Number.isNaN(date) ? null : date - now
 }
 

@@ -1,0 +1,71 @@
+import { expect } from 'chai'
+import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import { failureIn, retryAfterMs, statusFailure } from '../../../src/workers/upstreams/failures.ts'
+
+const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
+  [429, { error: { type: 'requests', code: 'rate_limit_exceeded', message: 'm' } }, 'rate_limited'],
+  [429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }, 'rejected'],
+  [429, { error: { code: 'organization_spend_limit_exceeded' } }, 'rejected'],
+  [429, { type: 'error', error: { type: 'rate_limit_error', message: 'm' } }, 'rate_limited'],
+  [429, { type: 'error', error: { type: 'rate_limit_error', details: { error_code: 'enforced_spend_limit_reached' } } }, 'rejected'],
+  [400, { type: 'error', error: { type: 'billing_error' } }, 'rejected'],
+  [429, 'not even JSON', 'rate_limited'],
+  [429, { detail: 'Request was throttled' }, 'rate_limited'],
+  [503, '', 'overloaded'],
+  [503, { error: { type: 'billing_error' } }, 'rejected'],
+  [529, { type: 'error', error: { type: 'overloaded_error' } }, 'overloaded'],
+  [500, '<html>', 'unknown'],
+  [502, '', 'unknown'],
+  [504, '', 'unknown'],
+  [520, '', 'unknown'],
+  [301, '', 'rejected'],
+  [402, '', 'rejected'],
+  [408, '', 'rejected'],
+  [422, { detail: [{ loc: ['body', 'prompt'], msg: 'Field required' }] }, 'rejected'],
+]
+
+describe('a failed request', () => {
+  for (const [status, body, kind] of KINDS) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    it(`is ${kind} with status ${status} and ${text || 'nothing'}`, () => {
+      expect(statusFailure(status, {}, text)).to.include({ kind, status })
+    })
+  }
+
+  it('says in the upstream\'s words what was wrong, shortened', () => {
+    expect(statusFailure(400, {}, JSON.stringify({ error: { message: 'too long', code: 'context' } }))).to.include({ message: 'HTTP 400: too long', code: 'context' })
+    expect(statusFailure(422, {}, JSON.stringify({ detail: [{ msg: 'Field required' }] })).message).to.contain('Field required')
+    expect(statusFailure(400, {}, 'x'.repeat(10_000)).message.length).to.be.below(400)
+    expect(statusFailure(504, { 'x-fal-error-type': 'request_timeout' }, '{}')).to.include({ code: 'request_timeout' })
+  })
+
+  const now = Date.parse('2026-11-21T12:00:00Z')
+  const PAUSES: [headers: Record<string, string>, ms: number | null][] = [
+    [{}, null],
+    [{ 'retry-after': '3' }, 3000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': '0' }, 0],
+    [{ 'retry-after': '-5' }, null],
+    [{ 'retry-after': '3600' }, 60_000],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 12:00:07 GMT' }, 7000],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 11:00:00 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after-ms': '250', 'retry-after': '3' }, 250],
+    [{ 'retry-after-ms': 'x', 'retry-after': '3' }, 3000],
+  ]
+  for (const [headers, ms] of PAUSES) {
+    it(`asks to wait ${ms} ms with ${JSON.stringify(headers)}`, () => {
+      expect(retryAfterMs(headers, now)).to.equal(ms)
+    })
+  }
+
+  it('may stand in an answer that looks well', () => {
+    expect([{}, { error: null }, { error: false }, [], 'x', null].map(failureIn)).to.deep.equal([null, null, null, null, null, null])
+    const kindOf = (error: unknown) => failureIn({ error })?.kind
+    expect(kindOf({ code: 503 })).to.equal('overloaded')
+    expect(kindOf({ code: '429' })).to.equal('rate_limited')
+    expect(kindOf({ type: 'overloaded_error' })).to.equal('overloaded')
+    expect(kindOf({ type: 'invalid_request_error' })).to.equal('rejected')
+    expect(kindOf('something broke')).to.equal('unknown')
+  })
+})

@@ -1,0 +1,33 @@
+import { expect } from 'chai'
+import { PROTOCOLS, readCatalogue } from '../../../src/shared/catalogue.ts'
+import { serves } from '../../../src/workers/upstreams/adapter.ts'
+import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
+import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
+import { decodeReference } from './sandbox-upstreams.ts'
+
+for (const file of ['models.example.json', 'models.json']) {
+  describe(file, () => {
+    const catalogue = readCatalogue(file, () => 'made-up')
+    const upstreams = createUpstreams({ fetchReference: decodeReference })
+    after(() => upstreams.close())
+
+    it('names for each model only upstreams whose protocol serves its modality', () => {
+      for (const { id, modality, routes } of catalogue.models.values()) {
+        for (const { upstream } of routes) expect(serves(upstreams.adapterOf(upstream.protocol), modality), `${id} at ${upstream.name}`).to.equal(true)
+      }
+    })
+
+    it('has rules that can be applied', () => {
+      const body = { prompt: 'p', image_url: 'https://example.com/a.png', duration: 5, resolution: '720p', max_tokens: 5, temperature: 1 }
+      for (const { routes } of catalogue.models.values()) for (const route of routes) applyRules(body, route)
+    })
+  })
+}
+
+describe('models.example.json', () => {
+  it('shows every protocol, and holds nothing that is a key', () => {
+    const { upstreams } = readCatalogue('models.example.json', () => 'made-up')
+    expect(new Set(upstreams.map(({ protocol }) => protocol))).to.deep.equal(new Set(PROTOCOLS))
+    for (const { apiKey } of upstreams) expect(apiKey).to.be.oneOf(['made-up', null])
+  })
+})
