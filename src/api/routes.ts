@@ -20,6 +20,7 @@ import { perClient } from './middleware/client-address.ts'
 import { jsonBody, optionalJsonBody } from './middleware/json-body.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { noStore, perAccount, requireSession } from './middleware/session.ts'
+import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { routePages } from './pages/pages.ts'
 import { admit, recordRefusals, requireKey } from './v1/admission.ts'
@@ -97,4 +98,7 @@ function operations(router: Router<RequestState>, deps: WebDeps): void {
   router.get('/media/:name', serveMedia({ reader: deps.media }))
   router.get('/healthz', healthz)
   router.get('/readyz', readyz(deps))
+
+  const { DASHBOARD_PASSWORD } = deps.config
+  if (DASHBOARD_PASSWORD !== undefined) router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
 }

@@ -57,6 +57,7 @@ const variables = z.object({
   MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
   RESULT_TTL_SECONDS: wholeNumber(86_400, 1, 31_536_000),
   DASHBOARD_PASSWORD: z.string().min(1).optional(),
+  DASHBOARD_WRITE: z.enum(['on', 'off']).default('off'),
   METRICS_TOKEN: z.string().min(1).optional(),
   HEALTH_PORT: wholeNumber(0, 0, 65535).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),

@@ -1,0 +1,151 @@
+/**
+ * `/admin/queues`: the queues, for operators (bull-board). Prompts never leave Redis this way: of a job only a few fields
+ * are shown. Whatever is done here moves no credits: a call whose job is gone is refunded by the reconciler.
+ */
+import type { BoardHooks } from '@bull-board/api/typings/app'
+import type { Context, Middleware } from 'koa'
+import { QUEUE_NAMES } from '../../shared/config.ts'
+import type { QueueName } from '../../shared/config.ts'
+import { ApiError } from '../../shared/errors.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { CallJob, MailJob } from '../../shared/queues.ts'
+import { isSameSecret } from '../../shared/same-secret.ts'
+import type { WebDeps } from '../deps.ts'
+import { clientAddress, networkOf } from '../middleware/client-address.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+
+type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits'>
+
+/** Where it lives; bull-board must know. */
+export const DASHBOARD_PATH = '/admin/queues'
+
+/** The page writes style elements of its own while it runs. Everything it loads comes from this server. */
+const POLICY = [
+  "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:", "font-src 'self'",
+  "connect-src 'self'", "base-uri 'self'", "form-action 'none'", "frame-ancestors 'none'",
+].join('; ')
+
+/** The page names a style sheet of another host, which its policy refuses; without the line nobody asks for it. */
+const FOREIGN_STYLES = /<link href="https:[^>]*>\s*/g
+
+/** What an error said may quote what it was about; the worker's log has it. */
+const UNTOLD = 'See the log of the worker.'
+
+/** The handlers of the dashboard, in their order: who may come, what may be done, the board. */
+export function createDashboard(deps: DashboardDeps, password: string): Middleware<RequestState>[] {
+  return [requireOperator(deps, password), refuseChanges(deps.config), serveBoard(deps)]
+}
+
+/** HTTP Basic, user `admin`. Failures count against the client's network, and so many of them lock it out for a while. */
+function requireOperator({ config, limits }: DashboardDeps, password: string): Middleware<RequestState> {
+  const expected = `admin:${password}`
+  return async (ctx, next) => {
+    const given = credentialsOf(ctx.get('authorization'))
+    const client = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
+    if (given === null) throw challenge()
+    if (!isSameSecret(given, expected)) {
+      await limits.dashboardFailures.take(client)
+      throw challenge()
+    }
+    await limits.dashboardFailures.refuseSpent(client)
+    await next()
+  }
+}
+
+const challenge = (): ApiError => new ApiError('unauthorized', {
+  message: 'Log in as admin with the password of the dashboard.',
+  headers: { 'WWW-Authenticate': 'Basic realm="Tollgate queues", charset="UTF-8"' },
+})
+
+/** RFC 7617: `user:password` in base64 of UTF-8. */
+function credentialsOf(header: string): string | null {
+  const match = /^basic +([a-z0-9+/]+=*) *$/i.exec(header)
+  return match ? Buffer.from(match[1]!, 'base64').toString('utf8') : null
+}
+
+/**
+ * Only looking is allowed unless DASHBOARD_WRITE is on; then only from the dashboard itself, because browsers send Basic
+ * credentials with the requests of other sites' pages too.
+ */
+function refuseChanges({ BASE_URL, DASHBOARD_WRITE }: WebDeps['config']): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD'
+    if (changes && DASHBOARD_WRITE === 'off') throw new ApiError('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
+    if (changes && !isOwnPage(ctx, BASE_URL)) throw new ApiError('forbidden', { message: 'Changes are made from the dashboard itself.' })
+    await next()
+  }
+}
+
+/** Whether a request names no page as its origin, or one of this server. */
+function isOwnPage(ctx: Context, baseUrl: string): boolean {
+  const origin = ctx.get('origin')
+  if (origin === '') return ['', 'same-origin', 'none'].includes(ctx.get('sec-fetch-site'))
+  return origin === new URL(baseUrl).origin || (URL.canParse(origin) && new URL(origin).host === ctx.get('host'))
+}
+
+/** Bull-board itself. It takes 0.2 s to load, so it is loaded beside everything else, and only where it is wanted. */
+function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
+  const loading = loadBoard(deps)
+  // Whoever asks for the page hears of it.
+  loading.catch(() => {})
+  return async (ctx, next) => {
+    const board = await loading
+    const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
+    ctx.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-store' })
+    await board(ctx as Parameters<typeof board>[0], next)
+    // Its own router has named its own pattern; the log and the metrics know this one.
+    Object.assign(ctx, { _matchedRoute: route })
+    if (typeof ctx.body === 'string' && ctx.type === 'text/html') ctx.body = ctx.body.replace(FOREIGN_STYLES, '')
+  }
+}
+
+async function loadBoard({ config, queues }: DashboardDeps) {
+  const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
+    import('@bull-board/api'), import('@bull-board/api/bullMQAdapter'), import('@bull-board/koa'),
+  ])
+  const serverAdapter = new KoaAdapter().setBasePath(DASHBOARD_PATH)
+  const readOnlyMode = config.DASHBOARD_WRITE === 'off'
+  createBullBoard({
+    queues: QUEUE_NAMES.map((name) => {
+      const adapter = new BullMQAdapter(queues.queue(name), { readOnlyMode })
+      adapter.setFormatter('data', (data: Partial<CallJob & MailJob>) => shownData(name, data))
+      adapter.setFormatter('returnValue', () => null)
+      return adapter
+    }),
+    serverAdapter,
+    options: { uiConfig: { boardTitle: 'Tollgate queues', hideDocsLink: true }, handlerHooks: hooks },
+  })
+  // Thrown on, so that a Redis that is away is answered like everywhere else.
+  serverAdapter.setErrorHandler((error) => { throw error })
+  return serverAdapter.registerPlugin()
+}
+
+/** What of a job may be seen, in the words of the operator's command line: never `request`, which holds the prompt. */
+function shownData(queue: QueueName, { callId, mailId, requestId, deadlineAt }: Partial<CallJob & MailJob>): Record<string, string> {
+  if (mailId !== undefined) return { mailId: publicId('mail', mailId) }
+  if (callId === undefined) return {}
+  return {
+    callId: publicId('call', callId), modality: queue, requestId: requestId ?? '',
+    ...(deadlineAt && { deadline: new Date(deadlineAt).toISOString() }),
+  }
+}
+
+/** A job's data are only seen in part: whoever adds or edits a job from that would make one that cannot run. */
+const FORBIDDEN_ROUTES: ReadonlySet<string> = new Set(['/api/queues/:queueName/add', '/api/queues/:queueName/:jobId/update-data'])
+
+const hooks: BoardHooks = {
+  before: ({ route }) => (FORBIDDEN_ROUTES.has(route) ? { allow: false } : undefined),
+  after: (_context, result) => {
+    const body = result.body as { queues?: { jobs: ShownJob[] }[]; job?: ShownJob }
+    for (const job of [...(body.queues ?? []).flatMap(({ jobs }) => jobs), ...(body.job ? [body.job] : [])]) hideErrors(job)
+    return result
+  },
+}
+
+type ShownJob = { failedReason?: string; deferredFailure?: string; stacktrace: string[] }
+
+function hideErrors(job: ShownJob): void {
+  if (job.failedReason) job.failedReason = UNTOLD
+  if (job.deferredFailure) job.deferredFailure = UNTOLD
+  job.stacktrace = job.stacktrace.map(() => UNTOLD)
+}
