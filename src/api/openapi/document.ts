@@ -4,6 +4,7 @@
 import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
+import { accountOperations } from './account.ts'
 import { gatewayOperations } from './gateway.ts'
 import type { Operation } from './operation.ts'
 import { SCHEMES, openApiOperation } from './operation.ts'
@@ -11,7 +12,7 @@ import { recordOperations } from './records.ts'
 import { serviceOperations } from './service.ts'
 
 /** Every endpoint that is no page. */
-export const operations: readonly Operation[] = [...gatewayOperations, ...recordOperations, ...serviceOperations]
+export const operations: readonly Operation[] = [...gatewayOperations, ...accountOperations, ...recordOperations, ...serviceOperations]
 
 const INTRODUCTION = `
 A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token, both as

@@ -23,6 +23,8 @@ export type Operation = {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
+  /** The endpoint can also be asked without a body. */
+  bodyIsOptional?: boolean
   answers: Record<number, Answer>
   errors: readonly ErrorCode[]
 }
@@ -33,8 +35,8 @@ export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Record
 /** An answer that is no error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
 export type Answer = { description: string; schema?: z.ZodType; content?: Record<string, z.ZodType | null>; headers?: z.ZodObject }
 
-/** Which endpoints read a JSON body, and what may be wrong with any of them. */
-const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
+/** What may be wrong with any JSON body. */
+export const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
 
 /** What can happen to every request that looks something up. */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
@@ -48,7 +50,7 @@ export function errorsOf({ auth, body, errors }: Operation): ErrorCode[] {
 
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Operation): ZodOpenApiOperationObject {
-  const { tag, summary, description, auth, params, query, headers, body } = operation
+  const { tag, summary, description, auth, params, query, headers, body, bodyIsOptional = false } = operation
   return {
     operationId: operationId(operation),
     tags: [tag],
@@ -56,7 +58,7 @@ export function openApiOperation(operation: Operation): ZodOpenApiOperationObjec
     ...(description !== undefined && { description }),
     security: auth ? [{ [SCHEMES[auth]]: [] }] : [],
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && { requestBody: { required: !bodyIsOptional, content: { 'application/json': { schema: body } } } }),
     responses: { ...answersOf(operation), ...errorAnswers(operation) },
   }
 }

@@ -3,8 +3,8 @@ import { newId, publicId } from '../../../src/shared/ids.ts'
 import { post } from '../../support/http.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Client } from '../support/described.ts'
-import type { Console, SignedIn } from './support/records.ts'
-import { aCall, startConsole } from './support/records.ts'
+import type { DescribedWeb, SignedIn } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
 
 type Call = { id: string; createdAt: string; [field: string]: unknown }
 
@@ -21,8 +21,8 @@ async function allPages(api: Client, query = '', limit = 2): Promise<Call[][]> {
 }
 
 describe('GET /api/calls', () => {
-  let web: Console
-  before(async () => { web = await startConsole() })
+  let web: DescribedWeb
+  before(async () => { web = await startDescribed() })
   after(() => web.stop())
 
   it('lists the calls of the account alone, newest first', async () => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { publicId } from '../../../src/shared/ids.ts'
-import type { Console } from './support/records.ts'
-import { aCall, startConsole } from './support/records.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
 
 describe('GET /api/grants', () => {
-  let web: Console
-  before(async () => { web = await startConsole() })
+  let web: DescribedWeb
+  before(async () => { web = await startDescribed() })
   after(() => web.stop())
 
   it('shows every lot with what is left of it, newest first', async () => {

@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { newId, publicId } from '../../../src/shared/ids.ts'
 import { get, post } from '../../support/http.ts'
 import { startTestWeb } from '../../support/harness.ts'
-import type { Console } from './support/records.ts'
-import { startConsole } from './support/records.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { startDescribed } from './support/records.ts'
 
 describe('/api/keys', () => {
-  let web: Console
-  before(async () => { web = await startConsole() })
+  let web: DescribedWeb
+  before(async () => { web = await startDescribed() })
   after(() => web.stop())
 
   it('makes a key that works at once, and tells its secret this once', async () => {

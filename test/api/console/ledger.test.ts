@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { publicId } from '../../../src/shared/ids.ts'
-import type { Console } from './support/records.ts'
-import { aCall, startConsole } from './support/records.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
 
 type Entry = { id: string; kind: string; amount: number; balanceAfter: number; origin: string; callId: string | null; grantId: string }
 
 describe('GET /api/ledger', () => {
-  let web: Console
-  before(async () => { web = await startConsole() })
+  let web: DescribedWeb
+  before(async () => { web = await startDescribed() })
   after(() => web.stop())
 
   it('shows every movement, newest first, each with the balance after it', async () => {

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import { post } from '../../support/http.ts'
-import type { Console } from './support/records.ts'
-import { aCall, startConsole } from './support/records.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
 
 const DAY_MS = 86_400_000
 const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
 
 describe('GET /api/usage', () => {
-  let web: Console
-  before(async () => { web = await startConsole() })
+  let web: DescribedWeb
+  before(async () => { web = await startDescribed() })
   after(() => web.stop())
 
   it('adds up calls, failures, credits and tokens by day and model', async () => {

@@ -15,11 +15,11 @@ import type { Client, Described } from '../../support/described.ts'
 import { describedClient, readDescribed } from '../../support/described.ts'
 
 /** A web process whose answers are held against its own document. */
-export type Console = TestWeb & { described: Described; signIn: (account: TestAccount) => Promise<Client>; signedIn: (lots?: Lot[] | number) => Promise<SignedIn> }
+export type DescribedWeb = TestWeb & { described: Described; signIn: (account: TestAccount) => Promise<Client>; signedIn: (lots?: Lot[] | number) => Promise<SignedIn> }
 
 export type SignedIn = { account: TestAccount; api: Client }
 
-export async function startConsole(): Promise<Console> {
+export async function startDescribed(): Promise<DescribedWeb> {
   const web = await startTestWeb()
   const described = await readDescribed(web.url)
   const signIn = async (account: TestAccount): Promise<Client> => {
