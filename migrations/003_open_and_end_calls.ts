@@ -140,7 +140,8 @@ export async function up(db: Knex): Promise<void> {
       accounts uuid[] := ARRAY(SELECT DISTINCT c.user_id FROM calls c WHERE c.id = ANY (ids));
     BEGIN
       PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
-      PERFORM 1 FROM calls c WHERE c.id = ANY (ids) ORDER BY c.id FOR NO KEY UPDATE;
+      -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
+      ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND c.user_id = ANY (accounts) ORDER BY c.id FOR NO KEY UPDATE);
 
       RETURN QUERY
       WITH outcome AS MATERIALIZED (
@@ -157,7 +158,7 @@ export async function up(db: Knex): Promise<void> {
         -- uncollected beside a balance that could have paid for it.
         SELECT o.*, c.user_id, c.credits_precharged AS held, owed.due,
           row_number() OVER (PARTITION BY c.user_id ORDER BY owed.due > c.credits_precharged DESC, o.place) AS turn
-        FROM outcome o JOIN calls c ON c.id = o.id
+        FROM outcome o JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
         CROSS JOIN LATERAL (SELECT CASE WHEN o.status = 'succeeded' THEN o.cost ELSE 0 END AS due) owed
         WHERE o.nth = 1 AND c.status IN ('queued', 'running')
           AND (o.attempt IS NULL OR o.attempt = c.attempts)
