@@ -7,6 +7,7 @@ import type { Db } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
 import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
+import type { Mailer } from '../shared/mail/mailer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './held-calls.ts'
@@ -25,4 +26,5 @@ export type WorkerDeps = {
   fetcher: Fetcher
   upstreams: Upstreams
   results: Results
+  mailer: Mailer
 }

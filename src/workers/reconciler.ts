@@ -10,6 +10,7 @@ import { step } from '../shared/steps.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
 import type { WorkerDeps } from './deps.ts'
+import { sweepMails } from './mail-processor.ts'
 
 /** How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
 export const RECONCILE_EVERY_MS = 1500
@@ -31,6 +32,7 @@ export function createReconciler(deps: WorkerDeps) {
   let mediaSweptAt = 0
   const steps: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
+    mails: () => sweepMails(deps),
     grants: async () => { while (await expireGrants(deps.db, BATCH) >= BATCH); },
     results: () => sweepResults(deps.db, 10 * BATCH),
     keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),

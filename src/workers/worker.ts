@@ -11,11 +11,13 @@ import { openCatalogue } from '../shared/catalogue.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/queues.ts'
 import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
+import { createMailer } from '../shared/mail/mailer.ts'
 import { createCallProcessor } from './call-processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './held-calls.ts'
+import { createMailProcessor } from './mail-processor.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { fetchReferences } from './references.ts'
 import { createResults } from './results.ts'
@@ -39,8 +41,9 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
   const fetcher = createFetcher()
   const upstreams = createUpstreams({ fetchReference: fetchReferences(fetcher) })
   const results = createResults(createMediaStore(config), fetcher)
+  const mailer = createMailer(config)
   const publisher = createPublisher(redis, config.REDIS_PREFIX)
-  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, fetcher, upstreams, results, publisher }
+  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, fetcher, upstreams, results, publisher, mailer }
   const cancels = connectPatient(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const blocking = config.WORKER_QUEUES.map((name) => createWorker(name, deps, connectPatient(config)))
@@ -62,6 +65,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
       for (const { connection } of blocking) connection.disconnect()
       cancels.disconnect()
       redis.disconnect()
+      mailer.close()
       await Promise.all([upstreams.close(), fetcher.close()])
       await db.destroy()
     },
@@ -72,7 +76,7 @@ const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
   chat: createCallProcessor,
   image: createCallProcessor,
   video: createCallProcessor,
-  mail: () => async () => {},
+  mail: createMailProcessor,
   maintenance: createReconciler,
 }
 
