@@ -98,9 +98,14 @@ export const serves = (adapter: Adapter, modality: Modality): boolean => adapter
 export type FailureKind = 'not_sent' | 'rate_limited' | 'overloaded' | 'unknown' | 'rejected' | 'aborted'
 
 /** What may be known of a failure beside its kind. */
-export type UpstreamErrorDetails = { status?: number; retryAfterMs?: number | null; code?: string | null; cause?: unknown }
+export type UpstreamErrorDetails = {
+  status?: number
+  retryAfterMs?: number | null
+  code?: string | null
+  cause?: unknown
+}
 
-/** The one class in which adapters fail. `message` is for operators' logs, never for clients: it may quote an upstream. */
+/** The one class in which adapters fail. `message` is for operators' logs, never for clients: it may quote them. */
 export class UpstreamError extends Error {
   readonly kind: FailureKind
   /** The upstream's HTTP status, where it answered at all. */

@@ -4,14 +4,14 @@
  */
 import type { Route } from '../../shared/catalogue.ts'
 import { UpstreamError } from './adapter.ts'
-import type { Fields } from './failures.ts'
+import type { Fields } from './fields.ts'
 
 /** The rules of a route. */
 export type BodyRules = Pick<Route, 'rename' | 'drop' | 'set'>
 
 /**
- * Forms into which a renamed field's value can be put, written behind the new name: `"duration": "duration:string"`. Video
- * models want 5, "5" or "5s", and image models one address or a list of them.
+ * Forms into which a renamed field's value can be put, written behind the new name: `"duration": "duration:string"`.
+ * Video models want 5, "5" or "5s", and image models one address or a list of them.
  */
 const FORMS: Readonly<Record<string, (value: unknown) => unknown>> = {
   string: (value) => String(value),
@@ -39,6 +39,6 @@ export function applyRules(body: Fields, { rename, drop, set }: BodyRules): Fiel
 
 function formed(value: unknown, form: string, rule: string): unknown {
   const put = Object.hasOwn(FORMS, form) ? FORMS[form] : undefined
-  if (!put) throw new UpstreamError('rejected', `the catalogue renames to "${rule}": forms are ${Object.keys(FORMS).join(', ')}`)
-  return put(value)
+  if (put) return put(value)
+  throw new UpstreamError('rejected', `the catalogue renames to "${rule}": forms are ${Object.keys(FORMS).join(', ')}`)
 }

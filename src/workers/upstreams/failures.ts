@@ -5,13 +5,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-
-/** A JSON object of an upstream: nothing in it is what it should be until it was looked at. */
-export type Fields = Record<string, unknown>
-
-/** The value as a JSON object; an empty one where it is none. */
-export const asFields = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Fields : {}
+import { asFields, isText } from './fields.ts'
+import type { Fields } from './fields.ts'
 
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 export const MAX_RETRY_AFTER_MS = 60_000
@@ -63,7 +58,9 @@ export function statusFailure(status: number, headers: IncomingHttpHeaders, body
   const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : kindOfStatus(status)
   const falType = headers['x-fal-error-type']
   return new UpstreamError(kind, `HTTP ${status}: ${quote(messageIn(error) ?? body)}`, {
-    status, retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers), code: typeof falType === 'string' ? falType : words[0],
+    status,
+    retryAfterMs: kind === 'rejected' ? null : retryAfterMs(headers),
+    code: isText(falType) ? falType : words[0],
   })
 }
 
@@ -79,11 +76,13 @@ export function failureIn(body: unknown): UpstreamError | null {
   const known = words.map((word) => WORDS[word]).find((kind) => kind !== undefined)
   const byCode = Number.isInteger(code) && code >= 400 && code < 600 ? kindOfStatus(code) : 'unknown'
   const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : known ?? byCode
-  return new UpstreamError(kind, `an error in the answer: ${quote(messageIn(errorOf(body)) ?? JSON.stringify(error))}`, { code: words[0] })
+  const said = messageIn(errorOf(body)) ?? JSON.stringify(error)
+  return new UpstreamError(kind, `an error in the answer: ${quote(said)}`, { code: words[0] })
 }
 
 /** An answer that makes no sense: it may have been billed. */
-export const nonsense = (message: string, cause?: unknown): UpstreamError => new UpstreamError('unknown', message, { cause })
+export const nonsense = (message: string, cause?: unknown): UpstreamError =>
+  new UpstreamError('unknown', message, { cause })
 
 /** The failure behind whatever was thrown while a request was made or its answer read. */
 export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
@@ -133,8 +132,7 @@ function wordsOf(error: Fields): string[] {
 
 function messageIn(error: Fields): string | null {
   const { message, detail, error: text } = error
-  for (const one of [message, detail, text]) if (typeof one === 'string' && one !== '') return one
-  return detail === undefined ? null : JSON.stringify(detail)
+  return [message, detail, text].find(isText) ?? (detail === undefined ? null : JSON.stringify(detail))
 }
 
 const quote = (text: string): string => text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}…` : text

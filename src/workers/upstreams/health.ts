@@ -129,4 +129,5 @@ class Turns {
   }
 }
 
-const ended = (signal: AbortSignal): UpstreamError => new UpstreamError('aborted', 'ended before its turn', { cause: signal.reason })
+const ended = (signal: AbortSignal): UpstreamError =>
+  new UpstreamError('aborted', 'ended before its turn', { cause: signal.reason })

@@ -2,14 +2,14 @@
  * HTTP as adapters speak it: one request to an upstream's configured origin, its answer read within bounds of time and
  * size, every failure an `UpstreamError`. No redirects, no retries; a key never goes to another origin.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import { Agent, buildConnector } from 'undici'
 import type { Dispatcher, FormData } from 'undici'
 import type { Upstream } from '../../shared/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
-import { asFields, markConnectError, nonsense, statusFailure, transportFailure } from './failures.ts'
-import type { Fields } from './failures.ts'
+import { markConnectError, nonsense, statusFailure, transportFailure } from './failures.ts'
+import { isFields } from './fields.ts'
+import type { Fields } from './fields.ts'
 
 /** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
 export type Patience = { headersMs: number; bodyMs: number }
@@ -103,8 +103,8 @@ export function createConnections(timeouts: Timeouts = TIMEOUTS): Connections {
       return {
         json: (request, context) => guarded(context, async () => readJson(await send(request, context), request)),
         body: (request, context) => guarded(context, async () => bodyOf((await send(request, context)).body, context)),
-        downloadHeaders: (url, { baseUrl, apiKey, headers }) =>
-          isSameOrigin(url, baseUrl) ? { ...(apiKey === null ? {} : authorize(apiKey)), ...lowerCased(headers) } : undefined,
+        downloadHeaders: (url, upstream) =>
+          isSameOrigin(url, upstream.baseUrl) ? ownHeaders(upstream, authorize) : undefined,
       }
     },
     close: async () => {
@@ -117,8 +117,11 @@ export function createConnections(timeouts: Timeouts = TIMEOUTS): Connections {
 export const isSameOrigin = (url: string, baseUrl: string): boolean =>
   URL.canParse(url) && new URL(url).origin === new URL(baseUrl).origin
 
-const lowerCased = (headers: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+/** The headers that are the upstream's own: its key, and what the catalogue adds, which wins. */
+const ownHeaders = ({ apiKey, headers }: Upstream, authorize: Authorize): Record<string, string> => ({
+  ...(apiKey === null ? {} : authorize(apiKey)),
+  ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+})
 
 async function guarded<T>({ signal }: UpstreamContext, work: () => Promise<T>): Promise<T> {
   try {
@@ -128,7 +131,7 @@ async function guarded<T>({ signal }: UpstreamContext, work: () => Promise<T>): 
   }
 }
 
-/** The address of a request. @throws UpstreamError for one of a foreign origin: it would be a request forgery and leak the key */
+/** The address of a request. @throws UpstreamError for a foreign origin: a forged request, and a leak of the key */
 function addressOf(request: UpstreamRequest, { baseUrl, name }: Upstream): URL {
   if ('path' in request) return new URL(`${baseUrl}${request.path}`)
   if (!isSameOrigin(request.url, baseUrl)) {
@@ -153,8 +156,7 @@ async function dispatch(
       ...(traceparent && { traceparent }),
       ...(body && 'json' in body && { 'content-type': 'application/json' }),
       ...request.headers,
-      ...(upstream.apiKey === null ? {} : authorize(upstream.apiKey)),
-      ...lowerCased(upstream.headers),
+      ...ownHeaders(upstream, authorize),
     },
     body: body === undefined ? null : 'json' in body ? JSON.stringify(body.json) : body.form,
   })
@@ -163,7 +165,7 @@ async function dispatch(
 }
 
 /** What an error answer says. The status is known, so nothing that happens here is a failure of its own. */
-async function errorText({ body, headers }: { body: Dispatcher.ResponseData['body']; headers: IncomingHttpHeaders }): Promise<string> {
+async function errorText({ body, headers }: Dispatcher.ResponseData): Promise<string> {
   if (Number(headers['content-length'] ?? 0) > MAX_ERROR_BYTES) {
     body.destroy()
     return ''
@@ -191,8 +193,8 @@ async function readJson({ body }: Dispatcher.ResponseData, { kind }: UpstreamReq
     pieces.push(piece)
   }
   const value = parseJson(decodeUtf8(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw nonsense('the answer is no JSON object')
-  return asFields(value)
+  if (!isFields(value)) throw nonsense('the answer is no JSON object')
+  return value
 }
 
 function decodeUtf8(bytes: Uint8Array): string {

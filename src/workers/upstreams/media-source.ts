@@ -7,7 +7,10 @@ import { nonsense } from './failures.ts'
 /** Characters that are no base64; white space is let through because some encoders break lines. */
 const NO_BASE64 = /[^A-Za-z0-9+/=\s]/
 
-/** The bytes of a base64 text. @throws UpstreamError `unknown` where it is empty or none: Buffer would skip what it cannot read */
+/**
+ * The bytes of a base64 text, which Buffer alone would not check: it skips what it cannot read.
+ * @throws UpstreamError `unknown` where the text is empty or no base64
+ */
 export function bytesOf(base64: string): MediaSource {
   if (NO_BASE64.test(base64)) throw nonsense('the result is no base64')
   const bytes = Buffer.from(base64, 'base64')

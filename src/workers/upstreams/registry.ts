@@ -26,6 +26,7 @@ import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
 import type { FetchReference } from './references.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
+import type { TaskPreset } from './tasks/engine.ts'
 import { falKey, falTasks } from './tasks/fal.ts'
 import { createOpenrouterImages, openrouterVideos } from './tasks/openrouter.ts'
 import { replicateTasks } from './tasks/replicate.ts'
@@ -40,14 +41,15 @@ export type UpstreamDeps = {
 }
 
 /**
- * One try of a call at one route. A stream calls `begun` before its first chunk leaves: after that its failure is final.
+ * One try of a call at one route. A stream calls `begun` before its first chunk leaves: a failure is final from then on.
  */
 export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
 export type Upstreams = ReturnType<typeof createUpstreams>
 
 /** The upstreams of this process. Opens no connection yet. */
-export function createUpstreams({ fetchReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS }: UpstreamDeps) {
+export function createUpstreams(deps: UpstreamDeps) {
+  const { fetchReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
   const connections = createConnections(timeouts)
   const adapters = createAdapters(connections, fetchReference)
   const health = createHealth(breaker)
@@ -69,7 +71,7 @@ export function createUpstreams({ fetchReference, timeouts = TIMEOUTS, breaker =
         const { modality, routes } = model
         const openUntil = (upstream: string): number => health.openUntil(upstream)
         const step = nextStep({ modality, routes, failed, openUntil, now: Date.now(), backoffMs, random: Math.random })
-        if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream is configured for this model')
+        if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
         await pause(step.afterMs, signal)
         let isFinal = false
         try {
@@ -102,16 +104,17 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 function createAdapters({ http }: Connections, fetchReference: FetchReference): Record<Protocol, Adapter> {
   const byBearer = http(bearer)
   const byKey = http(falKey)
+  const bearerTasks = (preset: TaskPreset) => createTaskAdapter(byBearer, preset)
   const openaiChat = createOpenaiChat(byBearer)
   return {
     openai: {
       chat: openaiChat,
       image: createOpenaiImages(byBearer, fetchReference),
-      video: createTaskAdapter(byBearer, openaiVideos(fetchReference)),
+      video: bearerTasks(openaiVideos(fetchReference)),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     fal: { image: createTaskAdapter(byKey, falTasks('image')), video: createTaskAdapter(byKey, falTasks('video')) },
-    replicate: { image: createTaskAdapter(byBearer, replicateTasks('image')), video: createTaskAdapter(byBearer, replicateTasks('video')) },
-    openrouter: { chat: openaiChat, image: createOpenrouterImages(byBearer), video: createTaskAdapter(byBearer, openrouterVideos) },
+    replicate: { image: bearerTasks(replicateTasks('image')), video: bearerTasks(replicateTasks('video')) },
+    openrouter: { chat: openaiChat, image: createOpenrouterImages(byBearer), video: bearerTasks(openrouterVideos) },
   }
 }

@@ -6,7 +6,8 @@
 /** Sizes of images by tier. Ratios get the three sizes that every model of OpenAI's has. */
 const IMAGE_SIZES: Readonly<Record<string, string>> = {
   '512': '512x512', '1K': '1024x1024', '2K': '2048x2048', '4K': '3840x2160', '720P': '1280x720', '1080P': '1920x1080',
-  '1:1': '1024x1024', '3:2': '1536x1024', '4:3': '1536x1024', '16:9': '1536x1024', '2:3': '1024x1536', '3:4': '1024x1536', '9:16': '1024x1536',
+  '1:1': '1024x1024', '3:2': '1536x1024', '4:3': '1536x1024', '16:9': '1536x1024',
+  '2:3': '1024x1536', '3:4': '1024x1536', '9:16': '1024x1536',
 }
 
 const VIDEO_SIZES: Readonly<Record<string, string>> = {

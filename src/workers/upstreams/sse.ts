@@ -15,7 +15,9 @@ const MAX_EVENT = 8 * 1024 * 1024
  * event before that nothing of interest comes behind it.
  * @throws UpstreamError `unknown` for what is no UTF-8 or too large, else as the body does
  */
-export async function* readEvents(body: AnswerBody, isLast: (event: EventSourceMessage) => boolean): AsyncGenerator<EventSourceMessage> {
+export async function* readEvents(
+  body: AnswerBody, isLast: (event: EventSourceMessage) => boolean,
+): AsyncGenerator<EventSourceMessage> {
   // A chunk may end inside a character: one decoder for the whole stream.
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const events: EventSourceMessage[] = []

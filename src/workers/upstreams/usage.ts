@@ -2,8 +2,8 @@
  * Token counts as upstreams report them. They decide what a call costs, so nothing is believed that cannot be.
  */
 import type { UpstreamUsage } from './adapter.ts'
-import { asFields } from './failures.ts'
-import type { Fields } from './failures.ts'
+import { asFields } from './fields.ts'
+import type { Fields } from './fields.ts'
 
 /** The largest count that is believed: beyond every model's context. */
 const MAX_TOKENS = 10_000_000
@@ -28,5 +28,7 @@ export function openaiUsage(usage: unknown): UpstreamUsage | null {
   const fields = asFields(usage)
   const details = Object.fromEntries(Object.entries(fields).filter(([name, value]) =>
     name.includes('tokens') && !TOP.has(name) && value !== null && value !== undefined))
-  return checkedUsage(fields.prompt_tokens ?? fields.input_tokens, fields.completion_tokens ?? fields.output_tokens, details)
+  const input = fields.prompt_tokens ?? fields.input_tokens
+  const output = fields.completion_tokens ?? fields.output_tokens
+  return checkedUsage(input, output, details)
 }

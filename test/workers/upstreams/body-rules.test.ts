@@ -4,7 +4,12 @@ import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
 
 const rules = (more: Partial<Parameters<typeof applyRules>[1]>) => ({ rename: {}, drop: [], set: {}, ...more })
 
-const CASES: [what: string, rules: Parameters<typeof rules>[0], body: Record<string, unknown>, sent: Record<string, unknown>][] = [
+const CASES: [
+  what: string,
+  rules: Parameters<typeof rules>[0],
+  body: Record<string, unknown>,
+  sent: Record<string, unknown>,
+][] = [
   ['nothing without rules', {}, { a: 1 }, { a: 1 }],
   ['drops', { drop: ['a', 'x'] }, { a: 1, b: 2 }, { b: 2 }],
   ['renames what is there', { rename: { a: 'b', x: 'y' } }, { a: 1 }, { b: 1 }],
@@ -28,7 +33,9 @@ describe('the rules of a route', () => {
 
   it('refuse a form that does not exist', () => {
     for (const form of ['sting', 'constructor', '']) {
-      expect(() => applyRules({ a: 1 }, rules({ rename: { a: `b:${form}` } })), form).to.throw(UpstreamError).with.property('kind', 'rejected')
+      expect(() => applyRules({ a: 1 }, rules({ rename: { a: `b:${form}` } })), form)
+        .to.throw(UpstreamError)
+        .with.property('kind', 'rejected')
     }
   })
 })

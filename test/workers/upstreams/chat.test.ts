@@ -1,12 +1,29 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../../src/shared/catalogue.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
-import { chatOf, choiceOf, choicesOf, contextOf, drained, failureOf, HASTY, promptOf, routeTo, startWorld, textOf } from './sandbox-upstreams.ts'
+import {
+  chatOf,
+  choiceOf,
+  choicesOf,
+  contextOf,
+  drained,
+  failureOf,
+  HASTY,
+  promptOf,
+  routeTo,
+  startWorld,
+  textOf,
+} from './sandbox-upstreams.ts'
 import type { World } from './sandbox-upstreams.ts'
 
 const PROTOCOLS: Protocol[] = ['openai', 'anthropic', 'openrouter']
 
-const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }]
+const TOOLS = [
+  {
+    type: 'function',
+    function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+  },
+]
 
 /** What a word of the sandbox makes of a chat, whole or streamed; null: it succeeds. */
 const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind | null][] = [
@@ -29,7 +46,7 @@ const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind
   ['[truncated]', 'unknown', 'unknown'],
   ['[empty]', 'unknown', 'unknown'],
   ['[invalid-utf8]', 'unknown', 'unknown'],
-  ['[big 40]', 'unknown', 'unknown'],
+  ['[big 33]', 'unknown', 'unknown'],
   ['[cut-mid-char]', null, null],
   ['[no-done]', null, null],
   ['[delay 30]', null, null],
@@ -46,7 +63,7 @@ for (const protocol of PROTOCOLS) {
     })
     after(() => world.close())
 
-    it('gives the whole answer in OpenAI\'s form, with the real usage beside it', async () => {
+    it("gives the whole answer in OpenAI's form, with the real usage beside it", async () => {
       const result = await chat.chat(chatOf('[answer Good morning] [usage 12 34]'), world.context(protocol))
       expect(result.completion).to.include({ object: 'chat.completion' }).and.not.to.have.property('usage')
       expect(result.completion.id).to.be.a('string').that.is.not.empty
@@ -57,15 +74,22 @@ for (const protocol of PROTOCOLS) {
     })
 
     it('streams the same answer in chunks, and its usage once, at the end', async () => {
-      const { events, error } = await drained(chat.streamChat(chatOf('[answer Good morning to you] [usage 12 34]'), world.context(protocol)))
+      const { events, error } = await drained(
+        chat.streamChat(chatOf('[answer Good morning to you] [usage 12 34]'), world.context(protocol)),
+      )
       expect(error).to.equal(null)
       expect(textOf(events)).to.equal('Good morning to you')
       expect(events.filter(({ type }) => type === 'usage')).to.have.length(1)
       expect(events.at(-1)).to.deep.nested.include({ 'type': 'usage', 'usage.input': 12, 'usage.output': 34 })
-      const chunks = events.flatMap((event) => event.type === 'chunk' ? [event.chunk] : [])
-      for (const chunk of chunks) expect(chunk).to.include({ object: 'chat.completion.chunk' }).and.not.to.have.property('usage')
+      const chunks = events.flatMap((event) => (event.type === 'chunk' ? [event.chunk] : []))
+      for (const chunk of chunks)
+        expect(chunk).to.include({ object: 'chat.completion.chunk' }).and.not.to.have.property('usage')
       expect(choicesOf(events)[0]!.delta.role).to.equal('assistant')
-      expect(choicesOf(events).map((choice) => choice.finish_reason).filter(Boolean)).to.deep.equal(['stop'])
+      expect(
+        choicesOf(events)
+          .map((choice) => choice.finish_reason)
+          .filter(Boolean),
+      ).to.deep.equal(['stop'])
     })
 
     for (const [words, whole, streamed] of OUTCOMES) {
@@ -73,7 +97,10 @@ for (const protocol of PROTOCOLS) {
         const request = chatOf(promptOf(words))
         const { error } = await drained(chat.streamChat(request, world.context(protocol)))
         expect(error?.kind ?? null, 'streamed').to.equal(streamed)
-        const failed = await chat.chat(request, world.context(protocol)).then(() => null, (one: unknown) => one)
+        const failed = await chat.chat(request, world.context(protocol)).then(
+          () => null,
+          (one: unknown) => one,
+        )
         expect((failed as { kind?: string } | null)?.kind ?? null, 'whole').to.equal(whole)
       })
     }
@@ -83,7 +110,11 @@ for (const protocol of PROTOCOLS) {
       expect(textOf(events)).to.contain('Grüße, 你好 und 😀')
     })
 
-    for (const [words, about] of [['[no-usage]', 'none'], ['[usage-negative]', 'negative'], ['[usage-huge]', 'absurd']] as const) {
+    for (const [words, about] of [
+      ['[no-usage]', 'none'],
+      ['[usage-negative]', 'negative'],
+      ['[usage-huge]', 'absurd'],
+    ] as const) {
       it(`believes no usage where the upstream reports ${about}`, async () => {
         expect(await chat.chat(chatOf(words), world.context(protocol))).to.have.property('usage', null)
         const { events, error } = await drained(chat.streamChat(chatOf(words), world.context(protocol)))
@@ -113,15 +144,22 @@ for (const protocol of PROTOCOLS) {
 
     for (const words of ['[error-after 2]', '[reset-after 2]']) {
       it(`fails after the chunks it had when the stream ends by ${words}`, async () => {
-        const { events, error } = await drained(chat.streamChat(chatOf(`${words} [chunks 5 1]`), world.context(protocol)))
+        const { events, error } = await drained(
+          chat.streamChat(chatOf(`${words} [chunks 5 1]`), world.context(protocol)),
+        )
         expect(events.length).to.be.greaterThan(0)
         expect(error?.kind).to.be.oneOf(['unknown', 'overloaded'])
       })
     }
 
     it('hears how long to wait, in seconds or milliseconds, and never more than a minute', async () => {
-      const waits = await Promise.all(['retry-after 3', 'retry-after-ms 250', 'retry-after 4000'].map(async (words) =>
-        (await failureOf(chat.chat(chatOf(promptOf(`[status 429 ${words}]`)), world.context(protocol)))).retryAfterMs))
+      const waits = await Promise.all(
+        ['retry-after 3', 'retry-after-ms 250', 'retry-after 4000'].map(
+          async (words) =>
+            (await failureOf(chat.chat(chatOf(promptOf(`[status 429 ${words}]`)), world.context(protocol))))
+              .retryAfterMs,
+        ),
+      )
       expect(waits).to.deep.equal([3000, 250, 60_000])
     })
 
@@ -130,29 +168,36 @@ for (const protocol of PROTOCOLS) {
       const leaving = new AbortController()
       const context = world.context(protocol, {}, leaving.signal)
       const seen: unknown[] = []
-      const failure = await failureOf((async () => {
-        for await (const event of chat.streamChat(chatOf(prompt), context)) {
-          seen.push(event)
-          leaving.abort()
-        }
-      })())
+      const failure = await failureOf(
+        (async () => {
+          for await (const event of chat.streamChat(chatOf(prompt), context)) {
+            seen.push(event)
+            leaving.abort()
+          }
+        })(),
+      )
       expect(failure.kind).to.equal('aborted')
       expect(await failureOf(chat.chat(chatOf(prompt), context))).to.have.property('kind', 'aborted')
       while (world.sandbox.open(prompt).aborted < 1) await new Promise(setImmediate)
     })
 
-    it('closes the upstream\'s stream when its reader stops reading', async () => {
+    it("closes the upstream's stream when its reader stops reading", async () => {
       const prompt = promptOf('[chunks 50 20]')
-      for await (const event of chat.streamChat(chatOf(prompt), world.context(protocol))) if (event.type === 'chunk') break
+      for await (const event of chat.streamChat(chatOf(prompt), world.context(protocol)))
+        if (event.type === 'chunk') break
       while (world.sandbox.open(prompt).aborted < 1) await new Promise(setImmediate)
     })
 
-    it('sends the key, the call\'s id and the trace context', async () => {
+    it("sends the key, the call's id and the trace context", async () => {
       const prompt = promptOf('headers')
       const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
       const context = world.context(protocol, { upstream: { headers: { 'X-Title': 'Tollgate' } } })
       await chat.chat(chatOf(prompt), { ...context, traceparent })
-      expect(world.sandbox.journal(prompt)[0]!.headers).to.include({ 'idempotency-key': 'call_test', traceparent, 'x-title': 'Tollgate' })
+      expect(world.sandbox.journal(prompt)[0]!.headers).to.include({
+        'idempotency-key': 'call_test',
+        traceparent,
+        'x-title': 'Tollgate',
+      })
       const wrongKey = world.context(protocol, { upstream: { apiKey: 'a-bad-one' } })
       expect(await failureOf(chat.chat(chatOf(prompt), wrongKey))).to.deep.include({ kind: 'rejected', status: 401 })
     })
@@ -169,16 +214,19 @@ describe('chat with an upstream that keeps silent', () => {
   after(() => world.close())
 
   it('gives up before the headers, within the body and within a stream', async () => {
-    const failures = await Promise.all(PROTOCOLS.flatMap((protocol) => {
-      const chat = world.upstreams.adapterOf(protocol).chat!
-      const ask = (words: string) => chatOf(promptOf(words))
-      return [
-        failureOf(chat.chat(ask('[hang]'), world.context(protocol))),
-        failureOf(chat.chat(ask('[hang-body]'), world.context(protocol))),
-        ...['[hang]', '[hang-body]', '[hang-after 1] [chunks 5 1]'].map(async (words) =>
-          (await drained(chat.streamChat(ask(words), world.context(protocol)))).error),
-      ]
-    }))
+    const failures = await Promise.all(
+      PROTOCOLS.flatMap((protocol) => {
+        const chat = world.upstreams.adapterOf(protocol).chat!
+        const ask = (words: string) => chatOf(promptOf(words))
+        return [
+          failureOf(chat.chat(ask('[hang]'), world.context(protocol))),
+          failureOf(chat.chat(ask('[hang-body]'), world.context(protocol))),
+          ...['[hang]', '[hang-body]', '[hang-after 1] [chunks 5 1]'].map(
+            async (words) => (await drained(chat.streamChat(ask(words), world.context(protocol)))).error,
+          ),
+        ]
+      }),
+    )
     expect(failures).to.have.length(15)
     for (const failure of failures) expect(failure).to.include({ kind: 'unknown' })
   })
@@ -186,7 +234,9 @@ describe('chat with an upstream that keeps silent', () => {
   it('knows that nothing was sent where nobody listens, no such host exists, or no TLS is spoken', async () => {
     const chat = world.upstreams.adapterOf('openai').chat!
     const addresses = ['http://127.0.0.1:1', 'http://nobody.invalid', world.sandbox.url.replace('http:', 'https:')]
-    const failures = await Promise.all(addresses.map((url) => failureOf(chat.chat(chatOf('x'), contextOf(routeTo('openai', url))))))
+    const failures = await Promise.all(
+      addresses.map((url) => failureOf(chat.chat(chatOf('x'), contextOf(routeTo('openai', url))))),
+    )
     expect(failures.map(({ kind }) => kind)).to.deep.equal(['not_sent', 'not_sent', 'not_sent'])
   })
 })

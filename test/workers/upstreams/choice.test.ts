@@ -8,21 +8,41 @@ import type { FailedTry, Situation, Step } from '../../../src/workers/upstreams/
 import { routeTo } from './sandbox-upstreams.ts'
 
 const NOW = 1_000_000
-const routesTo = (names: string) => names.split('').map((name) => routeTo('openai', 'http://x.test', { upstream: { name } }))
+const routesTo = (names: string) =>
+  names.split('').map((name) => routeTo('openai', 'http://x.test', { upstream: { name } }))
 
 type Told = { modality?: Modality; open?: Record<string, number>; retryAfterMs?: number; random?: number }
 
 /** A situation told as a word an upstream's name and what it did: `a:overloaded b:not_sent`. */
-function situation(names: string, story: string, { modality = 'chat', open = {}, retryAfterMs, random = 1 }: Told = {}): Situation {
+function situation(
+  names: string,
+  story: string,
+  { modality = 'chat', open = {}, retryAfterMs, random = 1 }: Told = {},
+): Situation {
   const routes = routesTo(names)
-  const failed = story.split(' ').filter(Boolean).map((word): FailedTry => {
-    const [name, kind] = word.split(':') as [string, FailureKind]
-    return { route: routes.find(({ upstream }) => upstream.name === name)!, error: new UpstreamError(kind, 'x', { retryAfterMs }), at: NOW }
-  })
-  return { modality, routes, failed, openUntil: (upstream) => open[upstream] ?? 0, now: NOW, backoffMs: 500, random: () => random }
+  const failed = story
+    .split(' ')
+    .filter(Boolean)
+    .map((word): FailedTry => {
+      const [name, kind] = word.split(':') as [string, FailureKind]
+      return {
+        route: routes.find(({ upstream }) => upstream.name === name)!,
+        error: new UpstreamError(kind, 'x', { retryAfterMs }),
+        at: NOW,
+      }
+    })
+  return {
+    modality,
+    routes,
+    failed,
+    openUntil: (upstream) => open[upstream] ?? 0,
+    now: NOW,
+    backoffMs: 500,
+    random: () => random,
+  }
 }
 
-const told = (step: Step): string => step.is === 'try' ? `${step.route.upstream.name} after ${step.afterMs}` : step.is
+const told = (step: Step): string => (step.is === 'try' ? `${step.route.upstream.name} after ${step.afterMs}` : step.is)
 
 const STORIES: [names: string, story: string, chat: string, media: string][] = [
   ['ab', '', 'a after 0', 'a after 0'],
@@ -51,7 +71,8 @@ describe('the choice of the next upstream', () => {
   for (const [names, story, chat, media] of STORIES) {
     it(`of "${names}" after "${story}" is: ${chat === media ? chat : `for chat ${chat}, for media ${media}`}`, () => {
       expect(told(nextStep(situation(names, story)))).to.equal(chat)
-      for (const modality of ['image', 'video'] as const) expect(told(nextStep(situation(names, story, { modality })))).to.equal(media)
+      for (const modality of ['image', 'video'] as const)
+        expect(told(nextStep(situation(names, story, { modality })))).to.equal(media)
     })
   }
 
@@ -68,7 +89,13 @@ describe('the choice of the next upstream', () => {
 
   it('goes back to the upstream that is ready first', () => {
     const one = situation('ab', 'a:rate_limited b:overloaded')
-    const asking = { ...one, failed: [{ ...one.failed[0]!, error: new UpstreamError('rate_limited', 'x', { retryAfterMs: 60_000 }) }, one.failed[1]!] }
+    const asking = {
+      ...one,
+      failed: [
+        { ...one.failed[0]!, error: new UpstreamError('rate_limited', 'x', { retryAfterMs: 60_000 }) },
+        one.failed[1]!,
+      ],
+    }
     expect(told(nextStep(asking))).to.equal('b after 500')
   })
 
@@ -83,7 +110,9 @@ describe('the choice of the next upstream', () => {
   })
 
   it('never fails a call untried because every circuit is open: it tries where the circuit closes first', () => {
-    expect(told(nextStep(situation('abc', '', { open: { a: NOW + 9000, b: NOW + 100, c: NOW + 200 } })))).to.equal('b after 0')
+    expect(told(nextStep(situation('abc', '', { open: { a: NOW + 9000, b: NOW + 100, c: NOW + 200 } })))).to.equal(
+      'b after 0',
+    )
   })
 
   const kinds = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected', 'aborted')
@@ -95,20 +124,22 @@ describe('the choice of the next upstream', () => {
   })
 
   it('always ends, and never sends again what may have been accepted but a chat, and that once to each', () => {
-    fc.assert(fc.property(world, ({ modality, routes: count, fates, open }) => {
-      const routes = routesTo('abcd'.slice(0, count))
-      const failed: FailedTry[] = []
-      for (const kind of fates) {
-        const openUntil = (name: string) => open['abcd'.indexOf(name)]!
-        const step = nextStep({ modality, routes, failed, openUntil, now: NOW, backoffMs: 1, random: () => 0.5 })
-        if (step.is === 'give_up') break
-        failed.push({ route: step.route, error: new UpstreamError(kind, 'x'), at: NOW })
-      }
-      expect(failed.length).to.be.within(1, 3 * count)
-      const accepted = failed.filter(({ error }) => error.kind === 'unknown')
-      expect(accepted.length).to.be.at.most(modality === 'chat' ? Math.max(count, 2) : 1)
-      const final = failed.findIndex(({ error }) => error.kind === 'rejected' || error.kind === 'aborted')
-      expect(final).to.be.oneOf([-1, failed.length - 1])
-    }))
+    fc.assert(
+      fc.property(world, ({ modality, routes: count, fates, open }) => {
+        const routes = routesTo('abcd'.slice(0, count))
+        const failed: FailedTry[] = []
+        for (const kind of fates) {
+          const openUntil = (name: string) => open['abcd'.indexOf(name)]!
+          const step = nextStep({ modality, routes, failed, openUntil, now: NOW, backoffMs: 1, random: () => 0.5 })
+          if (step.is === 'give_up') break
+          failed.push({ route: step.route, error: new UpstreamError(kind, 'x'), at: NOW })
+        }
+        expect(failed.length).to.be.within(1, 3 * count)
+        const accepted = failed.filter(({ error }) => error.kind === 'unknown')
+        expect(accepted.length).to.be.at.most(modality === 'chat' ? Math.max(count, 2) : 1)
+        const final = failed.findIndex(({ error }) => error.kind === 'rejected' || error.kind === 'aborted')
+        expect(final).to.be.oneOf([-1, failed.length - 1])
+      }),
+    )
   })
 })

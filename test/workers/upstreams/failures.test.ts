@@ -7,7 +7,11 @@ const KINDS: [status: number, body: unknown, kind: FailureKind][] = [
   [429, { error: { type: 'insufficient_quota', code: 'insufficient_quota' } }, 'rejected'],
   [429, { error: { code: 'organization_spend_limit_exceeded' } }, 'rejected'],
   [429, { type: 'error', error: { type: 'rate_limit_error', message: 'm' } }, 'rate_limited'],
-  [429, { type: 'error', error: { type: 'rate_limit_error', details: { error_code: 'enforced_spend_limit_reached' } } }, 'rejected'],
+  [
+    429,
+    { type: 'error', error: { type: 'rate_limit_error', details: { error_code: 'enforced_spend_limit_reached' } } },
+    'rejected',
+  ],
   [400, { type: 'error', error: { type: 'billing_error' } }, 'rejected'],
   [429, 'not even JSON', 'rate_limited'],
   [429, { detail: 'Request was throttled' }, 'rate_limited'],
@@ -32,9 +36,14 @@ describe('a failed request', () => {
     })
   }
 
-  it('says in the upstream\'s words what was wrong, shortened', () => {
-    expect(statusFailure(400, {}, JSON.stringify({ error: { message: 'too long', code: 'context' } }))).to.include({ message: 'HTTP 400: too long', code: 'context' })
-    expect(statusFailure(422, {}, JSON.stringify({ detail: [{ msg: 'Field required' }] })).message).to.contain('Field required')
+  it("says in the upstream's words what was wrong, shortened", () => {
+    expect(statusFailure(400, {}, JSON.stringify({ error: { message: 'too long', code: 'context' } }))).to.include({
+      message: 'HTTP 400: too long',
+      code: 'context',
+    })
+    expect(statusFailure(422, {}, JSON.stringify({ detail: [{ msg: 'Field required' }] })).message).to.contain(
+      'Field required',
+    )
     expect(statusFailure(400, {}, 'x'.repeat(10_000)).message.length).to.be.below(400)
     expect(statusFailure(504, { 'x-fal-error-type': 'request_timeout' }, '{}')).to.include({ code: 'request_timeout' })
   })
@@ -60,7 +69,14 @@ describe('a failed request', () => {
   }
 
   it('may stand in an answer that looks well', () => {
-    expect([{}, { error: null }, { error: false }, [], 'x', null].map(failureIn)).to.deep.equal([null, null, null, null, null, null])
+    expect([{}, { error: null }, { error: false }, [], 'x', null].map(failureIn)).to.deep.equal([
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ])
     const kindOf = (error: unknown) => failureIn({ error })?.kind
     expect(kindOf({ code: 503 })).to.equal('overloaded')
     expect(kindOf({ code: '429' })).to.equal('rate_limited')

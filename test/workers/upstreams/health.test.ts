@@ -7,7 +7,8 @@ import { failureOf, routeTo } from './sandbox-upstreams.ts'
 
 const COOL_DOWN_MS = 20
 const never = new AbortController().signal
-const upstreamOf = (concurrency?: number) => routeTo('openai', 'http://x.test', { upstream: { name: 'a', concurrency } }).upstream
+const upstreamOf = (concurrency?: number) =>
+  routeTo('openai', 'http://x.test', { upstream: { name: 'a', concurrency } }).upstream
 
 const fail = (health: Health, kind: FailureKind) =>
   failureOf(health.during(upstreamOf(), never, () => Promise.reject(new UpstreamError(kind, 'x'))))
@@ -101,12 +102,16 @@ describe('the concurrency of an upstream', () => {
     const order: number[] = []
     let now = 0
     let most = 0
-    await Promise.all(Array.from({ length: 20 }, (_, at) => health.during(upstreamOf(3), new AbortController().signal, async () => {
-      order.push(at)
-      most = Math.max(most, now += 1)
-      await new Promise(setImmediate)
-      now -= 1
-    })))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        health.during(upstreamOf(3), new AbortController().signal, async () => {
+          order.push(at)
+          most = Math.max(most, (now += 1))
+          await new Promise(setImmediate)
+          now -= 1
+        }),
+      ),
+    )
     expect(most).to.equal(3)
     expect(order).to.deep.equal(Array.from({ length: 20 }, (_, at) => at))
     expect(health.snapshot()).to.deep.equal([{ upstream: 'a', state: 'closed', inFlight: 0, waiting: 0 }])
@@ -127,13 +132,17 @@ describe('the concurrency of an upstream', () => {
     const first = health.during(upstreamOf(1), never, work)
     const leaving = new AbortController()
     const second = failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))
-    const third = failureOf(health.during(upstreamOf(1), never, () => Promise.reject(new UpstreamError('unknown', 'x'))))
+    const third = failureOf(
+      health.during(upstreamOf(1), never, () => Promise.reject(new UpstreamError('unknown', 'x'))),
+    )
     leaving.abort()
     expect(await second).to.include({ kind: 'aborted' })
     end()
     await first
     expect(await third).to.include({ kind: 'unknown' })
     expect(await health.during(upstreamOf(1), never, () => Promise.resolve('free'))).to.equal('free')
-    expect(await failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))).to.include({ kind: 'aborted' })
+    expect(await failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))).to.include({
+      kind: 'aborted',
+    })
   })
 })

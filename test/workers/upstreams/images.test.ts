@@ -18,7 +18,7 @@ const FAILURES: [words: string, kind: FailureKind][] = [
   ['[garbage]', 'unknown'],
   ['[truncated]', 'unknown'],
   ['[empty]', 'unknown'],
-  ['[big 130]', 'unknown'],
+  ['[big 97]', 'unknown'],
 ]
 
 for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
@@ -38,12 +38,14 @@ for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
 
     for (const [words, kind] of FAILURES) {
       it(`calls it ${kind} when the upstream does ${words}`, async () => {
-        expect(await failureOf(image.generate({ prompt: promptOf(words) }, world.context(protocol)))).to.include({ kind })
+        expect(await failureOf(image.generate({ prompt: promptOf(words) }, world.context(protocol)))).to.include({
+          kind,
+        })
       })
     }
 
     it('takes a picture that is larger than a chat may be', async () => {
-      const source = await image.generate({ prompt: promptOf('[big 40]') }, world.context(protocol))
+      const source = await image.generate({ prompt: promptOf('[big 33]') }, world.context(protocol))
       expect(source.from === 'bytes' && source.bytes.length).to.be.greaterThan(30 * 1024 * 1024 - 1)
     })
   })
@@ -61,7 +63,10 @@ describe('an image request to OpenAI', () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
     await image.generate({ prompt, ...request }, world.context('openai', changes))
     const [line] = world.sandbox.journal(prompt)
-    return { path: line!.path, body: line!.body as { [field: string]: unknown; fields: Record<string, unknown>; files: unknown[] } }
+    return {
+      path: line!.path,
+      body: line!.body as { [field: string]: unknown; fields: Record<string, unknown>; files: unknown[] },
+    }
   }
 
   it('names the model and a size, and nothing that it was not asked for', async () => {
@@ -75,7 +80,9 @@ describe('an image request to OpenAI', () => {
     const { path, body } = await sent({ image_url: PIXEL_URI, resolution: '9:16' }, { set: { quality: 'high', n: 1 } })
     expect(path).to.equal('/v1/images/edits')
     expect(body.fields).to.include({ model: 'some/model', size: '1024x1536', quality: 'high', n: '1' })
-    expect(body.files).to.deep.equal([{ field: 'image', name: 'image.png', type: 'image/png', bytes: Buffer.from(PIXEL, 'base64').length }])
+    expect(body.files).to.deep.equal([
+      { field: 'image', name: 'image.png', type: 'image/png', bytes: Buffer.from(PIXEL, 'base64').length },
+    ])
   })
 
   it('hands the address on where the route renames it', async () => {
@@ -92,23 +99,32 @@ describe('an image request to OpenAI', () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
     const own = await image.generate({ prompt: promptOf('own') }, world.context('openai', { model: 'makes-url' }))
     expect(own).to.include({ from: 'url' }).and.not.to.have.property('headers')
-    const foreign = await image.generate({ prompt: '[result-url https://files.example.com/a.png]' }, world.context('openai'))
+    const foreign = await image.generate(
+      { prompt: '[result-url https://files.example.com/a.png]' },
+      world.context('openai'),
+    )
     expect(foreign).to.deep.equal({ from: 'url', url: 'https://files.example.com/a.png' })
   })
 
   it('fails where the answer names something else than an http address', async () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
     for (const url of ['file:///etc/passwd', 'ftp://example.com/a.png', 'javascript:alert(1)', 'picture']) {
-      expect(await failureOf(image.generate({ prompt: `[result-url ${url}]` }, world.context('openai')))).to.include({ kind: 'unknown' })
+      expect(await failureOf(image.generate({ prompt: `[result-url ${url}]` }, world.context('openai')))).to.include({
+        kind: 'unknown',
+      })
     }
   })
 
   it('is given up when the upstream keeps silent within its answer', async () => {
     const hasty = await startWorld({ timeouts: HASTY })
-    const failures = await Promise.all((['openai', 'openrouter'] as const).flatMap((protocol) => {
-      const image = hasty.upstreams.adapterOf(protocol).image as DirectMediaAdapter
-      return ['[hang]', '[hang-body]'].map((words) => failureOf(image.generate({ prompt: promptOf(words) }, hasty.context(protocol))))
-    }))
+    const failures = await Promise.all(
+      (['openai', 'openrouter'] as const).flatMap((protocol) => {
+        const image = hasty.upstreams.adapterOf(protocol).image as DirectMediaAdapter
+        return ['[hang]', '[hang-body]'].map((words) =>
+          failureOf(image.generate({ prompt: promptOf(words) }, hasty.context(protocol))),
+        )
+      }),
+    )
     expect(failures.map(({ kind }) => kind)).to.deep.equal(['unknown', 'unknown', 'unknown', 'unknown'])
     await hasty.close()
   })
@@ -132,7 +148,9 @@ describe('an image request to OpenRouter', () => {
       await image.generate({ prompt, resolution, image_url: PIXEL_URI }, world.context('openrouter'))
       return world.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
     }
-    expect(await sent('16:9')).to.include({ aspect_ratio: '16:9' }).and.not.to.have.property('resolution')
+    expect(await sent('16:9'))
+      .to.include({ aspect_ratio: '16:9' })
+      .and.not.to.have.property('resolution')
     expect(await sent('2K')).to.include({ resolution: '2K' })
     const body = await sent('512x768')
     expect(body).to.include({ size: '512x768' })

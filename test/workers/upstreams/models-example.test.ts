@@ -13,12 +13,20 @@ for (const file of ['models.example.json', 'models.json']) {
 
     it('names for each model only upstreams whose protocol serves its modality', () => {
       for (const { id, modality, routes } of catalogue.models.values()) {
-        for (const { upstream } of routes) expect(serves(upstreams.adapterOf(upstream.protocol), modality), `${id} at ${upstream.name}`).to.equal(true)
+        for (const { upstream } of routes)
+          expect(serves(upstreams.adapterOf(upstream.protocol), modality), `${id} at ${upstream.name}`).to.equal(true)
       }
     })
 
     it('has rules that can be applied', () => {
-      const body = { prompt: 'p', image_url: 'https://example.com/a.png', duration: 5, resolution: '720p', max_tokens: 5, temperature: 1 }
+      const body = {
+        prompt: 'p',
+        image_url: 'https://example.com/a.png',
+        duration: 5,
+        resolution: '720p',
+        max_tokens: 5,
+        temperature: 1,
+      }
       for (const { routes } of catalogue.models.values()) for (const route of routes) applyRules(body, route)
     })
   })

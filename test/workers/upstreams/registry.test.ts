@@ -10,13 +10,25 @@ import type { World } from './sandbox-upstreams.ts'
 describe('the registry of adapters', () => {
   it('has what contract section 8 promises of every protocol', async () => {
     const world = await startWorld()
-    const served = Object.fromEntries(PROTOCOLS.map((protocol) => [protocol, (['chat', 'image', 'video'] satisfies Modality[])
-      .filter((modality) => serves(world.upstreams.adapterOf(protocol), modality)).join(' ')]))
+    const served = Object.fromEntries(
+      PROTOCOLS.map((protocol) => [
+        protocol,
+        (['chat', 'image', 'video'] satisfies Modality[])
+          .filter((modality) => serves(world.upstreams.adapterOf(protocol), modality))
+          .join(' '),
+      ]),
+    )
     expect(served).to.deep.equal({
-      openai: 'chat image video', anthropic: 'chat', fal: 'image video', replicate: 'image video', openrouter: 'chat image video',
+      openai: 'chat image video',
+      anthropic: 'chat',
+      fal: 'image video',
+      replicate: 'image video',
+      openrouter: 'chat image video',
     })
     const route = routeTo('anthropic', 'http://x.test')
-    expect(() => world.upstreams.mediaAdapterOf(route, 'video')).to.throw(UpstreamError).with.property('kind', 'rejected')
+    expect(() => world.upstreams.mediaAdapterOf(route, 'video'))
+      .to.throw(UpstreamError)
+      .with.property('kind', 'rejected')
     await world.close()
   })
 })
@@ -34,12 +46,13 @@ describe('the tries of a call', () => {
   let names = 0
   /** A route of a name of its own, so that no other test's failures count against it. */
   const sandboxRoute = (protocol: Protocol = 'openai', model = protocol === 'fal' ? 'some/video' : 'm'): Route =>
-    routeTo(protocol, world.context(protocol).route.upstream.baseUrl, { model, upstream: { name: `u${names += 1}` } })
-  const deadRoute = (): Route => routeTo('openai', 'http://127.0.0.1:1', { upstream: { name: `u${names += 1}` } })
+    routeTo(protocol, world.context(protocol).route.upstream.baseUrl, { model, upstream: { name: `u${(names += 1)}` } })
+  const deadRoute = (): Route => routeTo('openai', 'http://127.0.0.1:1', { upstream: { name: `u${(names += 1)}` } })
 
   const tryChat = (routes: Route[], prompt: string, ended = signal) =>
     world.upstreams.tryRoutes({ modality: 'chat', routes }, ended, async (route) => ({
-      model: route.model, result: await chat.chat(chatOf(prompt), contextOf(route, ended)),
+      model: route.model,
+      result: await chat.chat(chatOf(prompt), contextOf(route, ended)),
     }))
 
   it('go to the next upstream where one cannot be reached', async () => {
@@ -48,18 +61,25 @@ describe('the tries of a call', () => {
   })
 
   it('go to the next upstream where one is overloaded', async () => {
-    expect((await tryChat([sandboxRoute('openai', 'refusing'), sandboxRoute('openai', 'second')], promptOf('x'))).model).to.equal('second')
+    expect(
+      (await tryChat([sandboxRoute('openai', 'refusing'), sandboxRoute('openai', 'second')], promptOf('x'))).model,
+    ).to.equal('second')
   })
 
   it('come back to the only upstream until it has had its share', async () => {
     const route = sandboxRoute()
     expect((await tryChat([route], promptOf('[fail-times 2 503]'))).model).to.equal('m')
-    expect(await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))).to.include({ kind: 'overloaded', status: 503 })
+    expect(await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))).to.include({
+      kind: 'overloaded',
+      status: 503,
+    })
   })
 
   it('wait as long as they are asked to', async () => {
     const began = Date.now()
-    expect(await failureOf(tryChat([sandboxRoute()], promptOf('[status 429 retry-after-ms 60]')))).to.include({ kind: 'rate_limited' })
+    expect(await failureOf(tryChat([sandboxRoute()], promptOf('[status 429 retry-after-ms 60]')))).to.include({
+      kind: 'rate_limited',
+    })
     expect(Date.now() - began).to.be.at.least(120)
   })
 
@@ -75,32 +95,50 @@ describe('the tries of a call', () => {
       const picture = promptOf(words)
       const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
       const routes = [sandboxRoute(), sandboxRoute()]
-      await failureOf(world.upstreams.tryRoutes({ modality: 'image', routes }, signal, (route) => image.generate({ prompt: picture }, contextOf(route))))
+      await failureOf(
+        world.upstreams.tryRoutes({ modality: 'image', routes }, signal, (route) =>
+          image.generate({ prompt: picture }, contextOf(route)),
+        ),
+      )
       expect(world.sandbox.billed(picture).total, words).to.equal(1)
 
       const film = promptOf(words)
       const video = world.upstreams.adapterOf('fal').video as TaskMediaAdapter
-      await failureOf(world.upstreams.tryRoutes({ modality: 'video', routes: [sandboxRoute('fal'), sandboxRoute('fal')] }, signal, (route) =>
-        video.submit({ prompt: film }, contextOf(route))))
+      await failureOf(
+        world.upstreams.tryRoutes(
+          { modality: 'video', routes: [sandboxRoute('fal'), sandboxRoute('fal')] },
+          signal,
+          (route) => video.submit({ prompt: film }, contextOf(route)),
+        ),
+      )
       expect(world.sandbox.billed(film).total, words).to.equal(1)
     }
   })
 
   it('end at once with what a retry cannot mend', async () => {
     const prompt = promptOf('[quota]')
-    expect(await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))).to.include({ kind: 'rejected', status: 429 })
+    expect(await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))).to.include({
+      kind: 'rejected',
+      status: 429,
+    })
     expect(world.sandbox.journal(prompt)).to.have.length(1)
   })
 
   it('end when a stream has begun: its reader must not see two answers in one', async () => {
     const prompt = promptOf('[reset-after 2] [chunks 5 1]')
     const seen: unknown[] = []
-    const failure = await failureOf(world.upstreams.tryRoutes({ modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] }, signal, async (route, begun) => {
-      for await (const event of chat.streamChat(chatOf(prompt), contextOf(route))) {
-        begun()
-        seen.push(...choicesOf([event]))
-      }
-    }))
+    const failure = await failureOf(
+      world.upstreams.tryRoutes(
+        { modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] },
+        signal,
+        async (route, begun) => {
+          for await (const event of chat.streamChat(chatOf(prompt), contextOf(route))) {
+            begun()
+            seen.push(...choicesOf([event]))
+          }
+        },
+      ),
+    )
     expect(failure.kind).to.equal('unknown')
     expect(world.sandbox.billed(prompt).total).to.equal(1)
     expect(seen.length).to.be.greaterThan(0)
@@ -118,7 +156,8 @@ describe('the tries of a call', () => {
   it('leave a sick upstream out while another is well, and are shown in the health', async () => {
     const [sick, well] = [deadRoute(), sandboxRoute('openai', 'well')]
     for (let at = 0; at < 5; at += 1) await tryChat([sick, well], promptOf('x'))
-    const stateOf = (route: Route) => world.upstreams.health().find(({ upstream }) => upstream === route.upstream.name)!.state
+    const stateOf = (route: Route) =>
+      world.upstreams.health().find(({ upstream }) => upstream === route.upstream.name)!.state
     expect([stateOf(sick), stateOf(well)]).to.deep.equal(['open', 'closed'])
     let tried = 0
     await world.upstreams.tryRoutes({ modality: 'chat', routes: [sick, well] }, signal, (route) => {
@@ -135,7 +174,8 @@ describe('the tries of a call', () => {
 
   it('pass on at once what is no failure of an upstream', async () => {
     const defect = new Error('a defect')
-    const outcome = await world.upstreams.tryRoutes({ modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] }, signal, () => Promise.reject(defect))
+    const outcome = await world.upstreams
+      .tryRoutes({ modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] }, signal, () => Promise.reject(defect))
       .catch((error: unknown) => error)
     expect(outcome).to.equal(defect)
   })

@@ -10,7 +10,11 @@ import type { ChatRequest } from '../../../src/shared/calls/requests.ts'
 
 /** Where the sandbox speaks each protocol. */
 const BASES: Record<Protocol, string> = {
-  openai: '/v1', anthropic: '/anthropic', fal: '/fal', replicate: '/replicate/v1', openrouter: '/openrouter/api/v1',
+  openai: '/v1',
+  anthropic: '/anthropic',
+  fal: '/fal',
+  replicate: '/replicate/v1',
+  openrouter: '/openrouter/api/v1',
 }
 
 /** A picture of one pixel. */
@@ -37,12 +41,20 @@ export type RouteChanges = Partial<Omit<Route, 'upstream'>> & { upstream?: Parti
 export function routeTo(protocol: Protocol, baseUrl: string, { upstream, ...changes }: RouteChanges = {}): Route {
   return {
     upstream: { name: 'sandbox', protocol, baseUrl, apiKey: 'made-up', results: 'store', headers: {}, ...upstream },
-    model: 'some/model', rename: {}, drop: [], set: {}, ...changes,
+    model: 'some/model',
+    rename: {},
+    drop: [],
+    set: {},
+    ...changes,
   }
 }
 
 /** What an adapter gets beside the request. */
-export const contextOf = (route: Route, signal = new AbortController().signal): UpstreamContext => ({ route, signal, callId: 'call_test' })
+export const contextOf = (route: Route, signal = new AbortController().signal): UpstreamContext => ({
+  route,
+  signal,
+  callId: 'call_test',
+})
 
 /** The adapters and a sandbox that they talk to over HTTP. */
 export type World = {
@@ -58,7 +70,8 @@ export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<Worl
   return {
     sandbox,
     upstreams,
-    context: (protocol, changes, signal) => contextOf(routeTo(protocol, `${sandbox.url}${BASES[protocol]}`, changes), signal),
+    context: (protocol, changes, signal) =>
+      contextOf(routeTo(protocol, `${sandbox.url}${BASES[protocol]}`, changes), signal),
     close: async () => {
       await upstreams.close()
       await sandbox.close()
@@ -67,18 +80,28 @@ export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<Worl
 }
 
 /** A chat request with this last message of the user. */
-export const chatOf = (content: unknown, more: Partial<ChatRequest> = {}): ChatRequest =>
-  ({ messages: [{ role: 'user', content }], max_tokens: 100, ...more })
+export const chatOf = (content: unknown, more: Partial<ChatRequest> = {}): ChatRequest => ({
+  messages: [{ role: 'user', content }],
+  max_tokens: 100,
+  ...more,
+})
 
 /** The UpstreamError that work fails with; anything else fails the test. */
 export async function failureOf(work: Promise<unknown>): Promise<UpstreamError> {
-  const outcome = await work.then((value) => ({ value }), (error: unknown) => ({ error }))
+  const outcome = await work.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
   if ('error' in outcome && outcome.error instanceof UpstreamError) return outcome.error
-  throw new Error(`expected an UpstreamError, got ${JSON.stringify(outcome)}`, { cause: 'error' in outcome ? outcome.error : undefined })
+  throw new Error(`expected an UpstreamError, got ${JSON.stringify(outcome)}`, {
+    cause: 'error' in outcome ? outcome.error : undefined,
+  })
 }
 
 /** All that a stream yields, and the error it may end with. */
-export async function drained(events: AsyncIterable<ChatEvent>): Promise<{ events: ChatEvent[]; error: UpstreamError | null }> {
+export async function drained(
+  events: AsyncIterable<ChatEvent>,
+): Promise<{ events: ChatEvent[]; error: UpstreamError | null }> {
   const seen: ChatEvent[] = []
   try {
     for await (const event of events) seen.push(event)
@@ -93,12 +116,20 @@ type Choice = { index: number; delta: Record<string, unknown>; finish_reason: st
 
 /** The first choice of every chunk. */
 export const choicesOf = (events: ChatEvent[]): Choice[] =>
-  events.flatMap((event) => event.type === 'chunk' ? [(event.chunk.choices as Choice[])[0]!] : [])
+  events.flatMap((event) => (event.type === 'chunk' ? [(event.chunk.choices as Choice[])[0]!] : []))
 
 /** The text that a stream's chunks add up to. */
-export const textOf = (events: ChatEvent[]): string => choicesOf(events).map(({ delta }) => (delta.content ?? '') as string).join('')
+export const textOf = (events: ChatEvent[]): string =>
+  choicesOf(events)
+    .map(({ delta }) => (delta.content ?? '') as string)
+    .join('')
 
-type Message = { content: string | null; tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[]; [field: string]: unknown }
+type Message = {
+  content: string | null
+  tool_calls?: { id: string; type: string; function: { name: string; arguments: string } }[]
+  [field: string]: unknown
+}
 
 /** The first choice of a whole answer. */
-export const choiceOf = ({ completion }: ChatResult) => completion.choices[0] as { index: number; message: Message; finish_reason: string }
+export const choiceOf = ({ completion }: ChatResult) =>
+  completion.choices[0] as { index: number; message: Message; finish_reason: string }

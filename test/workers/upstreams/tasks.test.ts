@@ -4,7 +4,12 @@ import type { AddressInfo } from 'node:net'
 import type { MediaRequest } from '../../../src/shared/calls/requests.ts'
 import type { Protocol } from '../../../src/shared/catalogue.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
-import type { FailureKind, TaskMediaAdapter, TaskState, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
+import type {
+  FailureKind,
+  TaskMediaAdapter,
+  TaskState,
+  UpstreamContext,
+} from '../../../src/workers/upstreams/adapter.ts'
 import { pauseAfter } from '../../../src/workers/upstreams/tasks/engine.ts'
 import { contextOf, failureOf, HASTY, PIXEL_URI, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
@@ -36,7 +41,11 @@ const REFUSED: [words: string, kind: FailureKind][] = [
 const stored = (ref: UpstreamRef): UpstreamRef => JSON.parse(JSON.stringify(ref)) as UpstreamRef
 
 /** Asks again and again, without the pauses that are advised, until the task has ended. */
-async function endOf(adapter: TaskMediaAdapter, ref: UpstreamRef, context: UpstreamContext): Promise<Exclude<TaskState, { state: 'running' }>> {
+async function endOf(
+  adapter: TaskMediaAdapter,
+  ref: UpstreamRef,
+  context: UpstreamContext,
+): Promise<Exclude<TaskState, { state: 'running' }>> {
   for (;;) {
     const task = await adapter.check(stored(ref), context)
     if (task.state !== 'running') return task
@@ -75,7 +84,9 @@ for (const [protocol, modality, model] of KINDS) {
     })
 
     it('take the picture that a request refers to', async () => {
-      expect(await run('edit', { image_url: PIXEL_URI, duration: 5, resolution: '720p' })).to.include({ state: 'succeeded' })
+      expect(await run('edit', { image_url: PIXEL_URI, duration: 5, resolution: '720p' })).to.include({
+        state: 'succeeded',
+      })
     })
 
     for (const [words, kind] of REFUSED) {
@@ -108,11 +119,17 @@ for (const [protocol, modality, model] of KINDS) {
     })
 
     it('outlive polls that fail', async () => {
-      const kinds = await Promise.all([[500, 'unknown'], [503, 'overloaded'], [429, 'rate_limited']].map(async ([status, kind]) => {
-        const ref = await tasks.submit({ prompt: promptOf(`[poll-errors 1 ${status}]`) }, context)
-        expect(await failureOf(tasks.check(ref, context))).to.include({ kind })
-        return (await endOf(tasks, ref, context)).state
-      }))
+      const kinds = await Promise.all(
+        [
+          [500, 'unknown'],
+          [503, 'overloaded'],
+          [429, 'rate_limited'],
+        ].map(async ([status, kind]) => {
+          const ref = await tasks.submit({ prompt: promptOf(`[poll-errors 1 ${status}]`) }, context)
+          expect(await failureOf(tasks.check(ref, context))).to.include({ kind })
+          return (await endOf(tasks, ref, context)).state
+        }),
+      )
       expect(kinds).to.deep.equal(['succeeded', 'succeeded', 'succeeded'])
     })
 
@@ -134,10 +151,12 @@ for (const [protocol, modality, model] of KINDS) {
 describe('a submission that is never answered', () => {
   it('is given up, whether it was accepted or not', async () => {
     const hasty = await startWorld({ timeouts: HASTY })
-    const silent = KINDS.flatMap(([protocol, modality, model]) => ['[hang]', '[hang-body]'].map((words) => {
-      const adapter = hasty.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
-      return failureOf(adapter.submit({ prompt: promptOf(words) }, hasty.context(protocol, { model })))
-    }))
+    const silent = KINDS.flatMap(([protocol, modality, model]) =>
+      ['[hang]', '[hang-body]'].map((words) => {
+        const adapter = hasty.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
+        return failureOf(adapter.submit({ prompt: promptOf(words) }, hasty.context(protocol, { model })))
+      }),
+    )
     for (const failure of await Promise.all(silent)) expect(failure).to.include({ kind: 'unknown' })
     await hasty.close()
   })
@@ -145,7 +164,9 @@ describe('a submission that is never answered', () => {
 
 describe('the pace of polls', () => {
   it('begins fast, grows with the age of the task, and ends at 15 s', () => {
-    expect([0, 1000, 10_000, 60_000, 3_600_000].map((age) => pauseAfter(age, 0.5))).to.deep.equal([500, 500, 5000, 15_000, 15_000])
+    expect([0, 1000, 10_000, 60_000, 3_600_000].map((age) => pauseAfter(age, 0.5))).to.deep.equal([
+      500, 500, 5000, 15_000, 15_000,
+    ])
   })
 })
 
@@ -156,7 +177,11 @@ describe('what is submitted', () => {
   })
   after(() => world.close())
 
-  const sent = async ([protocol, modality, model]: Kind, request: Partial<MediaRequest>, changes: RouteChanges = {}) => {
+  const sent = async (
+    [protocol, modality, model]: Kind,
+    request: Partial<MediaRequest>,
+    changes: RouteChanges = {},
+  ) => {
     const prompt = promptOf('sent')
     const tasks = world.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
     await tasks.submit({ prompt, ...request }, world.context(protocol, { model, ...changes }))
@@ -166,32 +191,50 @@ describe('what is submitted', () => {
 
   const all = { image_url: PIXEL_URI, duration: 5, resolution: '720p' }
 
-  it('is the model\'s own input at fal, under the names that the route gives', async () => {
+  it("is the model's own input at fal, under the names that the route gives", async () => {
     const plain = await sent(['fal', 'video', 'fal-ai/kling/v3'], all)
     expect(plain.path).to.equal('/fal/fal-ai/kling/v3')
     expect(plain.body).to.deep.equal({ prompt: plain.prompt, ...all })
     const dressed = await sent(['fal', 'video', 'a/b'], all, {
-      rename: { image_url: 'image_urls:list', duration: 'duration:seconds' }, drop: ['resolution'], set: { aspect_ratio: '16:9' },
+      rename: { image_url: 'image_urls:list', duration: 'duration:seconds' },
+      drop: ['resolution'],
+      set: { aspect_ratio: '16:9' },
     })
-    expect(dressed.body).to.deep.equal({ prompt: dressed.prompt, image_urls: [PIXEL_URI], duration: '5s', aspect_ratio: '16:9' })
+    expect(dressed.body).to.deep.equal({
+      prompt: dressed.prompt,
+      image_urls: [PIXEL_URI],
+      duration: '5s',
+      aspect_ratio: '16:9',
+    })
   })
 
   it('is wrapped in input at Replicate, by model or by version', async () => {
     const official = await sent(['replicate', 'video', 'google/veo'], all)
     expect(official.path).to.equal('/replicate/v1/models/google/veo/predictions')
-    expect(official.body).to.deep.equal({ input: { prompt: official.prompt, image: PIXEL_URI, duration: 5, resolution: '720p' } })
-    const version = await sent(['replicate', 'image', 'me/mine:0123abcd'], { image_url: PIXEL_URI }, { rename: { image_url: 'start' } })
+    expect(official.body).to.deep.equal({
+      input: { prompt: official.prompt, image: PIXEL_URI, duration: 5, resolution: '720p' },
+    })
+    const version = await sent(
+      ['replicate', 'image', 'me/mine:0123abcd'],
+      { image_url: PIXEL_URI },
+      { rename: { image_url: 'start' } },
+    )
     expect(version.path).to.equal('/replicate/v1/predictions')
-    expect(version.body).to.deep.equal({ version: 'me/mine:0123abcd', input: { prompt: version.prompt, start: PIXEL_URI } })
+    expect(version.body).to.deep.equal({
+      version: 'me/mine:0123abcd',
+      input: { prompt: version.prompt, start: PIXEL_URI },
+    })
   })
 
   it('is a first frame at OpenRouter', async () => {
     const { body } = await sent(['openrouter', 'video', 'google/veo'], all)
     expect(body).to.deep.include({ model: 'google/veo', duration: 5, resolution: '720p' })
-    expect(body.frame_images).to.deep.equal([{ type: 'image_url', image_url: { url: PIXEL_URI }, frame_type: 'first_frame' }])
+    expect(body.frame_images).to.deep.equal([
+      { type: 'image_url', image_url: { url: PIXEL_URI }, frame_type: 'first_frame' },
+    ])
   })
 
-  it('is a form at servers with OpenAI\'s videos, with seconds as a text', async () => {
+  it("is a form at servers with OpenAI's videos, with seconds as a text", async () => {
     const { body } = await sent(['openai', 'video', 'sora'], all)
     expect(body.fields).to.include({ model: 'sora', seconds: '5', size: '1280x720' })
     expect(body.files).to.have.length(1).and.to.have.nested.property('[0].field', 'input_reference')
@@ -207,13 +250,24 @@ describe('addresses that an upstream names', () => {
     }).listen(0)
     const elsewhere = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
     const liar = createServer((_req, res) => {
-      res.end(JSON.stringify({ request_id: 'r', status_url: `${elsewhere}/s`, response_url: `${elsewhere}/r`, cancel_url: `${elsewhere}/c` }))
+      res.end(
+        JSON.stringify({
+          request_id: 'r',
+          status_url: `${elsewhere}/s`,
+          response_url: `${elsewhere}/r`,
+          cancel_url: `${elsewhere}/c`,
+        }),
+      )
     }).listen(0)
     const world = await startWorld()
     const tasks = world.upstreams.adapterOf('fal').video as TaskMediaAdapter
     const context = contextOf(routeTo('fal', `http://127.0.0.1:${(liar.address() as AddressInfo).port}`))
     expect(await failureOf(tasks.submit({ prompt: 'x' }, context))).to.include({ kind: 'unknown' })
-    const forged = { id: 'r', submittedAt: Date.now(), urls: { status: `${elsewhere}/s`, response: `${elsewhere}/r`, cancel: `${elsewhere}/c` } }
+    const forged = {
+      id: 'r',
+      submittedAt: Date.now(),
+      urls: { status: `${elsewhere}/s`, response: `${elsewhere}/r`, cancel: `${elsewhere}/c` },
+    }
     expect(await failureOf(tasks.check(forged, context))).to.include({ kind: 'rejected' })
     await tasks.cancel(forged, context)
     expect(asked).to.deep.equal([])
@@ -222,7 +276,7 @@ describe('addresses that an upstream names', () => {
     liar.close()
   })
 
-  it('come with the key where the result is on the upstream\'s own origin, and without it elsewhere', async () => {
+  it("come with the key where the result is on the upstream's own origin, and without it elsewhere", async () => {
     const world = await startWorld()
     const tasks = world.upstreams.adapterOf('openrouter').video as TaskMediaAdapter
     const context = world.context('openrouter')
@@ -230,15 +284,22 @@ describe('addresses that an upstream names', () => {
     expect(own).to.deep.nested.include({ 'state': 'succeeded', 'media.headers': { authorization: 'Bearer made-up' } })
     const prompt = promptOf('[result-url https://files.example.com/a.mp4]')
     const foreign = await endOf(tasks, await tasks.submit({ prompt }, context), context)
-    expect(foreign).to.deep.equal({ state: 'succeeded', media: { from: 'url', url: 'https://files.example.com/a.mp4' } })
+    expect(foreign).to.deep.equal({
+      state: 'succeeded',
+      media: { from: 'url', url: 'https://files.example.com/a.mp4' },
+    })
     await world.close()
   })
 
   it('are found in whatever form a model puts its output', async () => {
     const world = await startWorld()
     for (const [protocol, modality, form] of [
-      ['replicate', 'image', 'string'], ['replicate', 'image', 'object'], ['replicate', 'video', 'array'], ['replicate', 'video', 'object'],
-      ['fal', 'image', 'object'], ['fal', 'video', 'array'],
+      ['replicate', 'image', 'string'],
+      ['replicate', 'image', 'object'],
+      ['replicate', 'video', 'array'],
+      ['replicate', 'video', 'object'],
+      ['fal', 'image', 'object'],
+      ['fal', 'video', 'array'],
     ] as const) {
       const tasks = world.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
       const context = world.context(protocol, { model: `some/${modality}` })

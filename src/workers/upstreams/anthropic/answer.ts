@@ -3,8 +3,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { ChatCompletion, UpstreamUsage } from '../adapter.ts'
-import { asFields, nonsense } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { nonsense } from '../failures.ts'
+import { asFields, isText } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { checkedUsage } from '../usage.ts'
 
 const FINISH: Readonly<Record<string, string>> = {
@@ -27,7 +28,7 @@ export function requireBlocks(count: number, reason: unknown): void {
 
 /** What answers have in common with chunks. */
 export const headOf = ({ id, model }: Fields): { id: string; created: number; model: unknown } =>
-  ({ id: typeof id === 'string' && id !== '' ? id : `msg_${randomUUID()}`, created: Math.floor(Date.now() / 1000), model })
+  ({ id: isText(id) ? id : `msg_${randomUUID()}`, created: Math.floor(Date.now() / 1000), model })
 
 /** The completion that an answer is. @throws UpstreamError `unknown` for an answer without content */
 export function completionOf(answer: Fields): ChatCompletion {

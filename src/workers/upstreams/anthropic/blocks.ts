@@ -3,14 +3,14 @@
  */
 import type { ChatMessage } from '../../../shared/calls/requests.ts'
 import { UpstreamError } from '../adapter.ts'
-import { asFields } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { asFields, isFields, isText } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 
 /** One turn of a conversation. */
 export type Turn = { role: 'user' | 'assistant'; content: Fields[] }
 
 /** A text block; none for an empty text, which the API refuses. */
-const textBlocks = (text: unknown): Fields[] => typeof text === 'string' && text !== '' ? [{ type: 'text', text }] : []
+const textBlocks = (text: unknown, more: Fields = {}): Fields[] => isText(text) ? [{ type: 'text', text, ...more }] : []
 
 /** The blocks of a message's content: a text, or parts. Parts that only this API knows pass as they are. */
 export function blocksOf(content: unknown): Fields[] {
@@ -19,7 +19,7 @@ export function blocksOf(content: unknown): Fields[] {
 
 function blocksOfPart(part: Fields): Fields[] {
   switch (part.type) {
-    case 'text': return textBlocks(part.text).map((block) => part.cache_control ? { ...block, cache_control: part.cache_control } : block)
+    case 'text': return textBlocks(part.text, part.cache_control ? { cache_control: part.cache_control } : {})
     case 'refusal': return textBlocks(part.refusal)
     case 'image_url': return [{ type: 'image', source: imageSource(part.image_url) }]
     default: return [part]
@@ -43,7 +43,8 @@ export function turnOf(message: ChatMessage): Turn | null {
   switch (message.role) {
     case 'system':
     case 'developer': return null
-    case 'assistant': return { role: 'assistant', content: [...blocksOf(message.content), ...toolUses(message.tool_calls)] }
+    case 'assistant':
+      return { role: 'assistant', content: [...blocksOf(message.content), ...toolUses(message.tool_calls)] }
     case 'tool': return { role: 'user', content: [toolResult(message)] }
     default: return { role: 'user', content: blocksOf(message.content) }
   }
@@ -66,7 +67,7 @@ function inputOf(args: unknown): Fields {
   if (args === undefined || args === null || args === '') return {}
   try {
     const input: unknown = typeof args === 'string' ? JSON.parse(args) : args
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Fields
+    if (isFields(input)) return input
   } catch {
     // Said below, as for JSON that is no object.
   }

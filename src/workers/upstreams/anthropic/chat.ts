@@ -3,7 +3,7 @@
  */
 import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
 import { failureIn } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import type { Fields } from '../fields.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
 import { readEvents } from '../sse.ts'
 import { completionOf, usageOf } from './answer.ts'

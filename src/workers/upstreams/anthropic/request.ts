@@ -6,8 +6,8 @@ import type { ChatMessage, ChatRequest } from '../../../shared/calls/requests.ts
 import type { UpstreamContext } from '../adapter.ts'
 import { UpstreamError } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { asFields } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { asFields } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { blocksOf, turnOf } from './blocks.ts'
 import type { Turn } from './blocks.ts'
 
@@ -23,12 +23,10 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 export function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
   if ((request.n ?? 1) !== 1) throw new UpstreamError('rejected', 'the Messages API makes one choice')
   const { messages, max_tokens: maxTokens } = request
-  const system = messages.filter(({ role }) => role === 'system' || role === 'developer').flatMap(({ content }) => blocksOf(content))
-  const turns = mergedTurns(messages)
   return applyRules(withoutMissing({
     model: route.model,
     max_tokens: maxTokens,
-    ...(turns.length > 0 ? { messages: turns, system: system.length > 0 ? system : undefined } : { messages: [{ role: 'user', content: system }] }),
+    ...conversationOf(messages),
     stream: stream || undefined,
     stop_sequences: stopSequences(request.stop),
     ...toolsOf(request),
@@ -43,9 +41,18 @@ const withoutMissing = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 const picked = (request: ChatRequest, names: readonly string[]): Fields =>
-  Object.fromEntries(names.flatMap((name) => request[name] === undefined || request[name] === null ? [] : [[name, request[name]]]))
+  withoutMissing(Object.fromEntries(names.map((name) => [name, request[name] ?? undefined])))
 
-/** The turns of a conversation. The API wants users and assistants to take turns, so neighbours of one role are merged. */
+/** What the system says stands apart from the turns; where it says everything, it says it as the user. */
+function conversationOf(messages: ChatMessage[]): Fields {
+  const ofSystem = messages.filter(({ role }) => role === 'system' || role === 'developer')
+  const system = ofSystem.flatMap(({ content }) => blocksOf(content))
+  const turns = mergedTurns(messages)
+  if (turns.length === 0) return { messages: [{ role: 'user', content: system }] }
+  return { messages: turns, system: system.length > 0 ? system : undefined }
+}
+
+/** The turns of a conversation. Users and assistants must take turns, so neighbours of one role are merged. */
 function mergedTurns(messages: ChatMessage[]): Turn[] {
   const turns: Turn[] = []
   for (const message of messages) {

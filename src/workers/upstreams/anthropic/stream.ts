@@ -2,8 +2,9 @@
  * From the events of a Messages stream to chunks of OpenAI's kind.
  */
 import type { ChatEvent } from '../adapter.ts'
-import { asFields, failureIn, nonsense } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { failureIn, nonsense } from '../failures.ts'
+import { asFields, isText } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { parseJson } from '../http.ts'
 import { finishOf, headOf, requireBlocks, usageOf } from './answer.ts'
 
@@ -75,11 +76,12 @@ class Translation {
 
   private startBlock(index: unknown, block: Fields): Fields | null {
     this.blocks += 1
-    if (block.type === 'text') return typeof block.text === 'string' && block.text !== '' ? { content: block.text } : null
+    if (block.type === 'text') return isText(block.text) ? { content: block.text } : null
     if (block.type !== 'tool_use') return null
     const call = this.calls.size
     this.calls.set(index, call)
-    return { tool_calls: [{ index: call, id: block.id, type: 'function', function: { name: block.name, arguments: '' } }] }
+    const called = { name: block.name, arguments: '' }
+    return { tool_calls: [{ index: call, id: block.id, type: 'function', function: called }] }
   }
 
   private deltaOf(index: unknown, delta: Fields): Fields | null {

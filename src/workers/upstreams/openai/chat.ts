@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto'
 import type { ChatRequest } from '../../../shared/calls/requests.ts'
 import type { ChatAdapter, ChatCompletion, ChatEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { asFields, failureIn, nonsense } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { failureIn, nonsense } from '../failures.ts'
+import { asFields, isFields, isText } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { parseJson } from '../http.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { readEvents } from '../sse.ts'
@@ -55,7 +56,7 @@ function completionOf({ usage: _usage, ...answer }: Fields): ChatCompletion {
   if (!Array.isArray(choices) || choices.length === 0) throw nonsense('the answer has no choices')
   return {
     ...answer,
-    id: typeof answer.id === 'string' && answer.id !== '' ? answer.id : `chatcmpl-${randomUUID()}`,
+    id: isText(answer.id) ? answer.id : `chatcmpl-${randomUUID()}`,
     object: 'chat.completion',
     created: Number.isInteger(answer.created) ? answer.created as number : now(),
     choices: choices.map(choiceOf),
@@ -65,8 +66,8 @@ function completionOf({ usage: _usage, ...answer }: Fields): ChatCompletion {
 function choiceOf(value: unknown, at: number): Fields {
   const choice = asFields(value)
   const { message } = choice
-  if (typeof message !== 'object' || message === null || Array.isArray(message)) throw nonsense('a choice has no message')
-  const { role, content, ...rest } = message as Fields
+  if (!isFields(message)) throw nonsense('a choice has no message')
+  const { role, content, ...rest } = message
   if (content !== undefined && content !== null && typeof content !== 'string' && !Array.isArray(content)) {
     throw nonsense('a message has a content that is no text')
   }
@@ -111,10 +112,11 @@ const MAX_INDEX = 1000
 /** Keeps the set of choices that have begun and not ended. @throws UpstreamError `unknown` for what is no choice */
 function noteEnds(open: Set<number>, choices: unknown[]): void {
   for (const choice of choices) {
-    const { index = 0, finish_reason: end, delta } = asFields(choice)
+    if (!isFields(choice)) throw nonsense('the stream has a choice that is none')
+    const { index = 0, finish_reason: end, delta } = choice
     const calls = asFields(delta).tool_calls ?? []
-    if (asFields(choice) !== choice || !isIndex(index) || !Array.isArray(calls) || !calls.every((call) => isIndex(asFields(call).index ?? 0))) {
-      throw nonsense('the stream has a choice that is none')
+    if (!isIndex(index) || !Array.isArray(calls) || !calls.every((call) => isIndex(asFields(call).index ?? 0))) {
+      throw nonsense('the stream has a choice or a call of a tool without a sane number')
     }
     if (typeof end === 'string') open.delete(index)
     else open.add(index)

@@ -4,8 +4,9 @@
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { asFields, failureIn, nonsense } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { failureIn, nonsense } from '../failures.ts'
+import { asFields } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { bytesOf, sourceOf } from '../media-source.ts'
@@ -29,9 +30,10 @@ export function createOpenaiImages(http: UpstreamHttp, fetchReference: FetchRefe
  * An edit is an upload of the picture, which is fetched here: OpenAI takes no address. A route that renames `image_url`
  * says that its upstream does, and under which name (Seedream: `image`).
  */
-async function outgoing(request: MediaRequest, context: UpstreamContext, fetchReference: FetchReference): Promise<UpstreamRequest> {
+async function outgoing(
+  request: MediaRequest, { route, signal }: UpstreamContext, fetchReference: FetchReference,
+): Promise<UpstreamRequest> {
   const { prompt, image_url: imageUrl, resolution } = request
-  const { route, signal } = context
   const size = sizeOf('image', resolution)
   const fields: Fields = { model: route.model, prompt, ...(size && { size }) }
   const post = { method: 'POST', kind: 'image' } as const
@@ -39,8 +41,8 @@ async function outgoing(request: MediaRequest, context: UpstreamContext, fetchRe
     const json = applyRules({ ...fields, image_url: imageUrl }, route)
     return { ...post, path: '/images/generations', body: { json } }
   }
-  const reference = await fetchReference(imageUrl, signal)
-  return { ...post, path: '/images/edits', body: { form: formOf(applyRules(fields, route), { field: 'image', reference }) } }
+  const file = { field: 'image', reference: await fetchReference(imageUrl, signal) }
+  return { ...post, path: '/images/edits', body: { form: formOf(applyRules(fields, route), file) } }
 }
 
 /** The first image of an answer `{data: [{b64_json | url}]}`. @throws UpstreamError `unknown` where there is none */

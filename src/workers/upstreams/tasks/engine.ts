@@ -6,8 +6,9 @@ import type { UpstreamRef } from '../../../shared/calls/types.ts'
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { MediaSource, TaskMediaAdapter, TaskState, UpstreamContext } from '../adapter.ts'
 import { UpstreamError } from '../adapter.ts'
-import { asFields, nonsense } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import { nonsense } from '../failures.ts'
+import { asFields, isText } from '../fields.ts'
+import type { Fields } from '../fields.ts'
 import { isSameOrigin } from '../http.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { sourceOf } from '../media-source.ts'
@@ -17,7 +18,7 @@ type Unsent<Methods> = { method: Methods; body?: UpstreamRequest['body'] } & ({ 
 /** A task as its reference keeps it. `urls` are the upstream's own addresses, verbatim. */
 export type TaskRef = { id: string; submittedAt: number; urls: Record<string, string> }
 
-/** What an upstream says of a task. `fetch` is where its result must be read first; `needsKey` whether only the key opens it. */
+/** What an upstream says of a task. `fetch`: its result must be read first. `needsKey`: the key opens the address. */
 export type TaskReport =
   | { is: 'running'; progress?: number | null }
   | { is: 'failed'; message: string }
@@ -65,7 +66,7 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
     async submit(request, context) {
       const answer = await http.json({ ...await preset.submission(request, context), kind: 'submit' }, context)
       const { id, urls = {} } = preset.accepted(answer)
-      if (typeof id !== 'string' || id === '') throw nonsense('the submission was answered without a task')
+      if (!isText(id)) throw nonsense('the submission was answered without a task')
       const { baseUrl } = context.route.upstream
       // Refused here and not only at the first poll: an address of another origin would never be asked.
       if (!Object.values(urls).every((url) => typeof url === 'string' && isSameOrigin(url, baseUrl))) {
@@ -76,13 +77,14 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
 
     async check(ref, context) {
       const task = taskOf(ref)
-      const running = { state: 'running', progress: null, pollAfterMs: pauseAfter(Date.now() - task.submittedAt, preset.pace) } as const
+      const ageMs = Date.now() - task.submittedAt
+      const running = { state: 'running', progress: null, pollAfterMs: pauseAfter(ageMs, preset.pace) } as const
       try {
         const answer = await http.json({ ...preset.status(task), kind: 'poll' }, context)
-        return stateOf(await resolved(http, preset, preset.report(answer, task, context), context), running, context, http)
+        const report = await resolved(http, preset, preset.report(answer, task, context), context)
+        return stateOf(report, running, (address) => http.downloadHeaders(address, context.route.upstream))
       } catch (error) {
-        const isNew = Date.now() - task.submittedAt < GRACE_MS
-        if (isNew && error instanceof UpstreamError && error.status === 404) return running
+        if (ageMs < GRACE_MS && error instanceof UpstreamError && error.status === 404) return running
         throw error
       }
     },
@@ -101,15 +103,19 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
   }
 }
 
-/** A reference as `submit` wrote it. @throws UpstreamError `rejected` for what is none: another adapter's, or an older form */
+/** A reference as `submit` wrote it. @throws UpstreamError `rejected` for what is none */
 function taskOf(ref: UpstreamRef): TaskRef {
   const { id, submittedAt, urls } = ref
-  if (typeof id !== 'string' || typeof submittedAt !== 'number') throw new UpstreamError('rejected', 'this is no reference to a task')
-  return { id, submittedAt, urls: asFields(urls) as Record<string, string> }
+  if (typeof id === 'string' && typeof submittedAt === 'number') {
+    return { id, submittedAt, urls: asFields(urls) as Record<string, string> }
+  }
+  throw new UpstreamError('rejected', 'this is no reference to a task')
 }
 
 /** Reads the result where the report says that it must be read first. */
-async function resolved(http: UpstreamHttp, preset: TaskPreset, report: TaskReport, context: UpstreamContext): Promise<TaskReport> {
+async function resolved(
+  http: UpstreamHttp, preset: TaskPreset, report: TaskReport, context: UpstreamContext,
+): Promise<TaskReport> {
   if (report.is !== 'fetch' || !preset.result) return report
   try {
     return preset.result(await http.json({ ...report.request, kind: 'poll' }, context), context)
@@ -120,12 +126,15 @@ async function resolved(http: UpstreamHttp, preset: TaskPreset, report: TaskRepo
   }
 }
 
-function stateOf(report: TaskReport, running: TaskState & { state: 'running' }, { route }: UpstreamContext, http: UpstreamHttp): TaskState {
+type Running = TaskState & { state: 'running' }
+type KeyFor = (address: string) => Record<string, string> | undefined
+
+function stateOf(report: TaskReport, running: Running, keyFor: KeyFor): TaskState {
   switch (report.is) {
     case 'running': return { ...running, progress: report.progress ?? null }
     case 'failed': return { state: 'failed', message: report.message }
-    case 'done': return ended(report.address, (address) =>
-      sourceOf(address, report.needsKey ? http.downloadHeaders(address, route.upstream) : undefined))
+    case 'done':
+      return ended(report.address, (address) => sourceOf(address, report.needsKey ? keyFor(address) : undefined))
     case 'fetch': return running
   }
 }
@@ -141,9 +150,11 @@ function ended(address: string | null, source: (address: string) => MediaSource)
   }
 }
 
+/** Characters of a reason that are kept for the log. */
+const MAX_REASON = 300
+
 /** The words behind `error` of a task, which is a text, an object with a message, or missing. */
 export function reasonOf(error: unknown, otherwise: string): string {
-  if (typeof error === 'string' && error !== '') return error.slice(0, 300)
   const { message, code } = asFields(error)
-  return [message, code, otherwise].find((text): text is string => typeof text === 'string' && text !== '')!.slice(0, 300)
+  return ([error, message, code].find(isText) ?? otherwise).slice(0, MAX_REASON)
 }

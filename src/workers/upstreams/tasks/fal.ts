@@ -4,7 +4,7 @@
  */
 import { applyRules } from '../body-rules.ts'
 import type { UpstreamError } from '../adapter.ts'
-import type { Fields } from '../failures.ts'
+import type { Fields } from '../fields.ts'
 import type { Authorize } from '../http.ts'
 import { addressIn } from './media-address.ts'
 import { reasonOf } from './engine.ts'

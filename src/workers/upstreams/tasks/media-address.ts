@@ -1,7 +1,7 @@
 /**
  * The address of a result, somewhere in what a model has put out.
  */
-import { asFields } from '../failures.ts'
+import { asFields } from '../fields.ts'
 
 /** Nesting beyond which nothing is looked for. */
 const MAX_DEPTH = 4
@@ -16,7 +16,7 @@ export function addressIn(output: unknown, modality: 'image' | 'video', depth = 
   const fields = asFields(output)
   const candidates: unknown[] = Array.isArray(output)
     ? output
-    : [fields.url, fields[modality], fields[`${modality}s`], fields[`${modality}_url`], fields.output, fields.uri, fields.file]
+    : ['url', modality, `${modality}s`, `${modality}_url`, 'output', 'uri', 'file'].map((name) => fields[name])
   for (const candidate of candidates) {
     const address = addressIn(candidate, modality, depth + 1)
     if (address !== null) return address

@@ -4,7 +4,7 @@
 import { applyRules } from '../body-rules.ts'
 import type { DirectMediaAdapter } from '../adapter.ts'
 import { failureIn } from '../failures.ts'
-import type { Fields } from '../failures.ts'
+import type { Fields } from '../fields.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { firstImage } from '../openai/images.ts'
 import { addressIn } from './media-address.ts'
@@ -29,7 +29,8 @@ export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
     kind: 'direct',
     async generate({ prompt, image_url: image, resolution }, context) {
       const json = applyRules({
-        model: context.route.model, prompt, ...shapeOf(resolution), ...(image !== undefined && { input_references: [imagePart(image)] }),
+        model: context.route.model, prompt, ...shapeOf(resolution),
+        ...(image !== undefined && { input_references: [imagePart(image)] }),
       }, context.route)
       const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
       const failure = failureIn(answer)
@@ -60,7 +61,8 @@ export const openrouterVideos: TaskPreset = {
 
 function reportOf({ status, error, unsigned_urls: unsigned, urls }: Fields): TaskReport {
   switch (status) {
-    case 'completed': return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'), needsKey: true }
+    case 'completed':
+      return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'), needsKey: true }
     case 'failed':
     case 'cancelled':
     case 'expired': return { is: 'failed', message: reasonOf(error, String(status)) }

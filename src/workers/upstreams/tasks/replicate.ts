@@ -4,7 +4,7 @@
 import { applyRules } from '../body-rules.ts'
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
-import type { Fields } from '../failures.ts'
+import type { Fields } from '../fields.ts'
 import { addressIn } from './media-address.ts'
 import { reasonOf } from './engine.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
@@ -26,7 +26,8 @@ export function replicateTasks(modality: 'image' | 'video'): TaskPreset {
 /** Official models have an address each; others are named by their version, `owner/name:version` or its bare hash. */
 function submission({ prompt, image_url: image, duration, resolution }: MediaRequest, { route }: UpstreamContext) {
   // No model there calls it `image_url`; `image` is the most common name.
-  const input = applyRules({ prompt, image_url: image, duration, resolution }, { ...route, rename: { image_url: 'image', ...route.rename } })
+  const rename = { image_url: 'image', ...route.rename }
+  const input = applyRules({ prompt, image_url: image, duration, resolution }, { ...route, rename })
   const { model } = route
   return model.includes('/') && !model.includes(':')
     ? { method: 'POST', path: `/models/${model}/predictions`, body: { json: { input } } } as const

@@ -6,8 +6,14 @@ import { choicesOf, chatOf, contextOf, drained, promptOf, routeTo, startWorld } 
 
 describe('an answer of the Messages API', () => {
   const REASONS = {
-    end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', max_tokens: 'length', model_context_window_exceeded: 'length',
-    tool_use: 'tool_calls', refusal: 'content_filter', something_new: 'stop',
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    pause_turn: 'stop',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    tool_use: 'tool_calls',
+    refusal: 'content_filter',
+    something_new: 'stop',
   }
   it('ends for the reason that OpenAI would name', () => {
     for (const [reason, finish] of Object.entries(REASONS)) expect(finishOf(reason), reason).to.equal(finish)
@@ -17,40 +23,78 @@ describe('an answer of the Messages API', () => {
 
   it('keeps texts, thoughts and calls apart', () => {
     const content = [
-      { type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'text', text: 'a' }, { type: 'text', text: 'b' },
-      { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } }, { type: 'something_new' },
+      { type: 'thinking', thinking: 'hm', signature: 's' },
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b' },
+      { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } },
+      { type: 'something_new' },
     ]
     expect(messageOf(completionOf({ id: 'msg_1', content, stop_reason: 'tool_use' }))).to.deep.equal({
-      role: 'assistant', content: 'ab', reasoning_content: 'hm',
+      role: 'assistant',
+      content: 'ab',
+      reasoning_content: 'hm',
       tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }],
     })
   })
 
   it('may be empty only where the model refused', () => {
-    expect(() => completionOf({ content: [], stop_reason: 'end_turn' })).to.throw().with.property('kind', 'unknown')
+    expect(() => completionOf({ content: [], stop_reason: 'end_turn' }))
+      .to.throw()
+      .with.property('kind', 'unknown')
     expect(messageOf(completionOf({ content: [], stop_reason: 'refusal' })).content).to.equal('')
-    expect(() => completionOf({ stop_reason: 'end_turn' })).to.throw().with.property('kind', 'unknown')
-    expect(() => completionOf({ content: [{ type: 'text', text: 5 }] })).to.throw().with.property('kind', 'unknown')
+    expect(() => completionOf({ stop_reason: 'end_turn' }))
+      .to.throw()
+      .with.property('kind', 'unknown')
+    expect(() => completionOf({ content: [{ type: 'text', text: 5 }] }))
+      .to.throw()
+      .with.property('kind', 'unknown')
   })
 
   it('is charged for what it read from and wrote to a cache', () => {
-    const usage = { input_tokens: 10, cache_creation_input_tokens: 200, cache_read_input_tokens: 3000, output_tokens: 5 }
-    expect(usageOf({ ...usage, output_tokens_details: { thinking_tokens: 2 } })).to.deep.equal({ input: 3210, output: 5, details: {
-      prompt_tokens_details: { cached_tokens: 3000, cache_write_tokens: 200 }, completion_tokens_details: { reasoning_tokens: 2 },
-    } })
+    const usage = {
+      input_tokens: 10,
+      cache_creation_input_tokens: 200,
+      cache_read_input_tokens: 3000,
+      output_tokens: 5,
+    }
+    expect(usageOf({ ...usage, output_tokens_details: { thinking_tokens: 2 } })).to.deep.equal({
+      input: 3210,
+      output: 5,
+      details: {
+        prompt_tokens_details: { cached_tokens: 3000, cache_write_tokens: 200 },
+        completion_tokens_details: { reasoning_tokens: 2 },
+      },
+    })
     expect(usageOf({ input_tokens: 1, cache_read_input_tokens: null, output_tokens: 5 })).to.include({ input: 1 })
-    for (const bad of [{ input_tokens: -1, output_tokens: 1 }, { input_tokens: 20, cache_read_input_tokens: -10, output_tokens: 1 }, { output_tokens: 1 }, null]) {
+    for (const bad of [
+      { input_tokens: -1, output_tokens: 1 },
+      { input_tokens: 20, cache_read_input_tokens: -10, output_tokens: 1 },
+      { output_tokens: 1 },
+      null,
+    ]) {
       expect(usageOf(bad), JSON.stringify(bad)).to.equal(null)
     }
   })
 })
 
 describe('a stream of the Messages API', () => {
-  const read = (...events: Record<string, unknown>[]) => drained(chunksOf((async function* () {
-    for (const event of events) yield { data: JSON.stringify(event) }
-  })()))
-  const start = { type: 'message_start', message: { id: 'msg_1', model: 'claude', usage: { input_tokens: 7, output_tokens: 1 } } }
-  const text = (value: string) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: value } })
+  const read = (...events: Record<string, unknown>[]) =>
+    drained(
+      chunksOf(
+        (async function* () {
+          for (const event of events) yield { data: JSON.stringify(event) }
+        })(),
+      ),
+    )
+  const start = {
+    type: 'message_start',
+    message: { id: 'msg_1', model: 'claude', usage: { input_tokens: 7, output_tokens: 1 } },
+  }
+  const text = (value: string) => ({
+    type: 'content_block_delta',
+    index: 0,
+    delta: { type: 'text_delta', text: value },
+  })
   const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
   const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }
   const stop = { type: 'message_stop' }
@@ -71,19 +115,49 @@ describe('a stream of the Messages API', () => {
   it('passes thoughts on and skips what nobody asked for', async () => {
     const thought = { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }
     const signature = { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } }
-    const search = { type: 'content_block_start', index: 1, content_block: { type: 'server_tool_use', id: 's', name: 'web_search' } }
-    const query = { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"q":1}' } }
+    const search = {
+      type: 'content_block_start',
+      index: 1,
+      content_block: { type: 'server_tool_use', id: 's', name: 'web_search' },
+    }
+    const query = {
+      type: 'content_block_delta',
+      index: 1,
+      delta: { type: 'input_json_delta', partial_json: '{"q":1}' },
+    }
     const { events } = await read(start, block, thought, signature, search, query, text('a'), end, stop)
     expect(choicesOf(events).map(({ delta }) => delta)).to.deep.equal([
-      { role: 'assistant', content: '', reasoning_content: 'hm' }, { content: 'a' }, {},
+      { role: 'assistant', content: '', reasoning_content: 'hm' },
+      { content: 'a' },
+      {},
     ])
   })
 
   it('numbers the calls of tools, whatever blocks stand between them', async () => {
-    const call = (index: number, id: string) => ({ type: 'content_block_start', index, content_block: { type: 'tool_use', id, name: 'f' } })
-    const args = (index: number, json: string) => ({ type: 'content_block_delta', index, delta: { type: 'input_json_delta', partial_json: json } })
-    const { events } = await read(start, block, text('a'), call(1, 'one'), args(1, '{}'), call(3, 'two'), args(3, '{}'), { ...end, delta: { stop_reason: 'tool_use' } }, stop)
-    const indexes = choicesOf(events).flatMap(({ delta }) => (delta.tool_calls as { index: number }[] | undefined ?? []).map(({ index }) => index))
+    const call = (index: number, id: string) => ({
+      type: 'content_block_start',
+      index,
+      content_block: { type: 'tool_use', id, name: 'f' },
+    })
+    const args = (index: number, json: string) => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'input_json_delta', partial_json: json },
+    })
+    const { events } = await read(
+      start,
+      block,
+      text('a'),
+      call(1, 'one'),
+      args(1, '{}'),
+      call(3, 'two'),
+      args(3, '{}'),
+      { ...end, delta: { stop_reason: 'tool_use' } },
+      stop,
+    )
+    const indexes = choicesOf(events).flatMap(({ delta }) =>
+      ((delta.tool_calls as { index: number }[] | undefined) ?? []).map(({ index }) => index),
+    )
     expect(indexes).to.deep.equal([0, 0, 1, 1])
   })
 
@@ -105,7 +179,7 @@ describe('a stream of the Messages API', () => {
   })
 })
 
-describe('an upstream of Anthropic\'s kind', () => {
+describe("an upstream of Anthropic's kind", () => {
   it('is reached with and without the version in its base address, and told which rules to follow', async () => {
     const world = await startWorld()
     const chat = world.upstreams.adapterOf('anthropic').chat!
@@ -117,4 +191,3 @@ describe('an upstream of Anthropic\'s kind', () => {
     await world.close()
   })
 })
-

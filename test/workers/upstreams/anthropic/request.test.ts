@@ -9,61 +9,114 @@ const hello: ChatMessage = { role: 'user', content: 'hello' }
 const text = (value: string) => ({ type: 'text', text: value })
 
 const bodyOf = (request: Partial<ChatRequest>, changes: RouteChanges = { model: 'claude-5' }, stream = false) =>
-  outgoing({ messages: [hello], max_tokens: 100, ...request }, contextOf(routeTo('anthropic', 'http://x.test', changes)), stream)
+  outgoing(
+    { messages: [hello], max_tokens: 100, ...request },
+    contextOf(routeTo('anthropic', 'http://x.test', changes)),
+    stream,
+  )
 
 const turnsOf = (...messages: ChatMessage[]) => bodyOf({ messages }).messages
 
 describe('a chat request to the Messages API', () => {
   it('has what the API requires, and nothing else', () => {
-    expect(bodyOf({})).to.deep.equal({ model: 'claude-5', max_tokens: 100, messages: [{ role: 'user', content: [text('hello')] }] })
+    expect(bodyOf({})).to.deep.equal({
+      model: 'claude-5',
+      max_tokens: 100,
+      messages: [{ role: 'user', content: [text('hello')] }],
+    })
     expect(bodyOf({}, {}, true)).to.include({ stream: true })
-    expect(bodyOf({ seed: 1, logprobs: true, frequency_penalty: 1, reasoning_effort: 'high', store: true }, undefined))
-      .to.have.all.keys('model', 'max_tokens', 'messages')
+    expect(
+      bodyOf({ seed: 1, logprobs: true, frequency_penalty: 1, reasoning_effort: 'high', store: true }, undefined),
+    ).to.have.all.keys('model', 'max_tokens', 'messages')
   })
 
   it('hoists what the system and the developer say, in their order', () => {
-    const body = bodyOf({ messages: [{ role: 'system', content: 'one' }, hello, { role: 'developer', content: [text('two')] }] })
+    const body = bodyOf({
+      messages: [{ role: 'system', content: 'one' }, hello, { role: 'developer', content: [text('two')] }],
+    })
     expect(body.system).to.deep.equal([text('one'), text('two')])
     expect(body.messages).to.have.length(1)
-    expect(bodyOf({ messages: [{ role: 'system', content: 'alone' }] })).to.deep.include({ messages: [{ role: 'user', content: [text('alone')] }] })
+    expect(bodyOf({ messages: [{ role: 'system', content: 'alone' }] })).to.deep.include({
+      messages: [{ role: 'user', content: [text('alone')] }],
+    })
   })
 
   it('lets users and assistants take turns, and leaves empty texts out', () => {
-    expect(turnsOf(hello, { role: 'user', content: [text('again')] }, { role: 'assistant', content: '' }, { role: 'user', content: 'third' }))
-      .to.deep.equal([{ role: 'user', content: [text('hello'), text('again'), text('third')] }])
+    expect(
+      turnsOf(
+        hello,
+        { role: 'user', content: [text('again')] },
+        { role: 'assistant', content: '' },
+        { role: 'user', content: 'third' },
+      ),
+    ).to.deep.equal([{ role: 'user', content: [text('hello'), text('again'), text('third')] }])
   })
 
   it('shows images by address or as bytes', () => {
-    const [turn] = turnsOf({ role: 'user', content: [
-      { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'high' } },
-      { type: 'image_url', image_url: { url: PIXEL_URI } },
-    ] }) as { content: { source: unknown }[] }[]
+    const [turn] = turnsOf({
+      role: 'user',
+      content: [
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png', detail: 'high' } },
+        { type: 'image_url', image_url: { url: PIXEL_URI } },
+      ],
+    }) as { content: { source: unknown }[] }[]
     expect(turn!.content.map(({ source }) => source)).to.deep.equal([
-      { type: 'url', url: 'https://example.com/a.png' }, { type: 'base64', media_type: 'image/png', data: PIXEL },
+      { type: 'url', url: 'https://example.com/a.png' },
+      { type: 'base64', media_type: 'image/png', data: PIXEL },
     ])
   })
 
   it('turns calls of tools and their results into blocks, the results in one turn of the user', () => {
-    const calls = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: `{"x":"${id}"}` } }))
-    expect(turnsOf(hello, { role: 'assistant', content: 'wait', tool_calls: calls }, { role: 'tool', tool_call_id: 'a', content: 'A' },
-      { role: 'tool', tool_call_id: 'b', content: [text('B')] }, { role: 'user', content: 'and?' })).to.deep.equal([
+    const calls = ['a', 'b'].map((id) => ({
+      id,
+      type: 'function',
+      function: { name: 'f', arguments: `{"x":"${id}"}` },
+    }))
+    expect(
+      turnsOf(
+        hello,
+        { role: 'assistant', content: 'wait', tool_calls: calls },
+        { role: 'tool', tool_call_id: 'a', content: 'A' },
+        { role: 'tool', tool_call_id: 'b', content: [text('B')] },
+        { role: 'user', content: 'and?' },
+      ),
+    ).to.deep.equal([
       { role: 'user', content: [text('hello')] },
-      { role: 'assistant', content: [text('wait'), { type: 'tool_use', id: 'a', name: 'f', input: { x: 'a' } }, { type: 'tool_use', id: 'b', name: 'f', input: { x: 'b' } }] },
-      { role: 'user', content: [
-        { type: 'tool_result', tool_use_id: 'a', content: [text('A')] }, { type: 'tool_result', tool_use_id: 'b', content: [text('B')] }, text('and?'),
-      ] },
+      {
+        role: 'assistant',
+        content: [
+          text('wait'),
+          { type: 'tool_use', id: 'a', name: 'f', input: { x: 'a' } },
+          { type: 'tool_use', id: 'b', name: 'f', input: { x: 'b' } },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'a', content: [text('A')] },
+          { type: 'tool_result', tool_use_id: 'b', content: [text('B')] },
+          text('and?'),
+        ],
+      },
     ])
   })
 
   it('is refused where a call of a tool has arguments that are no object', () => {
     for (const args of ['{', '[]', '"x"', 'null']) {
       const message = { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: args } }] }
-      expect(() => turnsOf(hello, message), args).to.throw(UpstreamError).with.property('kind', 'rejected')
+      expect(() => turnsOf(hello, message), args)
+        .to.throw(UpstreamError)
+        .with.property('kind', 'rejected')
     }
-    expect(turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '' } }] })).to.have.length(2)
+    expect(
+      turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '' } }] }),
+    ).to.have.length(2)
   })
 
-  const tools = [{ type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } }, { type: 'web_search_20250305', name: 'web_search' }]
+  const tools = [
+    { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' } } },
+    { type: 'web_search_20250305', name: 'web_search' },
+  ]
   const CHOICES: [given: Record<string, unknown>, sent: unknown][] = [
     [{}, undefined],
     [{ tool_choice: 'auto' }, { type: 'auto' }],
@@ -71,7 +124,10 @@ describe('a chat request to the Messages API', () => {
     [{ tool_choice: 'none' }, { type: 'none' }],
     [{ tool_choice: { type: 'function', function: { name: 'f' } } }, { type: 'tool', name: 'f' }],
     [{ parallel_tool_calls: false }, { type: 'auto', disable_parallel_tool_use: true }],
-    [{ tool_choice: 'required', parallel_tool_calls: false }, { type: 'any', disable_parallel_tool_use: true }],
+    [
+      { tool_choice: 'required', parallel_tool_calls: false },
+      { type: 'any', disable_parallel_tool_use: true },
+    ],
   ]
   for (const [given, choice] of CHOICES) {
     it(`offers tools under ${JSON.stringify(given)}`, () => {
@@ -81,7 +137,7 @@ describe('a chat request to the Messages API', () => {
     })
   }
 
-  it('has no sampling parameter for a Claude unless the route sets it; other models get a temperature of at most 1', () => {
+  it('has no sampling parameter for a Claude unless the route sets it, and elsewhere a temperature of at most 1', () => {
     const sampling = { temperature: 1.5, top_p: 0.9 }
     expect(bodyOf(sampling)).to.not.have.any.keys('temperature', 'top_p')
     expect(bodyOf(sampling, { model: 'claude-3', set: { temperature: 0.2 } })).to.include({ temperature: 0.2 })
@@ -89,21 +145,29 @@ describe('a chat request to the Messages API', () => {
   })
 
   it('makes one choice only', () => {
-    expect(() => bodyOf({ n: 2 })).to.throw(UpstreamError).with.property('kind', 'rejected')
+    expect(() => bodyOf({ n: 2 }))
+      .to.throw(UpstreamError)
+      .with.property('kind', 'rejected')
     expect(bodyOf({ n: 1 })).to.not.have.property('n')
   })
 
-  it('translates stops, the user and a JSON schema, and passes the API\'s own fields', () => {
+  it("translates stops, the user and a JSON schema, and passes the API's own fields", () => {
     expect(bodyOf({ stop: 'END' }).stop_sequences).to.deep.equal(['END'])
     expect(bodyOf({ stop: ['a', ' ', 'b'] }).stop_sequences).to.deep.equal(['a', 'b'])
     expect(bodyOf({ user: 'u1' }).metadata).to.deep.equal({ user_id: 'u1' })
     const format = { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' } } }
-    expect(bodyOf({ response_format: format }).output_config).to.deep.equal({ format: { type: 'json_schema', schema: { type: 'object' } } })
-    expect(bodyOf({ thinking: { type: 'enabled', budget_tokens: 50 } }).thinking).to.deep.equal({ type: 'enabled', budget_tokens: 50 })
+    expect(bodyOf({ response_format: format }).output_config).to.deep.equal({
+      format: { type: 'json_schema', schema: { type: 'object' } },
+    })
+    expect(bodyOf({ thinking: { type: 'enabled', budget_tokens: 50 } }).thinking).to.deep.equal({
+      type: 'enabled',
+      budget_tokens: 50,
+    })
   })
 
   it('is dressed by the route', () => {
     expect(bodyOf({}, { model: 'm', rename: { max_tokens: 'limit' }, drop: ['system'], set: { service_tier: 'auto' } }))
-      .to.include({ limit: 100, service_tier: 'auto' }).and.not.to.have.property('max_tokens')
+      .to.include({ limit: 100, service_tier: 'auto' })
+      .and.not.to.have.property('max_tokens')
   })
 })

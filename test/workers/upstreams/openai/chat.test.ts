@@ -6,7 +6,7 @@ import type { ChatAdapter } from '../../../../src/workers/upstreams/adapter.ts'
 import { chatOf, choiceOf, contextOf, drained, failureOf, promptOf, routeTo, startWorld } from '../sandbox-upstreams.ts'
 import type { RouteChanges, World } from '../sandbox-upstreams.ts'
 
-describe('a chat request to an upstream of OpenAI\'s kind', () => {
+describe("a chat request to an upstream of OpenAI's kind", () => {
   let world: World
   let chat: ChatAdapter
   before(async () => {
@@ -23,13 +23,15 @@ describe('a chat request to an upstream of OpenAI\'s kind', () => {
     return world.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
   }
 
-  it('carries every field that the client sent, under the upstream\'s name for the model', async () => {
+  it("carries every field that the client sent, under the upstream's name for the model", async () => {
     const more = { model: 'ours', temperature: 0.3, seed: 7, logit_bias: { 1: 2 }, something_new: { deep: [1] } }
     expect(await sent(more)).to.deep.include({ ...more, model: 'some/model', max_tokens: 100 })
   })
 
   it('never allows more output than was paid for, by whichever name', async () => {
-    expect(await sent({ max_completion_tokens: 100_000 })).to.include({ max_tokens: 100 }).and.not.to.have.property('max_completion_tokens')
+    expect(await sent({ max_completion_tokens: 100_000 }))
+      .to.include({ max_tokens: 100 })
+      .and.not.to.have.property('max_completion_tokens')
     const renamed = await sent({ max_completion_tokens: 100_000 }, { rename: { max_tokens: 'max_completion_tokens' } })
     expect(renamed).to.include({ max_completion_tokens: 100 }).and.not.to.have.property('max_tokens')
   })
@@ -41,8 +43,16 @@ describe('a chat request to an upstream of OpenAI\'s kind', () => {
   })
 
   it('is dressed by the route for models that reason', async () => {
-    const changes = { model: 'reasoning-1', rename: { max_tokens: 'max_completion_tokens' }, drop: ['temperature', 'top_p'], set: { reasoning_effort: 'low' } }
-    expect(await sent({ temperature: 1, top_p: 1 }, changes)).to.include({ max_completion_tokens: 100, reasoning_effort: 'low' })
+    const changes = {
+      model: 'reasoning-1',
+      rename: { max_tokens: 'max_completion_tokens' },
+      drop: ['temperature', 'top_p'],
+      set: { reasoning_effort: 'low' },
+    }
+    expect(await sent({ temperature: 1, top_p: 1 }, changes)).to.include({
+      max_completion_tokens: 100,
+      reasoning_effort: 'low',
+    })
   })
 
   it('keeps the fields of the answer that we do not know, also within choices', async () => {
@@ -56,13 +66,13 @@ describe('a chat request to an upstream of OpenAI\'s kind', () => {
     expect(completion.choices.map(({ index }) => index)).to.deep.equal([0, 1, 2])
   })
 
-  it('is settled on what counts tokens alone: the upstream\'s prices stay between it and the operator', async () => {
+  it("is settled on what counts tokens alone: the upstream's prices stay between it and the operator", async () => {
     const { usage } = await chat.chat(chatOf('hello'), world.context('openrouter'))
     expect(usage!.details).to.have.all.keys('prompt_tokens_details', 'completion_tokens_details')
   })
 })
 
-describe('an odd answer of OpenAI\'s kind', () => {
+describe("an odd answer of OpenAI's kind", () => {
   let server: Server
   let world: World
   let reply: { type?: string; body: string }
@@ -91,7 +101,10 @@ describe('an odd answer of OpenAI\'s kind', () => {
   })
 
   const message = { role: 'assistant', content: 'hi' }
-  const chunk = (delta: unknown, finish: string | null = null, more = {}) => ({ choices: [{ index: 0, delta, finish_reason: finish }], ...more })
+  const chunk = (delta: unknown, finish: string | null = null, more = {}) => ({
+    choices: [{ index: 0, delta, finish_reason: finish }],
+    ...more,
+  })
 
   it('is completed where only formalities are missing', async () => {
     const result = await whole({ choices: [{ message: { content: 'hi' } }] })
@@ -119,7 +132,10 @@ describe('an odd answer of OpenAI\'s kind', () => {
   it('is the error that stands in it, though the status is 200', async () => {
     expect(await failureOf(whole({ error: { code: 429, message: 'slow' } }))).to.include({ kind: 'rate_limited' })
     expect(await failureOf(whole({ error: { code: 502, message: 'down' } }))).to.include({ kind: 'unknown' })
-    expect(await failureOf(whole({ error: { type: 'insufficient_quota' } }))).to.include({ kind: 'rejected', code: 'insufficient_quota' })
+    expect(await failureOf(whole({ error: { type: 'insufficient_quota' } }))).to.include({
+      kind: 'rejected',
+      code: 'insufficient_quota',
+    })
   })
 
   const USAGES: [usage: unknown, believed: boolean][] = [
@@ -140,13 +156,21 @@ describe('an odd answer of OpenAI\'s kind', () => {
 
   it('may be a stream with usage in every chunk, of which the last counts', async () => {
     const usage = (output: number) => ({ usage: { prompt_tokens: 1, completion_tokens: output } })
-    const { events } = await streamed(chunk({ content: 'a' }, null, usage(1)), chunk({ content: 'b' }, 'stop', usage(2)), '[DONE]')
+    const { events } = await streamed(
+      chunk({ content: 'a' }, null, usage(1)),
+      chunk({ content: 'b' }, 'stop', usage(2)),
+      '[DONE]',
+    )
     expect(events.map(({ type }) => type)).to.deep.equal(['chunk', 'chunk', 'usage'])
     expect(events[2]).to.deep.nested.include({ 'usage.output': 2 })
   })
 
   it('may be a stream whose first chunk has no choices: it is left out', async () => {
-    const { events, error } = await streamed({ choices: [], prompt_filter_results: [] }, chunk({ content: 'a' }, 'stop'), '[DONE]')
+    const { events, error } = await streamed(
+      { choices: [], prompt_filter_results: [] },
+      chunk({ content: 'a' }, 'stop'),
+      '[DONE]',
+    )
     expect([error, events.length]).to.deep.equal([null, 1])
   })
 
@@ -159,7 +183,7 @@ describe('an odd answer of OpenAI\'s kind', () => {
     expect((await streamed('[DONE]')).error).to.include({ kind: 'unknown' })
   })
 
-  it('is unknown where a chunk has a choice that is none, or that would make its reader build an endless list', async () => {
+  it('is unknown where a chunk has no real choice, or one that makes its reader build an endless list', async () => {
     const calls = chunk({ tool_calls: [{ index: 4_000_000_000, function: { arguments: '' } }] })
     expect((await streamed(calls, '[DONE]')).error).to.include({ kind: 'unknown' })
     expect((await streamed({ choices: [{ index: -1, delta: {} }] }, '[DONE]')).error).to.include({ kind: 'unknown' })
