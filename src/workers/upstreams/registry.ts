@@ -41,7 +41,7 @@ export type UpstreamDeps = {
 }
 
 /**
- * One try of a call at one route. A stream calls `begun` before its first chunk leaves: a failure is final from then on.
+ * One try of a call at one route. A stream calls `begun` before its first chunk leaves: failures are final after that.
  */
 export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 

@@ -137,7 +137,7 @@ describe('a chat request to the Messages API', () => {
     })
   }
 
-  it('has no sampling parameter for a Claude unless the route sets it, and elsewhere a temperature of at most 1', () => {
+  it('has no sampling parameter for a Claude unless the route sets it, elsewhere a temperature of at most 1', () => {
     const sampling = { temperature: 1.5, top_p: 0.9 }
     expect(bodyOf(sampling)).to.not.have.any.keys('temperature', 'top_p')
     expect(bodyOf(sampling, { model: 'claude-3', set: { temperature: 0.2 } })).to.include({ temperature: 0.2 })
