@@ -32,7 +32,7 @@ export function setBusy(button, busy, text) {
 /** Whether the button is at work already. */
 export const isBusy = (button) => button.getAttribute('aria-disabled') === 'true'
 
-const TROUBLE = 'We cannot be reached right now. Your link still works: try again in a moment.'
+const TROUBLE = 'We cannot be reached right now. Try again in a moment.'
 
 /**
  * Sends a request to the console.
