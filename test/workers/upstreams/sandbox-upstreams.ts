@@ -65,7 +65,7 @@ export type World = {
 }
 
 export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<World> {
-  const sandbox = await createSandbox({ videoSeconds: 0.05, imageSeconds: 0.05 })
+  const sandbox = await createSandbox({ videoSeconds: 0.02, imageSeconds: 0.02 })
   const upstreams = createUpstreams({ fetchReference: decodeReference, backoffMs: 20, ...deps })
   return {
     sandbox,
