@@ -132,7 +132,8 @@ export async function up(db: Knex): Promise<void> {
 
     CREATE FUNCTION end_calls(outcomes jsonb, outputs text[])
     RETURNS TABLE (id uuid, user_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
-      latency_ms bigint, created_at timestamptz, reply_to text)
+      latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint,
+      running_ms bigint)
     LANGUAGE plpgsql AS $$
     #variable_conflict use_column
     DECLARE
@@ -199,7 +200,9 @@ export async function up(db: Knex): Promise<void> {
           idempotency_expires_at = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_expires_at END,
           latency_ms = greatest(0, round(extract(epoch FROM clock_timestamp() - c.created_at) * 1000))::bigint
         FROM ended e WHERE c.id = e.id
-        RETURNING c.id, c.user_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms, c.created_at, c.reply_to
+        RETURNING c.id, c.user_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms, c.created_at, c.reply_to,
+          c.model, c.modality, c.upstream, c.credits_precharged,
+          greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint
       ), new_result AS (
         INSERT INTO call_results (call_id, output, expires_at)
         SELECT e.id, outputs[e.place], now() + make_interval(secs => e.result_seconds) FROM ended e

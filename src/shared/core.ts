@@ -8,11 +8,12 @@ import { createLog } from './log.ts'
 import type { Log } from './log.ts'
 import type { CatalogueHolder } from './catalogue.ts'
 import { Calls } from './calls/calls.ts'
+import type { CallsObserver } from './calls/observer.ts'
 
-/** The verbs of calls over a new pool. */
-export function openMoney(config: Config) {
+/** The verbs of calls over a new pool. @param observer measures them. */
+export function openMoney(config: Config, observer?: CallsObserver) {
   const db = connectDb(config)
-  const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS })
+  const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS }, observer)
   return { db, calls }
 }
 

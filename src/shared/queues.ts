@@ -93,6 +93,13 @@ export function createQueues(connection: Redis, prefix: string) {
       return (counts.waiting ?? 0) + (counts.prioritized ?? 0)
     },
 
+    /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
+    async census(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
+      const { waiting = 0, prioritized = 0, active = 0, delayed = 0 } =
+        await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      return { waiting: waiting + prioritized, active, delayed }
+    },
+
     /** Nudges the mail workers to look at these mails; one that has its job already keeps it. */
     async nudgeMails(ids: MailId[]): Promise<void> {
       await queue('mail').addBulk(ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })))

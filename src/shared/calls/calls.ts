@@ -13,6 +13,7 @@ import type { AccountId, CallId } from '../ids.ts'
 import { step } from '../steps.ts'
 import { answerOf, errorOutput } from './answers.ts'
 import { batched } from './batcher.ts'
+import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Price } from './pricing.ts'
@@ -36,14 +37,23 @@ export type CallLimits = { resultSeconds: number; maxOutstanding: number }
 export class Calls {
   private readonly db: Db
   private readonly limits: CallLimits
+  private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
   private readonly endTogether: (item: { row: OutcomeRow; output: string }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
 
-  constructor(db: Db, limits: CallLimits) {
+  /** @param observer hears what this process does, to measure it. */
+  constructor(db: Db, limits: CallLimits, observer?: CallsObserver) {
     this.db = db
     this.limits = limits
-    this.openTogether = batched((requests) => openCalls(db, requests, limits.maxOutstanding), isNobodysFault)
-    this.endTogether = batched((items) => endCalls(db, items), isNobodysFault)
+    this.observer = observer
+    this.openTogether = batched((requests) => {
+      observer?.batch('open', requests.length)
+      return openCalls(db, requests, limits.maxOutstanding)
+    }, isNobodysFault)
+    this.endTogether = batched((items) => {
+      observer?.batch('end', items.length)
+      return endCalls(db, items)
+    }, isNobodysFault)
   }
 
   /**
@@ -52,12 +62,15 @@ export class Calls {
    */
   async open(request: OpenRequest): Promise<OpenOutcome> {
     step('call.opening', request.id)
+    const startedAt = performance.now()
     const outcome = await untilAnswered(OPEN_PATIENCE_MS, async () => {
       const together = await this.openTogether(request)
       const row = together.outcome === 'try_alone' ? (await openCalls(this.db, [request], this.limits.maxOutstanding))[0]! : together
       return outcomeOf(request, row)
     })
-    if (outcome.opened) step('call.opened', request.id)
+    if (!outcome.opened) return outcome
+    step('call.opened', request.id)
+    this.observer?.opened(request, performance.now() - startedAt)
     return outcome
   }
 
@@ -71,6 +84,7 @@ export class Calls {
       RETURNING ${BEGUN_COLUMNS}`, [RUNNING_LEASE_SECONDS, id]).options({ name: 'begin_call' })
     if (!rows[0]) return null
     step('call.begun', id)
+    if (rows[0].attempts === 1) this.observer?.begun(rows[0].modality, rows[0].waited_ms)
     return begun(rows[0])
   }
 
@@ -150,9 +164,11 @@ export class Calls {
 
   private async end(row: OutcomeRow, output: string, modality: Modality, patienceMs: number): Promise<Ended | null> {
     step(row.status === 'succeeded' ? 'call.settling' : 'call.refunding', row.id)
+    const startedAt = performance.now()
     const ended = await untilAnswered(patienceMs, () => this.endTogether({ row, output }))
     if (!ended) return null
     step(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
+    this.observer?.ended(ended, performance.now() - startedAt)
     const answer = answerOf({
       modality, status: ended.status, httpStatus: row.http_status, credits: ended.credits,
       balanceAfter: ended.balance, latencyMs: ended.latency_ms,
@@ -167,11 +183,12 @@ export class Calls {
 
 const BEGUN_COLUMNS = `id, user_id, model, modality, price, estimated_input_tokens, estimated_output_tokens, attempts,
   started_at, started_at < now() AS resumed, upstream, upstream_ref, reply_to,
+  (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
   (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
 
 type BegunRow = {
   id: CallId; user_id: AccountId; model: string; modality: Modality; price: Price; estimated_input_tokens: number | null
-  estimated_output_tokens: number | null; attempts: number; started_at: Date; resumed: boolean; upstream: string | null
+  estimated_output_tokens: number | null; attempts: number; started_at: Date; resumed: boolean; waited_ms: number; upstream: string | null
   upstream_ref: UpstreamRef | null; reply_to: string; remaining_ms: number
 }
 

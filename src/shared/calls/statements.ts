@@ -4,6 +4,7 @@
 import type { Db } from '../db.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { AccountId, CallId } from '../ids.ts'
+import type { Modality } from './lifecycle.ts'
 import type { OpenRequest } from './types.ts'
 import { QUEUED_LEASE_SECONDS } from './lifecycle.ts'
 
@@ -17,7 +18,11 @@ export type OutcomeRow = {
 /** A call that this very statement ended. */
 export type EndedRow = {
   id: CallId; user_id: AccountId; status: 'succeeded' | 'failed'; credits: number; uncollected: number; balance: number
-  latency_ms: number; created_at: Date; reply_to: string
+  latency_ms: number; created_at: Date; reply_to: string; model: string; modality: Modality; upstream: string | null
+  /** Credits that its charge took. */
+  precharged: number
+  /** Since it was begun; null when it never was. */
+  running_ms: number | null
 }
 
 /** What became of one request, as `open_calls` tells it. */

@@ -76,6 +76,14 @@ export async function dueMails(db: Db, graceSeconds: number, limit: number): Pro
     .orderBy('next_try_at').limit(limit).pluck<MailId[]>('id')
 }
 
+/** How long the mail that has been due longest waits already, in seconds (0 where none is due), and how many were given up. */
+export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; dead: number }> {
+  const { rows } = await db.raw<{ rows: { seconds: number | null; dead: number }[] }>(`
+    SELECT (SELECT extract(epoch FROM now() - min(next_try_at))::float8 FROM mails WHERE status IN ('queued', 'sending')) AS seconds,
+      (SELECT count(*) FROM mails WHERE status = 'dead' AND finished_at IS NOT NULL) AS dead`)
+  return { oldestDueSeconds: Math.max(0, rows[0]!.seconds ?? 0), dead: rows[0]!.dead }
+}
+
 /** Verification mails of an account in the last hour. The account's row is to be locked. */
 export async function verificationsOfLastHour(trx: Trx, accountId: AccountId, limit: number): Promise<{ count: number; oldestLeavesInSeconds: number }> {
   const { rows } = await trx.raw<{ rows: { count: number; seconds: number | null }[] }>(`

@@ -1,0 +1,14 @@
+/**
+ * What waits for workers, as Postgres knows it: in Redis the oldest job stands anywhere among those of its queue, because
+ * who has few calls open goes first.
+ */
+import type { Db } from '../db.ts'
+import type { Modality } from './lifecycle.ts'
+
+/** How long the oldest call has waited to be begun, in seconds, by modality; absent where none waits. */
+export async function oldestQueued(db: Db): Promise<Partial<Record<Modality, number>>> {
+  const { rows } = await db.raw<{ rows: { modality: Modality; seconds: number }[] }>(`
+    SELECT modality, extract(epoch FROM now() - min(created_at))::float8 AS seconds
+    FROM calls WHERE status IN ('queued', 'running') AND status = 'queued' GROUP BY modality`)
+  return Object.fromEntries(rows.map(({ modality, seconds }) => [modality, seconds]))
+}

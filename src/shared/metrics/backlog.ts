@@ -1,0 +1,32 @@
+/**
+ * What waits for workers, in numbers: the signal to scale them by. Every web process tells the same: take the maximum.
+ */
+import type { Registry } from 'prom-client'
+import { oldestQueued } from '../calls/backlog.ts'
+import { MODALITIES } from '../calls/lifecycle.ts'
+import { QUEUE_NAMES } from '../config.ts'
+import type { Db } from '../db.ts'
+import { mailBacklog } from '../mail/mails.ts'
+import type { Queues } from '../queues.ts'
+import { only, sharedReading, showGauge } from './gauges.ts'
+
+/** Shows the queues. */
+export function measureBacklog(registry: Registry, { db, queues }: { db: Db; queues: Queues }): void {
+  const mails = sharedReading(() => mailBacklog(db))
+  showGauge(registry, {
+    name: 'queue_jobs', help: 'Jobs that wait for a worker, are active in one, or are delayed until a later poll or try.', labelNames: ['queue', 'state'],
+  }, async () => {
+    const all = await Promise.all(QUEUE_NAMES.map(async (queue) => ({ queue, census: await queues.census(queue) })))
+    return all.flatMap(({ queue, census }) => Object.entries(census).map(([state, value]) => ({ labels: { queue, state }, value })))
+  })
+  showGauge(registry, {
+    name: 'queue_oldest_seconds', help: 'How long the oldest job has waited for a worker; 0 where none waits.', labelNames: ['queue'],
+  }, async () => {
+    const [calls, { oldestDueSeconds }] = await Promise.all([oldestQueued(db), mails()])
+    return [
+      ...MODALITIES.map((queue) => ({ labels: { queue }, value: calls[queue] ?? 0 })),
+      { labels: { queue: 'mail' }, value: oldestDueSeconds },
+    ]
+  })
+  showGauge(registry, { name: 'mails_dead', help: 'Mails that were given up (dead letters).' }, async () => only((await mails()).dead))
+}

@@ -1,0 +1,21 @@
+/**
+ * The metrics of one process, in Prometheus' words: base units (seconds, bytes), `_total` for what only grows. Label values
+ * come from fixed lists and the catalogue, never from what a client sends: each new one is kept for ever.
+ */
+import { Registry, collectDefaultMetrics } from 'prom-client'
+import type { Config } from '../config.ts'
+import { isSameSecret } from '../same-secret.ts'
+
+/** The registry of a process; not prom-client's global one, since tests run several processes in one. */
+export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>): Registry {
+  const registry = new Registry()
+  // Watching the event loop and the garbage collector is for those who look.
+  if (METRICS_TOKEN !== undefined) collectDefaultMetrics({ register: registry })
+  return registry
+}
+
+/** Whether a request's Authorization header is `Bearer` and the token, whatever characters the token has. */
+export function mayScrape(authorization: string, token: string): boolean {
+  const given = /^bearer +(.*?) *$/i.exec(authorization)?.[1]
+  return given !== undefined && isSameSecret(given, token)
+}
