@@ -1,9 +1,8 @@
 /**
- * The S3 bucket of media results. Imported only where STORAGE_URL names one: the SDK costs start-up time and memory
- * that a gateway with a disk need not pay.
+ * The S3 bucket of media results. The SDK is loaded with the first use: it costs start-up time and memory that a
+ * gateway which keeps its results on a disk need not pay.
  */
-import { GetObjectCommand, HeadObjectCommand, S3Client, S3ServiceException } from '@aws-sdk/client-s3'
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
+import type * as Sdk from '@aws-sdk/client-s3'
 import type { MediaName, StorageLocation } from './media.ts'
 import { contentTypeOf, mediaKey } from './media.ts'
 
@@ -15,41 +14,60 @@ export type S3Access = {
   credentials?: { accessKeyId: string; secretAccessKey: string; sessionToken?: string }
 }
 
-/** A bucket that requests can be sent to, and the keys in it. */
-export type Bucket = { client: S3Client; name: string; prefix: string; keyOf: (name: MediaName) => string }
+/** A bucket that requests can be sent to, the keys in it, and the SDK that makes the requests. */
+export type Bucket = {
+  sdk: typeof Sdk
+  client: Sdk.S3Client
+  name: string
+  prefix: string
+  keyOf: (name: MediaName) => string
+}
+
+/** Opens the bucket at the first call, and gives the same one ever after. */
+export type OpenBucket = () => Promise<Bucket>
 
 /** The region that S3-compatible servers take where none is configured. */
 const ANY_REGION = 'us-east-1'
 
 /**
- * Opens a bucket. No request is sent yet.
- * @throws Error where AWS itself is meant and no region is configured anywhere
+ * A bucket that is opened when it is first needed. Opening sends no request.
+ * The returned function throws an Error where AWS itself is meant and no region is configured anywhere.
  */
-export async function openBucket(location: StorageLocation & { kind: 's3' }, access: S3Access): Promise<Bucket> {
-  const settings = {
+export function bucketAt(location: StorageLocation & { kind: 's3' }, access: S3Access): OpenBucket {
+  const open = async (): Promise<Bucket> => {
+    const sdk = await import('@aws-sdk/client-s3')
+    const keyOf = (name: MediaName) => mediaKey(location.prefix, name)
+    return { sdk, client: await connect(sdk, access), name: location.bucket, prefix: location.prefix, keyOf }
+  }
+  let opened: Promise<Bucket> | null = null
+  return () => opened ??= open()
+}
+
+async function connect({ S3Client }: typeof Sdk, access: S3Access): Promise<Sdk.S3Client> {
+  const settings: Sdk.S3ClientConfig = {
     ...access,
     forcePathStyle: access.endpoint !== undefined,
     // Servers other than AWS refuse the checksum trailers that the SDK sends by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-  } as const
-  let client = new S3Client(settings)
+  }
+  const client = new S3Client(settings)
   try {
     await client.config.region()
+    return client
   } catch (error) {
     if (access.endpoint === undefined) throw error
-    client = new S3Client({ ...settings, region: ANY_REGION })
+    return new S3Client({ ...settings, region: ANY_REGION })
   }
-  return { client, name: location.bucket, prefix: location.prefix, keyOf: (name) => mediaKey(location.prefix, name) }
 }
 
 /** Whether a result is in its bucket. @throws the SDK's error when the bucket cannot tell */
-export async function isInBucket(bucket: Bucket, name: MediaName): Promise<boolean> {
+export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, name: MediaName): Promise<boolean> {
   try {
-    await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: bucket.keyOf(name) }))
+    await client.send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) }))
     return true
   } catch (error) {
-    if (error instanceof S3ServiceException && error.$metadata.httpStatusCode === 404) return false
+    if (error instanceof sdk.S3ServiceException && error.$metadata.httpStatusCode === 404) return false
     throw error
   }
 }
@@ -58,14 +76,17 @@ export async function isInBucket(bucket: Bucket, name: MediaName): Promise<boole
  * An address under which anybody can read a result for some seconds, without credentials. It is signed for one
  * method: S3 refuses a HEAD under an address that was signed for GET.
  */
-export function signedUrl(bucket: Bucket, name: MediaName, method: 'GET' | 'HEAD', seconds: number): Promise<string> {
+export async function signedUrl(
+  { sdk, client, name: bucket, keyOf }: Bucket, name: MediaName, method: 'GET' | 'HEAD', seconds: number,
+): Promise<string> {
+  const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
   const object = {
-    Bucket: bucket.name,
-    Key: bucket.keyOf(name),
+    Bucket: bucket,
+    Key: keyOf(name),
     ResponseContentType: contentTypeOf(name),
     ResponseContentDisposition: 'inline',
     ResponseCacheControl: `private, max-age=${seconds}`,
   }
-  const command = method === 'GET' ? new GetObjectCommand(object) : new HeadObjectCommand(object)
-  return getSignedUrl(bucket.client, command, { expiresIn: seconds })
+  const command = method === 'GET' ? new sdk.GetObjectCommand(object) : new sdk.HeadObjectCommand(object)
+  return getSignedUrl(client, command, { expiresIn: seconds })
 }

@@ -8,6 +8,7 @@ import type { Config } from './config.ts'
 import type { MediaName, MediaType, StorageLocation } from './media.ts'
 import { contentTypeOf, mediaFile, parseStorageUrl } from './media.ts'
 import type { S3Access } from './media-bucket.ts'
+import { bucketAt, isInBucket, signedUrl } from './media-bucket.ts'
 
 /** The part of the configuration that says where media results are. */
 export type StorageSettings = Pick<Config, 'STORAGE_URL' | 'S3_ENDPOINT'>
@@ -57,16 +58,12 @@ function fileReader(folder: string): MediaReader {
 }
 
 function bucketReader(location: StorageLocation & { kind: 's3' }, access: S3Access): MediaReader {
-  const open = async () => {
-    const s3 = await import('./media-bucket.ts')
-    return { s3, bucket: await s3.openBucket(location, access) }
-  }
-  let opened: ReturnType<typeof open> | null = null
+  const open = bucketAt(location, access)
   return {
     locate: async (name, method) => {
-      const { s3, bucket } = await (opened ??= open())
-      if (!(await s3.isInBucket(bucket, name))) return null
-      return { kind: 'redirect', url: await s3.signedUrl(bucket, name, method, SIGNED_SECONDS) }
+      const bucket = await open()
+      if (!(await isInBucket(bucket, name))) return null
+      return { kind: 'redirect', url: await signedUrl(bucket, name, method, SIGNED_SECONDS) }
     },
   }
 }

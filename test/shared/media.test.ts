@@ -33,8 +33,10 @@ describe('media names', () => {
 
   it('address nothing outside the storage', () => {
     const stem = name.slice(0, 32)
-    for (const text of ['', '.', '..', '../secret.png', `../${name}`, `${name}/`, `/${name}`, `${stem}`, `${stem}.svg`, `${stem}.html`, `${stem}.PNG`,
-      `${stem}.png.png`, `${name}\n`, `${name}\0`, `${name}%00`, `${stem.slice(1)}.png`, `${stem}a.png`, `..%2f${name}`, `${stem}.constructor`]) {
+    for (const text of ['', '.', '..', '../secret.png', `../${name}`, `${name}/`, `/${name}`, `${stem}`, `${stem}.svg`,
+      `${stem}.html`, `${stem}.PNG`,
+      `${stem}.png.png`, `${name}\n`, `${name}\0`, `${name}%00`, `${stem.slice(1)}.png`, `${stem}a.png`, `..%2f${name}`,
+        `${stem}.constructor`]) {
       expect(parseMediaName(text), JSON.stringify(text)).to.equal(null)
     }
   })
@@ -57,7 +59,8 @@ describe('STORAGE_URL', () => {
   })
 
   it('is refused when it is anything else', () => {
-    for (const text of ['', 'file:', 'file://host/path', '/var/media', 's3:bucket', 's3://', 's3://B/x', 's3://bucket/a b', 'https://x/y']) {
+    for (const text of ['', 'file:', 'file://host/path', '/var/media', 's3:bucket', 's3://', 's3://B/x',
+      's3://bucket/a b', 'https://x/y']) {
       expect(() => parseStorageUrl(text), text).to.throw(TypeError, 'STORAGE_URL')
     }
   })

@@ -3,6 +3,7 @@ import type { S3Access } from '../../shared/media-bucket.ts'
 import type { StorageSettings } from '../../shared/media-reader.ts'
 import { createFileStore } from './file-store.ts'
 import type { MediaStore } from './media-store.ts'
+import { createS3Store } from './s3-store.ts'
 
 /**
  * The store of the configured storage. No folder is made and no request sent before the first use.
@@ -12,12 +13,5 @@ import type { MediaStore } from './media-store.ts'
 export function createMediaStore(settings: StorageSettings, access: S3Access = {}): MediaStore {
   const location = parseStorageUrl(settings.STORAGE_URL)
   if (location.kind === 'file') return createFileStore(location.path)
-  let opened: Promise<MediaStore> | null = null
-  const open = () => opened ??= import('./s3-store.ts')
-    .then(({ createS3Store }) => createS3Store(location, { endpoint: settings.S3_ENDPOINT, ...access }))
-  return {
-    save: async (request) => (await open()).save(request),
-    remove: async (name) => (await open()).remove(name),
-    sweep: async (olderThanDays) => (await open()).sweep(olderThanDays),
-  }
+  return createS3Store(location, { endpoint: settings.S3_ENDPOINT, ...access })
 }

@@ -1,12 +1,8 @@
 import { Readable } from 'node:stream'
-import {
-  AbortMultipartUploadCommand, DeleteObjectCommand, paginateListObjectsV2, ListMultipartUploadsCommand,
-} from '@aws-sdk/client-s3'
-import { Upload } from '@aws-sdk/lib-storage'
 import type { StorageLocation } from '../../shared/media.ts'
 import { MEDIA_TYPES, parseMediaName } from '../../shared/media.ts'
 import type { Bucket, S3Access } from '../../shared/media-bucket.ts'
-import { openBucket } from '../../shared/media-bucket.ts'
+import { bucketAt } from '../../shared/media-bucket.ts'
 import { inspect } from './inspect.ts'
 import type { MediaStore, SaveRequest, SavedMedia } from './media-store.ts'
 
@@ -17,21 +13,25 @@ const PARTS_AT_ONCE = 2
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A store in an S3 bucket. An upload becomes visible only when its last part is there and was found complete. */
-export async function createS3Store(location: StorageLocation & { kind: 's3' }, access: S3Access): Promise<MediaStore> {
-  const bucket = await openBucket(location, access)
+export function createS3Store(location: StorageLocation & { kind: 's3' }, access: S3Access): MediaStore {
+  const open = bucketAt(location, access)
   return {
-    save: (request) => save(bucket, request),
+    save: async (request) => save(await open(), request),
     remove: async (name) => {
-      await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: bucket.keyOf(name) }))
+      const bucket = await open()
+      await removeKey(bucket, bucket.keyOf(name))
     },
     sweep: async (olderThanDays) => {
+      const bucket = await open()
+      const removed = await sweepResults(bucket, Date.now() - olderThanDays * DAY_MS)
       await abortOldUploads(bucket, Date.now() - DAY_MS)
-      return sweepResults(bucket, Date.now() - olderThanDays * DAY_MS)
+      return removed
     },
   }
 }
 
 async function save(bucket: Bucket, { source, name, ...expected }: SaveRequest): Promise<SavedMedia> {
+  const { Upload } = await import('@aws-sdk/lib-storage')
   const { extension, body, progress } = await inspect(source, expected)
   const saved = name(extension)
   const contentType = MEDIA_TYPES[extension]
@@ -51,15 +51,20 @@ async function save(bucket: Bucket, { source, name, ...expected }: SaveRequest):
   }
 }
 
+/** Keys are removed one by one: not every S3-compatible server knows the removal of many. */
+async function removeKey({ sdk, client, name }: Bucket, key: string): Promise<void> {
+  await client.send(new sdk.DeleteObjectCommand({ Bucket: name, Key: key }))
+}
+
 async function sweepResults(bucket: Bucket, before: number): Promise<number> {
-  let removed = 0
+  const { sdk, client } = bucket
   const prefix = bucket.prefix === '' ? '' : `${bucket.prefix}/`
-  for await (const page of paginateListObjectsV2({ client: bucket.client }, { Bucket: bucket.name, Prefix: prefix })) {
+  let removed = 0
+  for await (const page of sdk.paginateListObjectsV2({ client }, { Bucket: bucket.name, Prefix: prefix })) {
     for (const { Key = '', LastModified } of page.Contents ?? []) {
       const isOurs = parseMediaName(Key.slice(prefix.length)) !== null
       if (!isOurs || !LastModified || LastModified.getTime() >= before) continue
-      // One by one: not every S3-compatible server knows the deletion of many.
-      await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key }))
+      await removeKey(bucket, Key)
       removed += 1
     }
   }
@@ -67,11 +72,10 @@ async function sweepResults(bucket: Bucket, before: number): Promise<number> {
 }
 
 /** Ends uploads that a killed worker left behind: their parts are invisible, and are paid for until somebody does. */
-async function abortOldUploads(bucket: Bucket, before: number): Promise<void> {
-  const ours = { Bucket: bucket.name, Prefix: bucket.prefix }
-  const listed = await bucket.client.send(new ListMultipartUploadsCommand(ours))
+async function abortOldUploads({ sdk, client, name, prefix }: Bucket, before: number): Promise<void> {
+  const listed = await client.send(new sdk.ListMultipartUploadsCommand({ Bucket: name, Prefix: prefix }))
   for (const { Key, UploadId, Initiated } of listed.Uploads ?? []) {
     if (!Initiated || Initiated.getTime() >= before) continue
-    await bucket.client.send(new AbortMultipartUploadCommand({ Bucket: bucket.name, Key, UploadId }))
+    await client.send(new sdk.AbortMultipartUploadCommand({ Bucket: name, Key, UploadId }))
   }
 }

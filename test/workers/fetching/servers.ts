@@ -39,4 +39,5 @@ export async function listening(server: Server, host = '127.0.0.1', scheme = 'ht
 }
 
 /** Starts an HTTP server. */
-export const serve = (handler: RequestListener, host?: string): Promise<Listening> => listening(createServer(handler), host)
+export const serve = (handler: RequestListener, host?: string): Promise<Listening> => listening(createServer(handler),
+  host)
