@@ -12,7 +12,11 @@ export type Turn = { role: 'user' | 'assistant'; content: Fields[] }
 /** A text block; none for an empty text, which the API refuses. */
 const textBlocks = (text: unknown, more: Fields = {}): Fields[] => isText(text) ? [{ type: 'text', text, ...more }] : []
 
-/** The blocks of a message's content: a text, or parts. Parts that only this API knows pass as they are. */
+/**
+ * The blocks of a message's content: a text, or parts. Parts that only this API knows pass as they are, unless they
+ * name an address: those of `image_url` alone were checked before.
+ * @throws UpstreamError `rejected` for such an address
+ */
 export function blocksOf(content: unknown): Fields[] {
   return Array.isArray(content) ? content.flatMap((part) => blocksOfPart(asFields(part))) : textBlocks(content)
 }
@@ -22,8 +26,14 @@ function blocksOfPart(part: Fields): Fields[] {
     case 'text': return textBlocks(part.text, part.cache_control ? { cache_control: part.cache_control } : {})
     case 'refusal': return textBlocks(part.refusal)
     case 'image_url': return [{ type: 'image', source: imageSource(part.image_url) }]
-    default: return [part]
+    default: return [withoutAddress(part)]
   }
+}
+
+function withoutAddress(part: Fields): Fields {
+  const { type, url } = asFields(part.source)
+  if (type !== 'url' && url === undefined) return part
+  throw new UpstreamError('rejected', 'an address may stand in image_url parts only')
 }
 
 /** An image by its address, which Anthropic fetches, or out of a data URI. */

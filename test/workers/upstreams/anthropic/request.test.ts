@@ -66,6 +66,15 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
+  it('passes the API\'s own parts on, but no address that nobody has checked', () => {
+    const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
+    expect(turnsOf({ role: 'user', content: [document] })).to.deep.equal([{ role: 'user', content: [document] }])
+    for (const source of [{ type: 'url', url: 'http://10.0.0.1/a.png' }, { url: 'http://10.0.0.1/a.png' }]) {
+      const message = { role: 'user', content: [{ type: 'image', source }] }
+      expect(() => turnsOf(message)).to.throw(UpstreamError).with.property('kind', 'rejected')
+    }
+  })
+
   it('turns calls of tools and their results into blocks, the results in one turn of the user', () => {
     const calls = ['a', 'b'].map((id) => ({
       id,
