@@ -1,0 +1,48 @@
+import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../../scripts/folders.ts'
+import { findProgram } from '../../scripts/services/processes.ts'
+import { consoleConfig, startMailWorker } from '../support/console.ts'
+import { startGateway } from '../support/harness.ts'
+import type { Gateway } from '../support/harness.ts'
+
+describe('docs/console-api.md', () => {
+  let folder: string
+  let gateway: Gateway
+  let mails: { stop: () => Promise<void> }
+  before(async function () {
+    if (!findProgram('curl') || !findProgram('bash')) {
+      process.stderr.write('skipped: the commands of the documentation need bash and curl\n')
+      this.skip()
+    }
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'))
+    mkdirSync(join(folder, '.data'))
+    const { REDIS_PREFIX } = await consoleConfig()
+    gateway = await startGateway({ REDIS_PREFIX, WORKER_QUEUES: 'chat,image,video', SIGNUP_CREDITS: '1000', MAIL_FILE: join(folder, '.data/mail.jsonl') })
+    mails = startMailWorker(gateway.config)
+  })
+  after(async () => {
+    await mails?.stop()
+    await gateway?.stop()
+    if (folder) rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('has commands that run as they are written', async () => {
+    const text = readFileSync(join(root, 'docs/console-api.md'), 'utf8')
+    const commands = Array.from(text.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block!.replace(/^BASE=.*$/m, `BASE=${gateway.url}`))
+    const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    let errors = ''
+    shell.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
+    shell.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
+    const [code] = await once(shell, 'close') as [number | null]
+    expect([code, errors]).to.deep.equal([0, ''])
+    for (const seen of ['"emailVerified":true', '"name":"laptop"', '"kind":"charge","amount":-40', '"nextCursor":null', '"origin":"signup"', '"calls":1', '401\n']) {
+      expect(output).to.contain(seen)
+    }
+  })
+})
