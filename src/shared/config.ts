@@ -3,10 +3,11 @@
  */
 import { z } from 'zod'
 
-const wholeNumber = (fallback: number, min: number, max: number) =>
+const numberBetween = (min: number, max: number) =>
   z.string().regex(/^\d+$/, 'is a whole number').transform(Number)
     .pipe(z.number().min(min, `is at least ${min}`).max(max, `is at most ${max}`))
-    .default(fallback)
+
+const wholeNumber = (fallback: number, min: number, max: number) => numberBetween(min, max).default(fallback)
 
 const httpUrl = z.string().regex(/^https?:\/\/[^/]+/, 'is an http(s) address').transform((url) => url.replace(/\/+$/, ''))
 
@@ -59,7 +60,7 @@ const variables = z.object({
   DASHBOARD_PASSWORD: z.string().min(1).optional(),
   DASHBOARD_WRITE: z.enum(['on', 'off']).default('off'),
   METRICS_TOKEN: z.string().min(1).optional(),
-  HEALTH_PORT: wholeNumber(0, 0, 65535).optional(),
+  HEALTH_PORT: numberBetween(0, 65535).optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 

@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import { ConfigError, readConfig, readDatabaseConfig } from '../../src/shared/config.ts'
+import type { Config } from '../../src/shared/config.ts'
+
+const least = {
+  DATABASE_URL: 'postgres://user:hunter2@db.example/tollgate', REDIS_URL: 'redis://redis.example', APP_SECRET: 'x'.repeat(32),
+}
+const read = (more: NodeJS.ProcessEnv = {}): Config => readConfig({ ...least, ...more })
+
+function problem(environment: NodeJS.ProcessEnv): string {
+  try {
+    readConfig(environment)
+  } catch (error) {
+    expect(error).to.be.an.instanceOf(ConfigError)
+    return (error as Error).message
+  }
+  throw new Error('the configuration was taken')
+}
+
+describe('the configuration', () => {
+  it('has the defaults that the contract names', () => {
+    expect(read()).to.include({
+      PORT: 3000, BASE_URL: 'http://localhost:3000', DATABASE_SSL: 'off', REDIS_TLS_VERIFY: 'on', MODELS_FILE: 'models.json',
+      MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_FILE: '.data/mail.jsonl', SIGNUP_CREDITS: 0, GATEWAY_RATE_LIMIT: 60,
+      LOGIN_RATE_LIMIT: 30, REGISTER_RATE_LIMIT: 300, MAIL_RATE_LIMIT: 5, MAX_OUTSTANDING_CALLS: 1000, TRUST_PROXY: 0,
+      LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20, CHAT_CONCURRENCY: 100, IMAGE_CONCURRENCY: 20, VIDEO_CONCURRENCY: 50,
+      MAIL_CONCURRENCY: 5, STORAGE_URL: 'file:.data/media', MEDIA_TTL_DAYS: 30, RESULT_TTL_SECONDS: 86_400, LOG_LEVEL: 'info',
+    })
+    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'maintenance'])
+    for (const name of ['SMTP_URL', 'DASHBOARD_PASSWORD', 'METRICS_TOKEN', 'HEALTH_PORT'] as const) expect(read()[name], name).to.equal(undefined)
+  })
+
+  it('takes what is set, and an empty value for none', () => {
+    const config = read({ PORT: '8080', BASE_URL: 'https://models.example/', WORKER_QUEUES: 'video, mail', SMTP_URL: '', GATEWAY_RATE_LIMIT: '5', LONG_CALL_REPLY: 'heartbeat' })
+    expect(config).to.include({ PORT: 8080, BASE_URL: 'https://models.example', GATEWAY_RATE_LIMIT: 5, LONG_CALL_REPLY: 'heartbeat' })
+    expect(config.WORKER_QUEUES).to.deep.equal(['video', 'mail'])
+    expect(config.SMTP_URL).to.equal(undefined)
+    expect(read({ PORT: '8080' }).BASE_URL).to.equal('http://localhost:8080')
+  })
+
+  it('names every variable that is missing, in one message', () => {
+    expect(problem({})).to.match(/DATABASE_URL is required.*REDIS_URL is required.*APP_SECRET is required/)
+  })
+
+  for (const [name, values] of Object.entries({
+    PORT: ['x', '-1', '70000', '80.5', '1e3'],
+    BASE_URL: ['localhost', 'ftp://x', 'https://'],
+    DATABASE_URL: ['mysql://x', 'x'],
+    DATABASE_SSL: ['on', 'true'],
+    REDIS_URL: ['http://x'],
+    REDIS_TLS_VERIFY: ['no'],
+    SMTP_URL: ['mail.example:25'],
+    MAIL_FROM: ['a@b.c\r\nBcc: d@e.f'],
+    GATEWAY_RATE_LIMIT: ['0', '-5', 'many'],
+    SIGNUP_CREDITS: ['-1', '1.5'],
+    LONG_CALL_REPLY: ['later'],
+    LONG_CALL_AFTER_SECONDS: ['0'],
+    APP_SECRET: ['short', 'x'.repeat(31)],
+    WORKER_QUEUES: ['smell', ',', 'chat,smell'],
+    STORAGE_URL: ['/var/media', 's3://', 'file:'],
+    MEDIA_TTL_DAYS: ['0'],
+    RESULT_TTL_SECONDS: ['0'],
+    LOG_LEVEL: ['loud'],
+  })) {
+    it(`refuses a bad ${name} by its name, and never shows its value`, () => {
+      for (const value of values) {
+        const message = problem({ ...least, [name]: value })
+        expect(message, value).to.match(new RegExp(`\\b${name}\\b`))
+        if (value.length > 5) expect(message, value).not.to.include(value)
+      }
+    })
+  }
+
+  it('cannot be changed once it is read', () => {
+    expect(() => Object.assign(read(), { PORT: 1 })).to.throw(TypeError)
+  })
+
+  it('hands out the keys of upstreams by name alone', () => {
+    const config = read({ SOME_KEY: 'sk-1', EMPTY: '' })
+    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY'), config.secretOf('NONE')]).to.deep.equal(['sk-1', undefined, undefined])
+    expect(JSON.stringify(config)).not.to.include('sk-1')
+  })
+
+  it('asks the operator\'s command for Postgres alone', () => {
+    expect(readDatabaseConfig({ DATABASE_URL: least.DATABASE_URL })).to.include({ DATABASE_SSL: 'off' })
+    expect(() => readDatabaseConfig({})).to.throw(ConfigError, /DATABASE_URL/)
+  })
+})
