@@ -13,6 +13,7 @@ import type { Mailer } from '../shared/mail/mailer.ts'
 import type { MediaReader } from '../shared/media-reader.ts'
 import type { Limits } from './limits.ts'
 import type { Load } from './load.ts'
+import type { WebMetrics } from './ops/metrics.ts'
 
 export type WebDeps = {
   config: Config
@@ -26,6 +27,7 @@ export type WebDeps = {
   catalogue: CatalogueHolder
   limits: Limits
   load: Load
+  metrics: WebMetrics
   /** For test mails alone: all others go through the outbox. */
   mailer: Mailer
   media: MediaReader

@@ -22,6 +22,7 @@ import type { RequestState } from './middleware/request-context.ts'
 import { noStore, perAccount, requireSession } from './middleware/session.ts'
 import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { healthz, readyz } from './ops/health.ts'
+import { serveMetrics } from './ops/metrics.ts'
 import { routePages } from './pages/pages.ts'
 import { admit, recordRefusals, requireKey } from './v1/admission.ts'
 import { fetchCall } from './v1/calls.ts'
@@ -99,6 +100,7 @@ function operations(router: Router<RequestState>, deps: WebDeps): void {
   router.get('/healthz', healthz)
   router.get('/readyz', readyz(deps))
 
-  const { DASHBOARD_PASSWORD } = deps.config
+  const { DASHBOARD_PASSWORD, METRICS_TOKEN } = deps.config
+  if (METRICS_TOKEN !== undefined) router.get('/metrics', serveMetrics(deps.metrics, METRICS_TOKEN))
   if (DASHBOARD_PASSWORD !== undefined) router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
 }

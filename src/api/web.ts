@@ -16,11 +16,13 @@ import { prepareDummyHash } from '../shared/accounts/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
+import { findEnded } from '../shared/calls/records.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { createMediaReader } from '../shared/media-reader.ts'
 import { createApp } from './app.ts'
 import { createLimits } from './limits.ts'
 import { createLoad } from './load.ts'
+import { createWebMetrics, showServices } from './ops/metrics.ts'
 import { readAnswer } from './v1/read-answer.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (contract section 9). */
@@ -35,7 +37,8 @@ const IDLE_SWEEP_MS = 100
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running & { port: number; server: Server }> {
   const catalogue = openCatalogue(config)
-  const { db, calls } = openMoney(config)
+  const metrics = createWebMetrics(config)
+  const { db, calls } = openMoney(config, metrics.observer)
   const redis = connectProducer(config)
   const subscriber = connectPatient(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
@@ -45,12 +48,14 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   setMaxListeners(0, stopping.signal)
   const replies = new Replies({
     subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
+    findEnded: (ids) => findEnded(db, ids),
   })
+  showServices(metrics, { config, db, redis, queues, replies })
   const load = createLoad(queues, replies, log)
   const mailer = createMailer(config)
   await prepareDummyHash()
   const app = createApp({
-    config, log, db, redis, queues, calls, replies, catalogue, load, mailer, limits: createLimits(redis, config),
+    config, log, db, redis, queues, calls, replies, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
     media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
@@ -77,6 +82,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
       clearInterval(sweep)
       server.closeAllConnections()
       load.stop()
+      replies.stop()
       mailer.close()
       await queues.close()
       redis.disconnect()

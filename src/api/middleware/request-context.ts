@@ -32,8 +32,8 @@ const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 /** W3C Trace Context, version 00. */
 const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
-/** Gives every request an id, answers it as X-Request-Id, and logs one line when the answer has gone or was cut. */
-export function requestContext({ log, draining }: Pick<WebDeps, 'log' | 'draining'>): Middleware<RequestState> {
+/** Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut. */
+export function requestContext({ log, draining, metrics }: Pick<WebDeps, 'log' | 'draining' | 'metrics'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const given = ctx.get('x-request-id')
     const traceparent = ctx.get('traceparent')
@@ -41,22 +41,31 @@ export function requestContext({ log, draining }: Pick<WebDeps, 'log' | 'drainin
     ctx.state.acceptedAt = performance.now()
     if (TRACEPARENT.test(traceparent)) ctx.state.traceparent = traceparent
     ctx.set('X-Request-Id', ctx.state.requestId)
-    ctx.res.once('close', () => log.info(logFields(ctx), 'request'))
+    ctx.res.once('close', () => {
+      const facts = factsOf(ctx)
+      metrics.request({ ...facts, status: ctx.res.headersSent ? facts.status : null })
+      log.info(logFields(ctx, facts), 'request')
+    })
     await next()
     if (draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')
   }
 }
 
-function logFields(ctx: ParameterizedContext<RequestState>) {
-  const { state, res } = ctx
+/** What there is to say of every request. */
+const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
+  method: ctx.method,
+  // The route's pattern, never the address: it may hold what must not be logged.
+  route: (ctx as { _matchedRoute?: string | RegExp })._matchedRoute?.toString() ?? '(none)',
+  status: ctx.res.statusCode,
+  ms: performance.now() - ctx.state.acceptedAt,
+})
+
+function logFields({ state, res }: ParameterizedContext<RequestState>, facts: ReturnType<typeof factsOf>) {
   return {
     requestId: state.requestId,
     ...(state.traceparent && { traceparent: state.traceparent }),
-    method: ctx.method,
-    // The route's pattern, never the address: it may hold what must not be logged.
-    route: (ctx as { _matchedRoute?: string | RegExp })._matchedRoute?.toString() ?? '(none)',
-    status: res.statusCode,
-    ms: Math.round(performance.now() - state.acceptedAt),
+    ...facts,
+    ms: Math.round(facts.ms),
     ...(state.principal && { account: publicId('account', state.principal.accountId), key: publicId('key', state.principal.keyId) }),
     ...(state.session && { account: publicId('account', state.session.accountId) }),
     ...(state.callId && { call: publicId('call', state.callId) }),

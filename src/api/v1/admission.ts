@@ -44,7 +44,7 @@ export function admit(limit: Limit): Middleware<RequestState> {
  * Gives a call its id, and records a refusal below it (any 4xx and 503) as a rejected call at no credits. The record is
  * written before the answer goes out, so that whoever gets the refusal can look it up.
  */
-export function recordRefusals(deps: Pick<WebDeps, 'db' | 'log'>, modality: Modality): Middleware<RequestState> {
+export function recordRefusals(deps: Pick<WebDeps, 'db' | 'log' | 'metrics'>, modality: Modality): Middleware<RequestState> {
   return async (ctx, next) => {
     ctx.state.callId = newCallId()
     ctx.set('X-Call-Id', publicId('call', ctx.state.callId))
@@ -58,9 +58,10 @@ export function recordRefusals(deps: Pick<WebDeps, 'db' | 'log'>, modality: Moda
   }
 }
 
-async function record({ db, log }: Pick<WebDeps, 'db' | 'log'>, ctx: Context & { state: RequestState }, modality: Modality, error: ApiError) {
+async function record({ db, log, metrics }: Pick<WebDeps, 'db' | 'log' | 'metrics'>, ctx: Context & { state: RequestState }, modality: Modality, error: ApiError) {
   const { principal, callId, requestId, acceptedAt } = ctx.state
   const body = bodyOf(ctx) as unknown
+  metrics.refused(modality, error.code)
   try {
     await recordRefusal(db, {
       id: callId!, accountId: principal!.accountId, keyId: principal!.keyId, modality, error: error.code, requestId,

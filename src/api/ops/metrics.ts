@@ -1,0 +1,75 @@
+/**
+ * GET /metrics of the web process, for Prometheus: its own requests and charges, and what all processes share (queues, mails,
+ * the last audit of the books).
+ */
+import type { Middleware } from 'koa'
+import { Counter, Histogram } from 'prom-client'
+import type { Registry } from 'prom-client'
+import type { CallsObserver } from '../../shared/calls/observer.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { Config } from '../../shared/config.ts'
+import type { ErrorCode } from '../../shared/errors.ts'
+import { ApiError } from '../../shared/errors.ts'
+import { createAudits, measureAudits } from '../../shared/metrics/audits.ts'
+import { measureBacklog } from '../../shared/metrics/backlog.ts'
+import { measureCalls } from '../../shared/metrics/calls.ts'
+import { only, showGauge } from '../../shared/metrics/gauges.ts'
+import { measurePool } from '../../shared/metrics/pool.ts'
+import { createRegistry, mayScrape } from '../../shared/metrics/registry.ts'
+import type { WebDeps } from '../deps.ts'
+
+/** From a probe's millisecond to a waiting video's hour, in seconds. */
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
+
+export type WebMetrics = {
+  registry: Registry
+  observer: CallsObserver
+  /** A request is over. `status` is null where its client left before an answer began. */
+  request: (about: { method: string; route: string; status: number | null; ms: number }) => void
+  /** A call was refused before any charge. */
+  refused: (modality: Modality, error: ErrorCode) => void
+}
+
+/** The metrics of a web process, before it has opened anything. */
+export function createWebMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WebMetrics {
+  const registry = createRegistry(config)
+  const registers = [registry]
+  const requests = new Counter({
+    name: 'tollgate_http_requests_total', help: 'Requests, by the pattern of their route; status "left": the client was gone before an answer began.',
+    labelNames: ['method', 'route', 'status'], registers,
+  })
+  const durations = new Histogram({
+    name: 'tollgate_http_request_seconds', help: 'How long requests took until their answer had gone.', labelNames: ['route'],
+    buckets: REQUEST_BUCKETS, registers,
+  })
+  const refusals = new Counter({
+    name: 'tollgate_calls_refused_total', help: 'Calls that were refused after their key was accepted, before any charge.',
+    labelNames: ['modality', 'error'], registers,
+  })
+  return {
+    registry,
+    observer: measureCalls(registry).observer,
+    request: ({ method, route, status, ms }) => {
+      requests.inc({ method, route, status: status ?? 'left' })
+      durations.observe({ route }, ms / 1000)
+    },
+    refused: (modality, error) => refusals.inc({ modality, error }),
+  }
+}
+
+/** Shows what the process has opened, and what all processes share. */
+export function showServices({ registry }: WebMetrics, { config, db, redis, queues, replies }: Pick<WebDeps, 'config' | 'db' | 'redis' | 'queues' | 'replies'>): void {
+  measurePool(registry, db)
+  measureBacklog(registry, { db, queues })
+  measureAudits(registry, createAudits(redis, config.REDIS_PREFIX))
+  showGauge(registry, { name: 'waiting_requests', help: 'Calls whose answer somebody waits for in this process.' }, () => only(replies.waiting()))
+}
+
+/** The metrics as text. @throws ApiError unauthorized without the token. */
+export function serveMetrics({ registry }: WebMetrics, token: string): Middleware {
+  return async (ctx) => {
+    if (!mayScrape(ctx.get('authorization'), token)) throw new ApiError('unauthorized', { message: 'Send METRICS_TOKEN as "Authorization: Bearer <token>".' })
+    ctx.set({ 'Content-Type': registry.contentType, 'Cache-Control': 'no-store' })
+    ctx.body = await registry.metrics()
+  }
+}
