@@ -13,6 +13,15 @@ import type { Price } from './calls/pricing.ts'
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
+/** What each protocol can serve: a model that its upstream's protocol cannot serve ends the process at start. */
+export const SERVED: Record<Protocol, readonly Modality[]> = {
+  openai: ['chat', 'image', 'video'],
+  anthropic: ['chat'],
+  fal: ['image', 'video'],
+  replicate: ['image', 'video'],
+  openrouter: ['chat', 'image', 'video'],
+}
+
 const name = z.string().min(1).max(200)
 const rate = z.int().min(0).max(1_000_000_000)
 
@@ -139,6 +148,10 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
     seen.add(model.id)
     const routes = model.upstreams.flatMap(({ upstream: key, ...entry }, at) => {
       if (!Object.hasOwn(file.upstreams, key)) problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
+      const protocol = file.upstreams[key]?.protocol
+      if (protocol && !SERVED[protocol].includes(model.modality)) {
+        problems.push(`models[${index}].upstreams[${at}].upstream: ${protocol} serves no ${model.modality}`)
+      }
       const upstream = upstreams.get(key)
       return upstream ? [{ ...entry, upstream }] : []
     })

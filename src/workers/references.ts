@@ -2,6 +2,7 @@
  * The addresses that customers name: `image_url` of media, image parts of chats (contract section 8).
  */
 import type { ChatRequest, MediaRequest } from '../shared/calls/requests.ts'
+import { addressesOf } from '../shared/calls/requests.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import { FetchFailed } from './fetching/failure.ts'
 import { MediaRefused } from './storage/refused.ts'
@@ -10,14 +11,10 @@ import type { FetchReference } from './upstreams/references.ts'
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 export function addressesIn(request: ChatRequest | MediaRequest): string[] {
-  const all = 'messages' in request ? (request as ChatRequest).messages.flatMap(imageParts) : [request.image_url]
+  const all = 'messages' in request
+    ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
+    : [request.image_url]
   return all.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url))
-}
-
-function imageParts({ content }: { content?: unknown }): unknown[] {
-  if (!Array.isArray(content)) return []
-  return (content as { type?: unknown; image_url?: unknown }[]).filter((part) => part.type === 'image_url')
-    .map(({ image_url: image }) => (typeof image === 'string' ? image : (image as { url?: unknown } | null)?.url))
 }
 
 /** A request names an address in a private network: nothing was sent. */

@@ -14,7 +14,7 @@ import { answerWhenDone, prefersAsync } from './answer.ts'
 import { answerWithChunks } from './chat-stream.ts'
 import { bufferNews } from './news.ts'
 import { placeCall } from './place-call.ts'
-import { chatBody, checkImageParts, modelOf, parseBody } from './schemas.ts'
+import { chatBody, checkAddresses, modelOf, parseBody } from './schemas.ts'
 
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */
 export function createChat(deps: WebDeps): Middleware<RequestState> {
@@ -23,7 +23,7 @@ export function createChat(deps: WebDeps): Middleware<RequestState> {
     const model = findModel(deps.catalogue.current(), modelOf(body), 'chat')
     if (!model) throw new ApiError('unsupported_model', { param: 'model' })
     const parsed = parseBody(chatBody, body)
-    checkImageParts(parsed.messages)
+    checkAddresses(parsed.messages)
     const request = chatRequest(parsed, model.maxOutputTokens)
     const estimate = estimateTokens(request, model.maxOutputTokens)
     const news = bufferNews()

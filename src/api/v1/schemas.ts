@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
 import { imageUrlProblem } from '../../shared/addresses.ts'
+import { addressesOf } from '../../shared/calls/requests.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 
 /** Characters of a prompt, in code points (specification "Limits"). */
@@ -92,19 +93,18 @@ export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.i
 export const modelOf = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')
 
 /**
- * Checks the addresses in image parts of messages like any other `image_url`.
+ * Checks the addresses in the parts of messages like any other `image_url`; data URIs of other media are the upstream's to
+ * judge.
  * @throws ApiError invalid_request that names the part.
  */
-export function checkImageParts(messages: z.infer<typeof chatBody>['messages']): void {
+export function checkAddresses(messages: z.infer<typeof chatBody>['messages']): void {
   messages.forEach((one, index) => {
-    if (!Array.isArray(one.content)) return
-    one.content.forEach((content, at) => {
-      if (content.type !== 'image_url') return
-      const param = `messages[${index}].content[${at}].image_url`
-      const url = typeof content.image_url === 'string' ? content.image_url : (content.image_url as { url?: unknown } | undefined)?.url
-      const problem = typeof url === 'string' ? imageUrlProblem(url) : 'is required'
+    for (const { at, field, url } of addressesOf(one)) {
+      const param = `messages[${index}].content[${at}].${field}`
+      const isOtherData = field !== 'image_url' && typeof url === 'string' && /^data:/i.test(url)
+      const problem = typeof url !== 'string' ? 'is required' : isOtherData ? null : imageUrlProblem(url)
       if (problem !== null) throw new ApiError('invalid_request', { param, message: `${param}: ${problem}` })
-    })
+    }
   })
 }
 

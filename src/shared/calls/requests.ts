@@ -7,6 +7,17 @@
 export type ChatMessage = { role: string; content?: unknown; [field: string]: unknown }
 
 /**
+ * The addresses in a message's parts, by the part's place: `image_url`, and whatever else ends in `url` (video, audio, files):
+ * an upstream of the operator's own network would fetch each of them.
+ */
+export function addressesOf({ content }: { content?: unknown }): { at: number; field: string; url: unknown }[] {
+  if (!Array.isArray(content)) return []
+  return (content as Record<string, unknown>[]).flatMap((part, at) => Object.entries(part)
+    .filter(([field]) => field.endsWith('url'))
+    .map(([field, value]) => ({ at, field, url: typeof value === 'object' && value !== null ? (value as { url?: unknown }).url : value })))
+}
+
+/**
  * A chat request in OpenAI's form, with every field the client sent beside the known ones. `max_tokens` is always set:
  * the upstream is never allowed more than the pre-charge paid for (contract section 5.2).
  */

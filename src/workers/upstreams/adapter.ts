@@ -3,7 +3,6 @@
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
 import type { Route } from '../../shared/catalogue.ts'
-import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
@@ -81,9 +80,6 @@ export type MediaAdapter = DirectMediaAdapter | TaskMediaAdapter
 
 /** A protocol: how it serves each modality; absent where it does not. */
 export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter }
-
-/** Whether a protocol can serve a modality. */
-export const serves = (adapter: Adapter, modality: Modality): boolean => adapter[modality] !== undefined
 
 /**
  * What a failed request to an upstream means for a next try (contract section 3, design section 3):

@@ -1,0 +1,14 @@
+import { expect } from 'chai'
+import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue.ts'
+import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
+
+describe('what a protocol serves', () => {
+  const upstreams = createUpstreams({ fetchReference: () => Promise.reject(new Error('not asked for')) })
+  after(() => upstreams.close())
+
+  for (const protocol of PROTOCOLS) {
+    it(`is what the catalogue believes of ${protocol}`, () => {
+      expect(Object.keys(upstreams.adapterOf(protocol))).to.have.members([...SERVED[protocol]])
+    })
+  }
+})
