@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import Koa from 'koa'
 import { pino } from 'pino'
+import type { Browser } from 'playwright-core'
 import { serveMedia } from '../../src/api/media.ts'
 import { errorHandler } from '../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../src/api/middleware/request-context.ts'
@@ -17,6 +18,7 @@ import { MEDIA_TYPES, mediaFile, mediaName } from '../../src/shared/media.ts'
 import type { MediaReader } from '../../src/shared/media-reader.ts'
 import { createMediaReader } from '../../src/shared/media-reader.ts'
 import { createMediaStore } from '../../src/workers/storage/create-store.ts'
+import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
 import { fixture, inChunks } from '../workers/storage/media-files.ts'
 import type { S3Server } from '../workers/storage/s3-server.ts'
 import { startS3 } from '../workers/storage/s3-server.ts'
@@ -76,8 +78,9 @@ describe('GET /media/:name', () => {
       'content-type': 'video/mp4',
       'content-length': String(VIDEO.length),
       'content-disposition': `inline; filename="${video}"`,
-      'content-security-policy': "sandbox; default-src 'none'",
+      'content-security-policy': "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
       'x-content-type-options': 'nosniff',
+      'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
       'cache-control': 'private, max-age=86400, immutable',
       'accept-ranges': 'bytes',
@@ -188,6 +191,25 @@ describe('GET /media/:name', () => {
       expect(response.status).to.equal(405)
       expect(response.headers.get('allow')).to.equal('GET, HEAD')
     }
+  })
+
+  describe('opened by its address', () => {
+    let browser: Browser
+
+    before(async function () { browser = await openBrowser(this) })
+    after(closeBrowser)
+
+    it('is shown or played by a browser, which its policy must not prevent', async () => {
+      const clip = newName('webm')
+      const settings = { STORAGE_URL: `file:${folder}/media` }
+      const source = inChunks(fixture('plain.webm'))
+      await createMediaStore(settings).save({ kind: 'video', maxBytes: 1e6, name: () => clip, source })
+      const { page, faults, close } = await openPage(browser, origin)
+      await page.goto(`${origin}/media/${clip}`)
+      await page.waitForFunction('document.querySelector("video").readyState === 4')
+      expect(faults).to.deep.equal([])
+      await close()
+    })
   })
 
   describe('of a bucket', () => {
