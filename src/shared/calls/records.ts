@@ -65,6 +65,13 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   return { state: 'ended', ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after, answer }
 }
 
+/** Which of these calls have ended. */
+export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[]> {
+  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(`
+    SELECT id FROM calls WHERE id = ANY (?::uuid[]) AND status IN ('succeeded', 'failed')`, [[...ids]]).options({ name: 'find_ended' })
+  return rows.map((row) => row.id)
+}
+
 /** How far back a numbered retry finds the call that it retries, in seconds (contract section 5.3). */
 const RETRY_WINDOW_SECONDS = 600
 

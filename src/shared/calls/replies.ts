@@ -2,8 +2,9 @@
  * The way back: from the worker that ended a call to the web process that waits for it, without polling.
  *
  * Each web process subscribes to one Redis channel of its own and names it on the calls it opens. The worker publishes
- * there after its commit. A message that is lost costs nothing: the row has the truth, and the waiter reads it after every
- * reconnect and at the call's deadline. Whoever waits for a call that another process opened listens to the account's events.
+ * there after its commit. A message that is lost costs nothing: the row has the truth, and the rows of all waiting calls are
+ * looked at after every reconnect and every few seconds, in one statement. Whoever waits for a call that another process
+ * opened listens to the account's events.
  */
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../ids.ts'
@@ -15,11 +16,17 @@ import { hasEnded } from './lifecycle.ts'
 /** Pauses after a reconnect at which the waiting calls' rows are read, in ms (design section 5). */
 const RECHECK_AFTER_MS = [50, 1000, 3000, 8000]
 
+/** How often they are read whatever happens, in ms: a worker may die between its commit and its reply. */
+const RECHECK_EVERY_MS = 5000
+
 /** How long after a deadline, and then how often, a waiter looks whether its call was ended by somebody, in ms. */
 const OVERDUE_CHECK_MS = 4000
 
 /** Reads a call's answer from its row: null while it is open. When `overdue` it may end the call first. */
 export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | null>
+
+/** Which of these calls have ended. */
+export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer>; cancel: () => void }
@@ -33,6 +40,7 @@ type Options = {
   /** This process's own name, given to `calls.open` as `replyTo`. */
   address: string
   readAnswer: ReadAnswer
+  findEnded: FindEnded
 }
 
 /** The web's side: who waits for which call. */
@@ -42,6 +50,7 @@ export class Replies {
   private readonly waiters = new Map<CallId, Set<Waiter>>()
   /** How many waits follow an account's events. */
   private readonly followed = new Map<AccountId, number>()
+  private ticks: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
     this.options = options
@@ -49,11 +58,12 @@ export class Replies {
     const own = replyChannel(options.prefix, options.address)
     options.subscriber.on('message', (channel: string, message: string) =>
       channel === own ? this.onReply(message) : this.onEvent(message))
-    options.subscriber.on('ready', () => this.recheckAll())
+    options.subscriber.on('ready', () => this.recheckSoon())
   }
 
   /** Begins to listen; requests are served only after it. */
   async start(): Promise<void> {
+    this.ticks ??= setInterval(() => void this.recheck(), RECHECK_EVERY_MS).unref()
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))
   }
 
@@ -83,6 +93,18 @@ export class Replies {
     return Number(subscribers) > 0
   }
 
+  /** Looks whether calls that are waited for have ended unheard. Never throws. */
+  async recheck(): Promise<void> {
+    if (this.waiters.size === 0) return
+    const ended = await this.options.findEnded([...this.waiters.keys()]).catch(() => [])
+    await Promise.all(ended.map((callId) => this.lookAt(callId, false)))
+  }
+
+  /** Ends the regular looks; waits that stand are only answered by messages from now on. */
+  stop(): void {
+    clearInterval(this.ticks)
+  }
+
   /** How many calls are waited for. */
   waiting(): number {
     return this.waiters.size
@@ -110,12 +132,8 @@ export class Replies {
   }
 
   /** After a (re)connect: answers may have been published while nobody listened. */
-  private recheckAll(): void {
-    for (const pause of RECHECK_AFTER_MS) {
-      setTimeout(() => {
-        for (const callId of this.waiters.keys()) void this.lookAt(callId, false)
-      }, pause).unref()
-    }
+  private recheckSoon(): void {
+    for (const pause of RECHECK_AFTER_MS) setTimeout(() => void this.recheck(), pause).unref()
   }
 
   private wait(callId: CallId, deadlineInMs: number, onNews: (news: CallNews) => void, forget: () => void): Wait {
