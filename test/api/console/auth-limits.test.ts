@@ -1,0 +1,114 @@
+import { expect } from 'chai'
+import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole } from '../../support/console.ts'
+import type { TestConsole } from '../../support/console.ts'
+import { startPrivateRedis } from '../../support/services.ts'
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+describe('limits of the console', () => {
+  describe('per client address', () => {
+    let web: TestConsole
+    let strict: TestConsole
+    before(async () => {
+      web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '30', TRUST_PROXY: '1' }))
+      strict = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '5', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' }))
+    })
+    after(async () => {
+      await web.stop()
+      await strict.stop()
+    })
+
+    const login = (address: string, email = 'nobody@example.com', password = 'x', where = web) =>
+      where.post('/api/auth/login', { email, password }, undefined, from(address))
+    const loginStrictly = async (...addresses: string[]): Promise<number[]> => {
+      const statuses: number[] = []
+      for (const address of addresses) statuses.push((await login(address, undefined, undefined, strict)).status)
+      return statuses
+    }
+
+    it('lets 30 logins in 10 minutes through and refuses the 31st, with the time to wait', async () => {
+      for (let attempt = 1; attempt <= 30; attempt += 1) expect((await login('7.0.0.1')).status, `attempt ${attempt}`).to.equal(401)
+      const { status, json, headers } = await login('7.0.0.1')
+      expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
+      expect(Number(headers.get('retry-after'))).to.be.within(590, 600)
+      expect((await login('7.0.0.2')).status).to.equal(401)
+    })
+
+    it('lets exactly 30 of 60 simultaneous logins through', async () => {
+      const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await login('7.0.1.1')).status))
+      expect(statuses.filter((status) => status === 429)).to.have.length(30)
+    })
+
+    it('counts successful logins too', async () => {
+      const { email } = await aPerson(web)
+      const attempt = async () => (await login('7.0.2.1', email, PASSWORD, strict)).status
+      for (let count = 1; count <= 5; count += 1) expect(await attempt()).to.equal(200)
+      expect(await attempt()).to.equal(429)
+    })
+
+    it('is not fooled by entries that the client wrote itself', async () => {
+      const invented = Array.from({ length: 6 }, (_, index) => `1.2.3.${index}, 9.9.9.9, 7.0.3.1`)
+      expect(await loginStrictly(...invented)).to.deep.equal([401, 401, 401, 401, 401, 429])
+    })
+
+    it('counts an IPv6 network of /64 as one client, and an IPv4-mapped address as its IPv4 address', async () => {
+      const network = Array.from({ length: 5 }, (_, index) => `2001:db8:7:7:${index}::1`)
+      expect(await loginStrictly(...network, '2001:DB8:7:7:ffff:ffff:ffff:ffff', '2001:db8:7:8::1')).to.deep.equal([401, 401, 401, 401, 401, 429, 401])
+      expect(await loginStrictly(...Array<string>(5).fill('::ffff:7.0.4.1'), '7.0.4.1')).to.deep.equal([401, 401, 401, 401, 401, 429])
+    })
+
+    it('bounds registrations', async () => {
+      const register = () => strict.post('/api/auth/register', { email: anEmail(), password: PASSWORD }, undefined, from('7.0.5.1'))
+      for (let count = 1; count <= 3; count += 1) expect((await register()).status).to.equal(200)
+      const { status, json, headers } = await register()
+      expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
+      expect(Number(headers.get('retry-after'))).to.be.within(3590, 3600)
+    })
+
+    it('bounds forgot at 60 in an hour, for any addresses', async () => {
+      const forgot = () => web.post('/api/email/forgot', { email: anEmail() }, undefined, from('7.0.6.1'))
+      const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await forgot()).status))
+      expect(new Set(statuses)).to.deep.equal(new Set([200]))
+      expect((await forgot()).status).to.equal(429)
+    })
+
+    it('bounds guesses of the current password per account', async () => {
+      const { token } = await aPerson(web)
+      const guess = async () => (await strict.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
+      for (let attempt = 1; attempt <= 5; attempt += 1) expect(await guess()).to.equal(400)
+      expect(await guess()).to.equal(429)
+    })
+  })
+
+  describe('where no proxy is trusted', () => {
+    let web: TestConsole
+    before(async () => { web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '2' })) })
+    after(() => web.stop())
+
+    it('ignore every header that names a client', async () => {
+      const login = async (address: string) => (await web.post('/api/auth/login', { email: 'a@example.com', password: 'x' }, undefined, {
+        'x-forwarded-for': address, forwarded: `for=${address}`, 'x-real-ip': address, 'cf-connecting-ip': address })).status
+      expect([await login('1.1.1.1'), await login('2.2.2.2'), await login('3.3.3.3')]).to.deep.equal([401, 401, 429])
+    })
+  })
+
+  describe('while Redis is away', () => {
+    let web: TestConsole
+    before(async () => {
+      const redis = await startPrivateRedis()
+      web = await startConsole(await consoleConfig({ REDIS_URL: redis.url, LOGIN_RATE_LIMIT: '2' }))
+      await redis.stop()
+    })
+    after(() => web.stop())
+
+    it('go on counting, and accounts go on working', async () => {
+      const { email, token } = await aPerson(web)
+      expect(token).to.match(/^[\w-]{43}$/)
+      expect((await web.get('/api/auth/me', token)).status).to.equal(200)
+      const login = async () => (await web.post('/api/auth/login', { email, password: PASSWORD })).status
+      expect([await login(), await login(), await login()]).to.deep.equal([200, 200, 429])
+      expect((await web.post('/api/email/forgot', { email })).status).to.equal(200)
+      expect((await web.post('/api/email/resend', {}, token)).status).to.equal(200)
+    })
+  })
+})

@@ -1,0 +1,166 @@
+import { expect } from 'chai'
+import { createHash } from 'node:crypto'
+import { setStatus } from '../../../src/shared/accounts/users.ts'
+import { endSessions, forgetExpiredSessions, openSession } from '../../../src/shared/accounts/sessions.ts'
+import { parseId } from '../../../src/shared/ids.ts'
+import type { AccountId } from '../../../src/shared/ids.ts'
+import { PASSWORD, aPerson, consoleConfig, logIn, startConsole } from '../../support/console.ts'
+import type { TestConsole } from '../../support/console.ts'
+import { send, until } from '../../support/http.ts'
+
+const idOf = (publicText: string): AccountId => parseId('account', publicText)!
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
+
+describe('sessions', () => {
+  let web: TestConsole
+  before(async () => { web = await startConsole(await consoleConfig({ TRUST_PROXY: '1' })) })
+  after(() => web.stop())
+
+  const me = async (token: string): Promise<number> => (await web.get('/api/auth/me', token)).status
+  const move = (token: string, column: string, by: string) =>
+    web.db('sessions').where({ token_hash: hashOf(token) }).update({ [column]: web.db.raw('?? + ?::interval', [column, by]) })
+
+  it('open with 32 random bytes, of which only the SHA-256 is kept', async () => {
+    const { token } = await aPerson(web)
+    expect(Buffer.from(token, 'base64url')).to.have.length(32)
+    const [row] = await web.db('sessions').where({ token_hash: hashOf(token) })
+    expect(JSON.stringify(row)).not.to.contain(token)
+  })
+
+  it('last 7 days by the clock of the database', async () => {
+    const { token } = await aPerson(web)
+    const { rows } = await web.db.raw('SELECT expires_at - created_at = interval \'7 days\' AS week FROM sessions WHERE token_hash = ?', [hashOf(token)])
+    expect(rows[0].week).to.equal(true)
+    await move(token, 'expires_at', '-7 days +1 minute')
+    expect(await me(token)).to.equal(200)
+    await move(token, 'expires_at', '-1 minute')
+    expect(await me(token)).to.equal(401)
+  })
+
+  it('are refused without a token, with a malformed or unknown one, and with an API key\'s form', async () => {
+    const { token } = await aPerson(web)
+    for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${token}`, `Bearer ${token} ${token}`, `Bearer ${token}x`, `Bearer ${token.slice(1)}`, token,
+      `Bearer ${'a'.repeat(43)}`, `Bearer tg_${'a'.repeat(40)}`, `Bearer ${'a'.repeat(8000)}`, 'Bearer ../../etc', 'Bearer \u00e9']) {
+      const { status, json, headers } = await send('GET', `${web.url}/api/auth/me`, { headers: { authorization } })
+      expect([status, json.error], authorization.slice(0, 60)).to.deep.equal([401, 'unauthorized'])
+      expect(headers.get('www-authenticate')).to.equal('Bearer')
+      expect(headers.get('cache-control')).to.equal('no-store')
+    }
+    expect((await send('GET', `${web.url}/api/auth/me`, { headers: { authorization: `bEaReR ${token}` } })).status).to.equal(200)
+  })
+
+  it('are needed by every path of the console but register, login, verify, forgot and reset', async () => {
+    for (const [method, path] of [['GET', '/api/auth/me'], ['PATCH', '/api/auth/me'], ['POST', '/api/auth/logout'], ['POST', '/api/auth/password'],
+      ['GET', '/api/auth/sessions'], ['DELETE', '/api/auth/sessions/ses_1'], ['POST', '/api/email/resend'], ['GET', '/api/mail/status'], ['POST', '/api/mail/test']]) {
+      expect((await send(method!, `${web.url}${path!}`, { body: method === 'GET' ? undefined : {} })).status, path).to.equal(401)
+    }
+  })
+
+  it('end by logout, that one alone, and a second logout is unauthorized', async () => {
+    const { email, token } = await aPerson(web)
+    const other = await logIn(web, email)
+    const bodies = [undefined, {}]
+    expect((await web.post('/api/auth/logout', bodies[0], token)).json).to.deep.equal({ ok: true })
+    expect((await web.post('/api/auth/logout', bodies[1], token)).status).to.equal(401)
+    expect([await me(token), await me(other)]).to.deep.equal([401, 200])
+  })
+
+  it('are listed newest first, with what is known of their clients', async () => {
+    const { email, token } = await aPerson(web)
+    const second = (await web.post('/api/auth/login', { email, password: PASSWORD }, undefined, {
+      'user-agent': `Reader/1.0 ${'x'.repeat(400)}`, 'x-forwarded-for': '9.9.9.9, 2001:DB8:0:0::1',
+    })).json.token as string
+    const { json } = await web.get('/api/auth/sessions', token)
+    expect(json.data).to.have.length(2)
+    expect(json.data[0]).to.have.all.keys('id', 'createdAt', 'lastSeenAt', 'userAgent', 'ip', 'current')
+    expect(json.data[0]).to.include({ userAgent: `Reader/1.0 ${'x'.repeat(189)}`, ip: '2001:db8::1', current: false })
+    expect(json.data[1]).to.include({ ip: '127.0.0.1', current: true })
+    expect(json.data[0].createdAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    expect((await web.get('/api/auth/sessions', second)).json.data[0].current).to.equal(true)
+  })
+
+  it('are revoked one by one, by their owner alone', async () => {
+    const { email, token } = await aPerson(web)
+    const stranger = await aPerson(web)
+    const other = await logIn(web, email)
+    const [{ id }] = (await web.get('/api/auth/sessions', token)).json.data
+    const revoke = (session: string, by: string) => send('DELETE', `${web.url}/api/auth/sessions/${session}`, { key: by })
+    expect((await revoke(id, stranger.token)).json.error).to.equal('not_found')
+    for (const unknown of ['ses_1', 'x', encodeURIComponent('\' OR 1=1'), id.replace('ses', 'acc'), `${id}0`]) {
+      expect((await revoke(unknown, token)).status, unknown).to.equal(404)
+    }
+    expect(await me(other)).to.equal(200)
+    expect((await revoke(id, token)).json).to.deep.equal({ ok: true })
+    expect((await revoke(id, token)).status).to.equal(404)
+    expect([await me(token), await me(other)]).to.deep.equal([200, 401])
+  })
+
+  it('note a visit at most once a minute', async () => {
+    const { token } = await aPerson(web)
+    const seen = async (): Promise<string> => (await web.get('/api/auth/sessions', token)).json.data[0].lastSeenAt
+    const first = await seen()
+    expect(await seen()).to.equal(first)
+    await move(token, 'last_seen_at', '-61 seconds')
+    expect(new Date(await seen()).getTime()).to.be.at.least(new Date(first).getTime())
+  })
+
+  it('of a suspended account are refused at once, and do not come back with it', async () => {
+    const { token, id, email } = await aPerson(web)
+    await setStatus(web.db, idOf(id), 'suspended')
+    expect(await me(token)).to.equal(401)
+    await setStatus(web.db, idOf(id), 'active')
+    expect(await me(token)).to.equal(401)
+    expect(await me(await logIn(web, email))).to.equal(200)
+  })
+
+  it('are refused while their account is suspended even where their row is still there', async () => {
+    const { token, id } = await aPerson(web)
+    await web.db('users').where({ id: idOf(id) }).update({ status: 'suspended' })
+    expect(await me(token)).to.equal(401)
+  })
+
+  it('are not left behind by a login with the old password that is under way while a new one commits', async () => {
+    const { id } = await aPerson(web)
+    const accountId = idOf(id)
+    const [{ password_hash: old }] = await web.db('users').where({ id: accountId })
+    const change = await web.db.transaction()
+    await change('users').where({ id: accountId }).update({ password_hash: 'changed' })
+    const opening = openSession(web.db, { accountId, passwordHash: old, userAgent: '', ip: '' })
+    await until('the login waits for the change', async () => {
+      const { rows } = await web.db.raw(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO sessions%' AND datname = current_database()`)
+      return rows.length > 0
+    })
+    await endSessions(change, accountId)
+    await change.commit()
+    expect(await opening).to.equal(null)
+    expect(await web.db('sessions').where({ user_id: accountId })).to.deep.equal([])
+  })
+
+  it('are all ended by a change that waits for a login under way', async () => {
+    const { id } = await aPerson(web)
+    const accountId = idOf(id)
+    const [{ password_hash: old }] = await web.db('users').where({ id: accountId })
+    const login = await web.db.transaction()
+    expect(await openSession(login, { accountId, passwordHash: old, userAgent: '', ip: '' })).not.to.equal(null)
+    const changing = web.db.transaction(async (trx) => {
+      await trx('users').where({ id: accountId }).update({ password_hash: 'changed' })
+      await endSessions(trx, accountId)
+    })
+    await until('the change waits for the login', async () => {
+      const { rows } = await web.db.raw(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'update "users"%' AND datname = current_database()`)
+      return rows.length > 0
+    })
+    await login.commit()
+    await changing
+    expect(await web.db('sessions').where({ user_id: accountId })).to.deep.equal([])
+  })
+
+  it('are forgotten once they have expired', async () => {
+    const { token } = await aPerson(web)
+    const { token: live } = await aPerson(web)
+    await move(token, 'expires_at', '-8 days')
+    expect(await forgetExpiredSessions(web.db)).to.be.at.least(1)
+    expect(await web.db('sessions').where({ token_hash: hashOf(token) })).to.deep.equal([])
+    expect(await me(live)).to.equal(200)
+  })
+})

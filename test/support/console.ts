@@ -1,0 +1,88 @@
+import { Worker } from 'bullmq'
+import type { Config } from '../../src/shared/config.ts'
+import { connectDb } from '../../src/shared/db.ts'
+import { createLog } from '../../src/shared/log.ts'
+import { createMailer } from '../../src/shared/mail/mailer.ts'
+import { createQueues } from '../../src/shared/queues.ts'
+import { connectPatient } from '../../src/shared/redis.ts'
+import { createMailProcessor } from '../../src/workers/mail-processor.ts'
+import type { RetryPlan } from '../../src/workers/mail/retry-plan.ts'
+import { get, send, until } from './http.ts'
+import type { Reply } from './http.ts'
+import { startTestWeb, testConfig } from './harness.ts'
+import type { Settings, TestWeb } from './harness.ts'
+import { testRedis } from './redis.ts'
+
+let names = 0
+
+/** An address that no other test has. */
+export const anEmail = (): string => `person-${process.pid}-${++names}@example.com`
+
+/** A configuration whose queues and limits no other test shares. */
+export async function consoleConfig(settings: Settings = {}): Promise<Config> {
+  const { prefix } = await testRedis()
+  return testConfig('http://127.0.0.1:9', { REDIS_PREFIX: `${prefix}-${++names}`, BASE_URL: 'https://gate.example', ...settings })
+}
+
+/** A web process of the console alone. */
+export type TestConsole = TestWeb & {
+  post: (path: string, body?: unknown, token?: string, headers?: Record<string, string>) => Promise<Reply>
+  get: (path: string, token?: string) => Promise<Reply>
+}
+
+export async function startConsole(config?: Config): Promise<TestConsole> {
+  const web = await startTestWeb(config ?? await consoleConfig())
+  await until('the web process is ready', async () => (await get(`${web.url}/readyz`)).status === 200)
+  return {
+    ...web,
+    post: (path, body, token, headers) => send('POST', `${web.url}${path}`, { key: token, body, headers }),
+    get: (path, token) => get(`${web.url}${path}`, token),
+  }
+}
+
+/** The password of every person that tests register. */
+export const PASSWORD = 'correct horse 1'
+
+export type Person = { email: string; token: string; id: string }
+
+/** A registered person who is logged in. */
+export async function aPerson(web: TestConsole, email = anEmail()): Promise<Person> {
+  const { json } = await web.post('/api/auth/register', { email, password: PASSWORD })
+  return { email, token: json.token as string, id: json.user.id as string }
+}
+
+/** Logs in and answers the session token. */
+export async function logIn(web: TestConsole, email: string, password = PASSWORD): Promise<string> {
+  return (await web.post('/api/auth/login', { email, password })).json.token as string
+}
+
+/** A worker of the mail queue. `retries` takes the place of the plan whose pauses are minutes. */
+export function startMailWorker(config: Config, retries?: RetryPlan): { stop: () => Promise<void> } {
+  const db = connectDb({ ...config, DATABASE_POOL: 6 })
+  const connection = connectPatient(config)
+  const mailer = createMailer(config)
+  const process = createMailProcessor({ config, db, log: createLog('silent', 'worker'), mailer, retries })
+  const worker = new Worker('mail', process, { connection, prefix: config.REDIS_PREFIX, concurrency: config.MAIL_CONCURRENCY, drainDelay: 1 })
+  worker.on('error', () => {})
+  return {
+    stop: async () => {
+      await worker.close()
+      mailer.close()
+      connection.disconnect()
+      await db.destroy()
+    },
+  }
+}
+
+/** The producer side of the queues, as the reconciler has it. */
+export function testQueues(config: Config) {
+  const redis = connectPatient(config)
+  const queues = createQueues(redis, config.REDIS_PREFIX)
+  return {
+    redis, queues,
+    stop: async () => {
+      await queues.close()
+      redis.disconnect()
+    },
+  }
+}

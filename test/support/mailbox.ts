@@ -1,0 +1,71 @@
+import PostalMime from 'postal-mime'
+import type { Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import { until } from './http.ts'
+
+/** A mail as the server got it: the envelope that decides where it goes, and what its reader sees. */
+export type ReceivedMail = { from: string; to: string[]; raw: string; mail: Email; messageId: string; token: string | undefined }
+
+/** What the server does with a mail instead of taking it. */
+export type Refusal = { at: 'RCPT' | 'DATA'; code: number; text: string }
+
+export type Mailbox = {
+  url: string
+  /** Every mail that was taken, in order. */
+  received: ReceivedMail[]
+  /** Connections and mails that were tried, taken or not. */
+  tries: () => number
+  /** Refuses the next mails, one refusal each. */
+  refuse: (...refusals: Refusal[]) => void
+  /** The next mails to an address, once there are `count` of them in all. */
+  of: (address: string, count?: number, ms?: number) => Promise<ReceivedMail[]>
+  stop: () => Promise<void>
+}
+
+const refusalOf = ({ code, text }: Refusal): Error => Object.assign(new Error(text), { responseCode: code })
+
+/** A real SMTP server on a free port (or a given one), for any mailbox. */
+export async function startMailbox(options: { port?: number; user?: string; password?: string } = {}): Promise<Mailbox> {
+  const received: ReceivedMail[] = []
+  const refusals: Refusal[] = []
+  let tries = 0
+  const server = new SMTPServer({
+    disabledCommands: options.user === undefined ? ['AUTH', 'STARTTLS'] : ['STARTTLS'],
+    allowInsecureAuth: true, disableReverseLookup: true, logger: false,
+    onAuth: (auth, _session, callback) => auth.username === options.user && auth.password === options.password
+      ? callback(null, { user: auth.username }) : callback(new Error('Authentication credentials invalid')),
+    onRcptTo: (_address, _session, callback) => {
+      tries += 1
+      callback(refusals[0]?.at === 'RCPT' ? refusalOf(refusals.shift()!) : null)
+    },
+    onData: (stream, session, callback) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        if (refusals[0]?.at === 'DATA') return callback(refusalOf(refusals.shift()!))
+        const { mailFrom, rcptTo } = session.envelope
+        const raw = Buffer.concat(chunks).toString()
+        void PostalMime.parse(raw).then((mail) => {
+          received.push({
+            from: mailFrom ? mailFrom.address : '', to: rcptTo.map((one) => one.address), raw, mail, messageId: mail.messageId ?? '',
+            token: /#token=([\w-]+)/.exec(mail.text ?? '')?.[1],
+          })
+          callback(null)
+        })
+      })
+    },
+  })
+  server.on('error', () => {})
+  await new Promise<void>((resolve) => { server.listen(options.port ?? 0, '127.0.0.1', resolve) })
+  const { port } = server.server.address() as { port: number }
+  const credentials = options.user === undefined ? '' : `${options.user}:${encodeURIComponent(options.password ?? '')}@`
+  return {
+    url: `smtp://${credentials}127.0.0.1:${port}`, received, tries: () => tries,
+    refuse: (...more) => void refusals.push(...more),
+    of: (address, count = 1, ms = 10_000) => until(`mail number ${count} for ${address}`, () => {
+      const mine = received.filter((one) => one.to.includes(address))
+      return mine.length >= count && mine
+    }, ms),
+    stop: () => new Promise((resolve) => { server.close(() => resolve()) }),
+  }
+}
