@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { PROTOCOLS } from '../../../src/shared/catalogue.ts'
 import type { Protocol, Route } from '../../../src/shared/catalogue.ts'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
-import { serves, UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
+import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
 import { chatOf, choicesOf, contextOf, failureOf, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
 import type { World } from './sandbox-upstreams.ts'
@@ -14,7 +14,7 @@ describe('the registry of adapters', () => {
       PROTOCOLS.map((protocol) => [
         protocol,
         (['chat', 'image', 'video'] satisfies Modality[])
-          .filter((modality) => serves(world.upstreams.adapterOf(protocol), modality))
+          .filter((modality) => world.upstreams.adapterOf(protocol)[modality] !== undefined)
           .join(' '),
       ]),
     )
