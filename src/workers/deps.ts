@@ -9,6 +9,7 @@ import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
+import type { Audits } from '../shared/metrics/audits.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './held-calls.ts'
 import type { Results } from './results.ts'
@@ -27,4 +28,5 @@ export type WorkerDeps = {
   upstreams: Upstreams
   results: Results
   mailer: Mailer
+  audits: Audits
 }

@@ -9,6 +9,7 @@ import { underLease } from '../shared/leases.ts'
 import { step } from '../shared/steps.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
+import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { sweepMails } from './mail-processor.ts'
 
@@ -41,6 +42,7 @@ export function createReconciler(deps: WorkerDeps) {
       mediaSweptAt = Date.now()
       await deps.results.sweep(deps.config.MEDIA_TTL_DAYS)
     },
+    audit: () => auditWhenDue(deps),
   }
   return async (): Promise<void> => {
     await underLease(deps.db, 'reconciler', LEASE_SECONDS, async () => {

@@ -12,12 +12,14 @@ import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/queues.
 import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
+import { createAudits } from '../shared/metrics/audits.ts'
 import { createCallProcessor } from './call-processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './held-calls.ts'
 import { createMailProcessor } from './mail-processor.ts'
+import { createWorkerMetrics, showWork } from './metrics.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { fetchReferences } from './references.ts'
 import { createResults } from './results.ts'
@@ -33,22 +35,27 @@ const RESCHEDULE_MS = 5000
 /** Starts the worker process for the queues of WORKER_QUEUES. */
 export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running> {
   const catalogue = openCatalogue(config)
-  const { db, calls } = openMoney(config)
+  const metrics = createWorkerMetrics(config)
+  const { db, calls } = openMoney(config, metrics.observer)
   const redis = connectPatient(config)
   await refuseEvictingRedis(redis)
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher()
-  const upstreams = createUpstreams({ fetchReference: fetchReferences(fetcher) })
+  const upstreams = metrics.measureUpstreams(createUpstreams({ fetchReference: fetchReferences(fetcher) }))
   const results = createResults(createMediaStore(config), fetcher)
   const mailer = createMailer(config)
-  const publisher = createPublisher(redis, config.REDIS_PREFIX)
-  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, fetcher, upstreams, results, publisher, mailer }
+  const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
+  const audits = createAudits(redis, config.REDIS_PREFIX)
+  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, fetcher, upstreams, results, publisher, mailer, audits }
+  showWork(metrics, { db, held })
   const cancels = connectPatient(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const blocking = config.WORKER_QUEUES.map((name) => createWorker(name, deps, connectPatient(config)))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
-  const health = config.HEALTH_PORT === undefined ? undefined : serveHealth(config.HEALTH_PORT, { db, redis })
+  const health = config.HEALTH_PORT === undefined
+    ? undefined
+    : serveHealth(config.HEALTH_PORT, { db, redis }, { registry: metrics.registry, token: config.METRICS_TOKEN })
   log.info({ queues: config.WORKER_QUEUES }, 'worker process runs')
 
   return {

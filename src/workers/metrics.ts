@@ -1,0 +1,99 @@
+/**
+ * The metrics of a worker process. What the calls' verbs tell is measured there; here are the upstreams and the way back.
+ */
+import { Counter, Histogram } from 'prom-client'
+import type { Registry } from 'prom-client'
+import type { CallsObserver } from '../shared/calls/observer.ts'
+import type { Publisher } from '../shared/calls/publisher.ts'
+import type { Config } from '../shared/config.ts'
+import type { Db } from '../shared/db.ts'
+import { measureCalls } from '../shared/metrics/calls.ts'
+import type { CallMetrics } from '../shared/metrics/calls.ts'
+import { only, showGauge } from '../shared/metrics/gauges.ts'
+import { measurePool } from '../shared/metrics/pool.ts'
+import { createRegistry } from '../shared/metrics/registry.ts'
+import type { HeldCalls } from './held-calls.ts'
+import { UpstreamError } from './upstreams/adapter.ts'
+import type { Upstreams, Work } from './upstreams/registry.ts'
+
+/** From a cached answer to a picture that takes its time, in seconds. */
+const TRY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+const CIRCUIT_STATES = ['closed', 'half_open', 'open'] as const
+
+export type WorkerMetrics = {
+  registry: Registry
+  observer: CallsObserver
+  /** The same upstreams, every try counted and timed. */
+  measureUpstreams: (upstreams: Upstreams) => Upstreams
+  /** The same publisher, the way back timed. */
+  measureReplies: (publisher: Publisher) => Publisher
+}
+
+/** The metrics of a worker process, before it has opened anything. */
+export function createWorkerMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WorkerMetrics {
+  const registry = createRegistry(config)
+  const { observer, stage } = measureCalls(registry)
+  return {
+    registry, observer,
+    measureUpstreams: (upstreams) => measureUpstreams(registry, upstreams),
+    measureReplies: (publisher) => measureReplies(stage, publisher),
+  }
+}
+
+/** Shows what the process has opened and holds. */
+export function showWork({ registry }: WorkerMetrics, { db, held }: { db: Db; held: HeldCalls }): void {
+  measurePool(registry, db)
+  showGauge(registry, { name: 'held_calls', help: 'Calls that this worker works on.' }, () => only(held.size()))
+}
+
+function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {
+  const registers = [registry]
+  const tries = new Counter({
+    name: 'tollgate_upstream_tries_total', help: 'Requests for a chat, a picture or a task, by how they ended ("ok" or the kind of the failure).',
+    labelNames: ['upstream', 'outcome'], registers,
+  })
+  const durations = new Histogram({
+    name: 'tollgate_upstream_try_seconds', help: 'How long such a request took.', labelNames: ['upstream'], buckets: TRY_BUCKETS, registers,
+  })
+  const measured = <T>(work: Work<T>): Work<T> => async (route, begun) => {
+    const upstream = route.upstream.name
+    const startedAt = performance.now()
+    let outcome = 'ok'
+    try {
+      return await work(route, begun)
+    } catch (error) {
+      outcome = error instanceof UpstreamError ? error.kind : 'defect'
+      throw error
+    } finally {
+      tries.inc({ upstream, outcome })
+      durations.observe({ upstream }, (performance.now() - startedAt) / 1000)
+    }
+  }
+  showHealth(registry, upstreams)
+  return { ...upstreams, tryRoutes: (model, signal, work) => upstreams.tryRoutes(model, signal, measured(work)) }
+}
+
+function showHealth(registry: Registry, { health }: Pick<Upstreams, 'health'>): void {
+  showGauge(registry, {
+    name: 'upstream_circuit', help: 'The state of an upstream\'s circuit, as this worker sees it: 1 for the one it is in.', labelNames: ['upstream', 'state'],
+  }, () => health().flatMap(({ upstream, state: current }) =>
+    CIRCUIT_STATES.map((state) => ({ labels: { upstream, state }, value: state === current ? 1 : 0 }))))
+  showGauge(registry, {
+    name: 'upstream_requests', help: 'Requests to an upstream: in progress, and waiting for its concurrency to let them.', labelNames: ['upstream', 'state'],
+  }, () => health().flatMap(({ upstream, inFlight, waiting }) => [
+    { labels: { upstream, state: 'in_flight' }, value: inFlight },
+    { labels: { upstream, state: 'waiting' }, value: waiting },
+  ]))
+}
+
+function measureReplies(stage: CallMetrics['stage'], publisher: Publisher): Publisher {
+  return {
+    ...publisher,
+    ended: async (ended) => {
+      const startedAt = performance.now()
+      await publisher.ended(ended)
+      stage('reply', '', performance.now() - startedAt)
+    },
+  }
+}
