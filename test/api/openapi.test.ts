@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { existsSync, readFileSync } from 'node:fs'
 import type { oas31 } from 'zod-openapi'
 import type { WebDeps } from '../../src/api/deps.ts'
+import { createLimits } from '../../src/api/limits.ts'
+import { createWebMetrics } from '../../src/api/ops/metrics.ts'
 import { operations } from '../../src/api/openapi/document.ts'
 import { errorsOf } from '../../src/api/openapi/operation.ts'
 import type { Operation } from '../../src/api/openapi/operation.ts'
@@ -9,7 +11,7 @@ import { createRouter } from '../../src/api/routes.ts'
 import { errorCodes, statusOf } from '../../src/shared/errors.ts'
 import { newId, parseId, publicId } from '../../src/shared/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
-import { PASSWORD, anEmail, consoleConfig, startMailWorker } from '../support/console.ts'
+import { PASSWORD, anEmail, consoleConfig, startMailWorker, testQueues } from '../support/console.ts'
 import { startGateway } from '../support/harness.ts'
 import type { Gateway } from '../support/harness.ts'
 import { send, until } from '../support/http.ts'
@@ -41,8 +43,10 @@ describe('the OpenAPI document', () => {
 
   it('names every endpoint of the service, and none that there is not', async () => {
     const config = await consoleConfig({ METRICS_TOKEN: METRICS, DASHBOARD_PASSWORD: 'y' })
-    // The table is only built here: nothing behind it is touched.
-    const router = createRouter({ config, limits: {}, queues: { queue: () => ({}) } } as unknown as WebDeps)
+    const { redis, queues, stop } = testQueues(config)
+    // The table is built of these alone; the rest of the web process is wanted only when somebody asks.
+    const router = createRouter({ config, queues, limits: createLimits(redis, config), metrics: createWebMetrics(config) } as WebDeps)
+    await stop()
     const routed = router.stack.filter((layer) => !isPage(layer.path as string))
       .flatMap((layer) => layer.methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(layer.path)}`))
     expect(operations.map(nameOf).toSorted()).to.deep.equal(routed.toSorted())
@@ -156,6 +160,7 @@ describe('the OpenAPI document', () => {
     async function lookAfterIt(): Promise<void> {
       await client()('GET', '/healthz')
       await client()('GET', '/readyz')
+      await client(METRICS)('GET', '/metrics')
     }
 
     it('at every endpoint, to somebody who does everything', async () => {

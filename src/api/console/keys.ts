@@ -10,16 +10,19 @@ import type { WebDeps } from '../deps.ts'
 import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { label, parseFields } from './fields.ts'
+import { logSecurity } from './security-log.ts'
 
 export const keyBody = z.object({
   name: label(60).meta({ description: 'What you will know the key by: one line of 1 to 60 characters.', examples: ['laptop'] }),
 }).meta({ id: 'KeyRequest' })
 
 /** Makes a key. Its secret is in this answer and nowhere else. */
-export function makeKey({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
+export function makeKey({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
   return async (ctx) => {
+    const { accountId } = ctx.state.session!
     const { name } = parseFields(keyBody, bodyOf(ctx))
-    const { secret, key } = await createKey(db, ctx.state.session!.accountId, name)
+    const { secret, key } = await createKey(db, accountId, name)
+    logSecurity(log, ctx, 'key_made', accountId)
     ctx.body = { ok: true, secret, key }
   }
 }
@@ -32,10 +35,12 @@ export function showKeys({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> 
 }
 
 /** Revokes a key for good. @throws ApiError not_found for one that is not of this account. */
-export function endKey({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
+export function endKey({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
   return async (ctx) => {
+    const { accountId } = ctx.state.session!
     const id = parseId('key', ctx.params.id as string)
-    if (!id || !await revokeKey(db, ctx.state.session!.accountId, id)) throw new ApiError('not_found')
+    if (!id || !await revokeKey(db, accountId, id)) throw new ApiError('not_found')
+    logSecurity(log, ctx, 'key_revoked', accountId)
     ctx.body = { ok: true }
   }
 }

@@ -10,6 +10,7 @@ import type { RequestState } from '../middleware/request-context.ts'
 
 export type SecurityEvent =
   'registered' | 'logged_in' | 'login_refused' | 'logged_out' | 'session_revoked' | 'password_changed' | 'password_reset' | 'email_verified'
+  | 'key_made' | 'key_revoked'
 
 /** Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused. */
 export function logSecurity(log: Log, ctx: ParameterizedContext<RequestState>, event: SecurityEvent, accountId: AccountId | null, refusal?: string): void {

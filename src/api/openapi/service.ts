@@ -1,5 +1,5 @@
 /**
- * Media results and health, as the document tells them.
+ * Media results, health and metrics, as the document tells them.
  */
 import { z } from 'zod'
 import { alive, readiness } from './answers.ts'
@@ -32,5 +32,11 @@ export const serviceOperations: Operation[] = [
       503: { description: '`down` names what is missing.', schema: readiness },
     },
     errors: [],
+  },
+  {
+    ...service, auth: 'metrics', path: '/metrics', summary: 'Metrics for Prometheus',
+    description: 'Only where the operator has set `METRICS_TOKEN`; else there is nothing here.',
+    answers: { 200: { description: 'The metrics of this process, and those that all share.', content: { 'text/plain': null } } },
+    errors: ['not_found'],
   },
 ]

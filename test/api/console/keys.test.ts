@@ -13,7 +13,9 @@ describe('/api/keys', () => {
 
   it('makes a key that works at once, and tells its secret this once', async () => {
     const { api } = await web.signedIn()
-    const made = (await api('POST', '/api/keys', { name: 'laptop' })).json
+    const answer = await api('POST', '/api/keys', { name: 'laptop' })
+    expect(answer.headers.get('cache-control')).to.equal('no-store')
+    const made = answer.json
     expect(made.key).to.include({ name: 'laptop', lastUsedAt: null, revokedAt: null })
     expect(made.key.hint).to.equal(`${made.secret.slice(0, 7)}…${made.secret.slice(-4)}`)
     expect((await get(`${web.url}/v1/models`, made.secret)).status).to.equal(200)
