@@ -30,8 +30,8 @@ const OUTSTANDING_RETRY_SECONDS = 5
  * unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onNews?: (news: CallNews) => void): Promise<PlacedCall> {
-  if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
   const identity = identityOf(ctx, order.model.modality, order.body)
+  if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
   const retried = await findRetriedCall(ctx, deps, identity)
   if (retried) return joinCall(ctx, deps, retried, identity)
   deps.load.admit(order.model.modality)
