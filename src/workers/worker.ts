@@ -16,6 +16,7 @@ import { createAudits } from '../shared/metrics/audits.ts'
 import { createCallProcessor } from './call-processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
+import type { FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './held-calls.ts'
 import { createMailProcessor } from './mail-processor.ts'
@@ -32,8 +33,8 @@ const DRAIN_MS = 25_000
 /** How often the reconciler's schedule is written again: a flushed Redis has forgotten it. In ms. */
 const RESCHEDULE_MS = 5000
 
-/** Starts the worker process for the queues of WORKER_QUEUES. */
-export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running> {
+/** Starts the worker process for the queues of WORKER_QUEUES. @param fetching is for tests: names that lead elsewhere. */
+export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, fetching: FetcherSettings = {}): Promise<Running> {
   const catalogue = openCatalogue(config)
   const metrics = createWorkerMetrics(config)
   const { db, calls } = openMoney(config, metrics.observer)
@@ -41,7 +42,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS):
   await refuseEvictingRedis(redis)
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
-  const fetcher = createFetcher()
+  const fetcher = createFetcher(fetching)
   const upstreams = metrics.measureUpstreams(createUpstreams({ fetchReference: fetchReferences(fetcher) }))
   const results = createResults(createMediaStore(config), fetcher)
   const mailer = createMailer(config)
