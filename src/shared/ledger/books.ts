@@ -19,19 +19,19 @@ const INVARIANTS: Record<string, string> = {
   'a balance is the sum of its account\'s entries': `
     SELECT u.id AS user_id, u.credits, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
-    GROUP BY u.id HAVING u.credits <> coalesce(sum(e.amount), 0)`,
+    GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(e.amount), 0)`,
   'a balance is the sum of its grants\' remainders': `
     SELECT u.id AS user_id, u.credits, coalesce(sum(g.remaining), 0)::bigint AS remaining
     FROM users u LEFT JOIN grants g ON g.user_id = u.id
-    GROUP BY u.id HAVING u.credits <> coalesce(sum(g.remaining), 0)`,
+    GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(g.remaining), 0)`,
   'a grant\'s remainder is the sum of its entries': `
     SELECT g.id AS grant_id, g.remaining, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id
-    GROUP BY g.id HAVING g.remaining <> coalesce(sum(e.amount), 0)`,
+    GROUP BY g.id, g.remaining HAVING g.remaining <> coalesce(sum(e.amount), 0)`,
   'a grant has exactly one grant entry, of its amount': `
     SELECT g.id AS grant_id, g.amount, count(e.seq) AS entries
     FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id AND e.kind = 'grant'
-    GROUP BY g.id HAVING count(e.seq) <> 1 OR sum(e.amount) <> g.amount`,
+    GROUP BY g.id, g.amount HAVING count(e.seq) <> 1 OR sum(e.amount) <> g.amount`,
   'no balance and no remainder is negative': `
     SELECT id AS user_id, credits FROM users WHERE credits < 0
     UNION ALL SELECT id, remaining FROM grants WHERE remaining < 0 OR remaining > amount`,
@@ -44,15 +44,15 @@ const INVARIANTS: Record<string, string> = {
   'an account\'s number of entries is its newest entry\'s': `
     SELECT u.id AS user_id, u.ledger_seq, coalesce(max(e.seq), 0) AS newest
     FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
-    GROUP BY u.id HAVING u.ledger_seq <> coalesce(max(e.seq), 0)`,
+    GROUP BY u.id, u.ledger_seq HAVING u.ledger_seq <> coalesce(max(e.seq), 0)`,
   'a call\'s entries add up to its credits': `
     SELECT c.id AS call_id, c.status, c.credits, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id
-    GROUP BY c.id HAVING -c.credits <> coalesce(sum(e.amount), 0)`,
+    GROUP BY c.id, c.status, c.credits HAVING -c.credits <> coalesce(sum(e.amount), 0)`,
   'a call\'s charge entries add up to its pre-charge': `
     SELECT c.id AS call_id, c.credits_precharged, coalesce(sum(e.amount), 0)::bigint AS charged
     FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id AND e.kind = 'charge'
-    GROUP BY c.id HAVING -c.credits_precharged <> coalesce(sum(e.amount), 0)`,
+    GROUP BY c.id, c.credits_precharged HAVING -c.credits_precharged <> coalesce(sum(e.amount), 0)`,
   'only a failed call is refunded, and only a succeeded one settled': `
     SELECT e.call_id, e.kind, c.status FROM ledger_entries e JOIN calls c ON c.id = e.call_id
     WHERE e.kind = 'refund' AND c.status <> 'failed' OR e.kind = 'settlement' AND c.status <> 'succeeded'`,
@@ -69,7 +69,7 @@ const INVARIANTS: Record<string, string> = {
   'an account\'s outstanding calls are its open calls': `
     SELECT u.id AS user_id, u.outstanding_calls, count(c.id) AS open
     FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.status IN ('queued', 'running')
-    GROUP BY u.id HAVING u.outstanding_calls <> count(c.id)`,
+    GROUP BY u.id, u.outstanding_calls HAVING u.outstanding_calls <> count(c.id)`,
   'no call is open longer than a minute past its deadline': `
     SELECT id AS call_id, status, deadline_at FROM calls
     WHERE status IN ('queued', 'running') AND deadline_at < now() - interval '1 minute'`,

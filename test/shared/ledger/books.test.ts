@@ -4,7 +4,7 @@ import type { Db } from '../../../src/shared/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
-import { audit } from '../../../src/shared/ledger/books.ts'
+import { audit, auditActive } from '../../../src/shared/ledger/books.ts'
 import { newDatabaseUrl } from '../../support/database.ts'
 import { anAccount } from '../../support/factories.ts'
 import type { TestAccount } from '../../support/factories.ts'
@@ -44,8 +44,8 @@ describe('the audit', () => {
   }
 
   /** The invariants that the audit says this account breaks. */
-  async function broken(): Promise<string[]> {
-    const { breaches } = await audit(db)
+  async function broken(look = audit): Promise<string[]> {
+    const { breaches } = await look(db)
     const mine = [scene.account.id, ...scene.account.grants, scene.settled, scene.refunded, scene.open] as string[]
     return breaches.filter(({ row }) => Object.values(row).some((value) => mine.includes(value as string))).map(({ invariant }) => invariant)
   }
@@ -98,8 +98,15 @@ describe('the audit', () => {
       expect(await broken()).to.deep.equal([])
       await falsify(sql, of(scene))
       expect(await broken()).to.include.members(invariants)
+      expect(await broken((of) => auditActive(of, 10_000))).to.include.members(invariants)
     })
   }
+
+  it('of active accounts looks at no more entries than it may', async () => {
+    const { checked } = await auditActive(db, 20)
+    expect(checked.ledger_entries).to.be.within(1, 20)
+    expect(checked.users).to.be.at.least(1)
+  })
 
   it('does not take calls in flight for breaches', async () => {
     const calls = verbs(db)
