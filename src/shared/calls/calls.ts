@@ -5,20 +5,20 @@
  *
  * Every verb is guarded and safe to repeat: zero rows mean that somebody else did it, which is no error.
  */
+import { randomUUID } from 'node:crypto'
 import type { Db } from '../db.ts'
 import { isContention, isUnreachable, untilAnswered } from '../db.ts'
 import type { GatewayError } from '../errors.ts'
 import { statusOf } from '../errors.ts'
-import type { AccountId, CallId } from '../ids.ts'
+import type { CallId } from '../ids.ts'
 import { step } from '../steps.ts'
 import { answerOf, errorOutput } from './answers.ts'
 import { batched } from './batcher.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
-import type { Price } from './pricing.ts'
-import type { OpenRow, OutcomeRow } from './statements.ts'
-import { endCalls, openCalls } from './statements.ts'
+import type { BegunRow, OpenRow, OutcomeRow } from './statements.ts'
+import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type { BegunCall, Ended, OpenOutcome, OpenRequest, RefundGuard, Settlement, StaleCall, UpstreamRef } from './types.ts'
 
 /** How long a worker keeps trying to write an outcome while Postgres is away; the reconciler has the rest. */
@@ -39,6 +39,7 @@ export class Calls {
   private readonly limits: CallLimits
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
+  private readonly beginTogether: (id: CallId) => Promise<BegunRow | 'try_alone' | null>
   private readonly endTogether: (item: { row: OutcomeRow; output: string }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
 
   /** @param observer hears what this process does, to measure it. */
@@ -50,6 +51,7 @@ export class Calls {
       observer?.batch('open', requests.length)
       return openCalls(db, requests, limits.maxOutstanding)
     }, isNobodysFault)
+    this.beginTogether = batched((ids) => beginCalls(db, ids), isNobodysFault)
     this.endTogether = batched((items) => {
       observer?.batch('end', items.length)
       return endCalls(db, items)
@@ -74,14 +76,17 @@ export class Calls {
     return outcome
   }
 
-  /** Takes a call to work on it; null when it has ended (a job that ran twice, or came late). */
-  async begin(id: CallId): Promise<BegunCall | null> {
+  /**
+   * Takes a call to work on it; null when it has ended (a job that ran twice, or came late).
+   * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
+   */
+  async begin(id: CallId, run: string = randomUUID()): Promise<BegunCall | null> {
     step('call.beginning', id)
     const { rows } = await this.db.raw<{ rows: BegunRow[] }>(`
       UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
-        lease_until = now() + make_interval(secs => ?)
+        started_by = coalesce(started_by, ?), lease_until = now() + make_interval(secs => ?)
       WHERE id = ? AND status IN ('queued', 'running')
-      RETURNING ${BEGUN_COLUMNS}`, [RUNNING_LEASE_SECONDS, id]).options({ name: 'begin_call' })
+      RETURNING ${BEGUN_COLUMNS}, started_by <> ? AS resumed`, [run, RUNNING_LEASE_SECONDS, id, run]).options({ name: 'begin_call' })
     if (!rows[0]) return null
     step('call.begun', id)
     if (rows[0].attempts === 1) this.observer?.begun(rows[0].modality, rows[0].waited_ms)
@@ -93,7 +98,7 @@ export class Calls {
     const { rows } = await this.db.raw<{ rows: BegunRow[] }>(`
       UPDATE calls SET lease_until = now() + make_interval(secs => ?)
       WHERE id = ? AND status = 'running' AND upstream_ref IS NOT NULL
-      RETURNING ${BEGUN_COLUMNS}`, [RUNNING_LEASE_SECONDS, id])
+      RETURNING ${BEGUN_COLUMNS}, true AS resumed`, [RUNNING_LEASE_SECONDS, id])
     return rows[0] ? begun(rows[0]) : null
   }
 
@@ -114,7 +119,7 @@ export class Calls {
   async handBack(id: CallId, attempt: number): Promise<void> {
     step('call.handing_back', id)
     await this.db('calls').where({ id, attempts: attempt, status: 'running' })
-      .update({ status: 'queued', started_at: null, lease_until: this.fromNow(QUEUED_LEASE_SECONDS) })
+      .update({ status: 'queued', started_at: null, started_by: null, lease_until: this.fromNow(QUEUED_LEASE_SECONDS) })
     step('call.handed_back', id)
   }
 
@@ -179,17 +184,6 @@ export class Calls {
   private fromNow(seconds: number) {
     return this.db.raw('now() + make_interval(secs => ?)', [seconds])
   }
-}
-
-const BEGUN_COLUMNS = `id, user_id, model, modality, price, estimated_input_tokens, estimated_output_tokens, attempts,
-  started_at, started_at < now() AS resumed, upstream, upstream_ref, reply_to,
-  (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
-  (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
-
-type BegunRow = {
-  id: CallId; user_id: AccountId; model: string; modality: Modality; price: Price; estimated_input_tokens: number | null
-  estimated_output_tokens: number | null; attempts: number; started_at: Date; resumed: boolean; waited_ms: number; upstream: string | null
-  upstream_ref: UpstreamRef | null; reply_to: string; remaining_ms: number
 }
 
 const begun = (row: BegunRow): BegunCall => ({

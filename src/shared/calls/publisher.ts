@@ -18,10 +18,10 @@ export function createPublisher(redis: Redis, prefix: string) {
     async ended({ replyTo, callId, accountId, status, balance, answer }: Ended): Promise<void> {
       step('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
-      await Promise.all([
-        publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer })),
-        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
-      ])
+      await redis.pipeline()
+        .publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer }))
+        .publish(eventChannel(prefix, accountId), JSON.stringify(event))
+        .exec().catch(() => {})
       step('reply.published', callId)
     },
     /** Passes on what happens while the call runs. */

@@ -1,12 +1,14 @@
 /**
- * The two statements that move credits for calls, `open_calls` and `end_calls` (migration 003), for a batch at a time.
+ * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (migration 003), which move credits,
+ * and the begin between them.
  */
 import type { Db } from '../db.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { AccountId, CallId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
-import type { OpenRequest } from './types.ts'
-import { QUEUED_LEASE_SECONDS } from './lifecycle.ts'
+import type { Price } from './pricing.ts'
+import type { OpenRequest, UpstreamRef } from './types.ts'
+import { QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 
 /** How a call ends, as `end_calls` reads it. */
 export type OutcomeRow = {
@@ -58,4 +60,28 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
 function inOrderOf(requests: OpenRequest[], rows: OpenRow[]): OpenRow[] {
   const byId = new Map(rows.map((row) => [row.id, row]))
   return requests.map((request) => byId.get(request.id)!)
+}
+
+/** What a worker reads of a call that it takes. */
+export const BEGUN_COLUMNS = `id, user_id, model, modality, price, estimated_input_tokens, estimated_output_tokens, attempts,
+  started_at, upstream, upstream_ref, reply_to,
+  (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
+  (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
+
+/** A call that was taken. */
+export type BegunRow = {
+  id: CallId; user_id: AccountId; model: string; modality: Modality; price: Price; estimated_input_tokens: number | null
+  estimated_output_tokens: number | null; attempts: number; started_at: Date; resumed: boolean; waited_ms: number; upstream: string | null
+  upstream_ref: UpstreamRef | null; reply_to: string; remaining_ms: number
+}
+
+/** Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. */
+export async function beginCalls(db: Db, ids: CallId[]): Promise<(BegunRow | 'try_alone' | null)[]> {
+  const { rows } = await db.raw<{ rows: BegunRow[] }>(`
+    UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
+      lease_until = now() + make_interval(secs => ?)
+    WHERE id = ANY (?::uuid[]) AND status IN ('queued', 'running')
+    RETURNING ${BEGUN_COLUMNS}`, [RUNNING_LEASE_SECONDS, ids]).options({ name: 'begin_calls' })
+  const begun = new Map(rows.map((row) => [row.id, row]))
+  return ids.map((id, index) => (ids.indexOf(id) === index ? begun.get(id) ?? null : 'try_alone'))
 }
