@@ -4,6 +4,7 @@
 import Koa from 'koa'
 import type Router from '@koa/router'
 import { ApiError } from '../shared/errors.ts'
+import { traceFields } from '../shared/trace.ts'
 import type { WebDeps } from './deps.ts'
 import { errorHandler } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
@@ -14,9 +15,10 @@ import { createRouter } from './routes.ts'
 /** Builds the application. `app.proxy` stays off: Koa would believe the leftmost, client-made forwarding header. */
 export function createApp(deps: WebDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
-  app.on('error', (error: Error & { code?: string }) => {
+  app.on('error', (error: Error & { code?: string }, ctx?: { state: RequestState }) => {
     // A client that leaves while its answer is being written is no defect.
-    if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE' && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') deps.log.error({ err: error }, 'defect')
+    if (error.code === 'ECONNRESET' || error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
   })
   const router = createRouter(deps)
   app.use(requestContext(deps))

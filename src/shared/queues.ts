@@ -10,14 +10,12 @@ import type { CallId, MailId } from './ids.ts'
 import type { Modality } from './calls/lifecycle.ts'
 import { step } from './steps.ts'
 import type { ChatRequest, MediaRequest } from './calls/requests.ts'
+import type { Trace } from './trace.ts'
 
 /** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
-export type CallJob = {
+export type CallJob = Trace & {
   callId: CallId
   request: ChatRequest | MediaRequest | null
-  /** X-Request-Id and W3C trace context of the request, for logs and the upstream. */
-  requestId: string
-  traceparent?: string
   /** Unix ms after which nobody needs to look at the request any more. */
   deadlineAt: number
 }

@@ -12,7 +12,7 @@ import { step } from '../shared/steps.ts'
 import type { WorkerDeps } from './deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
-import { sending, upstreamFailure } from './run.ts'
+import { aboutRun, sending, upstreamFailure } from './run.ts'
 import { LeadsInside, leadsInside } from './references.ts'
 import type { MediaSource, TaskMediaAdapter } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
@@ -78,7 +78,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
     const task = await adapter.check(ref, context)
     step('task.polled', run.call.id)
     if (task.state === 'failed') {
-      deps.log.warn({ call: publicId('call', run.call.id), upstream: route.upstream.name, reason: task.message }, 'task failed')
+      deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, reason: task.message }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
     }
     if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
@@ -87,7 +87,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
   } catch (error) {
     if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
     if (run.signal.aborted || !mayPollAgain(error)) throw error
-    deps.log.warn({ call: publicId('call', run.call.id), err: error }, 'poll failed')
+    deps.log.warn({ ...aboutRun(run), err: error }, 'poll failed')
     return pending(deps, run, route, ref, FAILED_POLL_PAUSE_MS)
   }
 }
@@ -111,7 +111,7 @@ export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Prom
   if (adapter.kind !== 'task') return
   const context = { ...contextOf(route, run), signal: AbortSignal.timeout(CANCEL_MS) }
   await adapter.cancel(run.call.upstreamRef, context).catch((error: unknown) =>
-    deps.log.warn({ call: publicId('call', run.call.id), err: error }, 'task not cancelled'))
+    deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
 }
 
 /** Brings the result home and settles at the model's price. */

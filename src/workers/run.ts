@@ -5,7 +5,9 @@ import type { BegunCall, Settlement } from '../shared/calls/types.ts'
 import type { GatewayError } from '../shared/errors.ts'
 import { gatewayError } from '../shared/errors.ts'
 import { step } from '../shared/steps.ts'
+import { publicId } from '../shared/ids.ts'
 import type { CallJob } from '../shared/queues.ts'
+import { traceFields } from '../shared/trace.ts'
 import type { FailureKind } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
@@ -18,6 +20,9 @@ export type Run = {
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
 }
+
+/** What a log line says of a run's call. */
+export const aboutRun = ({ call, job }: Run) => ({ call: publicId('call', call.id), ...traceFields(job), attempt: call.attempt })
 
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }

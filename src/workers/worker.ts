@@ -13,6 +13,8 @@ import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
+import type { Trace } from '../shared/trace.ts'
+import { traceFields } from '../shared/trace.ts'
 import { createCallProcessor } from './call-processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
@@ -99,7 +101,7 @@ function createWorker(name: QueueName, deps: WorkerDeps, connection: ReturnType<
     ...WORKER_TIMES[name], maxStalledCount: MAX_STALLED_COUNT,
   })
   worker.on('error', (error) => deps.log.warn({ queue: name, err: error }, 'queue error'))
-  worker.on('failed', (job, error) => deps.log.error({ queue: name, job: job?.id, attempt: job?.attemptsMade, err: error }, 'job failed'))
+  worker.on('failed', (job, error) => deps.log.error({ queue: name, job: job?.id, ...traceFields(job?.data as Partial<Trace>), attempt: job?.attemptsMade, err: error }, 'job failed'))
   return { worker, connection }
 }
 

@@ -5,6 +5,7 @@ import type { Context, Middleware } from 'koa'
 import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isUnreachable } from '../../shared/db.ts'
 import type { Log } from '../../shared/log.ts'
+import { traceFields } from '../../shared/trace.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
@@ -33,8 +34,8 @@ export function errorHandler(log: Log): Middleware<RequestState> {
     } catch (thrown) {
       const error = toApiError(thrown)
       ctx.state.errorCode = error.code
-      if (error.code === 'internal_error') log.error({ requestId: ctx.state.requestId, err: error.cause }, 'defect')
-      else if (error.code === 'service_unavailable') log.warn({ requestId: ctx.state.requestId, err: error.cause }, 'service away')
+      if (error.code === 'internal_error') log.error({ ...traceFields(ctx.state), err: error.cause }, 'defect')
+      else if (error.code === 'service_unavailable') log.warn({ ...traceFields(ctx.state), err: error.cause }, 'service away')
       answerError(ctx, error)
     }
   }

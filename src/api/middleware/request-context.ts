@@ -7,13 +7,13 @@ import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
+import type { Trace } from '../../shared/trace.ts'
+import { parseTraceparent, traceFields } from '../../shared/trace.ts'
 
 /** What middleware and handlers know of the request they serve. */
-export type RequestState = {
-  requestId: string
+export type RequestState = Trace & {
   /** `performance.now()` at acceptance. */
   acceptedAt: number
-  traceparent?: string
   principal?: { keyId: KeyId; accountId: AccountId }
   /** Who is logged in, on console paths. */
   session?: { sessionId: SessionId; accountId: AccountId }
@@ -29,17 +29,13 @@ export type RequestState = {
 /** A client's own X-Request-Id is kept when it is a sane one. */
 const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 
-/** W3C Trace Context, version 00. */
-const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
-
 /** Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut. */
 export function requestContext({ log, draining, metrics }: Pick<WebDeps, 'log' | 'draining' | 'metrics'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const given = ctx.get('x-request-id')
-    const traceparent = ctx.get('traceparent')
     ctx.state.requestId = SANE_ID.test(given) ? given : randomUUID()
     ctx.state.acceptedAt = performance.now()
-    if (TRACEPARENT.test(traceparent)) ctx.state.traceparent = traceparent
+    ctx.state.traceparent = parseTraceparent(ctx.get('traceparent'))
     ctx.set('X-Request-Id', ctx.state.requestId)
     ctx.res.once('close', () => {
       const facts = factsOf(ctx)
@@ -62,8 +58,7 @@ const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
 
 function logFields({ state, res }: ParameterizedContext<RequestState>, facts: ReturnType<typeof factsOf>) {
   return {
-    requestId: state.requestId,
-    ...(state.traceparent && { traceparent: state.traceparent }),
+    ...traceFields(state),
     ...facts,
     ms: Math.round(facts.ms),
     ...(state.principal && { account: publicId('account', state.principal.accountId), key: publicId('key', state.principal.keyId) }),

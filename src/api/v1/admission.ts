@@ -8,6 +8,7 @@ import { publicId } from '../../shared/ids.ts'
 import { findPrincipal } from '../../shared/accounts/api-keys.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { newCallId, recordRefusal } from '../../shared/calls/records.ts'
+import { traceFields } from '../../shared/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Limit } from '../limits.ts'
 import { allowanceHeaders } from '../limits.ts'
@@ -44,7 +45,9 @@ export function admit(limit: Limit): Middleware<RequestState> {
  * Gives a call its id, and records a refusal below it (any 4xx and 503) as a rejected call at no credits. The record is
  * written before the answer goes out, so that whoever gets the refusal can look it up.
  */
-export function recordRefusals(deps: Pick<WebDeps, 'db' | 'log' | 'metrics'>, modality: Modality): Middleware<RequestState> {
+export function recordRefusals(
+  deps: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>, modality: Modality,
+): Middleware<RequestState> {
   return async (ctx, next) => {
     ctx.state.callId = newCallId()
     ctx.set('X-Call-Id', publicId('call', ctx.state.callId))
@@ -58,7 +61,10 @@ export function recordRefusals(deps: Pick<WebDeps, 'db' | 'log' | 'metrics'>, mo
   }
 }
 
-async function record({ db, log, metrics }: Pick<WebDeps, 'db' | 'log' | 'metrics'>, ctx: Context & { state: RequestState }, modality: Modality, error: ApiError) {
+async function record(
+  { db, log, metrics, replies }: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>,
+  ctx: Context & { state: RequestState }, modality: Modality, error: ApiError,
+) {
   const { principal, callId, requestId, acceptedAt } = ctx.state
   const body = bodyOf(ctx) as unknown
   metrics.refused(modality, error.code)
@@ -68,9 +74,10 @@ async function record({ db, log, metrics }: Pick<WebDeps, 'db' | 'log' | 'metric
       model: typeof body === 'object' && body !== null ? modelOf(body as Record<string, unknown>) : '',
       latencyMs: Math.round(performance.now() - acceptedAt),
     })
+    replies.tell(principal!.accountId, { callId: callId!, status: 'rejected', balance: null })
   } catch (cause) {
     // The refusal stands even where it cannot be recorded: its client must hear it.
     ctx.remove('X-Call-Id')
-    log.warn({ requestId, err: cause }, 'refusal not recorded')
+    log.warn({ ...traceFields(ctx.state), err: cause }, 'refusal not recorded')
   }
 }

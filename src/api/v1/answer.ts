@@ -6,6 +6,7 @@ import type { Context } from 'koa'
 import { publicId } from '../../shared/ids.ts'
 import { step } from '../../shared/steps.ts'
 import type { Answer } from '../../shared/calls/answers.ts'
+import { traceFields } from '../../shared/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
@@ -111,7 +112,7 @@ async function firstMoment(placed: PlacedCall, patience: Patience | null, left: 
 /** Forgets a client that has gone; that it went unanswered is noted, so that its retry can join the call. */
 export async function leave(ctx: CallContext, { calls, log }: AnswerDeps, placed: PlacedCall): Promise<void> {
   placed.wait.cancel()
-  await calls.requesterLeft(placed.callId).catch((error: unknown) => log.warn({ requestId: ctx.state.requestId, err: error }, 'leaving not noted'))
+  await calls.requesterLeft(placed.callId).catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
   ctx.respond = false
 }
 

@@ -10,6 +10,7 @@ import type { Tokens } from '../../shared/calls/pricing.ts'
 import { costOf } from '../../shared/calls/pricing.ts'
 import type { CallNews } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
+import { traceFields } from '../../shared/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Identity } from './joining.ts'
 import { findRetriedCall, identityOf, joinCall } from './joining.ts'
@@ -46,6 +47,8 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
   } catch (error) {
     wait.cancel()
     throw error
+  } finally {
+    deps.replies.tell(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   }
   return { callId: request.id, wait, status: 'queued', joined: false }
 }
@@ -77,7 +80,7 @@ async function enqueue(ctx: CallContext, deps: PlaceDeps, order: CallOrder, requ
       callId: request.id, request: order.request, requestId, traceparent, deadlineAt: Date.now() + request.deadlineSeconds * 1000,
     }, outstanding)
   } catch (error) {
-    deps.log.warn({ requestId, call: publicId('call', request.id), err: error }, 'call not enqueued')
+    deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)
     if (!refunded) return
     if (request.idempotency) await deps.calls.freeKey(request.id)

@@ -1,0 +1,25 @@
+/**
+ * From which request something came: its id, and the W3C trace context of whoever sent it. Both travel with the job and
+ * stand in every log line about the call; the context goes to the upstream too, as it came: the gateway makes no spans of
+ * its own. `tracestate` ends here: it is the client's own business, not that of a provider.
+ */
+
+export type Trace = { requestId: string; traceparent?: string }
+
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+
+/**
+ * The trace context of a `traceparent` header, in version 00; undefined for one that is not valid, which is ignored as if
+ * it were absent (W3C Trace Context, sections 3.2 and 4.3: of later versions the known part counts).
+ */
+export function parseTraceparent(header: string): string | undefined {
+  const match = TRACEPARENT.exec(header)
+  if (!match) return undefined
+  const [, version, traceId, parentId, flags, rest] = match as unknown as [string, string, string, string, string, string?]
+  if (/^0+$/.test(traceId) || /^0+$/.test(parentId) || (version === '00' && rest !== undefined)) return undefined
+  return `00-${traceId}-${parentId}-${version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`}`
+}
+
+/** What a log line says of where it came from. */
+export const traceFields = ({ requestId, traceparent }: Partial<Trace> = {}): Partial<Trace> =>
+  ({ ...(requestId && { requestId }), ...(traceparent && { traceparent }) })
