@@ -1,0 +1,89 @@
+import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue.ts'
+import type { Protocol } from '../../../src/shared/catalogue.ts'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import { anAccount } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Catalogue, TestWeb } from '../../support/harness.ts'
+import { post } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { CHAT, IMAGES, VIDEOS } from '../../api/v1/calling.ts'
+
+/** A protocol, and something that it makes. */
+export type Target = { protocol: Protocol; modality: Modality }
+
+/** How a result comes: a chat's or a picture's within one request, or by way of a task. */
+export type Delivery = 'chat' | 'direct' | 'task'
+
+/** Everything that any protocol serves. */
+export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) => SERVED[protocol].map((modality) => ({ protocol, modality })))
+
+/** The targets of one kind of delivery, or of several. */
+export const targetsOf = (...deliveries: Delivery[]): Target[] => TARGETS.filter((target) => deliveries.includes(deliveryOf(target)))
+
+const DIRECT_IMAGES: readonly Protocol[] = ['openai', 'openrouter']
+
+export function deliveryOf({ protocol, modality }: Target): Delivery {
+  if (modality === 'chat') return 'chat'
+  return modality === 'image' && DIRECT_IMAGES.includes(protocol) ? 'direct' : 'task'
+}
+
+/** Where the sandbox speaks each protocol. */
+const BASES: Record<Protocol, string> = {
+  openai: '/v1', anthropic: '/anthropic', fal: '/fal', replicate: '/replicate/v1', openrouter: '/openrouter/api/v1',
+}
+
+/** Credits of a picture or a video; of a chat for each ten tokens. */
+export const PRICES = { image: 40, video: 250, input: 10, output: 20 } as const
+
+/** What a chat with `[usage 100 50]` costs, in credits. */
+export const CHAT_COST = 200
+
+/** The whole-call deadline of the models whose names begin with `hasty-`, in seconds. */
+export const HASTY_SECONDS = 3
+
+export const modelOf = ({ protocol, modality }: Target, prefix = ''): string => `${prefix}${protocol}-${modality}`
+
+const priceOf = (modality: Modality): object => modality === 'chat'
+  ? { pricing: { input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 } }
+  : { credits: PRICES[modality] }
+
+/** An entry of the catalogue's models. */
+export const modelEntry = (id: string, modality: Modality, upstreams: object[], more: object = {}): Record<string, unknown> =>
+  ({ id, modality, ...priceOf(modality), upstreams, ...more })
+
+/** Puts an upstream of every protocol into a catalogue, each a part of the sandbox, and models for all that they serve. */
+export function everyProtocol(catalogue: Catalogue): void {
+  const root = rootOf(catalogue)
+  for (const protocol of PROTOCOLS) {
+    catalogue.upstreams[protocol] = { protocol, baseUrl: `${root}${BASES[protocol]}`, apiKeyEnv: 'SANDBOX_API_KEY' }
+  }
+  for (const target of TARGETS) {
+    const { protocol, modality } = target
+    // fal and Replicate of the sandbox tell by the name what a model makes.
+    const upstreams = [{ upstream: protocol, model: `sandbox/${modality}` }]
+    catalogue.models.push(modelEntry(modelOf(target), modality, upstreams))
+    catalogue.models.push(modelEntry(modelOf(target, 'hasty-'), modality, upstreams, { timeoutSeconds: HASTY_SECONDS }))
+  }
+}
+
+/** The origin of the sandbox that a catalogue was made for. */
+export const rootOf = ({ upstreams }: Catalogue): string => new URL((upstreams.sandbox as { baseUrl: string }).baseUrl).origin
+
+const PATHS: Record<Modality, string> = { chat: CHAT, image: IMAGES, video: VIDEOS }
+
+/** What of a target's call can be said beside its prompt. */
+export type Asking = { prefix?: string; more?: object; headers?: Record<string, string> }
+
+/** The body of a target's call. */
+export function bodyOf(target: Target, prompt: string, { prefix, more }: Asking = {}): Record<string, unknown> {
+  const asked = target.modality === 'chat' ? { messages: [{ role: 'user', content: prompt }] } : { prompt }
+  return { model: modelOf(target, prefix), ...asked, ...more }
+}
+
+/** Makes a target's call and reads its whole answer. */
+export const ask = ({ url }: Pick<TestWeb, 'url'>, { key }: TestAccount, target: Target, prompt: string, asking: Asking = {}): Promise<Reply> =>
+  post(`${url}${PATHS[target.modality]}`, key, bodyOf(target, prompt, asking), asking.headers)
+
+/** An account that can pay for anything here. */
+export const RICH = 100_000
+export const aRichAccount = ({ db }: Pick<TestWeb, 'db'>): Promise<TestAccount> => anAccount(db, RICH)
