@@ -38,6 +38,7 @@ export async function up(db: Knex): Promise<void> {
       deadline_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now(),
       started_at timestamptz,
+      started_by uuid,
       finished_at timestamptz,
       fold_minute timestamptz,
       count integer NOT NULL DEFAULT 1,
@@ -100,6 +101,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN calls.deadline_at IS 'When it must have ended.';
     COMMENT ON COLUMN calls.created_at IS 'Acceptance.';
     COMMENT ON COLUMN calls.started_at IS 'When a worker began it; null again when handed back unsent.';
+    COMMENT ON COLUMN calls.started_by IS 'The run of a job that began it first: any other run may be a second one to its upstream.';
     COMMENT ON COLUMN calls.finished_at IS 'When it ended.';
     COMMENT ON COLUMN calls.fold_minute IS 'The minute whose equal refusals this row stands for.';
     COMMENT ON COLUMN calls.count IS 'How many refusals were folded into this row; else 1.';

@@ -4,6 +4,7 @@
  * The queue may run a job twice, late, or after its call has ended; the verbs decide, never the job. What a job's
  * failure means to money: nothing.
  */
+import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
 import type { BegunCall, Ended } from '../shared/calls/types.ts'
@@ -30,7 +31,8 @@ const BEGIN_PATIENCE_MS = 30_000
 /** The processor of the chat, image and video queues. */
 export function createCallProcessor(deps: WorkerDeps) {
   return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
-    const call = await untilAnswered(BEGIN_PATIENCE_MS, () => take(deps, job.data))
+    const run = randomUUID()
+    const call = await untilAnswered(BEGIN_PATIENCE_MS, () => take(deps, job.data, run))
     if (!call) return tellEnd(deps, job.data)
     try {
       const outcome = await deps.held.during(call.id, (controller) => work(deps, call, job.data, controller, shutdown))
@@ -45,8 +47,8 @@ export function createCallProcessor(deps: WorkerDeps) {
 }
 
 /** A step of a submitted task goes on with its attempt; everything else begins one. */
-const take = ({ calls }: WorkerDeps, { callId, request }: CallJob): Promise<BegunCall | null> =>
-  request === null ? calls.resume(callId) : calls.begin(callId)
+const take = ({ calls }: WorkerDeps, { callId, request }: CallJob, run: string): Promise<BegunCall | null> =>
+  request === null ? calls.resume(callId) : calls.begin(callId, run)
 
 /** The call had ended: whoever waits for it may have missed that. */
 async function tellEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
