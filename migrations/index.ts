@@ -8,6 +8,7 @@ import * as calls from './002_calls.ts'
 import * as openAndEndCalls from './003_open_and_end_calls.ts'
 import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
 import * as consoleIndexes from './005_console_indexes.ts'
+import * as rolesAndAudit from './006_roles_and_audit.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 
@@ -18,6 +19,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '003_open_and_end_calls': openAndEndCalls,
   '004_sessions_tokens_mail': sessionsTokensMail,
   '005_console_indexes': consoleIndexes,
+  '006_roles_and_audit': rolesAndAudit,
 }
 
 /** What `knexfile.ts`, the release phase and the tests migrate with. */

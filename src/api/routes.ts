@@ -4,15 +4,18 @@
 import Router from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Modality } from '../shared/calls/lifecycle.ts'
+import { showModels, showState } from './console/account.ts'
 import { changeAccount, createAccount, login, logout, replacePassword, showAccount } from './console/auth.ts'
 import { showCall, showCalls } from './console/calls.ts'
 import { forgot, resend, reset, verify } from './console/email.ts'
+import { followAccount } from './console/events.ts'
 import { showGrants } from './console/grants.ts'
 import { endKey, makeKey, showKeys } from './console/keys.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, showSessions } from './console/sessions.ts'
 import { showUsage } from './console/usage.ts'
+import { routePages } from './pages/pages.ts'
 import type { WebDeps } from './deps.ts'
 import { routeDocs } from './docs.ts'
 import { serveMedia } from './media.ts'
@@ -23,7 +26,6 @@ import { noStore, perAccount, requireSession } from './middleware/session.ts'
 import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/metrics.ts'
-import { routePages } from './pages/pages.ts'
 import { admit, recordRefusals, requireKey } from './v1/admission.ts'
 import { fetchCall } from './v1/calls.ts'
 import { createChat } from './v1/chat.ts'
@@ -86,6 +88,10 @@ function records(router: Router<RequestState>, deps: WebDeps): void {
   router.post('/api/keys', session, jsonBody(), makeKey(deps))
   router.get('/api/keys', session, showKeys(deps))
   router.delete('/api/keys/:id', session, endKey(deps))
+
+  router.get('/api/account', session, showState(deps))
+  router.get('/api/models', session, showModels(deps))
+  router.get('/api/events', session, followAccount(deps))
 
   router.get('/api/calls', session, showCalls(deps))
   router.get('/api/calls/:id', session, showCall(deps))

@@ -6,7 +6,7 @@
 import { randomFillSync } from 'node:crypto'
 
 /** The text prefixes, one a kind of thing. */
-export const PREFIXES = { account: 'acc', key: 'key', call: 'call', grant: 'grant', session: 'ses', mail: 'mail' } as const
+export const PREFIXES = { account: 'acc', key: 'key', call: 'call', grant: 'grant', session: 'ses', mail: 'mail', action: 'act' } as const
 
 /** A kind of thing that has ids. */
 export type IdKind = keyof typeof PREFIXES
@@ -20,6 +20,7 @@ export type CallId = Id<'call'>
 export type GrantId = Id<'grant'>
 export type SessionId = Id<'session'>
 export type MailId = Id<'mail'>
+export type ActionId = Id<'action'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

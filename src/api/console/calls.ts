@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import type { CallFilter, CallPosition } from '../../shared/calls/call-list.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
-import { findRecord } from '../../shared/calls/records.ts'
+import { findOrigin, findRecord } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { CallId, KeyId } from '../../shared/ids.ts'
 import { parseId } from '../../shared/ids.ts'
@@ -24,7 +24,8 @@ const keyId = z.string({ error: 'is given once' }).transform((text, context): Ke
 })
 
 export const callsQuery = z.object({
-  model: z.string({ error: 'is given once' }).min(1, 'is empty').refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no name of a model').optional(),
+  model: z.string({ error: 'is given once' }).min(1, 'is empty')
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no name of a model').optional(),
   modality: z.enum(MODALITIES, { error: `is one of ${MODALITIES.join(', ')}` }).optional(),
   status: z.enum(CALL_STATUSES, { error: `is one of ${CALL_STATUSES.join(', ')}` }).optional(),
   keyId: keyId.optional().meta({ description: 'Calls that came with this key.' }),
@@ -65,6 +66,7 @@ export function showCall({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> 
     const id = parseId('call', ctx.params.id as string)
     const call = id && await findRecord(db, id, ctx.state.session!.accountId)
     if (!id || !call) throw new ApiError('not_found')
-    ctx.body = { ok: true, call, ledger: await entriesOfCall(db, id) }
+    const [origin, ledger] = await Promise.all([findOrigin(db, id), entriesOfCall(db, id)])
+    ctx.body = { ok: true, call, startedAt: origin?.startedAt ?? null, ledger }
   }
 }

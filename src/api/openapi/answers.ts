@@ -59,26 +59,32 @@ const choice = z.looseObject({
 })
 
 export const chatResult = z.looseObject({
-  ok, id: z.string(), object: z.literal('chat.completion'), created: z.int(), model: z.string(), choices: z.array(choice),
+  ok, id: z.string(), object: z.literal('chat.completion'), created: z.int(), model: z.string(),
+  choices: z.array(choice),
   usage: z.looseObject({
-    input_tokens: z.int(), output_tokens: z.int(), prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int(),
+    input_tokens: z.int(), output_tokens: z.int(),
+    prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int(),
     credits: z.int().meta({ description: 'Credits finally charged.' }),
     balance: z.int().meta({ description: 'Credits left.' }),
   }),
 }).meta({ id: 'ChatResult', description: 'Other fields of the upstream\'s answer are kept.' })
 
-export const acceptedCall = z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) }).meta({ id: 'AcceptedCall' })
+export const acceptedCall = z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) })
+  .meta({ id: 'AcceptedCall' })
 
 /** A stream of server-sent events. */
 export const events = (description: string) => z.string().meta({ description })
 
 const user = z.strictObject({
-  id: id('acc'), email: z.string(), displayName: z.string(), avatarUrl: z.string(), credits, emailVerified: z.boolean(), createdAt: time,
+  id: id('acc'), email: z.string(), displayName: z.string(), avatarUrl: z.string(), credits,
+  emailVerified: z.boolean(), createdAt: time,
 }).meta({ id: 'User' })
 
 export const userAnswer = z.strictObject({ ok, user })
 
-export const signedIn = z.strictObject({ ok, token: z.string().meta({ description: 'The session token, valid for 7 days.' }), user })
+export const signedIn = z.strictObject({
+  ok, token: z.string().meta({ description: 'The session token, valid for 7 days.' }), user,
+})
 
 export const sessionList = z.strictObject({
   ok,
@@ -91,7 +97,9 @@ export const mailStatus = z.strictObject({
   ok, transport: z.enum(['smtp', 'file']), smtpConfigured: z.boolean(), baseUrl: z.string(),
 })
 
-export const mailSent = z.strictObject({ ok, transport: z.enum(['smtp', 'file']), to: z.string(), messageId: z.string() })
+export const mailSent = z.strictObject({
+  ok, transport: z.enum(['smtp', 'file']), to: z.string(), messageId: z.string(),
+})
 
 const key = z.strictObject({
   id: id('key'), name: z.string(),
@@ -115,7 +123,8 @@ const call = z.strictObject({
   credits: z.int().meta({ description: 'Credits charged so far; in the end what the call cost.' }),
   creditsPrecharged: z.int().meta({ description: 'Credits charged at the beginning.' }),
   creditsUncollected: z.int().meta({ description: 'Credits that the balance could not pay.' }),
-  inputTokens: tokens, outputTokens: tokens, latencyMs: z.int().nullable(), upstream: z.string().nullable(), attempts: z.int(),
+  inputTokens: tokens, outputTokens: tokens, latencyMs: z.int().nullable(),
+  upstream: z.string().nullable(), attempts: z.int(),
   keyId: id('key'), resultUrl: z.string().nullable(), createdAt: time, finishedAt: time.nullable(),
   count: z.int().meta({ description: 'How many equal refusals of a minute this record stands for; else 1.' }),
 }).meta({ id: 'CallRecord' })
@@ -130,14 +139,15 @@ const entry = z.strictObject({
   origin: z.enum(ORIGINS), grantId: id('grant'), createdAt: time, note: z.string().nullable(),
 }).meta({ id: 'LedgerEntry' })
 
-export const callWithLedger = z.strictObject({ ok, call, ledger: z.array(entry) })
+export const callWithLedger = z.strictObject({ ok, call, startedAt: time.nullable().meta({ description: 'When a worker began it.' }), ledger: z.array(entry) })
 
 export const entryList = z.strictObject({ ok, data: z.array(entry), nextCursor })
 
 export const grantList = z.strictObject({
   ok,
   data: z.array(z.strictObject({
-    id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits, expiresAt: time.nullable(), createdAt: time,
+    id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits,
+    expiresAt: time.nullable(), createdAt: time,
   }).meta({ id: 'Grant' })),
 })
 
@@ -153,3 +163,9 @@ export const usageList = z.strictObject({
 export const alive = z.strictObject({ ok })
 
 export const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.string()) })
+
+export const accountState = z.strictObject({
+  ok, user, role: z.enum(['user', 'admin']), credits,
+  held: z.int().meta({ description: 'Credits that open calls have taken so far, and perhaps give back in part.' }),
+  openCalls: z.int().meta({ description: 'Calls that are queued or running.' }),
+})

@@ -5,6 +5,7 @@ import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
 import { accountOperations } from './account.ts'
+import { consoleOperations } from './console.ts'
 import { gatewayOperations } from './gateway.ts'
 import type { Operation } from './operation.ts'
 import { SCHEMES, openApiOperation } from './operation.ts'
@@ -12,14 +13,16 @@ import { recordOperations } from './records.ts'
 import { serviceOperations } from './service.ts'
 
 /** Every endpoint that is no page. */
-export const operations: readonly Operation[] = [...gatewayOperations, ...accountOperations, ...recordOperations, ...serviceOperations]
+export const operations: readonly Operation[] = [...gatewayOperations, ...accountOperations, ...recordOperations, ...consoleOperations, ...serviceOperations]
 
 const INTRODUCTION = `
-A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token, both as
-\`Authorization: Bearer …\`. Every call is charged when it begins, settled or refunded when it ends, and recorded.
+A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token,
+both as \`Authorization: Bearer …\`. Every call is charged when it begins, settled or refunded when it ends, and
+recorded.
 
-Errors of the gateway are \`{"ok": false, "error": {"type", "message", "param", "code"}}\`, which OpenAI SDKs read; those of the
-console \`{"ok": false, "error": "<code>", "message"}\`. Lengths are counted in Unicode code points, times are UTC. This document for programs: [openapi.json](/openapi.json).
+Errors of the gateway are \`{"ok": false, "error": {"type", "message", "param", "code"}}\`, which OpenAI SDKs read;
+those of the console \`{"ok": false, "error": "<code>", "message"}\`. Lengths are counted in Unicode code points, times
+are UTC. This document for programs: [openapi.json](/openapi.json).
 `
 
 const TAGS = [
@@ -42,7 +45,7 @@ export function openApiDocument(baseUrl: string, version: string): oas31.OpenAPI
     components: {
       securitySchemes: {
         [SCHEMES.key]: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, made by `POST /api/keys`.' },
-        [SCHEMES.session]: { type: 'http', scheme: 'bearer', description: 'The `token` of register or login, valid for 7 days.' },
+        [SCHEMES.session]: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
         [SCHEMES.metrics]: { type: 'http', scheme: 'bearer', description: 'The operator\'s `METRICS_TOKEN`.' },
       },
     },
@@ -56,7 +59,10 @@ const withoutLongPatterns: CreateDocumentOptions['override'] = ({ jsonSchema }) 
 
 function pathsOf(all: readonly Operation[]): ZodOpenApiPathsObject {
   const paths: ZodOpenApiPathsObject = {}
-  for (const operation of all) (paths[openApiPath(operation.path)] ??= {})[operation.method] = openApiOperation(operation)
+  for (const operation of all) {
+    const item = paths[openApiPath(operation.path)] ??= {}
+    item[operation.method] = openApiOperation(operation)
+  }
   return paths
 }
 
@@ -66,5 +72,6 @@ const openApiPath = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
 /** Every error code there is, also those of no endpoint in particular. */
 function errorTable(): string {
   const rows = errorCodes().map((code) => `| ${statusOf(code)} | \`${code}\` | ${messageOf(code)} |`)
-  return ['<details><summary>All error codes</summary>', '', '| HTTP | code | meaning |', '|---|---|---|', ...rows, '', '</details>'].join('\n')
+  const table = ['| HTTP | code | meaning |', '|---|---|---|', ...rows]
+  return ['<details><summary>All error codes</summary>', '', ...table, '', '</details>'].join('\n')
 }

@@ -8,6 +8,9 @@ import { endSessions } from './sessions.ts'
 
 export type AccountStatus = 'active' | 'suspended'
 
+/** `admin`: an operator, who may use /api/operator. */
+export type Role = 'user' | 'admin'
+
 /** An account as its owner sees it (specification "User"). `credits` is the balance. */
 export type User = {
   id: string; email: string; displayName: string; avatarUrl: string; credits: number; emailVerified: boolean; createdAt: string
@@ -15,11 +18,11 @@ export type User = {
 
 /** A row of `users`. */
 export type UserRow = {
-  id: AccountId; email: string; password_hash: string; display_name: string; avatar_url: string; status: AccountStatus
+  id: AccountId; email: string; password_hash: string; display_name: string; avatar_url: string; status: AccountStatus; role: Role
   email_verified_at: Date | null; credits: number; created_at: Date
 }
 
-const COLUMNS = ['id', 'email', 'password_hash', 'display_name', 'avatar_url', 'status', 'email_verified_at', 'credits', 'created_at'] as const
+const COLUMNS = ['id', 'email', 'password_hash', 'display_name', 'avatar_url', 'status', 'role', 'email_verified_at', 'credits', 'created_at'] as const
 
 /** What of an account may leave the process. */
 export function presentUser(row: UserRow): User {
@@ -78,10 +81,17 @@ export async function setPasswordHash(trx: Trx, id: AccountId, passwordHash: str
 }
 
 /** Suspends or activates an account; false when there is none. Suspending ends its sessions; its keys obey at their next request. */
-export async function setStatus(db: Db, id: AccountId, status: AccountStatus): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const found = (await trx('users').where({ id }).update({ status })) === 1
-    if (status === 'suspended') await endSessions(trx, id)
-    return found
-  })
+export const setStatus = async (db: Db, id: AccountId, status: AccountStatus): Promise<boolean> =>
+  db.transaction((trx) => changeStatus(trx, id, status))
+
+/** As `setStatus`, in the caller's transaction. */
+export async function changeStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
+  const found = (await trx('users').where({ id }).update({ status })) === 1
+  if (status === 'suspended') await endSessions(trx, id)
+  return found
+}
+
+/** Makes an account an operator's, or takes that away; it holds from the account's next request on. */
+export const setRole = async (trx: Trx, id: AccountId, role: Role): Promise<void> => {
+  await trx('users').where({ id }).update({ role })
 }

@@ -11,14 +11,18 @@ import type { CallStatus } from './lifecycle.ts'
  */
 export type CallNews = { type: 'running' } | { type: 'progress'; progress: number } | { type: 'chunks'; from: number; chunks: string[] }
 
-/** A change of an account's calls, for whoever follows them. Credits. */
-export type AccountEvent = { callId: CallId; status: CallStatus; balance: number | null }
+/** A change of an account, for whoever follows it: of one of its calls, or (`callId` null) of its balance alone. Credits. */
+export type AccountEvent = { callId: CallId; status: CallStatus; balance: number | null } | { callId: null; balance: number }
 
 /** Answers and news for one web process. */
 export const replyChannel = (prefix: string, address: string): string => `${prefix}:reply:${address}`
 
 /** Changes of one account's calls. */
 export const eventChannel = (prefix: string, account: AccountId): string => `${prefix}:events:${account}`
+
+/** The account of an event channel; null for any other channel. */
+export const accountOfChannel = (prefix: string, channel: string): AccountId | null =>
+  channel.startsWith(`${prefix}:events:`) ? channel.slice(prefix.length + ':events:'.length) as AccountId : null
 
 /** Calls whose streaming client has left, for all workers. */
 export const cancelChannel = (prefix: string): string => `${prefix}:cancel`

@@ -130,6 +130,19 @@ export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Pro
   return row ? recordOf(row) : null
 }
 
+/** The records of these calls of one account, the newest first. */
+export async function findRecords(db: Db, ids: readonly CallId[], accountId: AccountId): Promise<CallRecord[]> {
+  const rows = await db('calls').whereIn('id', [...ids]).where({ user_id: accountId })
+    .orderBy('created_at', 'desc').select<RecordRow[]>(...RECORD_COLUMNS)
+  return rows.map(recordOf)
+}
+
+/** When a worker began this call, and whose it is; null where there is no such call. */
+export async function findOrigin(db: Db, id: CallId): Promise<{ startedAt: string | null; accountId: AccountId } | null> {
+  const row = await db('calls').where({ id }).first<{ started_at: Date | null; user_id: AccountId } | undefined>('started_at', 'user_id')
+  return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.user_id } : null
+}
+
 /** What of a call its owner sees. */
 export function recordOf(row: RecordRow): CallRecord {
   return {

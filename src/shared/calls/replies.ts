@@ -11,6 +11,7 @@ import type { AccountId, CallId } from '../ids.ts'
 import type { Answer } from './answers.ts'
 import type { AccountEvent, CallNews } from './channels.ts'
 import { cancelChannel, eventChannel, readReply, replyChannel } from './channels.ts'
+import { Followers } from './followers.ts'
 import { hasEnded } from './lifecycle.ts'
 
 /** Pauses after a reconnect at which the waiting calls' rows are read, in ms (design section 5). */
@@ -48,16 +49,18 @@ export class Replies {
   readonly address: string
   private readonly options: Options
   private readonly waiters = new Map<CallId, Set<Waiter>>()
-  /** How many waits follow an account's events. */
-  private readonly followed = new Map<AccountId, number>()
+  /** Who follows the changes of an account, on the same connection. */
+  readonly followers: Followers
   private ticks: NodeJS.Timeout | undefined
 
   constructor(options: Options) {
     this.options = options
     this.address = options.address
     const own = replyChannel(options.prefix, options.address)
-    options.subscriber.on('message', (channel: string, message: string) =>
-      channel === own ? this.onReply(message) : this.onEvent(message))
+    this.followers = new Followers(options.subscriber, options.prefix)
+    options.subscriber.on('message', (channel: string, message: string) => {
+      if (channel === own) this.onReply(message)
+    })
     options.subscriber.on('ready', () => this.recheckSoon())
   }
 
@@ -74,8 +77,8 @@ export class Replies {
 
   /** Waits for a call that may belong to another process, or to none any more. */
   async join(callId: CallId, accountId: AccountId, deadlineInMs: number): Promise<Wait> {
-    await this.follow(accountId)
-    const wait = this.wait(callId, deadlineInMs, () => {}, () => this.unfollow(accountId))
+    const leave = await this.followers.follow(accountId, (event) => this.onEvent(event))
+    const wait = this.wait(callId, deadlineInMs, () => {}, leave)
     // It may have ended before the subscription stood.
     await this.lookAt(callId, false)
     return wait
@@ -84,6 +87,11 @@ export class Replies {
   /** Tells the workers that the client of a chat stream has left. */
   async cancel(callId: CallId): Promise<void> {
     await this.options.publisher.publish(cancelChannel(this.options.prefix), callId)
+  }
+
+  /** Tells whoever follows an account of a change that this process made. Never fails: a page that is loaded has the truth. */
+  tell(account: AccountId, event: AccountEvent): void {
+    void this.options.publisher.publish(eventChannel(this.options.prefix, account), JSON.stringify(event)).catch(() => {})
   }
 
   /** Whether the web process of this address still listens: the requests of one that died went unanswered. */
@@ -116,9 +124,8 @@ export class Replies {
     else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onNews(reply.news)
   }
 
-  private onEvent(message: string): void {
-    const event = JSON.parse(message) as AccountEvent
-    if (hasEnded(event.status) && this.waiters.has(event.callId)) void this.lookAt(event.callId, false)
+  private onEvent(event: AccountEvent | null): void {
+    if (event?.callId && hasEnded(event.status) && this.waiters.has(event.callId)) void this.lookAt(event.callId, false)
   }
 
   private resolveAll(callId: CallId, answer: Answer): void {
@@ -154,21 +161,5 @@ export class Replies {
       all.add(waiter)
     })
     return { answer, cancel }
-  }
-
-  private async follow(account: AccountId): Promise<void> {
-    const count = (this.followed.get(account) ?? 0) + 1
-    this.followed.set(account, count)
-    if (count === 1) await this.options.subscriber.subscribe(eventChannel(this.options.prefix, account))
-  }
-
-  private unfollow(account: AccountId): void {
-    const count = (this.followed.get(account) ?? 1) - 1
-    if (count > 0) {
-      this.followed.set(account, count)
-      return
-    }
-    this.followed.delete(account)
-    void this.options.subscriber.unsubscribe(eventChannel(this.options.prefix, account)).catch(() => {})
   }
 }

@@ -110,7 +110,7 @@ export async function listMails(db: Db, statuses: readonly MailStatus[], limit: 
 }
 
 /** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
-export async function reviveMails(db: Db, id: MailId | 'all'): Promise<number> {
+export async function reviveMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
   return db('mails').where({ status: 'dead' }).modify((query) => void (id !== 'all' && query.where({ id })))
     .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
 }

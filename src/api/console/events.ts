@@ -1,0 +1,124 @@
+/**
+ * GET /api/events: an account's calls and balance as they change, as server-sent events. `account` carries where the account
+ * stands, `call` a changed call's record, `refresh` says that changes may have been missed, `signed_out` that the session is over.
+ */
+import type { Middleware } from 'koa'
+import { findSession } from '../../shared/accounts/sessions.ts'
+import { standingOf } from '../../shared/accounts/standing.ts'
+import type { AccountEvent } from '../../shared/calls/channels.ts'
+import { findRecords } from '../../shared/calls/records.ts'
+import { ApiError } from '../../shared/errors.ts'
+import type { AccountId, CallId } from '../../shared/ids.ts'
+import type { WebDeps } from '../deps.ts'
+import { bearerToken } from '../middleware/bearer.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+import type { EventStream } from '../v1/event-stream.ts'
+import { beginEventStream } from '../v1/event-stream.ts'
+
+/** How often a stream asks whether its session still holds, in ms. */
+const SESSION_CHECK_MS = 20_000
+
+/** Changes of this long are told together, in ms: an account can have a thousand calls a second. */
+const GATHER_MS = 100
+
+/** The most calls that are told at once; of more, a page is better asked for. */
+const MOST_CALLS = 50
+
+/** Streams of one account in one process. */
+const MOST_STREAMS = 20
+
+type Deps = Pick<WebDeps, 'db' | 'replies' | 'draining' | 'log'>
+
+/** Follows the account until the client leaves, the session ends (within a minute) or the process stops. @throws ApiError rate_limited. */
+export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS): Middleware<RequestState> {
+  const streams = new Map<AccountId, number>()
+  const count = (account: AccountId, by: number): number => {
+    const now = (streams.get(account) ?? 0) + by
+    if (now > 0) streams.set(account, now)
+    else streams.delete(account)
+    return now
+  }
+  return async (ctx) => {
+    const { accountId } = ctx.state.session!
+    const token = bearerToken(ctx.get('authorization'))
+    if ((streams.get(accountId) ?? 0) >= MOST_STREAMS) {
+      throw new ApiError('rate_limited', { message: 'Too many pages follow this account.', retryAfterSeconds: 30 })
+    }
+    const changes = new Changes(deps, accountId)
+    const leave = await deps.replies.followers.follow(accountId, (event) => changes.hear(event))
+    count(accountId, 1)
+    const events = beginEventStream(ctx)
+    const check = setInterval(() => void checkSession(deps, token, events), checkMs)
+    const end = (): void => events.end()
+    deps.draining.addEventListener('abort', end)
+    ctx.res.once('close', () => {
+      clearInterval(check)
+      deps.draining.removeEventListener('abort', end)
+      changes.stop()
+      leave()
+      count(accountId, -1)
+    })
+    changes.tell(events)
+  }
+}
+
+async function checkSession({ db }: Deps, token: string, events: EventStream): Promise<void> {
+  // While Postgres is away nobody can say that the session is over.
+  const holds = await findSession(db, token).catch(() => 'unknown' as const)
+  if (holds !== null) return
+  events.send('{}', 'signed_out')
+  events.end()
+}
+
+/** Gathers changes, reads what they are about, and tells it. */
+class Changes {
+  private readonly deps: Deps
+  private readonly account: AccountId
+  private events: EventStream | null = null
+  private calls = new Set<CallId>()
+  private missed = false
+  private timer: NodeJS.Timeout | undefined
+  private over = false
+
+  constructor(deps: Deps, account: AccountId) {
+    this.deps = deps
+    this.account = account
+  }
+
+  hear(event: AccountEvent | null): void {
+    if (event === null || this.calls.size >= MOST_CALLS) this.missed = true
+    else if (event.callId !== null) this.calls.add(event.callId)
+    this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
+  }
+
+  /** Begins to tell: where the account stands now, and then every change. */
+  tell(events: EventStream): void {
+    this.events = events
+    void this.flush()
+  }
+
+  stop(): void {
+    this.over = true
+    clearTimeout(this.timer)
+  }
+
+  private async flush(): Promise<void> {
+    const { deps: { db, log }, events } = this
+    const [ids, missed] = [[...this.calls], this.missed]
+    this.calls = new Set()
+    this.missed = false
+    this.timer = undefined
+    if (!events) return
+    try {
+      const [standing, records] = await Promise.all([standingOf(db, this.account), ids.length === 0 ? [] : findRecords(db, ids, this.account)])
+      if (this.over) return
+      for (const record of records) events.send(JSON.stringify(record), 'call')
+      events.send(JSON.stringify(standing), 'account')
+      if (missed) events.send('{}', 'refresh')
+    } catch (error) {
+      // The page comes back by itself, and asks for what it shows.
+      log.warn({ err: error }, 'events not told')
+      events.end()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * What operators may change, each with its record in the same transaction.
+ */
+import type { AccountStatus, Role } from '../accounts/users.ts'
+import { changeStatus, setRole } from '../accounts/users.ts'
+import type { Db } from '../db.ts'
+import type { AccountId, GrantId, MailId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import type { NewGrant } from '../ledger/ledger.ts'
+import { grant } from '../ledger/ledger.ts'
+import { reviveMails } from '../mail/mails.ts'
+import type { Operator } from './actions.ts'
+import { recordAction } from './actions.ts'
+
+/** Gives credits. @returns the balance after it. @throws as `grant`. */
+export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & { id: GrantId }): Promise<number> =>
+  db.transaction(async (trx) => {
+    const credits = await grant(trx, lot)
+    await recordAction(trx, operator, 'credits_granted', lot.accountId, {
+      amount: lot.amount, origin: lot.origin, grantId: publicId('grant', lot.id), note: lot.note ?? null,
+      expiresAt: lot.expiresAt?.toISOString() ?? null,
+    })
+    return credits
+  })
+
+/** Suspends or activates an account; false where there is none. */
+export const putStatus = async (db: Db, operator: Operator, id: AccountId, status: AccountStatus): Promise<boolean> =>
+  db.transaction(async (trx) => {
+    const found = await changeStatus(trx, id, status)
+    if (found) await recordAction(trx, operator, status === 'suspended' ? 'account_suspended' : 'account_activated', id)
+    return found
+  })
+
+/** Gives an account a role. */
+export const putRole = async (db: Db, operator: Operator, id: AccountId, role: Role): Promise<void> =>
+  db.transaction(async (trx) => {
+    await setRole(trx, id, role)
+    await recordAction(trx, operator, 'role_changed', id, { role })
+  })
+
+/** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
+export const reviveLetters = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
+  db.transaction(async (trx) => {
+    const revived = await reviveMails(trx, id)
+    if (revived > 0) await recordAction(trx, operator, 'mail_revived', null, id === 'all' ? { count: revived } : { mailId: publicId('mail', id) })
+    return revived
+  })
