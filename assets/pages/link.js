@@ -1,6 +1,6 @@
 /**
- * What the pages behind mailed links share. The token comes in the fragment, which no server, log or Referer ever sees, and
- * leaves the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
+ * What the pages behind mailed links share. The token comes in the fragment, which no server, log or Referer ever sees,
+ * and leaves the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
 
 /** The token of the address, taken out of the address bar and the history; empty where there is none. */
@@ -10,7 +10,7 @@ export function takeToken() {
   return token
 }
 
-/** Shows one state of the page and hides the others. Its heading takes the focus, so that screen readers tell the news. */
+/** Shows one state of the page, hides the others. Its heading takes the focus, so that screen readers tell the news. */
 export function show(state, { focus = true } = {}) {
   for (const section of document.querySelectorAll('[data-state]')) section.hidden = section.dataset.state !== state
   if (focus) document.querySelector(`[data-state='${state}'] h1`).focus()
@@ -36,12 +36,14 @@ const TROUBLE = 'We cannot be reached right now. Try again in a moment.'
 
 /**
  * Sends a request to the console.
- * @returns `body` of a success; else `error`, the console's code (`trouble` where nobody answered), and a sentence for people.
+ * @returns `body` of a success; else `error`, the console's code (`trouble` where nobody answered), and a sentence for
+ *   people.
  */
 export async function send(path, fields) {
   try {
     const response = await fetch(path, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(fields), cache: 'no-store', credentials: 'omit',
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(fields),
+      cache: 'no-store', credentials: 'omit',
     })
     const body = await response.json()
     if (response.ok) return { body }

@@ -12,11 +12,13 @@ import { jsonAsset, projectFolder, readAsset, serveAsset } from './pages/assets.
 
 /** Swagger UI's style sheet has its pictures in it, as data. */
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:", "base-uri 'none'",
-  "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
+  "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 ].join('; ')
 
 const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js']
+
+const OWN_FILES = ['start.js', 'docs.css']
 
 /** Adds the document and its page to the table of endpoints. */
 export function routeDocs(router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>): void {
@@ -26,6 +28,7 @@ export function routeDocs(router: Router<RequestState>, { config }: Pick<WebDeps
 
   const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   for (const file of SWAGGER_FILES) router.get(`/docs/${file}`, serveAsset(readAsset(join(swagger, file)), POLICY))
-  for (const file of ['start.js', 'docs.css']) router.get(`/docs/${file}`, serveAsset(readAsset(join(project, 'assets/docs', file)), POLICY))
-  router.get('/docs', serveAsset(readAsset(join(project, 'assets/docs/index.html')), POLICY))
+  const own = join(project, 'assets/docs')
+  for (const file of OWN_FILES) router.get(`/docs/${file}`, serveAsset(readAsset(join(own, file)), POLICY))
+  router.get('/docs', serveAsset(readAsset(join(own, 'index.html')), POLICY))
 }

@@ -40,7 +40,13 @@ describe('the API documentation', () => {
   })
 
   it('serves nothing of its packages but the files it needs', async () => {
-    for (const path of ['/docs/package.json', '/docs/index.js', '/docs/../package.json', '/docs/%2e%2e/package.json', '/docs/swagger-ui.js']) {
+    for (const path of [
+      '/docs/package.json',
+      '/docs/index.js',
+      '/docs/../package.json',
+      '/docs/%2e%2e/package.json',
+      '/docs/swagger-ui.js',
+    ]) {
       expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
     }
   })

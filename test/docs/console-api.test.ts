@@ -22,7 +22,12 @@ describe('docs/console-api.md', () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'))
     mkdirSync(join(folder, '.data'))
     const { REDIS_PREFIX } = await consoleConfig()
-    gateway = await startGateway({ REDIS_PREFIX, WORKER_QUEUES: 'chat,image,video', SIGNUP_CREDITS: '1000', MAIL_FILE: join(folder, '.data/mail.jsonl') })
+    gateway = await startGateway({
+      REDIS_PREFIX,
+      WORKER_QUEUES: 'chat,image,video',
+      SIGNUP_CREDITS: '1000',
+      MAIL_FILE: join(folder, '.data/mail.jsonl'),
+    })
     mails = startMailWorker(gateway.config)
   })
   after(async () => {
@@ -33,15 +38,28 @@ describe('docs/console-api.md', () => {
 
   it('has commands that run as they are written', async () => {
     const text = readFileSync(join(root, 'docs/console-api.md'), 'utf8')
-    const commands = Array.from(text.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block!.replace(/^BASE=.*$/m, `BASE=${gateway.url}`))
-    const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    const commands = Array.from(text.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) =>
+      block!.replace(/^BASE=.*$/m, `BASE=${gateway.url}`),
+    )
+    const shell = spawn('bash', ['-euo', 'pipefail', '-c', commands.join('\n')], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let output = ''
     let errors = ''
     shell.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
     shell.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
     const [code] = await once(shell, 'close') as [number | null]
     expect([code, errors]).to.deep.equal([0, ''])
-    for (const seen of ['"emailVerified":true', '"name":"laptop"', '"kind":"charge","amount":-40', '"nextCursor":null', '"origin":"signup"', '"calls":1', '401\n']) {
+    for (const seen of [
+      '"emailVerified":true',
+      '"name":"laptop"',
+      '"kind":"charge","amount":-40',
+      '"nextCursor":null',
+      '"origin":"signup"',
+      '"calls":1',
+      '401\n',
+    ]) {
       expect(output).to.contain(seen)
     }
   })

@@ -5,11 +5,17 @@ import { findProgram } from '../../scripts/services/processes.ts'
 import { runTool } from '../../scripts/tools.ts'
 
 const FLAGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
   '--disable-sync',
 ]
 
-const find = (): string | undefined => findProgram('chromium') ?? findProgram('chromium-browser') ?? findProgram('google-chrome')
+const find = (): string | undefined =>
+  findProgram('chromium') ?? findProgram('chromium-browser') ?? findProgram('google-chrome')
 
 /** Debian's package, where this process may install it; a CI machine is new every time. */
 async function install(): Promise<string | undefined> {
@@ -50,12 +56,20 @@ export async function closeBrowser(): Promise<void> {
 /** A page in a context of its own, and what went wrong in it: errors, refusals of its policy, requests to elsewhere. */
 export type WatchedPage = { page: Page; faults: string[]; close: () => Promise<void> }
 
-export async function openPage(opened: Browser, origin: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+export async function openPage(
+  opened: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
   const context = await opened.newContext(options)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
-  page.on('console', (message) => { if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text()) })
-  page.on('request', (request) => { if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) faults.push(`asks ${request.url()}`) })
+  page.on('console', (message) => {
+    if (/Content.Security.Policy/i.test(message.text())) faults.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(origin) && !/^(data|blob):/.test(request.url())) faults.push(`asks ${request.url()}`)
+  })
   return { page, faults, close: () => context.close() }
 }

@@ -15,21 +15,24 @@ const MAX_LENGTH = 200
 export type Cursors = {
   /** The cursor of a place; null for none, as after the last page. */
   write: (accountId: AccountId, place: string | null) => string | null
-  /** The place behind a cursor. @throws ApiError invalid_request for one that was not handed out for this list and account. */
+  /** The place behind a cursor. @throws ApiError invalid_request for one that this list never gave to this account. */
   read: (accountId: AccountId, cursor: string) => string
 }
 
 /** The cursors of one list. `secret` is the server's. */
 export function createCursors(secret: string, list: 'calls' | 'ledger'): Cursors {
   const sign = (accountId: AccountId, place: string): Buffer =>
-    createHmac('sha256', secret).update(`tollgate cursor\n${list}\n${accountId}\n${place}`).digest().subarray(0, MAC_BYTES)
+    createHmac('sha256', secret).update(`tollgate cursor\n${list}\n${accountId}\n${place}`)
+      .digest().subarray(0, MAC_BYTES)
   return {
-    write: (accountId, place) => place && Buffer.concat([sign(accountId, place), Buffer.from(place)]).toString('base64url'),
+    write: (accountId, place) =>
+      place && Buffer.concat([sign(accountId, place), Buffer.from(place)]).toString('base64url'),
     read: (accountId, cursor) => {
-      const bytes = cursor.length <= MAX_LENGTH && /^[\w-]+$/.test(cursor) ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
+      const isText = cursor.length <= MAX_LENGTH && /^[\w-]+$/.test(cursor)
+      const bytes = isText ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
       const place = bytes.subarray(MAC_BYTES).toString()
       if (bytes.length <= MAC_BYTES || !timingSafeEqual(sign(accountId, place), bytes.subarray(0, MAC_BYTES))) {
-        throw new ApiError('invalid_request', { param: 'cursor', message: 'cursor: is not one that this list handed out' })
+        throw new ApiError('invalid_request', { param: 'cursor', message: 'cursor: is none of this list' })
       }
       return place
     },

@@ -7,7 +7,8 @@ import { ApiError, isErrorCode } from '../../shared/errors.ts'
 
 /**
  * Parses a query or a body.
- * @throws ApiError the code that a field's schema names as its message, else invalid_request whose message begins with the field at fault.
+ * @throws ApiError the code that a field's schema names as its message, else invalid_request whose message begins with
+ *   the field at fault.
  */
 export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.infer<S> {
   const parsed = schema.safeParse(fields)
@@ -32,12 +33,16 @@ export const label = (max: number) => line(max).refine((text) => text.trim() !==
   .meta({ override: { minLength: 1, maxLength: max } })
 
 /** How many elements a page has. */
-export const pageLimit = z.string({ error: 'is given once' }).regex(/^([1-9]\d?|100)$/, 'is a whole number from 1 to 100')
+export const pageLimit = z.string({ error: 'is given once' })
+  .regex(/^([1-9]\d?|100)$/, 'is a whole number from 1 to 100')
   .transform(Number).default(50)
-  .meta({ description: 'How many elements at most.', override: ({ jsonSchema }: { jsonSchema: object }) => wholeNumber(jsonSchema, 1, 100, 50) })
+  .meta({ description: 'How many elements at most.', override: asWholeNumber(1, 100, 50) })
 
-function wholeNumber(schema: object, minimum: number, maximum: number, fallback: number): void {
-  Object.assign(schema, { type: 'integer', pattern: undefined, minimum, maximum, default: fallback })
+/** How a whole number is described that comes as a text of the query. */
+function asWholeNumber(minimum: number, maximum: number, fallback: number) {
+  return ({ jsonSchema }: { jsonSchema: object }): void => {
+    Object.assign(jsonSchema, { type: 'integer', pattern: undefined, minimum, maximum, default: fallback })
+  }
 }
 
 /** Where the next page begins. */
@@ -51,7 +56,9 @@ const isOurTime = (text: string): boolean => text >= '1970' && text < '3000'
 export const day = z.iso.date({ error: 'is a day, YYYY-MM-DD' }).refine(isOurTime, 'lies outside of 1970 to 2999')
 
 /** A day in UTC, or a moment with its zone. */
-export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], { error: 'is a day (YYYY-MM-DD) or a time with its zone (2030-01-31T12:00:00Z)' })
+export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+  error: 'is a day (YYYY-MM-DD) or a time with its zone (2030-01-31T12:00:00Z)',
+})
   .refine(isOurTime, 'lies outside of 1970 to 2999')
 
 const DAY_MS = 86_400_000

@@ -13,7 +13,7 @@ import { label, parseFields } from './fields.ts'
 import { logSecurity } from './security-log.ts'
 
 export const keyBody = z.object({
-  name: label(60).meta({ description: 'What you will know the key by: one line of 1 to 60 characters.', examples: ['laptop'] }),
+  name: label(60).meta({ description: 'What you know it by: one line of 1 to 60 characters.', examples: ['laptop'] }),
 }).meta({ id: 'KeyRequest' })
 
 /** Makes a key. Its secret is in this answer and nowhere else. */

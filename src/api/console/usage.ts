@@ -19,7 +19,7 @@ const MAX_DAYS = 366
 
 export const usageQuery = z.object({
   from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where absent.` }),
-  to: day.optional().meta({ description: `Last day, in UTC, inclusive; today where absent. At most ${MAX_DAYS} days.` }),
+  to: day.optional().meta({ description: `Last day, in UTC; today where absent. At most ${MAX_DAYS} days.` }),
 })
 
 /** Shows the usage of some days. */
@@ -38,7 +38,7 @@ function daysOf(asked: z.infer<typeof usageQuery>, today: string): { from: strin
   const from = asked.from ?? dayOf(endOf(to).getTime() - DEFAULT_DAYS * DAY_MS)
   if (from > to) throw new ApiError('invalid_request', { param: 'to', message: 'to: lies before from' })
   if (endOf(to).getTime() - startOf(from).getTime() > MAX_DAYS * DAY_MS) {
-    throw new ApiError('invalid_request', { param: 'from', message: `from: lies more than ${MAX_DAYS} days before the end of to` })
+    throw new ApiError('invalid_request', { param: 'from', message: `from: lies more than ${MAX_DAYS} days before to` })
   }
   return { from, to }
 }

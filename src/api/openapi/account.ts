@@ -10,7 +10,9 @@ import { done, mailSent, mailStatus, said, sessionList, signedIn, userAnswer } f
 import type { Operation } from './operation.ts'
 import { BODY_ERRORS } from './operation.ts'
 
-const PASSWORD_ERRORS = ['password_too_short', 'password_too_long', 'password_needs_letter_and_digit', 'invalid_request'] as const satisfies ErrorCode[]
+const PASSWORD_ERRORS = [
+  'password_too_short', 'password_too_long', 'password_needs_letter_and_digit', 'invalid_request',
+] as const satisfies ErrorCode[]
 
 const account = { tag: 'Account', auth: 'session' } as const
 
@@ -29,7 +31,8 @@ export const accountOperations: Operation[] = [
     errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'rate_limited', 'overloaded'],
   },
   {
-    ...account, method: 'post', path: '/api/auth/logout', summary: 'Log out', description: 'Ends this session and no other.',
+    ...account, method: 'post', path: '/api/auth/logout', summary: 'Log out',
+    description: 'Ends this session and no other.',
     answers: { 200: { description: 'The session has ended.', schema: done } }, errors: BODY_ERRORS,
   },
   {
@@ -43,7 +46,8 @@ export const accountOperations: Operation[] = [
   {
     ...account, method: 'post', path: '/api/auth/password', summary: 'Change the password', body: passwordBody,
     description: 'All other sessions end.',
-    answers: { 200: { description: 'It is changed.', schema: done } }, errors: [...PASSWORD_ERRORS, 'wrong_password', 'rate_limited', 'overloaded'],
+    answers: { 200: { description: 'It is changed.', schema: done } },
+    errors: [...PASSWORD_ERRORS, 'wrong_password', 'rate_limited', 'overloaded'],
   },
   {
     ...account, method: 'get', path: '/api/auth/sessions', summary: 'List the sessions',
@@ -60,24 +64,31 @@ export const accountOperations: Operation[] = [
   },
   {
     ...account, method: 'post', path: '/api/email/resend', summary: 'Mail another verification link',
-    answers: { 200: { description: 'It is on its way.', schema: said } }, errors: [...BODY_ERRORS, 'already_verified', 'rate_limited'],
+    answers: { 200: { description: 'It is on its way.', schema: said } },
+    errors: [...BODY_ERRORS, 'already_verified', 'rate_limited'],
   },
   {
     ...open, path: '/api/email/forgot', summary: 'Ask for a reset link', body: forgotBody,
     description: 'The answer is the same whether the address is registered or not.',
-    answers: { 200: { description: 'A link was sent if the address is registered.', schema: said } }, errors: ['invalid_email', 'rate_limited'],
+    answers: { 200: { description: 'A link was sent if the address is registered.', schema: said } },
+    errors: ['invalid_email', 'rate_limited'],
   },
   {
     ...open, path: '/api/email/reset', summary: 'Set a new password by a mailed link', body: resetBody,
     description: 'All sessions end. A password that is refused does not spend the link.',
-    answers: { 200: { description: 'It is changed.', schema: said } }, errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
+    answers: { 200: { description: 'It is changed.', schema: said } },
+    errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
   },
   {
     tag: 'Mail', auth: 'session', method: 'get', path: '/api/mail/status', summary: 'How mail goes out',
-    answers: { 200: { description: '`file`: mail is written to a file on the server, and reaches nobody.', schema: mailStatus } }, errors: [],
+    description: '`file`: mail goes into a file on the server, and reaches nobody.',
+    answers: { 200: { description: 'The transport.', schema: mailStatus } },
+    errors: [],
   },
   {
-    tag: 'Mail', auth: 'session', method: 'post', path: '/api/mail/test', summary: 'Send a test mail', body: testMailBody, bodyIsOptional: true,
-    answers: { 200: { description: 'It was taken.', schema: mailSent } }, errors: ['invalid_email', 'mail_failed', 'rate_limited'],
+    tag: 'Mail', auth: 'session', method: 'post', path: '/api/mail/test', summary: 'Send a test mail',
+    body: testMailBody, bodyIsOptional: true,
+    answers: { 200: { description: 'It was taken.', schema: mailSent } },
+    errors: ['invalid_email', 'mail_failed', 'rate_limited'],
   },
 ]

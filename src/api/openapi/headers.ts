@@ -26,7 +26,7 @@ export const allowanceHeaders = z.object(allowance)
 export const callHeaders = z.object({
   ...allowance,
   'X-Call-Id': z.string().meta({ description: 'The call: see `GET /v1/calls/{id}` and `GET /api/calls/{id}`.' }),
-  'Idempotent-Replayed': z.string().optional().meta({ description: '`true` where this request joined an earlier one.' }),
+  'Idempotent-Replayed': z.string().optional().meta({ description: '`true`: this request joined an earlier one.' }),
 })
 
 /** On 202. */

@@ -1,6 +1,6 @@
 /**
- * One endpoint as the OpenAPI document tells it, and how that becomes an OpenAPI operation. Requests are described by the
- * very schemas that validate them; the schemas of answers stand in `answers.ts`.
+ * One endpoint as the OpenAPI document tells it, and how that becomes an OpenAPI operation. Requests are described by
+ * the very schemas that validate them; the schemas of answers stand in `answers.ts`.
  */
 import type { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
@@ -33,10 +33,16 @@ export type Operation = {
 export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Service'
 
 /** An answer that is no error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
-export type Answer = { description: string; schema?: z.ZodType; content?: Record<string, z.ZodType | null>; headers?: z.ZodObject }
+export type Answer = {
+  description: string
+  schema?: z.ZodType
+  content?: Record<string, z.ZodType | null>
+  headers?: z.ZodObject
+}
 
 /** What may be wrong with any JSON body. */
-export const BODY_ERRORS = ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
+export const BODY_ERRORS =
+  ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
 
 /** What can happen to every request that looks something up. */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
@@ -44,7 +50,8 @@ const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisf
 /** Every code that an operation can answer with: its own, and those that its authorization and its body bring along. */
 export function errorsOf({ auth, body, errors }: Operation): ErrorCode[] {
   return [...new Set<ErrorCode>([
-    ...(auth ? ['unauthorized' as const] : []), ...(body ? BODY_ERRORS : []), ...errors, ...(auth || body ? SERVICE_ERRORS : []),
+    ...(auth ? ['unauthorized' as const] : []), ...(body ? BODY_ERRORS : []), ...errors,
+    ...(auth || body ? SERVICE_ERRORS : []),
   ])]
 }
 
@@ -67,14 +74,16 @@ export function openApiOperation(operation: Operation): ZodOpenApiOperationObjec
 export const SCHEMES = { key: 'apiKey', session: 'sessionToken', metrics: 'metricsToken' } as const
 
 /** `GET /v1/calls/:id` → `get_v1_calls_id`: a name for generated clients. */
-const operationId = ({ method, path }: Operation): string => `${method}${path.replaceAll(/[/:]+/g, '_').replaceAll(/[^\w]/g, '_')}`
+const operationId = ({ method, path }: Operation): string =>
+  `${method}${path.replaceAll(/[/:]+/g, '_').replaceAll(/[^\w]/g, '_')}`
 
 function answersOf({ answers }: Operation): ZodOpenApiResponsesObject {
-  return Object.fromEntries(Object.entries(answers).map(([status, { description, schema, content, headers }]) => [status, {
+  const responses = Object.entries(answers).map(([status, { description, schema, content, headers }]) => [status, {
     description,
     headers: headers ? commonHeaders.extend(headers.shape) : commonHeaders,
     ...((schema || content) && { content: contentOf(schema, content) }),
-  }]))
+  }])
+  return Object.fromEntries(responses) as ZodOpenApiResponsesObject
 }
 
 function contentOf(schema: z.ZodType | undefined, content: Record<string, z.ZodType | null> = {}) {

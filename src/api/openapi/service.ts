@@ -10,7 +10,7 @@ const service = { tag: 'Service', method: 'get', auth: null } as const
 export const serviceOperations: Operation[] = [
   {
     ...service, path: '/media/:name', summary: 'Fetch an image or a video',
-    description: 'The address of a result, as calls answer it. Whoever has it may read: its name cannot be guessed. Ranges are served.',
+    description: 'The address of a result, as calls answer it. Whoever has it may read: its name cannot be guessed.',
     params: z.object({ name: z.string().meta({ description: 'The unguessable name.' }) }),
     answers: {
       200: { description: 'The file.', content: { 'image/*': null, 'video/*': null } },
@@ -36,7 +36,9 @@ export const serviceOperations: Operation[] = [
   {
     ...service, auth: 'metrics', path: '/metrics', summary: 'Metrics for Prometheus',
     description: 'Only where the operator has set `METRICS_TOKEN`; else there is nothing here.',
-    answers: { 200: { description: 'The metrics of this process, and those that all share.', content: { 'text/plain': null } } },
+    answers: {
+      200: { description: 'The metrics of this process, and those that all share.', content: { 'text/plain': null } },
+    },
     errors: ['not_found'],
   },
 ]

@@ -38,7 +38,8 @@ export function readAsset(path: string): Asset {
 }
 
 /** A document that this process made. */
-export const jsonAsset = (document: object): Asset => assetOf(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8')
+export const jsonAsset = (document: object): Asset =>
+  assetOf(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8')
 
 function assetOf(body: Buffer, type: string): Asset {
   let small: Promise<Buffer> | undefined
@@ -55,7 +56,7 @@ const COMPRESSED_BYTES = 1024
 /** Serves an asset under a Content-Security-Policy. Browsers ask each time, and hear 304 while nothing has changed. */
 export function serveAsset(asset: Asset, policy: string): Middleware {
   return async (ctx) => {
-    const compress = asset.body.length >= COMPRESSED_BYTES && !asset.type.startsWith('image/png') && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+    const compress = asset.body.length >= COMPRESSED_BYTES && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     ctx.status = 200
     ctx.set({
       'Content-Security-Policy': policy,

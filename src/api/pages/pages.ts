@@ -1,6 +1,6 @@
 /**
- * The pages that people meet before there is a console: what this is, and the two behind mailed links. Their files lie in
- * `assets/pages`.
+ * The pages that people meet before there is a console: what this is, and the two behind mailed links. Their files
+ * lie in `assets/pages`.
  */
 import { join } from 'node:path'
 import type Router from '@koa/router'
@@ -9,8 +9,8 @@ import { projectFolder, readAsset, serveAsset } from './assets.ts'
 
 /** Nothing inline, nothing from elsewhere, no frame around it: a mailed token is in these pages' memory. */
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self'", "base-uri 'none'",
-  "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self'",
+  "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
 ].join('; ')
 
 const FILES = {

@@ -1,6 +1,6 @@
 /**
- * The calls of an account as pages, newest first. The order is that of acceptance, and of ids within one microsecond: a page
- * is an interval of it, so that calls that arrive meanwhile move nothing.
+ * The calls of an account as pages, newest first. The order is that of acceptance, and of ids within one microsecond: a
+ * page is an interval of it, so that calls that arrive meanwhile move nothing.
  */
 import type { Knex } from 'knex'
 import type { Db } from '../db.ts'
@@ -47,7 +47,8 @@ export async function listCalls(
 
 function equalities({ model, modality, status, keyId }: CallFilter): Record<string, string> {
   return {
-    ...(model !== undefined && { model }), ...(modality && { modality }), ...(status && { status }), ...(keyId && { key_id: keyId }),
+    ...(model !== undefined && { model }), ...(modality && { modality }), ...(status && { status }),
+    ...(keyId && { key_id: keyId }),
   }
 }
 

@@ -27,7 +27,11 @@ describe('GET /api/calls', () => {
 
   it('lists the calls of the account alone, newest first', async () => {
     const [mine, theirs] = [await web.signedIn(1000), await web.signedIn(1000)]
-    const made = [await aCall(web.db, mine.account), await aCall(web.db, mine.account), await aCall(web.db, mine.account)]
+    const made = [
+      await aCall(web.db, mine.account),
+      await aCall(web.db, mine.account),
+      await aCall(web.db, mine.account),
+    ]
     await aCall(web.db, theirs.account)
     const { json } = await mine.api('GET', '/api/calls')
     expect(ids(json.data)).to.deep.equal(made.map((id) => publicId('call', id)).toReversed())
@@ -36,11 +40,33 @@ describe('GET /api/calls', () => {
 
   it('shows what a call was, cost and moved', async () => {
     const { account, api } = await web.signedIn(1000)
-    const id = publicId('call', await aCall(web.db, account, { modality: 'chat', model: 'sandbox-chat', amount: 50, cost: 20, tokens: { input: 7, output: 9 } }))
+    const id = publicId(
+      'call',
+      await aCall(web.db, account, {
+        modality: 'chat',
+        model: 'sandbox-chat',
+        amount: 50,
+        cost: 20,
+        tokens: { input: 7, output: 9 },
+      }),
+    )
     const { call, ledger } = (await api('GET', `/api/calls/${id}`)).json
     expect(call).to.include({
-      id, model: 'sandbox-chat', modality: 'chat', status: 'succeeded', httpStatus: 200, errorType: null, credits: 20, creditsPrecharged: 50,
-      creditsUncollected: 0, inputTokens: 7, outputTokens: 9, upstream: 'sandbox', attempts: 1, keyId: publicId('key', account.keyId), count: 1,
+      id,
+      model: 'sandbox-chat',
+      modality: 'chat',
+      status: 'succeeded',
+      httpStatus: 200,
+      errorType: null,
+      credits: 20,
+      creditsPrecharged: 50,
+      creditsUncollected: 0,
+      inputTokens: 7,
+      outputTokens: 9,
+      upstream: 'sandbox',
+      attempts: 1,
+      keyId: publicId('key', account.keyId),
+      count: 1,
     })
     expect(ledger.map((entry: Record<string, unknown>) => [entry.kind, entry.amount, entry.balanceAfter, entry.callId]))
       .to.deep.equal([['charge', -50, 950, id], ['settlement', 30, 980, id]])
@@ -62,7 +88,15 @@ describe('GET /api/calls', () => {
   it('answers 404 for a call of another account, an unknown one, and what is no id', async () => {
     const [mine, theirs] = [await web.signedIn(), await web.signedIn(100)]
     const foreign = await aCall(web.db, theirs.account)
-    for (const id of [publicId('call', foreign), publicId('call', newId('call')), 'x', foreign, '%00', "call_' OR 1=1", publicId('key', theirs.account.keyId)]) {
+    for (const id of [
+      publicId('call', foreign),
+      publicId('call', newId('call')),
+      'x',
+      foreign,
+      '%00',
+      "call_' OR 1=1",
+      publicId('key', theirs.account.keyId),
+    ]) {
       const refused = await mine.api('GET', `/api/calls/${encodeURIComponent(id)}`)
       expect([refused.status, refused.json.error], id).to.deep.equal([404, 'not_found'])
     }
@@ -101,14 +135,17 @@ describe('GET /api/calls', () => {
 
     it('lose no call of another microsecond in the same millisecond', async () => {
       const { account, api } = await web.signedIn(1000)
-      for (const micros of ['000001', '000002', '000003', '000999']) await aCall(web.db, account, { at: `2026-01-01T00:00:00.${micros}Z` })
+      for (const micros of ['000001', '000002', '000003', '000999'])
+        await aCall(web.db, account, { at: `2026-01-01T00:00:00.${micros}Z` })
       expect(new Set(ids((await allPages(api, '', 1)).flat())).size).to.equal(4)
     })
 
     it('have 50 calls unless told, and at most 100', async () => {
       const { account, api } = await web.signedIn(10_000)
       await Promise.all(Array.from({ length: 101 }, () => aCall(web.db, account, { end: null })))
-      const sizes = await Promise.all(['', '?limit=100', '?limit=1'].map(async (query) => (await api('GET', `/api/calls${query}`)).json.data.length))
+      const sizes = await Promise.all(
+        ['', '?limit=100', '?limit=1'].map(async (query) => (await api('GET', `/api/calls${query}`)).json.data.length),
+      )
       expect(sizes).to.deep.equal([50, 100, 1])
     })
   })
@@ -125,7 +162,9 @@ describe('GET /api/calls', () => {
     })
 
     const days = async (query: string): Promise<string[]> =>
-      (await mine.api('GET', `/api/calls?${query}`)).json.data.map((call: Call) => call.createdAt.slice(8, 13)).toReversed()
+      (await mine.api('GET', `/api/calls?${query}`)).json.data
+        .map((call: Call) => call.createdAt.slice(8, 13))
+        .toReversed()
 
     it('keep what they name', async () => {
       expect(await days('model=b')).to.deep.equal(['02T00', '02T12'])
@@ -157,15 +196,42 @@ describe('GET /api/calls', () => {
 
     it('are refused by name when they are wrong', async () => {
       const wrong = [
-        'limit=0', 'limit=-1', 'limit=101', 'limit=1e1', 'limit=abc', 'limit=', 'limit=1.0', 'limit=5&limit=6', 'modality=audio', 'modality=', 'status=done',
-        'status=queued&status=failed', 'keyId=x', `keyId=${mine.account.keyId}`, 'keyId=', 'model=', 'model=%00', 'model=a&model=b', 'from=yesterday',
-        'from=2026-02-30', 'from=2026-01-01T00:00:00', 'from=0000-01-01', 'to=9999-12-31', 'from=1767225600', 'to=2026-13-01', 'from=2026-01-03&to=2026-01-02',
-        'cursor=', 'cursor=x', 'cursor=a&cursor=b',
+        'limit=0',
+        'limit=-1',
+        'limit=101',
+        'limit=1e1',
+        'limit=abc',
+        'limit=',
+        'limit=1.0',
+        'limit=5&limit=6',
+        'modality=audio',
+        'modality=',
+        'status=done',
+        'status=queued&status=failed',
+        'keyId=x',
+        `keyId=${mine.account.keyId}`,
+        'keyId=',
+        'model=',
+        'model=%00',
+        'model=a&model=b',
+        'from=yesterday',
+        'from=2026-02-30',
+        'from=2026-01-01T00:00:00',
+        'from=0000-01-01',
+        'to=9999-12-31',
+        'from=1767225600',
+        'to=2026-13-01',
+        'from=2026-01-03&to=2026-01-02',
+        'cursor=',
+        'cursor=x',
+        'cursor=a&cursor=b',
       ]
       for (const query of wrong) {
         const refused = await mine.api('GET', `/api/calls?${query}`)
         expect([refused.status, refused.json.error], query).to.deep.equal([400, 'invalid_request'])
-        expect(refused.json.message, query).to.match(new RegExp(`^${query.includes('&to=') ? 'to' : query.split('=')[0]}: `))
+        expect(refused.json.message, query).to.match(
+          new RegExp(`^${query.includes('&to=') ? 'to' : query.split('=')[0]}: `),
+        )
       }
     })
 
@@ -185,8 +251,20 @@ describe('GET /api/calls', () => {
 
     it('are refused when forged, whichever of their characters it is', async () => {
       const bytes = Buffer.from(cursor, 'base64url')
-      const forged = Array.from(bytes, (byte, at) => Buffer.from(bytes).fill(byte ^ 1, at, at + 1).toString('base64url'))
-      for (const text of [...forged, cursor.slice(0, -4), `${cursor}AAAA`, `${cursor}=`, cursor.slice(0, 20), 'A'.repeat(5000), Buffer.from('1 x').toString('base64url')]) {
+      const forged = Array.from(bytes, (byte, at) =>
+        Buffer.from(bytes)
+          .fill(byte ^ 1, at, at + 1)
+          .toString('base64url'),
+      )
+      for (const text of [
+        ...forged,
+        cursor.slice(0, -4),
+        `${cursor}AAAA`,
+        `${cursor}=`,
+        cursor.slice(0, 20),
+        'A'.repeat(5000),
+        Buffer.from('1 x').toString('base64url'),
+      ]) {
         const refused = await mine.api('GET', `/api/calls?cursor=${encodeURIComponent(text)}`)
         expect([refused.status, refused.json.error], text).to.deep.equal([400, 'invalid_request'])
       }

@@ -13,7 +13,9 @@ describe('GET /api/grants', () => {
     await aCall(web.db, account, { amount: 40 })
     const { data } = (await api('GET', '/api/grants')).json
     expect(data.map((lot: Record<string, unknown>) => [lot.id, lot.origin, lot.amount, lot.remaining])).to.deep.equal([
-      [publicId('grant', account.grants[1]!), 'purchase', 100, 90], [publicId('grant', account.grants[0]!), 'bonus', 30, 0]])
+      [publicId('grant', account.grants[1]!), 'purchase', 100, 90],
+      [publicId('grant', account.grants[0]!), 'bonus', 30, 0],
+    ])
     expect(data[0].expiresAt).to.equal(null)
     expect(Math.round((Date.parse(data[1].expiresAt) - Date.parse(data[1].createdAt)) / 86_400_000)).to.equal(5)
   })

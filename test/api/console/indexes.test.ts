@@ -15,11 +15,19 @@ const place = { micros: 1_767_225_600_123_456, id: newId('call') }
 const READS: Record<string, { read: (db: Db) => Promise<unknown>; index: string; sorts?: boolean }> = {
   'calls': { read: (db) => listCalls(db, mine, {}, 50, null), index: 'calls_user_time' },
   'a later page of calls': { read: (db) => listCalls(db, mine, {}, 50, place), index: 'calls_user_time' },
-  'calls of some days and a model': { read: (db) => listCalls(db, mine, { model: 'a', status: 'failed', from: new Date(0), before: new Date() }, 50, place), index: 'calls_user_time' },
+  'calls of some days and a model': {
+    read: (db) =>
+      listCalls(db, mine, { model: 'a', status: 'failed', from: new Date(0), before: new Date() }, 50, place),
+    index: 'calls_user_time',
+  },
   'usage': { read: (db) => usageByDay(db, mine, '2026-01-01', '2026-01-31'), index: 'calls_user_time', sorts: true },
   'the ledger': { read: (db) => listEntries(db, mine, 50, null), index: 'ledger_entries_pkey' },
   'a later page of the ledger': { read: (db) => listEntries(db, mine, 50, 1000), index: 'ledger_entries_pkey' },
-  'entries of a call': { read: (db) => entriesOfCall(db, newId('call')), index: 'ledger_entries_once_per_call', sorts: true },
+  'entries of a call': {
+    read: (db) => entriesOfCall(db, newId('call')),
+    index: 'ledger_entries_once_per_call',
+    sorts: true,
+  },
   'grants': { read: (db) => listGrants(db, mine), index: 'grants_user' },
   'keys': { read: (db) => listKeys(db, mine), index: 'api_keys_user' },
 }
@@ -42,7 +50,10 @@ describe('what the console reads', () => {
       // The tables of tests are so small that scanning and sorting them would cost nothing.
       for (const way of ['seqscan', 'bitmapscan', 'sort']) await trx.raw(`SET LOCAL enable_${way} = off`)
       // Knex shows the statement with numbered places; raw takes it back with question marks.
-      const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${seen[0]!.sql.replaceAll(/\$\d+/g, '?')}`, [...seen[0]!.bindings] as string[])
+      const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(
+        `EXPLAIN ${seen[0]!.sql.replaceAll(/\$\d+/g, '?')}`,
+        [...seen[0]!.bindings] as string[],
+      )
       return rows.map((row) => row['QUERY PLAN']).join('\n')
     })
   }

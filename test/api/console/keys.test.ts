@@ -27,7 +27,12 @@ describe('/api/keys', () => {
   it('lists keys newest first, with when they were used and revoked', async () => {
     const { account, api } = await web.signedIn(100)
     const made = (await api('POST', '/api/keys', { name: 'second' })).json
-    await post(`${web.url}/v1/images/generations`, made.secret, { model: 'sandbox-image', prompt: 'a fox' }, { prefer: 'respond-async' })
+    await post(
+      `${web.url}/v1/images/generations`,
+      made.secret,
+      { model: 'sandbox-image', prompt: 'a fox' },
+      { prefer: 'respond-async' },
+    )
     await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
     const [second, first] = (await api('GET', '/api/keys')).json.data
     expect([second.name, second.revokedAt]).to.deep.equal(['second', null])
@@ -43,7 +48,12 @@ describe('/api/keys', () => {
     await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
     for (const url of [web.url, other.url]) {
       expect((await get(`${url}/v1/models`, account.key)).status).to.equal(401)
-      const call = await post(`${url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a fox' }, { prefer: 'respond-async' })
+      const call = await post(
+        `${url}/v1/images/generations`,
+        account.key,
+        { model: 'sandbox-image', prompt: 'a fox' },
+        { prefer: 'respond-async' },
+      )
       expect([call.status, call.json.error.type]).to.deep.equal([401, 'unauthorized'])
     }
     await other.stop()
@@ -72,7 +82,17 @@ describe('/api/keys', () => {
 
   it('answers 404 for what is no id of a key', async () => {
     const { account, api } = await web.signedIn()
-    for (const id of ['x', '%00', 'key_', `call_${account.keyId.replaceAll('-', '')}`, account.keyId, `key_${'f'.repeat(31)}`, `key_${'F'.repeat(32)}`, "key_'; DROP TABLE api_keys; --", 'x'.repeat(5000)]) {
+    for (const id of [
+      'x',
+      '%00',
+      'key_',
+      `call_${account.keyId.replaceAll('-', '')}`,
+      account.keyId,
+      `key_${'f'.repeat(31)}`,
+      `key_${'F'.repeat(32)}`,
+      "key_'; DROP TABLE api_keys; --",
+      'x'.repeat(5000),
+    ]) {
       expect((await api('DELETE', `/api/keys/${encodeURIComponent(id)}`)).status, id).to.equal(404)
     }
   })
@@ -87,7 +107,23 @@ describe('/api/keys', () => {
 
   it('refuses any other name, and says which field it was', async () => {
     const { api } = await web.signedIn()
-    for (const name of [undefined, null, 5, true, {}, ['x'], '', '   ', 'x'.repeat(61), '😀'.repeat(61), 'a\0b', 'a\nb', '\ud800', 'a\u202eb', 'a\u200bb']) {
+    for (const name of [
+      undefined,
+      null,
+      5,
+      true,
+      {},
+      ['x'],
+      '',
+      '   ',
+      'x'.repeat(61),
+      '😀'.repeat(61),
+      'a\0b',
+      'a\nb',
+      '\ud800',
+      'a\u202eb',
+      'a\u200bb',
+    ]) {
       const refused = await api('POST', '/api/keys', { name })
       expect([refused.status, refused.json.error], JSON.stringify(name)).to.deep.equal([400, 'invalid_request'])
       expect(refused.json.message).to.match(/^name: /)

@@ -3,7 +3,15 @@ import { publicId } from '../../../src/shared/ids.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
 
-type Entry = { id: string; kind: string; amount: number; balanceAfter: number; origin: string; callId: string | null; grantId: string }
+type Entry = {
+  id: string
+  kind: string
+  amount: number
+  balanceAfter: number
+  origin: string
+  callId: string | null
+  grantId: string
+}
 
 describe('GET /api/ledger', () => {
   let web: DescribedWeb
@@ -14,10 +22,15 @@ describe('GET /api/ledger', () => {
     const { account, api } = await web.signedIn([{ amount: 30, days: 5, origin: 'bonus' }, { amount: 100 }])
     const call = publicId('call', await aCall(web.db, account, { amount: 40, end: 'failed' }))
     const { data, nextCursor } = (await api('GET', '/api/ledger')).json
-    expect(data.map(({ kind, amount, balanceAfter, origin, callId }: Entry) => [kind, amount, balanceAfter, origin, callId])).to.deep.equal([
-      ['refund', 30, 130, 'bonus', call], ['refund', 10, 100, 'purchase', call],
-      ['charge', -10, 90, 'purchase', call], ['charge', -30, 100, 'bonus', call],
-      ['grant', 100, 130, 'purchase', null], ['grant', 30, 30, 'bonus', null],
+    expect(
+      data.map(({ kind, amount, balanceAfter, origin, callId }: Entry) => [kind, amount, balanceAfter, origin, callId]),
+    ).to.deep.equal([
+      ['refund', 30, 130, 'bonus', call],
+      ['refund', 10, 100, 'purchase', call],
+      ['charge', -10, 90, 'purchase', call],
+      ['charge', -30, 100, 'bonus', call],
+      ['grant', 100, 130, 'purchase', null],
+      ['grant', 30, 30, 'bonus', null],
     ])
     expect(nextCursor).to.equal(null)
   })
@@ -48,7 +61,14 @@ describe('GET /api/ledger', () => {
 
   it('refuses wrong parameters by name', async () => {
     const { api } = await web.signedIn()
-    for (const query of ['limit=0', 'limit=101', 'limit=x', 'cursor=', 'cursor=1', `cursor=${Buffer.from('1').toString('base64url')}`]) {
+    for (const query of [
+      'limit=0',
+      'limit=101',
+      'limit=x',
+      'cursor=',
+      'cursor=1',
+      `cursor=${Buffer.from('1').toString('base64url')}`,
+    ]) {
       const refused = await api('GET', `/api/ledger?${query}`)
       expect([refused.status, refused.json.error], query).to.deep.equal([400, 'invalid_request'])
       expect(refused.json.message).to.match(new RegExp(`^${query.split('=')[0]}: `))

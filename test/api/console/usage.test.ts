@@ -13,7 +13,13 @@ describe('GET /api/usage', () => {
 
   it('adds up calls, failures, credits and tokens by day and model', async () => {
     const { account, api } = await web.signedIn(10_000)
-    const chat = { model: 'sandbox-chat', modality: 'chat', amount: 50, cost: 20, tokens: { input: 7, output: 9 } } as const
+    const chat = {
+      model: 'sandbox-chat',
+      modality: 'chat',
+      amount: 50,
+      cost: 20,
+      tokens: { input: 7, output: 9 },
+    } as const
     await aCall(web.db, account, { ...chat, at: '2026-01-02T01:00:00Z' })
     await aCall(web.db, account, { ...chat, at: '2026-01-02T22:00:00Z' })
     await aCall(web.db, account, { at: '2026-01-02T10:00:00Z' })
@@ -21,17 +27,53 @@ describe('GET /api/usage', () => {
     await aCall(web.db, account, { end: null, at: '2026-01-03T11:00:00Z' })
     const { data } = (await api('GET', '/api/usage?from=2026-01-01&to=2026-01-31')).json
     expect(data).to.deep.equal([
-      { day: '2026-01-02', model: 'sandbox-chat', modality: 'chat', calls: 2, failed: 0, credits: 40, inputTokens: 14, outputTokens: 18 },
-      { day: '2026-01-02', model: 'sandbox-image', modality: 'image', calls: 2, failed: 1, credits: 40, inputTokens: 0, outputTokens: 0 },
-      { day: '2026-01-03', model: 'sandbox-image', modality: 'image', calls: 1, failed: 0, credits: 40, inputTokens: 0, outputTokens: 0 },
+      {
+        day: '2026-01-02',
+        model: 'sandbox-chat',
+        modality: 'chat',
+        calls: 2,
+        failed: 0,
+        credits: 40,
+        inputTokens: 14,
+        outputTokens: 18,
+      },
+      {
+        day: '2026-01-02',
+        model: 'sandbox-image',
+        modality: 'image',
+        calls: 2,
+        failed: 1,
+        credits: 40,
+        inputTokens: 0,
+        outputTokens: 0,
+      },
+      {
+        day: '2026-01-03',
+        model: 'sandbox-image',
+        modality: 'image',
+        calls: 1,
+        failed: 0,
+        credits: 40,
+        inputTokens: 0,
+        outputTokens: 0,
+      },
     ])
   })
 
   it('counts days in UTC, the first and the last one whole', async () => {
     const { account, api } = await web.signedIn(1000)
-    for (const at of ['2026-01-01T23:59:59.999999Z', '2026-01-02T00:00:00Z', '2026-01-03T23:59:59.999999Z', '2026-01-04T00:00:00Z']) await aCall(web.db, account, { at })
+    for (const at of [
+      '2026-01-01T23:59:59.999999Z',
+      '2026-01-02T00:00:00Z',
+      '2026-01-03T23:59:59.999999Z',
+      '2026-01-04T00:00:00Z',
+    ])
+      await aCall(web.db, account, { at })
     const { data } = (await api('GET', '/api/usage?from=2026-01-02&to=2026-01-03')).json
-    expect(data.map((row: { day: string; calls: number }) => [row.day, row.calls])).to.deep.equal([['2026-01-02', 1], ['2026-01-03', 1]])
+    expect(data.map((row: { day: string; calls: number }) => [row.day, row.calls])).to.deep.equal([
+      ['2026-01-02', 1],
+      ['2026-01-03', 1],
+    ])
   })
 
   it('shows the last 30 days unless told, today included', async () => {
@@ -40,13 +82,17 @@ describe('GET /api/usage', () => {
     await aCall(web.db, account)
     const days = (await api('GET', '/api/usage')).json.data.map((row: { day: string }) => row.day)
     expect(days).to.deep.equal([dayAgo(29), dayAgo(0)])
-    expect((await api('GET', `/api/usage?to=${dayAgo(1)}`)).json.data.map((row: { day: string }) => row.day)).to.deep.equal([dayAgo(30), dayAgo(29)])
+    expect(
+      (await api('GET', `/api/usage?to=${dayAgo(1)}`)).json.data.map((row: { day: string }) => row.day),
+    ).to.deep.equal([dayAgo(30), dayAgo(29)])
     expect((await api('GET', `/api/usage?from=${dayAgo(0)}`)).json.data).to.have.length(1)
   })
 
   it('leaves refused calls out', async () => {
     const { account, api } = await web.signedIn()
-    expect((await post(`${web.url}/v1/images/generations`, account.key, { model: 'no-such-model', prompt: 'x' })).status).to.equal(400)
+    expect(
+      (await post(`${web.url}/v1/images/generations`, account.key, { model: 'no-such-model', prompt: 'x' })).status,
+    ).to.equal(400)
     expect((await api('GET', '/api/usage')).json.data).to.deep.equal([])
     expect((await api('GET', '/api/calls?status=rejected')).json.data).to.have.length(1)
   })
@@ -65,8 +111,18 @@ describe('GET /api/usage', () => {
 
   it('refuses wrong days by name', async () => {
     const { api } = await web.signedIn()
-    const wrong = ['from=x', 'from=2026-02-30', 'to=2026-1-1', 'from=2026-01-01T00:00:00Z', 'from=', 'to=0000-01-01', 'to=3000-01-01', 'from=2026-01-01&from=2026-01-02',
-      'to=2026-01-01&from=2026-01-02', 'from=2024-01-01&to=2025-01-01']
+    const wrong = [
+      'from=x',
+      'from=2026-02-30',
+      'to=2026-1-1',
+      'from=2026-01-01T00:00:00Z',
+      'from=',
+      'to=0000-01-01',
+      'to=3000-01-01',
+      'from=2026-01-01&from=2026-01-02',
+      'to=2026-01-01&from=2026-01-02',
+      'from=2024-01-01&to=2025-01-01',
+    ]
     for (const query of wrong) {
       const refused = await api('GET', `/api/usage?${query}`)
       expect([refused.status, refused.json.error], query).to.deep.equal([400, 'invalid_request'])

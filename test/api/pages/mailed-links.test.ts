@@ -51,9 +51,11 @@ describe('the pages behind mailed links', () => {
     return link(address, 2)
   }
 
-  const isVerified = async (token: string): Promise<boolean> => (await web.get('/api/auth/me', token)).json.user.emailVerified
+  const isVerified = async (token: string): Promise<boolean> =>
+    (await web.get('/api/auth/me', token)).json.user.emailVerified
 
-  const fitsTheScreen = (page: Page): Promise<boolean> => page.evaluate<boolean>('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+  const fitsTheScreen = (page: Page): Promise<boolean> =>
+    page.evaluate<boolean>('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
 
   for (const path of ['/', '/verify#token=x', '/reset#token=x', '/verify']) {
     it(`fit a phone of 360 pixels: ${path}`, async () => {
@@ -157,7 +159,12 @@ describe('the pages behind mailed links', () => {
     it('says what is wrong with a password, and does not spend the link over it', async () => {
       const { email } = await aPerson(web)
       await opened.page.goto(await resetLink(email))
-      for (const [password, problem] of [['', 'at least 8'], ['short 1', 'at least 8'], ['only letters', 'one letter and one digit'], [`${'x1'.repeat(36)}x`, 'at most 72']] as const) {
+      for (const [password, problem] of [
+        ['', 'at least 8'],
+        ['short 1', 'at least 8'],
+        ['only letters', 'one letter and one digit'],
+        [`${'x1'.repeat(36)}x`, 'at most 72'],
+      ] as const) {
         await field(opened.page).fill(password)
         await change(opened.page)
         await opened.page.getByRole('alert').filter({ hasText: problem }).waitFor()

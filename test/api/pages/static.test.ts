@@ -5,7 +5,8 @@ import { startTestWeb } from '../../support/harness.ts'
 import type { TestWeb } from '../../support/harness.ts'
 import { get } from '../../support/http.ts'
 
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 describe('static pages', () => {
   let web: TestWeb
@@ -23,8 +24,16 @@ describe('static pages', () => {
   })
 
   it('have the types of what they are', async () => {
-    for (const [path, type] of [['/', 'text/html'], ['/verify', 'text/html'], ['/pages/style.css', 'text/css'], ['/pages/verify.js', 'text/javascript'], ['/pages/icon.svg', 'image/svg+xml']] as const) {
-      expect((await get(`${web.url}${path}`)).headers.get('content-type'), path).to.match(new RegExp(`^${type.replace('+', '\\+')}(;|$)`))
+    for (const [path, type] of [
+      ['/', 'text/html'],
+      ['/verify', 'text/html'],
+      ['/pages/style.css', 'text/css'],
+      ['/pages/verify.js', 'text/javascript'],
+      ['/pages/icon.svg', 'image/svg+xml'],
+    ] as const) {
+      expect((await get(`${web.url}${path}`)).headers.get('content-type'), path).to.match(
+        new RegExp(`^${type.replace('+', '\\+')}(;|$)`),
+      )
     }
   })
 
@@ -61,7 +70,15 @@ describe('static pages', () => {
   })
 
   it('give access to no other file', async () => {
-    for (const path of ['/pages/', '/pages/index.html', '/pages/../../package.json', '/pages/%2e%2e%2f%2e%2e%2fpackage.json', '/pages/..%5c..%5cpackage.json', '/package.json', '/assets/pages/verify.html']) {
+    for (const path of [
+      '/pages/',
+      '/pages/index.html',
+      '/pages/../../package.json',
+      '/pages/%2e%2e%2f%2e%2e%2fpackage.json',
+      '/pages/..%5c..%5cpackage.json',
+      '/package.json',
+      '/assets/pages/verify.html',
+    ]) {
       expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
     }
   })

@@ -7,7 +7,7 @@ import type { Reply } from '../../support/http.ts'
 /** The document that a running service serves, as a judge of its answers. */
 export type Described = {
   document: oas31.OpenAPIObject
-  /** Fails unless the document has this endpoint with this status, and the body is of its schema without a field beyond it. */
+  /** Fails unless the document has this endpoint with this status, and the body has its fields and none beyond. */
   check: (method: string, path: string, reply: Reply) => void
 }
 
@@ -18,12 +18,16 @@ function templateOf(document: oas31.OpenAPIObject, path: string): string | undef
   const steps = path.split('?')[0]!.split('/')
   return Object.keys(document.paths ?? {}).find((template) => {
     const places = template.split('/')
-    return places.length === steps.length && places.every((place, index) => place === steps[index] || (place.startsWith('{') && steps[index] !== ''))
+    return (
+      places.length === steps.length &&
+      places.every((place, index) => place === steps[index] || (place.startsWith('{') && steps[index] !== ''))
+    )
   })
 }
 
 /** OpenAPI 3.1 schemas are JSON Schema; only their references are kept elsewhere. */
-const toJsonSchema = (schema: unknown): object => JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')) as object
+const toJsonSchema = (schema: unknown): object =>
+  JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')) as object
 
 /** Reads the document of a running service. */
 export async function readDescribed(url: string): Promise<Described> {
@@ -36,9 +40,17 @@ export async function readDescribed(url: string): Promise<Described> {
     expect(response, `${place} is not in the document: ${reply.text.slice(0, 300)}`).not.to.equal(undefined)
     const type = (reply.headers.get('content-type') ?? '').split(';')[0]!
     if (!response!.content) return
-    expect(Object.keys(response!.content).some((one) => one === type || (one.endsWith('/*') && type.startsWith(one.slice(0, -1)))), `${place}: ${type}`).to.equal(true)
+    expect(
+      Object.keys(response!.content).some(
+        (one) => one === type || (one.endsWith('/*') && type.startsWith(one.slice(0, -1))),
+      ),
+      `${place}: ${type}`,
+    ).to.equal(true)
     if (type !== 'application/json') return
-    const schema = z.fromJSONSchema({ ...toJsonSchema(response!.content[type]!.schema), $defs: definitions } as Parameters<typeof z.fromJSONSchema>[0])
+    const schema = z.fromJSONSchema({
+      ...toJsonSchema(response!.content[type]!.schema),
+      $defs: definitions,
+    } as Parameters<typeof z.fromJSONSchema>[0])
     const parsed = schema.safeParse(reply.json)
     expect(parsed.error?.issues ?? [], `${place}: ${reply.text.slice(0, 300)}`).to.deep.equal([])
   }

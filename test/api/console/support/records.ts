@@ -15,7 +15,11 @@ import type { Client, Described } from '../../support/described.ts'
 import { describedClient, readDescribed } from '../../support/described.ts'
 
 /** A web process whose answers are held against its own document. */
-export type DescribedWeb = TestWeb & { described: Described; signIn: (account: TestAccount) => Promise<Client>; signedIn: (lots?: Lot[] | number) => Promise<SignedIn> }
+export type DescribedWeb = TestWeb & {
+  described: Described
+  signIn: (account: TestAccount) => Promise<Client>
+  signedIn: (lots?: Lot[] | number) => Promise<SignedIn>
+}
 
 export type SignedIn = { account: TestAccount; api: Client }
 
@@ -23,7 +27,12 @@ export async function startDescribed(): Promise<DescribedWeb> {
   const web = await startTestWeb()
   const described = await readDescribed(web.url)
   const signIn = async (account: TestAccount): Promise<Client> => {
-    const session = await openSession(web.db, { accountId: account.id, passwordHash: 'none', userAgent: 'test', ip: '127.0.0.1' })
+    const session = await openSession(web.db, {
+      accountId: account.id,
+      passwordHash: 'none',
+      userAgent: 'test',
+      ip: '127.0.0.1',
+    })
     return describedClient(web.url, described, session!.token)
   }
   const signedIn = async (lots?: Lot[] | number): Promise<SignedIn> => {
@@ -35,13 +44,28 @@ export async function startDescribed(): Promise<DescribedWeb> {
 
 /** What a made call differs in. `end` null leaves it queued; `at` moves its acceptance. */
 export type MadeCall = {
-  model?: string; modality?: Modality; amount?: number; cost?: number; keyId?: KeyId; at?: string; end?: 'succeeded' | 'failed' | null
+  model?: string
+  modality?: Modality
+  amount?: number
+  cost?: number
+  keyId?: KeyId
+  at?: string
+  end?: 'succeeded' | 'failed' | null
   tokens?: { input: number; output: number }
 }
 
 /** Makes a call by its verbs, as web and worker do. */
 export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): Promise<CallId> {
-  const { model = 'sandbox-image', modality = 'image', amount = 40, cost = amount, keyId = account.keyId, at, end = 'succeeded', tokens = null } = made
+  const {
+    model = 'sandbox-image',
+    modality = 'image',
+    amount = 40,
+    cost = amount,
+    keyId = account.keyId,
+    at,
+    end = 'succeeded',
+    tokens = null,
+  } = made
   const calls = new Calls(db, { resultSeconds: 3600, maxOutstanding: 1000 })
   const id = newId('call')
   const outcome = await calls.open({
@@ -51,7 +75,13 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
   if (!outcome.opened) throw new Error(`the call was not opened: ${JSON.stringify(outcome)}`)
   if (end !== null) await calls.begin(id)
   if (end === 'succeeded') {
-    await calls.settle(id, modality, { cost, tokens, upstream: 'sandbox', resultUrl: null, output: mediaOutput(1, ['https://example.com/a.png']) })
+    await calls.settle(id, modality, {
+      cost,
+      tokens,
+      upstream: 'sandbox',
+      resultUrl: null,
+      output: mediaOutput(1, ['https://example.com/a.png']),
+    })
   } else if (end === 'failed') {
     await calls.refund(id, gatewayError('upstream_failed'))
   }
