@@ -44,7 +44,13 @@ export const videoBody = z.object({
 
 const part = z.looseObject({ type: z.string().min(1) }).superRefine((value, context) => {
   if (value.type === 'text' && typeof value.text !== 'string') context.addIssue({ code: 'custom', message: 'a text part has a text' })
+  if (value.type === 'image_url' && !hasAddress(value.image_url)) {
+    context.addIssue({ code: 'custom', path: ['image_url'], message: 'an image part has an address' })
+  }
 })
+
+const hasAddress = (value: unknown): boolean =>
+  typeof (typeof value === 'object' && value !== null ? (value as { url?: unknown }).url : value) === 'string'
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 

@@ -1,0 +1,249 @@
+import { expect } from 'chai'
+import { newSecret, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { openSession } from '../../../src/shared/accounts/sessions.ts'
+import { setStatus } from '../../../src/shared/accounts/users.ts'
+import { messageOf, shouldRetry, statusOf } from '../../../src/shared/errors.ts'
+import type { ErrorCode } from '../../../src/shared/errors.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { get, send } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { CHAT, IMAGES, VIDEOS, chat, chatBody, countsOf, image, imageBody, movementsOf, prompted, recordOf } from './calling.ts'
+
+/** The whole answer of a refusal: its status, its form, its headers. */
+function expectError(reply: Reply, code: ErrorCode, param: string | null = null): void {
+  expect(reply.status, reply.text).to.equal(statusOf(code))
+  expect(reply.json).to.have.all.keys('ok', 'error')
+  expect(reply.json.ok).to.equal(false)
+  expect(reply.json.error).to.include({ type: code, code, param })
+  expect(reply.json.error.message).to.be.a('string').that.is.not.empty
+  expect(reply.headers.get('content-type')).to.match(/^application\/json/)
+  expect(reply.headers.get('cache-control')).to.equal('no-store')
+  expect(reply.headers.get('x-request-id')).to.be.a('string')
+  expect(reply.headers.get('x-should-retry')).to.equal(String(shouldRetry(code)))
+}
+
+describe('refusals of the gateway', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 100) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const request = (path: string, body: unknown, headers: Record<string, string> = {}, key: string | undefined = account.key): Promise<Reply> =>
+    send('POST', `${gateway.url}${path}`, { key, body, headers })
+
+  /** What no refusal may do. */
+  async function expectUntouched(reply: Reply, code: ErrorCode): Promise<void> {
+    expect(await balanceOf(gateway.db, account.id)).to.equal(100)
+    expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
+    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
+    expect(await recordOf(gateway.db, reply)).to.include({
+      status: 'rejected', httpStatus: statusOf(code), errorType: code, credits: 0, creditsPrecharged: 0, attempts: 0, upstream: null, count: 1,
+    })
+  }
+
+  const ROWS: [code: ErrorCode, when: string, path: string, body: unknown, param: string | null][] = [
+    ['unsupported_model', 'the model does not exist', IMAGES, { model: 'nothing', prompt: 'x' }, 'model'],
+    ['unsupported_model', 'the model is missing', IMAGES, { prompt: 'x' }, 'model'],
+    ['unsupported_model', 'the model is no text', CHAT, chatBody('x', { model: 7 }), 'model'],
+    ['unsupported_model', 'the model is null', CHAT, chatBody('x', { model: null }), 'model'],
+    ['unsupported_model', 'the model is disabled', IMAGES, imageBody('x', { model: 'disabled-image' }), 'model'],
+    ['unsupported_model', 'an image model is asked to chat', CHAT, chatBody('x', { model: 'sandbox-image' }), 'model'],
+    ['unsupported_model', 'a chat model is asked for an image', IMAGES, imageBody('x', { model: 'sandbox-chat' }), 'model'],
+    ['unsupported_model', 'an image model is asked for a video', VIDEOS, imageBody('x', { model: 'sandbox-image' }), 'model'],
+    ['unsupported_model', 'a video model is asked for an image', IMAGES, imageBody('x', { model: 'sandbox-video' }), 'model'],
+    ['unsupported_model', 'the model is a property of objects', IMAGES, imageBody('x', { model: '__proto__' }), 'model'],
+    ['invalid_prompt', 'the prompt is missing', IMAGES, { model: 'sandbox-image' }, 'prompt'],
+    ['invalid_prompt', 'the prompt is too long', VIDEOS, { model: 'sandbox-video', prompt: 'x'.repeat(2001) }, 'prompt'],
+    ['invalid_messages', 'the messages are missing', CHAT, { model: 'sandbox-chat' }, 'messages'],
+    ['invalid_messages', 'the messages are empty', CHAT, { model: 'sandbox-chat', messages: [] }, 'messages'],
+    ['invalid_request', 'another field is bad', IMAGES, imageBody('x', { resolution: '!' }), 'resolution'],
+    ['invalid_request', 'the temperature is too high', CHAT, chatBody('x', { temperature: 2.1 }), 'temperature'],
+    ['upstream_unavailable', 'no upstream of the model is configured', IMAGES, imageBody('x', { model: 'unavailable-image' }), 'model'],
+    ['insufficient_credits', 'a video costs more than the balance', VIDEOS, { model: 'sandbox-video', prompt: 'x' }, null],
+    ['insufficient_credits', 'the pre-charge of a chat is more than the balance', CHAT, chatBody('x', { model: 'dear-chat' }), null],
+    ['invalid_json', 'the body is not JSON', CHAT, '{"model":', null],
+    ['invalid_json', 'the body is an array', CHAT, '[]', null],
+    ['payload_too_large', 'the body has more than 1 MB', CHAT, JSON.stringify(chatBody('x'.repeat(1_048_576))), null],
+  ]
+  for (const [code, when, path, body, param] of ROWS) {
+    it(`answer ${statusOf(code)} ${code} where ${when}, at no credits, and record it`, async () => {
+      const reply = await request(path, body)
+      expectError(reply, code, param)
+      await expectUntouched(reply, code)
+    })
+  }
+
+  it('answer 415 unsupported_media_type to a body that is not JSON by its own word', async () => {
+    const reply = await request(CHAT, 'model=x', { 'content-type': 'application/x-www-form-urlencoded' })
+    expectError(reply, 'unsupported_media_type')
+    await expectUntouched(reply, 'unsupported_media_type')
+  })
+
+  it('answer 422 idempotency_conflict where a key was used before with another body, and charge nothing', async () => {
+    const key = { 'idempotency-key': 'one' }
+    const first = await image(gateway, account, prompted(), {}, key)
+    expect(first.status).to.equal(200)
+    const reply = await image(gateway, account, prompted(), {}, key)
+    expectError(reply, 'idempotency_conflict', 'Idempotency-Key')
+    expect(await recordOf(gateway.db, reply)).to.include({ status: 'rejected', errorType: 'idempotency_conflict' })
+    expect(await balanceOf(gateway.db, account.id)).to.equal(60)
+  })
+
+  for (const key of ['', ' '.repeat(3), 'ü', 'x'.repeat(256)]) {
+    it(`answer 400 invalid_request to an Idempotency-Key of ${JSON.stringify(key.slice(0, 4))}… (${key.length} characters)`, async () => {
+      const reply = await image(gateway, account, 'x', {}, { 'idempotency-key': key })
+      // White space around a header's value is no part of it.
+      expectError(reply, 'invalid_request', 'Idempotency-Key')
+    })
+  }
+
+  it('answer 402 insufficient_credits without asking an upstream, and leave one record and no entry', async () => {
+    const prompt = prompted()
+    const reply = await send('POST', `${gateway.url}${VIDEOS}`, { key: account.key, body: { model: 'sandbox-video', prompt } })
+    expectError(reply, 'insufficient_credits')
+    await expectUntouched(reply, 'insufficient_credits')
+    expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
+    expect(gateway.sandbox.billed(prompt).total).to.equal(0)
+  })
+
+  describe('over keys', () => {
+    const BAD: [what: string, authorization: string | undefined][] = [
+      ['no Authorization header', undefined],
+      ['an empty one', ''],
+      ['a scheme without a key', 'Bearer'],
+      ['another scheme', 'Basic dXNlcjpwYXNz'],
+      ['two keys', `Bearer ${newSecret()} ${newSecret()}`],
+      ['a key without a scheme', newSecret()],
+      ['a key of 8 kB', `Bearer tg_${'x'.repeat(8000)}`],
+      ['a key whose checksum is wrong', `Bearer ${newSecret().replace(/.$/, (last) => (last === '0' ? '1' : '0'))}`],
+      ['an unknown key', `Bearer ${newSecret()}`],
+      ['SQL', `Bearer ' OR 1=1 --`],
+    ]
+    for (const [what, authorization] of BAD) {
+      it(`answer 401 unauthorized to ${what}, with the scheme to use`, async () => {
+        for (const [method, path] of [['GET', '/v1/models'], ['POST', IMAGES], ['GET', '/v1/calls/call_1']] as const) {
+          const reply = await send(method, `${gateway.url}${path}`, {
+            ...(method === 'POST' && { body: imageBody('x') }), headers: authorization === undefined ? {} : { authorization },
+          })
+          expectError(reply, 'unauthorized')
+          expect(reply.headers.get('www-authenticate')).to.match(/^Bearer/)
+          expect(reply.headers.get('x-call-id')).to.equal(null)
+        }
+      })
+    }
+
+    it('take the scheme in any case', async () => {
+      for (const scheme of ['bearer', 'BEARER', 'BeArEr']) {
+        expect((await send('GET', `${gateway.url}/v1/models`, { headers: { authorization: `${scheme} ${account.key}` } })).status).to.equal(200)
+      }
+    })
+
+    it('answer 401 to a key from the moment it is revoked', async () => {
+      expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
+      await revokeKey(gateway.db, account.id, account.keyId)
+      for (const reply of [await get(`${gateway.url}/v1/models`, account.key), await image(gateway, account, 'x')]) expectError(reply, 'unauthorized')
+      expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
+    })
+
+    it('finish and settle a call whose key is revoked while it runs', async () => {
+      const prompt = prompted('[delay 300]')
+      const running = image(gateway, account, prompt)
+      while (gateway.sandbox.open(prompt).open === 0) await new Promise((resolve) => { setImmediate(resolve) })
+      await revokeKey(gateway.db, account.id, account.keyId)
+      expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
+    })
+
+    it('take no session token for a key', async () => {
+      const session = await openSession(gateway.db, { accountId: account.id, passwordHash: 'none', userAgent: '', ip: '' })
+      expectError(await get(`${gateway.url}/v1/models`, session!.token), 'unauthorized')
+    })
+
+    it('never show one account the call of another', async () => {
+      const other = await anAccount(gateway.db, 100)
+      const mine = await image(gateway, account, prompted())
+      const id = mine.headers.get('x-call-id')!
+      expectError(await get(`${gateway.url}/v1/calls/${id}`, other.key), 'not_found')
+      expect((await get(`${gateway.url}/v1/calls/${id}`, account.key)).status).to.equal(200)
+    })
+  })
+
+  it('answer 403 account_suspended to a suspended account whatever it asks, and take it again once it is active', async () => {
+    await setStatus(gateway.db, account.id, 'suspended')
+    const reply = await image(gateway, account, 'x')
+    expectError(reply, 'account_suspended')
+    await expectUntouched(reply, 'account_suspended')
+    expectError(await get(`${gateway.url}/v1/models`, account.key), 'account_suspended')
+    expectError(await get(`${gateway.url}/v1/calls/call_1`, account.key), 'account_suspended')
+    await setStatus(gateway.db, account.id, 'active')
+    expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
+  })
+
+  it('answer 404 not_found to paths and calls that there are not', async () => {
+    for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/x/y']) {
+      const reply = await get(`${gateway.url}${path}`, account.key)
+      expect(reply.status, path).to.equal(404)
+    }
+    for (const id of ['call_1', 'x', `call_${'0'.repeat(32)}`, "call_'--", '%00', `call_${'a'.repeat(10_000)}`]) {
+      expectError(await get(`${gateway.url}/v1/calls/${id}`, account.key), 'not_found')
+    }
+    expectError(await get(`${gateway.url}/v1/calls/%zz`, account.key), 'not_found')
+  })
+
+  it('answer 405 method_not_allowed with the methods that there are', async () => {
+    for (const [method, path, allow] of [
+      ['GET', IMAGES, 'POST'], ['PUT', CHAT, 'POST'], ['DELETE', VIDEOS, 'POST'], ['PATCH', CHAT, 'POST'], ['OPTIONS', IMAGES, 'POST'],
+      ['POST', '/v1/models', 'GET, HEAD'], ['DELETE', '/v1/models', 'GET, HEAD'], ['POST', '/v1/calls/call_1', 'GET, HEAD'],
+    ] as const) {
+      const reply = await send(method, `${gateway.url}${path}`, { key: account.key })
+      expectError(reply, 'method_not_allowed')
+      expect(reply.headers.get('allow'), `${method} ${path}`).to.equal(allow)
+    }
+  })
+
+  it('say of every error what the catalogue says where nothing more exact is known', async () => {
+    const reply = await request(VIDEOS, { model: 'sandbox-video', prompt: 'x' })
+    expect(reply.json.error.message).to.equal(messageOf('insufficient_credits'))
+  })
+
+  describe('carry ids', () => {
+    it('X-Request-Id is the client\'s own when it is a sane one of at most 128 characters', async () => {
+      for (const id of ['abc', 'a'.repeat(128), '018f-77:x/y=z@w+v.u_t-s']) {
+        expect((await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id')).to.equal(id)
+      }
+      for (const id of ['', 'a'.repeat(129), 'two words', '<script>', '"quoted"', 'tab\there']) {
+        const answered = (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id')
+        expect(answered).to.match(/^[0-9a-f-]{36}$/)
+      }
+    })
+
+    it('X-Call-Id is on every answer of a call, and the same in its record', async () => {
+      const replies = [await chat(gateway, account, 'x'), await image(gateway, account, 'x'), await image(gateway, account, '')]
+      for (const reply of replies) expect((await recordOf(gateway.db, reply)).id).to.equal(reply.headers.get('x-call-id'))
+    })
+  })
+
+  it('are recorded with any model a client may name, cut to what a record holds', async () => {
+    for (const model of ['a\u0000b', '\ud800', 'x'.repeat(5000), '😀'.repeat(300), '']) {
+      const reply = await request(IMAGES, JSON.stringify({ model, prompt: 'x' }))
+      expectError(reply, 'unsupported_model', 'model')
+      expect(Array.from((await recordOf(gateway.db, reply)).model).length).to.be.at.most(200)
+    }
+  })
+
+  it('leave nothing of a prompt or a message in the database', async () => {
+    const secret = prompted()
+    await chat(gateway, account, secret)
+    await image(gateway, account, secret)
+    await image(gateway, account, secret, { resolution: '!' })
+    const { rows } = await gateway.db.raw<{ rows: { found: number }[] }>(
+      "SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id WHERE c.user_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?",
+      [account.id, `%${secret}%`])
+    expect(rows[0]!.found).to.equal(0)
+  })
+})
