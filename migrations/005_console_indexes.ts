@@ -1,6 +1,6 @@
 /**
- * The index behind the console's lists of calls and its usage. Both read one account by the time of acceptance: pages are
- * intervals of (created_at, id), and a day is one too. It takes the place of the index by id, whose order differs a
+ * The index behind the console's lists of calls and its usage. Both read one account by the time of acceptance: pages
+ * are intervals of (created_at, id), and a day is one too. It takes the place of the index by id, whose order differs a
  * little (ids are made before a body is read, rows when it was), so that writing a call costs what it did.
  */
 import type { Knex } from 'knex'

@@ -18,7 +18,8 @@ const records = { tag: 'Records', auth: 'session', method: 'get' } as const
 export const recordOperations: Operation[] = [
   {
     ...keys, method: 'post', path: '/api/keys', summary: 'Make an API key', body: keyBody,
-    answers: { 200: { description: 'The key, with its secret: it is shown this once.', schema: keyMade } }, errors: ['invalid_request'],
+    answers: { 200: { description: 'The key, with its secret: it is shown this once.', schema: keyMade } },
+    errors: ['invalid_request'],
   },
   {
     ...keys, method: 'get', path: '/api/keys', summary: 'List the API keys',
@@ -26,7 +27,7 @@ export const recordOperations: Operation[] = [
   },
   {
     ...keys, method: 'delete', path: '/api/keys/:id', summary: 'Revoke an API key', params: idOf('key'),
-    description: 'From this moment the key is refused everywhere. Calls that were charged before go on. A second time changes nothing.',
+    description: 'From this moment the key is refused everywhere. Calls that were charged before go on.',
     answers: { 200: { description: 'It is revoked.', schema: done } }, errors: ['not_found'],
   },
   {
@@ -35,19 +36,23 @@ export const recordOperations: Operation[] = [
   },
   {
     ...records, path: '/api/calls/:id', summary: 'Show a call and what it moved', params: idOf('call'),
-    answers: { 200: { description: 'The call, and its ledger entries in their order.', schema: callWithLedger } }, errors: ['not_found'],
+    answers: { 200: { description: 'The call, and its ledger entries in their order.', schema: callWithLedger } },
+    errors: ['not_found'],
   },
   {
     ...records, path: '/api/ledger', summary: 'List the movements of credits', query: ledgerQuery,
-    answers: { 200: { description: 'A page of the ledger, newest first.', schema: entryList } }, errors: ['invalid_request'],
+    answers: { 200: { description: 'A page of the ledger, newest first.', schema: entryList } },
+    errors: ['invalid_request'],
   },
   {
     ...records, path: '/api/grants', summary: 'List the grants',
-    answers: { 200: { description: 'All lots of credits, newest first. What remains of them adds up to the balance.', schema: grantList } },
+    description: 'What remains of them adds up to the balance.',
+    answers: { 200: { description: 'All lots of credits, newest first.', schema: grantList } },
     errors: [],
   },
   {
     ...records, path: '/api/usage', summary: 'Usage by day and model', query: usageQuery,
-    answers: { 200: { description: 'A row for each day and model with calls, oldest first.', schema: usageList } }, errors: ['invalid_request'],
+    answers: { 200: { description: 'A row for each day and model with calls, oldest first.', schema: usageList } },
+    errors: ['invalid_request'],
   },
 ]

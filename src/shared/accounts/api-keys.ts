@@ -42,11 +42,15 @@ export function looksLikeKey(text: string): boolean {
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
 
 /** A key as its owner sees it: never the secret (contract section 6). `hint`: its first 7 and last 4 characters. */
-export type ApiKey = { id: string; name: string; hint: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null }
+export type ApiKey = {
+  id: string; name: string; hint: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null
+}
 
 const KEY_COLUMNS = ['id', 'name', 'hint', 'created_at', 'last_used_at', 'revoked_at'] as const
 
-type KeyRow = { id: KeyId; name: string; hint: string; created_at: Date; last_used_at: Date | null; revoked_at: Date | null }
+type KeyRow = {
+  id: KeyId; name: string; hint: string; created_at: Date; last_used_at: Date | null; revoked_at: Date | null
+}
 
 const presentKey = (row: KeyRow): ApiKey => ({
   id: publicId('key', row.id), name: row.name, hint: row.hint, createdAt: row.created_at.toISOString(),

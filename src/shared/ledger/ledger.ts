@@ -100,7 +100,9 @@ export async function entriesOfCall(db: Db, callId: CallId): Promise<LedgerEntry
 export type EntryPage = { entries: LedgerEntry[]; next: number | null }
 
 /** At most `limit` entries before the place `before` in the ledger, or the newest. */
-export async function listEntries(db: Db, accountId: AccountId, limit: number, before: number | null): Promise<EntryPage> {
+export async function listEntries(
+  db: Db, accountId: AccountId, limit: number, before: number | null,
+): Promise<EntryPage> {
   const rows = await entries(db).where('entry.user_id', accountId)
     .modify((query) => void (before !== null && query.where('entry.seq', '<', before)))
     .orderBy('entry.seq', 'desc').limit(limit + 1)
@@ -129,7 +131,9 @@ export type Grant = {
   createdAt: string
 }
 
-type GrantRow = { id: GrantId; origin: Origin; amount: number; remaining: number; expires_at: Date | null; created_at: Date }
+type GrantRow = {
+  id: GrantId; origin: Origin; amount: number; remaining: number; expires_at: Date | null; created_at: Date
+}
 
 /** Every grant of an account, spent and expired ones too, newest first. */
 export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]> {
