@@ -17,7 +17,7 @@ import { batched } from './batcher.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
-import type { BegunRow, OpenRow, OutcomeRow } from './statements.ts'
+import type { Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type { BegunCall, Ended, OpenOutcome, OpenRequest, RefundGuard, Settlement, StaleCall, UpstreamRef } from './types.ts'
 
@@ -39,7 +39,7 @@ export class Calls {
   private readonly limits: CallLimits
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
-  private readonly beginTogether: (id: CallId) => Promise<BegunRow | 'try_alone' | null>
+  private readonly beginTogether: (begin: Begin) => Promise<BegunRow | 'try_alone' | null>
   private readonly endTogether: (item: { row: OutcomeRow; output: string }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
 
   /** @param observer hears what this process does, to measure it. */
@@ -51,7 +51,7 @@ export class Calls {
       observer?.batch('open', requests.length)
       return openCalls(db, requests, limits.maxOutstanding)
     }, isNobodysFault)
-    this.beginTogether = batched((ids) => beginCalls(db, ids), isNobodysFault)
+    this.beginTogether = batched((begins) => beginCalls(db, begins), isNobodysFault)
     this.endTogether = batched((items) => {
       observer?.batch('end', items.length)
       return endCalls(db, items)
@@ -82,15 +82,12 @@ export class Calls {
    */
   async begin(id: CallId, run: string = randomUUID()): Promise<BegunCall | null> {
     step('call.beginning', id)
-    const { rows } = await this.db.raw<{ rows: BegunRow[] }>(`
-      UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
-        started_by = coalesce(started_by, ?), lease_until = now() + make_interval(secs => ?)
-      WHERE id = ? AND status IN ('queued', 'running')
-      RETURNING ${BEGUN_COLUMNS}, started_by <> ? AS resumed`, [run, RUNNING_LEASE_SECONDS, id, run]).options({ name: 'begin_call' })
-    if (!rows[0]) return null
+    const together = await this.beginTogether({ id, run })
+    const row = together === 'try_alone' ? (await beginCalls(this.db, [{ id, run }]))[0] as BegunRow | null : together
+    if (!row) return null
     step('call.begun', id)
-    if (rows[0].attempts === 1) this.observer?.begun(rows[0].modality, rows[0].waited_ms)
-    return begun(rows[0])
+    if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
+    return begun(row)
   }
 
   /** Takes a submitted task's call for its next poll, within the same attempt; null when it has ended. */

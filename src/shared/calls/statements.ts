@@ -75,13 +75,22 @@ export type BegunRow = {
   upstream_ref: UpstreamRef | null; reply_to: string; remaining_ms: number
 }
 
-/** Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. */
-export async function beginCalls(db: Db, ids: CallId[]): Promise<(BegunRow | 'try_alone' | null)[]> {
+/** A call to begin, and the name of the run that does. */
+export type Begin = { id: CallId; run: string }
+
+/**
+ * Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. The row keeps the
+ * name of the run that began it first: the clock would take two runs of the same moment both for the first.
+ */
+export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
+  const ids = begins.map(({ id }) => id)
   const { rows } = await db.raw<{ rows: BegunRow[] }>(`
     UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
-      lease_until = now() + make_interval(secs => ?)
-    WHERE id = ANY (?::uuid[]) AND status IN ('queued', 'running')
-    RETURNING ${BEGUN_COLUMNS}`, [RUNNING_LEASE_SECONDS, ids]).options({ name: 'begin_calls' })
+      started_by = coalesce(started_by, (:runs::uuid[])[array_position(:ids::uuid[], id)]),
+      lease_until = now() + make_interval(secs => :lease)
+    WHERE id = ANY (:ids::uuid[]) AND status IN ('queued', 'running')
+    RETURNING ${BEGUN_COLUMNS}, started_by <> (:runs::uuid[])[array_position(:ids::uuid[], id)] AS resumed`,
+  { ids, runs: begins.map(({ run }) => run), lease: RUNNING_LEASE_SECONDS }).options({ name: 'begin_calls' })
   const begun = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id, index) => (ids.indexOf(id) === index ? begun.get(id) ?? null : 'try_alone'))
 }
