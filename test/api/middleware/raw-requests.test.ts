@@ -1,0 +1,161 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { get } from '../../support/http.ts'
+import { CHAT, chatBody, countsOf } from '../v1/calling.ts'
+import { exchange } from './sockets.ts'
+
+describe('what a client sends that is hardly HTTP', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 1_000_000) })
+  afterEach(async () => {
+    await expectBooksToBalance(gateway.db)
+    expect((await get(`${gateway.url}/healthz`)).status, 'the process serves on').to.equal(200)
+  })
+
+  const BODY = JSON.stringify(chatBody('x'))
+  const head = (lines: string[], first = `POST ${CHAT} HTTP/1.1`): string => [first, 'Host: localhost', `Authorization: Bearer ${account.key}`, ...lines, '', ''].join('\r\n')
+  const json = 'Content-Type: application/json'
+
+  /** Every answer must be one of these, or none where the connection is just closed (0). */
+  async function expectAnswer(pieces: (string | Uint8Array)[], allowed: number[], options: Parameters<typeof exchange>[2] = { answers: 1 }): Promise<string> {
+    const { text, statuses } = await exchange(gateway.url, pieces, options)
+    expect(statuses[0] ?? 0, text.slice(0, 400)).to.be.oneOf(allowed)
+    expect(statuses.filter((status) => status >= 500), text).to.deep.equal([])
+    return text
+  }
+
+  it('a plain call over a raw connection is answered like any other', async () => {
+    await expectAnswer([head([json, `Content-Length: ${BODY.length}`]), BODY], [200])
+  })
+
+  const REFUSED: [what: string, lines: string[], body: string][] = [
+    ['Content-Length and Transfer-Encoding together', [json, 'Content-Length: 5', 'Transfer-Encoding: chunked'], '0\r\n\r\n'],
+    ['two lengths', [json, 'Content-Length: 5', 'Content-Length: 6'], 'xxxxx'],
+    ['a list of lengths', [json, 'Content-Length: 5, 5'], 'xxxxx'],
+    ['a negative length', [json, 'Content-Length: -1'], ''],
+    ['a length in hex', [json, 'Content-Length: 0x10'], 'x'],
+    ['a length beyond all numbers', [json, 'Content-Length: 99999999999999999999'], 'x'],
+    ['an unknown transfer coding', [json, 'Transfer-Encoding: xchunked'], 'x'],
+    ['chunked, but not last', [json, 'Transfer-Encoding: chunked, gzip'], '0\r\n\r\n'],
+    ['a chunk size that is none', [json, 'Transfer-Encoding: chunked'], 'zz\r\nx\r\n0\r\n\r\n'],
+    ['a chunk shorter than its size says', [json, 'Transfer-Encoding: chunked'], '3\r\nabcdef\r\n0\r\n\r\n'],
+    ['space before a colon', [json, 'Content-Length : 5'], 'xxxxx'],
+    ['a folded header', [json, 'X-A: b', ' c', 'Content-Length: 0'], ''],
+    ['a header without a name', [json, ': x'], ''],
+    ['NUL in a header', [json, 'X-A: a\0b', 'Content-Length: 0'], ''],
+    ['a bare CR in a header', [json, 'X-A: a\rb', 'Content-Length: 0'], ''],
+  ]
+  for (const [what, lines, body] of REFUSED) {
+    it(`${what} is refused, and charges nothing`, async () => {
+      await expectAnswer([head(lines), body], [400, 413, 0])
+      expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
+    })
+  }
+
+  it('lines that end in LF alone are refused', async () => {
+    await expectAnswer([head([json, `Content-Length: ${BODY.length}`]).replaceAll('\r\n', '\n'), BODY], [400, 0])
+  })
+
+  it('headers of 100 kB are refused', async () => {
+    await expectAnswer([head([json, `X-Big: ${'x'.repeat(100_000)}`])], [431, 400, 0])
+  })
+
+  it('a thousand headers are refused or ignored', async () => {
+    await expectAnswer([head([json, ...Array.from({ length: 1000 }, (_, at) => `X-${at}: 1`), 'Content-Length: 2']), '{}'], [400, 431, 0])
+  })
+
+  it('garbage instead of a request is refused', async () => {
+    for (const garbage of ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'GET\r\n\r\n', 'HELO x\r\n\r\n', '\0\0\0\0\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '{"model":1}\r\n\r\n']) {
+      await expectAnswer([garbage], [400, 0])
+    }
+  })
+
+  it('a body of 1 MB and a byte is refused by its length, before any of it has come', async () => {
+    const text = await expectAnswer([head([json, 'Content-Length: 1048577'])], [413])
+    expect(text).to.match(/^connection: close/im)
+    expect(text).to.include('payload_too_large')
+  })
+
+  it('a body longer than 1 MB is refused though its Expect header asks first', async () => {
+    const text = await expectAnswer([head([json, 'Expect: 100-continue', 'Content-Length: 2000000'])], [413, 100])
+    expect(text).to.include('payload_too_large')
+  })
+
+  it('an Expect that is no 100-continue is refused', async () => {
+    await expectAnswer([head([json, 'Expect: banana', 'Content-Length: 2']), '{}'], [417])
+  })
+
+  it('a body that is cut off by a half-closed connection charges nothing', async () => {
+    const { statuses } = await exchange(gateway.url, [head([json, `Content-Length: ${BODY.length}`]), BODY.slice(0, 20)], { halfClose: true })
+    expect(statuses[0] ?? 400).to.equal(400)
+    expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
+  })
+
+  it('chunks without an end charge nothing', async () => {
+    const { statuses } = await exchange(gateway.url, [head([json, 'Transfer-Encoding: chunked']), `${BODY.length.toString(16)}\r\n${BODY}\r\n`], { halfClose: true })
+    expect(statuses[0] ?? 400).to.equal(400)
+    expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
+  })
+
+  it('a length that is too short leaves a rest that is no request', async () => {
+    const { statuses } = await exchange(gateway.url, [head([json, 'Content-Length: 10']), BODY])
+    expect(statuses[0]).to.equal(400)
+    expect(await countsOf(gateway.db, account)).to.include({ charged: 0 })
+  })
+
+  it('requests one behind the other are answered in their order', async () => {
+    const call = head([json, `Content-Length: ${BODY.length}`]) + BODY
+    const models = head([], 'GET /v1/models HTTP/1.1')
+    const { statuses } = await exchange(gateway.url, [call + models + head([], 'GET /v1/nothing HTTP/1.1')], { answers: 3 })
+    expect(statuses).to.deep.equal([200, 200, 404])
+  })
+
+  it('methods that the service does not know are 405, or refused', async () => {
+    for (const method of ['TRACE', 'PUT', 'PATCH', 'PROPFIND', 'LOCK', 'get', 'post', 'FOO']) {
+      await expectAnswer([head(['Content-Length: 0'], `${method} ${CHAT} HTTP/1.1`)], [405, 400, 501, 0])
+    }
+    await expectAnswer([head(['Content-Length: 0'], 'OPTIONS * HTTP/1.1')], [404, 405, 400])
+    await expectAnswer(['CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'], [400, 404, 405, 0])
+  })
+
+  it('an upgrade that nobody offers is ignored or refused, and never hangs', async () => {
+    for (const protocol of ['websocket', 'h2c', 'TLS/1.0']) {
+      await expectAnswer([head(['Connection: Upgrade', `Upgrade: ${protocol}`], 'GET /v1/models HTTP/1.1')], [200, 400, 426])
+    }
+  })
+
+  it('addresses that are none are 404, 400 or 405, never a defect', async () => {
+    for (const target of ['/v1/calls/%', '/v1/calls/%E0%A4%A', '/v1/calls/%00', '//v1/models', '/v1/../v1/models', '/%2e%2e/%2e%2e/etc/passwd', '/v1/models%00', '/v1/models;x=1',
+      `/${'a'.repeat(8000)}`, '/?'.repeat(500), 'http://evil.example/v1/nothing', '/v1/calls/call_1?wait[]=1&wait=2&__proto__[x]=1', '*', '/v1/calls/\xff\xfe']) {
+      await expectAnswer([head([], `GET ${target} HTTP/1.1`)], [404, 400, 405, 200])
+    }
+  })
+
+  it('the Host changes nothing of who may do what', async () => {
+    for (const host of ['evil.example', '', 'a'.repeat(300), 'good/#', 'x@y', 'localhost:99999', '[::1', '127.0.0.1 x']) {
+      const { statuses } = await exchange(gateway.url, [`GET /v1/models HTTP/1.1\r\nHost: ${host}\r\n\r\n`], { answers: 1 })
+      expect(statuses[0], host).to.be.oneOf([401, 400])
+    }
+    await expectAnswer(['GET /v1/models HTTP/1.1\r\n\r\n'], [400])
+    await expectAnswer(['GET /v1/models HTTP/1.0\r\n\r\n'], [401, 400])
+  })
+
+  it('headers named like properties of objects, and Authorization twice, crash nothing', async () => {
+    for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
+      await expectAnswer([head([`${name}: x`], 'GET /v1/models HTTP/1.1')], [200])
+    }
+    await expectAnswer([head(['Authorization: Bearer x'], 'GET /v1/models HTTP/1.1')], [200, 400, 401])
+  })
+
+  it('Range, If-None-Match and an Accept of images are ignored: the answer is JSON', async () => {
+    const text = await expectAnswer([head(['Range: bytes=0-1', 'If-None-Match: *', 'Accept: image/png'], 'GET /v1/models HTTP/1.1')], [200])
+    expect(text).to.match(/^content-type: application\/json/im)
+  })
+})
