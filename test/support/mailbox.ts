@@ -1,6 +1,8 @@
+import type { Readable } from 'node:stream'
 import PostalMime from 'postal-mime'
 import type { Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import type { SMTPServerEnvelope } from 'smtp-server'
 import { until } from './http.ts'
 
 /** A mail as the server got it: the envelope that decides where it goes, and what its reader sees. */
@@ -38,23 +40,20 @@ export async function startMailbox(options: { port?: number; user?: string; pass
       tries += 1
       callback(refusals[0]?.at === 'RCPT' ? refusalOf(refusals.shift()!) : null)
     },
-    onData: (stream, session, callback) => {
-      const chunks: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('end', () => {
-        if (refusals[0]?.at === 'DATA') return callback(refusalOf(refusals.shift()!))
-        const { mailFrom, rcptTo } = session.envelope
-        const raw = Buffer.concat(chunks).toString()
-        void PostalMime.parse(raw).then((mail) => {
-          received.push({
-            from: mailFrom ? mailFrom.address : '', to: rcptTo.map((one) => one.address), raw, mail, messageId: mail.messageId ?? '',
-            token: /#token=([\w-]+)/.exec(mail.text ?? '')?.[1],
-          })
-          callback(null)
-        })
-      })
-    },
+    onData: (stream, session, callback) => void take(stream, session.envelope, callback),
   })
+  const take = async (stream: Readable, { mailFrom, rcptTo }: SMTPServerEnvelope, callback: (error?: Error | null) => void): Promise<void> => {
+    const chunks: Buffer[] = []
+    for await (const chunk of stream) chunks.push(chunk as Buffer)
+    if (refusals[0]?.at === 'DATA') return callback(refusalOf(refusals.shift()!))
+    const raw = Buffer.concat(chunks).toString()
+    const mail = await PostalMime.parse(raw)
+    received.push({
+      from: mailFrom ? mailFrom.address : '', to: rcptTo.map((one) => one.address), raw, mail, messageId: mail.messageId ?? '',
+      token: /#token=([\w-]+)/.exec(mail.text ?? '')?.[1],
+    })
+    callback(null)
+  }
   server.on('error', () => {})
   await new Promise<void>((resolve) => { server.listen(options.port ?? 0, '127.0.0.1', resolve) })
   const { port } = server.server.address() as { port: number }

@@ -4,6 +4,7 @@
 import { appendFile, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createTransport } from 'nodemailer'
+import { parseEmail } from '../accounts/emails.ts'
 import type { Config } from '../config.ts'
 import type { MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'
@@ -50,9 +51,10 @@ function smtpMailer(url: string, connections: number, from: { name: string; addr
   return {
     transport: 'smtp',
     send: async ({ id, to, subject, text, html }, signal) => {
+      // The library reads whatever it is given as a list with names: a line end or a bracket sends the mail to somebody else.
+      if (parseEmail(to) !== to) throw new Error('The recipient is no plain address.')
       const messageId = messageIdOf(id)
       await transport.sendMail({
-        // Objects and an explicit envelope: an address in a text is parsed as a list, and a line end in it redirects the mail.
         from, to: { name: '', address: to }, envelope: { from: from.address, to: [to] },
         subject, text, html, messageId, signal,
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },

@@ -1,0 +1,52 @@
+import { expect } from 'chai'
+import { clientAddress, networkOf } from '../../../src/api/middleware/client-address.ts'
+
+const request = (peer: string | undefined, forwarded?: string | string[]) =>
+  ({ headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }, socket: { remoteAddress: peer } }) as Parameters<typeof clientAddress>[0]
+
+describe('the client address', () => {
+  it('is the peer where no proxy is trusted, whatever the header says', () => {
+    expect(clientAddress(request('8.8.4.4', '1.1.1.1, 2.2.2.2'), 0)).to.equal('8.8.4.4')
+  })
+
+  it('is read as many hops from the right as are trusted', () => {
+    const forwarded = '1.1.1.1, 2.2.2.2, 3.3.3.3'
+    expect([1, 2, 3].map((hops) => clientAddress(request('10.0.0.1', forwarded), hops))).to.deep.equal(['3.3.3.3', '2.2.2.2', '1.1.1.1'])
+  })
+
+  it('is the leftmost entry where there are fewer than hops, and the peer where there is none', () => {
+    expect(clientAddress(request('10.0.0.1', '1.1.1.1'), 3)).to.equal('1.1.1.1')
+    expect(clientAddress(request('10.0.0.1'), 1)).to.equal('10.0.0.1')
+    expect(clientAddress(request('10.0.0.1', ''), 1)).to.equal('10.0.0.1')
+  })
+
+  it('is the peer where the trusted entry is no address', () => {
+    for (const forwarded of ['unknown', '1.1.1', '01.1.1.1', '1.1.1.1\0', 'a'.repeat(8000), '1.1.1.1,', '[::1', '_hidden', '1.1.1.1:x']) {
+      expect(clientAddress(request('10.0.0.1', forwarded), 1), JSON.stringify(forwarded.slice(0, 20))).to.equal('10.0.0.1')
+    }
+  })
+
+  it('has one spelling', () => {
+    for (const [spelled, plain] of [['1.2.3.4:5678', '1.2.3.4'], ['::ffff:1.2.3.4', '1.2.3.4'], ['::FFFF:102:304', '1.2.3.4'], ['[::ffff:1.2.3.4]:80', '1.2.3.4'],
+      ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'], ['[2001:db8::1]:443', '2001:db8::1'], ['[2001:db8::1]', '2001:db8::1'], ['fe80::1%eth0', 'fe80::1'], [' 1.2.3.4 ', '1.2.3.4']]) {
+      expect(clientAddress(request('10.0.0.1', spelled), 1), spelled).to.equal(plain)
+      expect(clientAddress(request(spelled), 0), spelled).to.equal(plain)
+    }
+  })
+
+  it('is empty where nothing is known, and all such clients are one', () => {
+    expect(clientAddress(request(undefined), 0)).to.equal('')
+    expect(networkOf('')).to.equal('unknown')
+  })
+})
+
+describe('the network of a client', () => {
+  it('is an IPv4 address, or an IPv6 network of /64', () => {
+    expect(networkOf('1.2.3.4')).to.equal('1.2.3.4')
+    expect(networkOf('2001:db8:1:2:3:4:5:6')).to.equal('2001:db8:1:2::/64')
+    expect(networkOf('2001:db8:1:2::')).to.equal(networkOf('2001:db8:1:2:ffff:ffff:ffff:ffff'))
+    expect(networkOf('2001:db8::1')).to.equal('2001:db8:0:0::/64')
+    expect(networkOf('::1')).to.equal('0:0:0:0::/64')
+    expect(networkOf('2001:db8:1:3::1')).not.to.equal(networkOf('2001:db8:1:2::1'))
+  })
+})

@@ -1,0 +1,40 @@
+import { expect } from 'chai'
+import { parseEmail } from '../../../src/shared/accounts/emails.ts'
+
+describe('e-mail addresses', () => {
+  it('come out lowercased, and otherwise as they were', () => {
+    expect(parseEmail('Ada.Lovelace+x@Example.CO.uk')).to.equal('ada.lovelace+x@example.co.uk')
+    expect(parseEmail('a@xn--bcher-kva.example')).to.equal('a@xn--bcher-kva.example')
+  })
+
+  it('are ASCII: no look-alike becomes another address', () => {
+    for (const text of ['\u212a@x.com', 'victim\uff20evil.com@good.com', 'a\uff20x.com', '\ufb00@x.com', 'a@b\u3002com', 'a@\u00ef.com', '\u0131@x.com', 'a@x.com\u200b']) {
+      expect(parseEmail(text), JSON.stringify(text)).to.equal(null)
+    }
+  })
+
+  it('are one address: no list, no name, no comment, no line end', () => {
+    for (const text of ['a@x.com,b@x.com', 'a@x.com;b@x.com', 'a@x.com b@x.com', 'Ada <a@x.com>', '<a@x.com>', 'a@x.com(c)', '(c)a@x.com', '"a b"@x.com', 'a@x.com\n',
+      'a@x.com\r\nBcc: b@x.com', 'a\r\n@x.com', 'a@x.com\0', 'a@b@x.com', '@x.com:a@y.com', 'a%b@x.com@y.com']) {
+      expect(parseEmail(text), JSON.stringify(text)).to.equal(null)
+    }
+  })
+
+  it('have a well-formed local part and a domain of names', () => {
+    for (const text of ['', '@', 'a', 'a@', '@x.com', '.a@x.com', 'a.@x.com', 'a..b@x.com', 'a@x', 'a@localhost', 'a@.com', 'a@x..com', 'a@-x.com', 'a@x-.com', 'a@x.com.',
+      'a@[127.0.0.1]', 'a@127.0.0.1', 'a@x.1', 'a@x_y.com', `${'a'.repeat(65)}@x.com`, `a@${'b'.repeat(64)}.com`]) {
+      expect(parseEmail(text), JSON.stringify(text)).to.equal(null)
+    }
+    for (const text of ["!#$%&'*+-/=?^_`{|}~@x.com", `${'a'.repeat(64)}@${'b'.repeat(63)}.com`, '1@1.co']) expect(parseEmail(text), text).to.equal(text)
+  })
+
+  it('end at 254 characters', () => {
+    const domain = `${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(57)}.com`
+    expect(parseEmail(`${'a'.repeat(64)}@${domain}`)).to.have.length(254)
+    expect(parseEmail(`${'a'.repeat(64)}@b${domain.slice(0, 62)}${domain.slice(62)}`)).to.equal(null)
+  })
+
+  it('are texts', () => {
+    for (const value of [undefined, null, 5, {}, ['a@x.com'], { toString: () => 'a@x.com' }]) expect(parseEmail(value)).to.equal(null)
+  })
+})

@@ -1,0 +1,64 @@
+import { expect } from 'chai'
+import { ApiError } from '../../../src/shared/errors.ts'
+import { checkNewPassword, hashPassword, newPasswordFault, passHashingGate, verifyPassword } from '../../../src/shared/accounts/passwords.ts'
+
+describe('passwords', () => {
+  it('are hashed by argon2id with the parameters of the design, salted', async () => {
+    const [one, two] = await Promise.all([hashPassword('correct horse 1'), hashPassword('correct horse 1')])
+    expect(one).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    expect(one).not.to.equal(two)
+  })
+
+  it('belong to their own hash alone, and to nobody where there is no account', async () => {
+    const hash = await hashPassword('correct horse 1')
+    expect(await verifyPassword(hash, 'correct horse 1')).to.equal(true)
+    expect(await verifyPassword(hash, 'correct horse 2')).to.equal(false)
+    expect(await verifyPassword(null, 'the password of nobody')).to.equal(false)
+  })
+
+  it('are judged by their length in code points, then by letters and digits of any script', () => {
+    expect(newPasswordFault('𝒶'.repeat(7))).to.equal('password_too_short')
+    expect(newPasswordFault(`${'𝒶'.repeat(7)}1`)).to.equal(null)
+    expect(newPasswordFault(`${'𝒶'.repeat(71)}1`)).to.equal(null)
+    expect(newPasswordFault(`${'𝒶'.repeat(72)}1`)).to.equal('password_too_long')
+    expect(newPasswordFault('пароль١٢')).to.equal(null)
+    expect(newPasswordFault('#'.repeat(20))).to.equal('password_needs_letter_and_digit')
+  })
+
+  it('are refused with a code of the catalogue', () => {
+    expect(() => checkNewPassword('short1')).to.throw(ApiError).with.property('code', 'password_too_short')
+    expect(() => checkNewPassword('nul and 1\0')).to.throw(ApiError).with.property('code', 'invalid_request')
+    expect(checkNewPassword('correct horse 1')).to.equal('correct horse 1')
+  })
+})
+
+describe('the hashing gate', () => {
+  /** Work that ends when it is told to. */
+  function held() {
+    let finish = (): void => {}
+    const done = new Promise<void>((resolve) => { finish = resolve })
+    return { work: () => done, finish: () => finish() }
+  }
+
+  it('lets 2 hashes run at once and 200 wait, and tells everybody beyond them to come back', async () => {
+    let running = 0
+    let most = 0
+    const { work, finish } = held()
+    const passing = Array.from({ length: 202 }, () => passHashingGate(async () => {
+      most = Math.max(most, ++running)
+      await work()
+      running -= 1
+    }))
+    const refused = await passHashingGate(work).catch((error: unknown) => error)
+    expect(refused).to.be.instanceOf(ApiError)
+    expect(refused).to.include({ code: 'overloaded', retryAfterSeconds: 1 })
+    finish()
+    await Promise.all(passing)
+    expect(most).to.equal(2)
+  })
+
+  it('is left by work that fails', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => passHashingGate(() => Promise.reject(new Error('no'))).catch(() => {})))
+    expect(await passHashingGate(() => Promise.resolve('through'))).to.equal('through')
+  })
+})

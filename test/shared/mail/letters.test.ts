@@ -1,0 +1,41 @@
+import { expect } from 'chai'
+import { resetLetter, testLetter, verificationLetter } from '../../../src/shared/mail/letters.ts'
+
+const token = 'T'.repeat(43)
+
+describe('letters', () => {
+  const letters = {
+    verification: { letter: verificationLetter('https://gate.example', 'ada@example.com', token), link: `https://gate.example/verify#token=${token}` },
+    reset: { letter: resetLetter('https://gate.example', 'ada@example.com', token), link: `https://gate.example/reset#token=${token}` },
+  }
+
+  for (const [kind, { letter, link }] of Object.entries(letters)) {
+    it(`say the same in text and HTML: the address and the link (${kind})`, () => {
+      expect(letter.text).to.contain('ada@example.com').and.to.contain(`\n${link}\n`)
+      expect(letter.html).to.contain('ada@example.com').and.to.contain(`href="${link}"`).and.to.contain(`<br>${link}</p>`)
+      expect(letter.subject).to.match(/^[ -~]{10,70}$/)
+    })
+
+    it(`link to nothing else, and load nothing (${kind})`, () => {
+      expect(new Set(letter.html.match(/href="[^"]*"/g))).to.deep.equal(new Set([`href="${link}"`]))
+      expect(letter.html).not.to.match(/<(img|script|link|iframe|style)\b/i)
+    })
+
+    it(`carry the token in the fragment, which no server and no log gets to see (${kind})`, () => {
+      expect(new URL(link).hash).to.equal(`#token=${token}`)
+      expect(`${new URL(link).pathname}${new URL(link).search}`).not.to.contain(token)
+    })
+  }
+
+  it('are pure ASCII text of short lines but for the link', () => {
+    for (const { letter } of Object.values(letters)) {
+      expect(letter.text).to.match(/^[\n -~]+$/)
+    }
+  })
+
+  it('escape what an address may hold', () => {
+    const { html, text } = testLetter('https://gate.example', `a&'b@example.com`)
+    expect(html).to.contain('a&amp;&#39;b@example.com')
+    expect(text).to.contain(`a&'b@example.com`)
+  })
+})

@@ -1,0 +1,133 @@
+import { expect } from 'chai'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newId, publicId } from '../../../src/shared/ids.ts'
+import { testLetter } from '../../../src/shared/mail/letters.ts'
+import { createMailer, describeFailure } from '../../../src/shared/mail/mailer.ts'
+import type { Mailer } from '../../../src/shared/mail/mailer.ts'
+import { startMailbox } from '../../support/mailbox.ts'
+import type { Mailbox } from '../../support/mailbox.ts'
+
+const patience = (): AbortSignal => AbortSignal.timeout(10_000)
+const aMail = (to: string) => ({ ...testLetter('https://gate.example', to), id: newId('mail'), to })
+const failure = async (sending: Promise<unknown>) => describeFailure(await sending.then(() => expect.fail('it was sent'), (error: unknown) => error))
+
+describe('the SMTP transport', () => {
+  let mailbox: Mailbox
+  let mailer: Mailer
+  const config = { MAIL_FROM: 'The Gate <gate@gate.example>', MAIL_FILE: 'unused', MAIL_CONCURRENCY: 2 }
+  before(async () => {
+    mailbox = await startMailbox()
+    mailer = createMailer({ ...config, SMTP_URL: mailbox.url })
+  })
+  after(async () => {
+    mailer.close()
+    await mailbox.stop()
+  })
+
+  it('delivers text and HTML, from MAIL_FROM, to one address', async () => {
+    const mail = aMail('ada@example.com')
+    await mailer.send(mail, patience())
+    const [{ from, to, mail: read, raw }] = (await mailbox.of('ada@example.com')) as [Awaited<ReturnType<Mailbox['of']>>[0]]
+    expect([from, to]).to.deep.equal(['gate@gate.example', ['ada@example.com']])
+    expect(read.from).to.deep.include({ name: 'The Gate', address: 'gate@gate.example' })
+    expect(read.to).to.have.length(1)
+    expect([read.subject, read.text?.trim(), read.html?.trim()]).to.deep.equal([mail.subject, mail.text.trim(), mail.html.trim()])
+    expect(raw).to.match(/^Auto-Submitted: auto-generated\r?$/m)
+  })
+
+  it('gives every try of a mail the same Message-ID, made of the mail and the sender\'s domain', async () => {
+    const mail = aMail('twice@example.com')
+    const answers = [await mailer.send(mail, patience()), await mailer.send(mail, patience())]
+    const id = `<${publicId('mail', mail.id)}@gate.example>`
+    expect(answers).to.deep.equal([{ messageId: id }, { messageId: id }])
+    expect((await mailbox.of('twice@example.com', 2)).map(({ messageId }) => messageId)).to.deep.equal([id, id])
+  })
+
+  it('sends nothing to what is not one plain address', async () => {
+    const before = mailbox.tries()
+    for (const hostile of ['a@x.com\r\nBcc: evil@y.com', 'a@x.com, evil@y.com', 'Ada <evil@y.com>', '"evil@y.com"@x.com', 'evil@y.com <a@x.com>',
+      'a@x.com\r\nRCPT TO:<evil@y.com>', 'a\uff20y.com', '']) {
+      expect((await failure(mailer.send(aMail(hostile), patience()))).reason, JSON.stringify(hostile)).to.contain('no plain address')
+    }
+    expect(mailbox.tries()).to.equal(before)
+  })
+
+  it('puts an address into the envelope as it is', async () => {
+    const odd = `!#$%&'*+-/=?^_\`{|}~@example.com`
+    await mailer.send(aMail(odd), patience())
+    const [{ to, mail }] = (await mailbox.of(odd)) as [Awaited<ReturnType<Mailbox['of']>>[0]]
+    expect(to).to.deep.equal([odd])
+    expect([mail.to?.map(({ address }) => address), mail.cc ?? [], mail.bcc ?? []]).to.deep.equal([[odd], [], []])
+  })
+
+  it('tells the server\'s own reason for a refusal, and whether it means this recipient for good', async () => {
+    mailbox.refuse({ at: 'RCPT', code: 550, text: 'no such mailbox here' })
+    expect(await failure(mailer.send(aMail('gone@example.com'), patience()))).to.deep.include({ permanent: true })
+      .and.to.have.property('reason').that.contains('no such mailbox here')
+    mailbox.refuse({ at: 'RCPT', code: 451, text: 'greylisted, come back' })
+    expect(await failure(mailer.send(aMail('later@example.com'), patience()))).to.deep.include({ permanent: false })
+      .and.to.have.property('reason').that.contains('greylisted, come back')
+    mailbox.refuse({ at: 'DATA', code: 554, text: 'message refused' })
+    expect(await failure(mailer.send(aMail('spam@example.com'), patience()))).to.deep.include({ permanent: false })
+      .and.to.have.property('reason').that.contains('message refused')
+  })
+
+  it('tells where nobody listens, and never the password', async () => {
+    const locked = await startMailbox({ user: 'gate', password: 'right' })
+    const wrong = createMailer({ ...config, SMTP_URL: locked.url.replace('right', 'wr0ng-secret') })
+    const { reason } = await failure(wrong.send(aMail('ada@example.com'), patience()))
+    expect(reason).to.contain('535').and.not.to.contain('wr0ng-secret')
+    wrong.close()
+    const right = createMailer({ ...config, SMTP_URL: locked.url })
+    await right.send(aMail('ada@example.com'), patience())
+    right.close()
+    await locked.stop()
+    const nobody = createMailer({ ...config, SMTP_URL: 'smtp://127.0.0.1:9' })
+    expect((await failure(nobody.send(aMail('ada@example.com'), patience()))).reason).to.contain('ECONNREFUSED')
+    nobody.close()
+  })
+
+  it('gives up on a server that says nothing when it is told to', async () => {
+    const silent = createServer(() => {})
+    await new Promise<void>((resolve) => { silent.listen(0, '127.0.0.1', resolve) })
+    const waiting = createMailer({ ...config, SMTP_URL: `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}` })
+    expect((await failure(waiting.send(aMail('ada@example.com'), AbortSignal.timeout(100)))).permanent).to.equal(false)
+    waiting.close()
+    silent.close()
+  })
+})
+
+describe('the file transport', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-mail-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const config = { SMTP_URL: undefined, MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_CONCURRENCY: 2 }
+
+  it('writes one JSON object a line, whole, also when many write at once', async () => {
+    const file = join(folder, 'deep', 'mail.jsonl')
+    const mailers = [createMailer({ ...config, MAIL_FILE: file }), createMailer({ ...config, MAIL_FILE: file })]
+    const mails = Array.from({ length: 40 }, (_, index) => aMail(`person-${index}@example.com`))
+    await Promise.all(mails.map((mail, index) => mailers[index % 2]!.send(mail, patience())))
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+    expect(lines.map(({ to }) => to).toSorted()).to.deep.equal(mails.map(({ to }) => to).toSorted())
+    for (const line of lines) {
+      expect(Object.keys(line)).to.deep.equal(['date', 'from', 'to', 'subject', 'text', 'html'])
+      expect(line.from).to.equal('Tollgate <no-reply@localhost>')
+      expect(line.date).to.equal(new Date(line.date!).toISOString())
+    }
+  })
+
+  it('lets nobody else read the file: its links open accounts', async () => {
+    const file = join(folder, 'private.jsonl')
+    await createMailer({ ...config, MAIL_FILE: file }).send(aMail('ada@example.com'), patience())
+    expect(statSync(file).mode & 0o777).to.equal(0o600)
+  })
+
+  it('says what is wrong with the file', async () => {
+    const mailer = createMailer({ ...config, MAIL_FILE: folder })
+    expect((await failure(mailer.send(aMail('ada@example.com'), patience()))).reason).to.contain('EISDIR')
+  })
+})
