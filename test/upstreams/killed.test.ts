@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import { findRecord } from '../../src/shared/calls/records.ts'
+import { parseId } from '../../src/shared/ids.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { until } from '../support/http.ts'
+import type { Reply } from '../support/http.ts'
+import { prompted, recordOf } from '../api/v1/calling.ts'
+import { startChildWorker } from './support/child-worker.ts'
+import { startStream } from './support/streams.ts'
+import type { ChatStream } from './support/streams.ts'
+import { CHAT_COST, PRICES, RICH, aRichAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
+import type { Target } from './support/targets.ts'
+
+/** One call that is being worked on when its worker is killed. */
+type Struck<Heard> = { target: Target; account: TestAccount; prompt: string; heard: Heard }
+
+/** Words under which a request has reached the upstream and is not answered yet. */
+const UNANSWERED = '[delay 4000] [usage 100 50]'
+
+const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modality}`
+
+describe('a worker process that is killed', function () {
+  this.timeout(40_000)
+  let gateway: Gateway
+  const unanswered = new Map<string, Struck<Promise<Reply>>>()
+  const submitted = new Map<string, Struck<Promise<Reply>>>()
+  const streaming = new Map<string, Struck<ChatStream>>()
+
+  const prepared = async (words: string) => ({ account: await aRichAccount(gateway), prompt: prompted(words) })
+
+  async function begin(calls: typeof unanswered, target: Target, words: string): Promise<void> {
+    const { account, prompt } = await prepared(words)
+    calls.set(nameOf(target), { account, prompt, target, heard: ask(gateway, account, target, prompt) })
+  }
+
+  async function beginStream(target: Target): Promise<void> {
+    const { account, prompt } = await prepared('[chunks 60 200] [tokens 60]')
+    streaming.set(nameOf(target), { account, prompt, target, heard: await startStream(gateway, account, target, prompt) })
+  }
+
+  const isBilled = ({ prompt }: { prompt: string }): boolean => gateway.sandbox.billed(prompt).total === 1
+
+  async function isPersisted({ account }: { account: TestAccount }): Promise<boolean> {
+    const rows = await gateway.db('calls').where({ user_id: account.id }).whereNotNull('upstream_ref').select('id')
+    return rows.length === 1
+  }
+
+  before(async () => {
+    gateway = await startGateway({ IMAGE_CONCURRENCY: '100' }, everyProtocol)
+    await gateway.stopWorker()
+    const victim = await startChildWorker(gateway.config)
+    await Promise.all([
+      ...targetsOf('chat', 'direct', 'task').map((target) => begin(unanswered, target, UNANSWERED)),
+      ...targetsOf('task').map((target) => begin(submitted, target, '[duration 4]')),
+      ...targetsOf('chat').map(beginStream),
+    ])
+    await until('every call being under way', async () =>
+      [...unanswered.values(), ...submitted.values()].every(isBilled)
+      && [...streaming.values()].every(({ heard }) => heard.chunks().length > 2)
+      && (await Promise.all([...submitted.values()].map(isPersisted))).every(Boolean))
+    expect([...unanswered.values()].every(({ prompt }) => gateway.sandbox.open(prompt).open === 1), 'some call was answered too soon').to.equal(true)
+    await victim.kill()
+    await gateway.startWorker()
+  })
+  after(() => gateway.stop())
+
+  /** Ended at this cost, after so many submissions that a provider would bill. */
+  async function expectEnd({ account, prompt }: Struck<unknown>, cost: number, billed: number): Promise<void> {
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - cost)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(billed)
+  }
+
+  async function expectRefund(call: Struck<Promise<Reply>>): Promise<void> {
+    const reply = await call.heard
+    expect(reply.status, reply.text).to.equal(502)
+    expect(reply.json.error.message).to.match(/worker was lost/)
+    await expectEnd(call, 0, 1)
+  }
+
+  for (const target of targetsOf('task')) {
+    it(`leaves a submitted task that the next one goes on with, without a second submission: ${nameOf(target)}`, async () => {
+      const call = submitted.get(nameOf(target))!
+      const reply = await call.heard
+      expect(reply.status, reply.text).to.equal(200)
+      const cost = PRICES[target.modality as 'image' | 'video']
+      expect(reply.json.usage).to.include({ credits: cost, balance: RICH - cost })
+      await expectEnd(call, cost, 1)
+    })
+  }
+
+  for (const target of targetsOf('direct', 'task')) {
+    it(`costs the customer nothing and the operator no second submission where its answer was still out: ${nameOf(target)}`, () =>
+      expectRefund(unanswered.get(nameOf(target))!))
+  }
+
+  for (const target of targetsOf('chat')) {
+    it(`leaves a chat that is sent once more and charged once: ${nameOf(target)}`, async () => {
+      const call = unanswered.get(nameOf(target))!
+      const reply = await call.heard
+      expect(reply.status, reply.text).to.equal(200)
+      expect(reply.json.usage).to.include({ credits: CHAT_COST, balance: RICH - CHAT_COST })
+      expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', attempts: 2 })
+      await expectEnd(call, CHAT_COST, 2)
+    })
+
+    it(`ends a stream that had begun with an error, all credits given back, and is not begun anew: ${nameOf(target)}`, async () => {
+      const call = streaming.get(nameOf(target))!
+      const { heard } = call
+      await heard.ended
+      const { error } = heard.chunks().at(-1)!
+      expect(error, heard.last()).to.include({ type: 'upstream_failed' })
+      expect(error!.message).to.match(/worker was lost/)
+      expect(heard.text()).to.not.include('[DONE]')
+      const record = await findRecord(gateway.db, parseId('call', heard.headers.get('x-call-id')!)!)
+      expect(record).to.include({ status: 'failed', httpStatus: 502, errorType: 'upstream_failed', credits: 0 })
+      await expectEnd(call, 0, 1)
+    })
+  }
+
+  it('leaves the books balanced', () => expectBooksToBalance(gateway.db))
+})

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { root } from '../../../scripts/folders.ts'
+import { dyingWithParent } from '../../../scripts/services/processes.ts'
+import type { Config } from '../../../src/shared/config.ts'
+
+/** A worker process of its own, which can be killed as a machine would kill it. */
+export type ChildWorker = {
+  pid: number
+  /** SIGKILL: nothing of it runs any more when this resolves. */
+  kill: () => Promise<void>
+  /** SIGTERM, and its end. */
+  stop: () => Promise<void>
+}
+
+/** The environment variables that a configuration was read from. */
+export const environmentOf = (config: Config): Record<string, string> =>
+  Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined && typeof value !== 'function').map(([name, value]) => [name, String(value)]))
+
+/** Starts a worker process with a configuration; resolves once it takes jobs. */
+export async function startChildWorker(config: Config, more: Record<string, string> = {}): Promise<ChildWorker> {
+  const [program, ...args] = dyingWithParent('SIGKILL', [process.execPath, '--import', 'tsx', join(root, 'src/workers/main.ts')]) as [string, ...string[]]
+  const child = spawn(program, args, {
+    cwd: root, stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environmentOf(config), SANDBOX_API_KEY: 'sk-made-up', LOG_LEVEL: 'info', ...more },
+  })
+  const closed = once(child, 'close')
+  await taking(child)
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+    await closed
+  }
+  return { pid: child.pid!, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+}
+
+function taking(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    child.stdout!.on('data', (text: Buffer) => {
+      seen = `${seen}${text.toString()}`.slice(-10_000)
+      if (seen.includes('worker process runs')) resolve()
+    })
+    child.once('exit', (code) => reject(new Error(`the worker ended with ${code}: ${seen}`)))
+  })
+}
