@@ -19,8 +19,10 @@ export type Mailbox = {
   tries: () => number
   /** Refuses the next mails, one refusal each. */
   refuse: (...refusals: Refusal[]) => void
-  /** The next mails to an address, once there are `count` of them in all. */
-  of: (address: string, count?: number, ms?: number) => Promise<ReceivedMail[]>
+  /** The mails to an address, once there are `count` of them. */
+  of: (address: string, count?: number) => Promise<ReceivedMail[]>
+  /** The first mail to an address, once it is there. */
+  first: (address: string) => Promise<ReceivedMail>
   stop: () => Promise<void>
 }
 
@@ -58,13 +60,15 @@ export async function startMailbox(options: { port?: number; user?: string; pass
   await new Promise<void>((resolve) => { server.listen(options.port ?? 0, '127.0.0.1', resolve) })
   const { port } = server.server.address() as { port: number }
   const credentials = options.user === undefined ? '' : `${options.user}:${encodeURIComponent(options.password ?? '')}@`
+  const of = (address: string, count = 1): Promise<ReceivedMail[]> => until(`mail number ${count} for ${address}`, () => {
+    const mine = received.filter((one) => one.to.includes(address))
+    return mine.length >= count && mine
+  })
   return {
     url: `smtp://${credentials}127.0.0.1:${port}`, received, tries: () => tries,
     refuse: (...more) => void refusals.push(...more),
-    of: (address, count = 1, ms = 10_000) => until(`mail number ${count} for ${address}`, () => {
-      const mine = received.filter((one) => one.to.includes(address))
-      return mine.length >= count && mine
-    }, ms),
+    of,
+    first: async (address) => (await of(address))[0]!,
     stop: () => new Promise((resolve) => { server.close(() => resolve()) }),
   }
 }

@@ -31,7 +31,7 @@ describe('the SMTP transport', () => {
   it('delivers text and HTML, from MAIL_FROM, to one address', async () => {
     const mail = aMail('ada@example.com')
     await mailer.send(mail, patience())
-    const [{ from, to, mail: read, raw }] = (await mailbox.of('ada@example.com')) as [Awaited<ReturnType<Mailbox['of']>>[0]]
+    const { from, to, mail: read, raw } = await mailbox.first('ada@example.com')
     expect([from, to]).to.deep.equal(['gate@gate.example', ['ada@example.com']])
     expect(read.from).to.deep.include({ name: 'The Gate', address: 'gate@gate.example' })
     expect(read.to).to.have.length(1)
@@ -59,7 +59,7 @@ describe('the SMTP transport', () => {
   it('puts an address into the envelope as it is', async () => {
     const odd = `!#$%&'*+-/=?^_\`{|}~@example.com`
     await mailer.send(aMail(odd), patience())
-    const [{ to, mail }] = (await mailbox.of(odd)) as [Awaited<ReturnType<Mailbox['of']>>[0]]
+    const { to, mail } = await mailbox.first(odd)
     expect(to).to.deep.equal([odd])
     expect([mail.to?.map(({ address }) => address), mail.cc ?? [], mail.bcc ?? []]).to.deep.equal([[odd], [], []])
   })
@@ -112,7 +112,7 @@ describe('the file transport', () => {
     const mails = Array.from({ length: 40 }, (_, index) => aMail(`person-${index}@example.com`))
     await Promise.all(mails.map((mail, index) => mailers[index % 2]!.send(mail, patience())))
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
-    expect(lines.map(({ to }) => to).toSorted()).to.deep.equal(mails.map(({ to }) => to).toSorted())
+    expect(lines.map(({ to }) => to)).to.have.members(mails.map(({ to }) => to))
     for (const line of lines) {
       expect(Object.keys(line)).to.deep.equal(['date', 'from', 'to', 'subject', 'text', 'html'])
       expect(line.from).to.equal('Tollgate <no-reply@localhost>')
