@@ -42,7 +42,7 @@ export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' |
   })
 }
 
-const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '53300', '53400', '25006'])
+const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '57014', '53300', '53400', '25006'])
 const UNREACHABLE_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 const UNREACHABLE_TEXT = /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i
 
