@@ -1,0 +1,45 @@
+import { expect } from 'chai'
+import { anAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { get, send } from '../../support/http.ts'
+
+describe('GET /v1/models', () => {
+  let gateway: Gateway
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+
+  it('lists what can be called: enabled models with a configured upstream, in the specified form', async () => {
+    const { key } = await anAccount(gateway.db)
+    const reply = await get(`${gateway.url}/v1/models`, key)
+    expect(reply.status).to.equal(200)
+    expect(reply.json).to.include({ ok: true, object: 'list' })
+    const ids = reply.json.data.map((model: { id: string }) => model.id)
+    expect(ids).to.include.members(['sandbox-chat', 'sandbox-image', 'sandbox-video'])
+    expect(ids).not.to.include.members(['disabled-image'])
+    expect(ids).not.to.include.members(['unavailable-image'])
+    for (const model of reply.json.data) {
+      expect(model).to.include({ object: 'model' })
+      expect(model.modality).to.be.oneOf(['chat', 'image', 'video'])
+      expect(model.credits).to.be.a('number').that.satisfies(Number.isInteger)
+      expect(model.created).to.be.a('number').that.satisfies(Number.isInteger)
+      expect(model.owned_by).to.be.a('string')
+      expect(model).not.to.have.any.keys('upstreams', 'routes', 'price')
+    }
+  })
+
+  it('says of media the price, of chat the least price and how it comes about', async () => {
+    const { key } = await anAccount(gateway.db)
+    const { data } = (await get(`${gateway.url}/v1/models`, key)).json
+    const model = (id: string) => data.find((one: { id: string }) => one.id === id)
+    expect(model('sandbox-image')).to.include({ modality: 'image', credits: 40 }).and.not.to.have.any.keys('pricing')
+    expect(model('sandbox-video')).to.include({ modality: 'video', credits: 250 })
+    expect(model('sandbox-chat')).to.deep.include({ modality: 'chat', credits: 1, pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 } })
+  })
+
+  it('answers HEAD like GET, without the list', async () => {
+    const { key } = await anAccount(gateway.db)
+    const reply = await send('HEAD', `${gateway.url}/v1/models`, { key })
+    expect([reply.status, reply.text]).to.deep.equal([200, ''])
+  })
+})
