@@ -53,8 +53,8 @@ export function createResults(store: MediaStore, fetcher: Fetcher): Results {
 }
 
 function asUpstreamError(error: unknown): unknown {
-  if (error instanceof MediaRefused) return new UpstreamError('rejected', `the result was refused: ${error.message}`, { cause: error })
-  if (error instanceof FetchFailed) return new UpstreamError(error.retryable ? 'unknown' : 'rejected', `the result was not fetched: ${error.message}`, { cause: error })
+  if (error instanceof MediaRefused) return new UpstreamError('rejected', `The result was refused: ${error.message}`, { cause: error })
+  if (error instanceof FetchFailed) return new UpstreamError(error.retryable ? 'unknown' : 'rejected', `The result was not fetched: ${error.message}`, { cause: error })
   return error
 }
 

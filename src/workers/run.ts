@@ -8,6 +8,8 @@ import { step } from '../shared/steps.ts'
 import { publicId } from '../shared/ids.ts'
 import type { CallJob } from '../shared/queues.ts'
 import { traceFields } from '../shared/trace.ts'
+import { FetchFailed } from './fetching/failure.ts'
+import { MediaRefused } from './storage/refused.ts'
 import type { FailureKind } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
@@ -58,6 +60,8 @@ export function upstreamFailure(sentence: string): Outcome {
 
 /** The public sentence about an upstream's failure. */
 export function describeFailure(error: UpstreamError): string {
+  // About a file everything said is public by its class, and a customer can mend an image_url only where he hears of it.
+  if (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`
   switch (error.kind) {
     case 'not_sent':
