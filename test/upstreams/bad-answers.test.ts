@@ -1,0 +1,107 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import type { Reply } from '../support/http.ts'
+import { prompted, recordOf } from '../api/v1/calling.ts'
+import type { Listening } from '../workers/fetching/servers.ts'
+import { startCanary } from './support/canary.ts'
+import { HASTY_SECONDS, RICH, TARGETS, aRichAccount, ask, deliveryOf, everyProtocol } from './support/targets.ts'
+import type { Delivery, Target } from './support/targets.ts'
+
+/** An answer that is no answer, the deliveries in which it can be met, and the sentence that its customer reads. */
+type Bad = { is: string; words: string | ((canary: string) => string); in: Delivery[]; says: RegExp | Partial<Record<Delivery, RegExp>> }
+
+/** Longest that a call of a hasty model may take to be answered, in ms: its deadline, and room on a busy machine. */
+const LIMIT_MS = HASTY_SECONDS * 1000 + 2500
+
+const ALL: Delivery[] = ['chat', 'direct', 'task']
+const MEDIA: Delivery[] = ['direct', 'task']
+const NONSENSE = /^The upstream failed\./
+const NOT_PUBLIC = /^The result was not fetched: The address leads into a network that is not public\./
+const NO_MEDIA = /^The result was refused: The file is no (PNG|MP4)/
+
+const BAD: Bad[] = [
+  { is: 'dripped byte by byte', words: '[drip 40]', in: ['chat', 'direct'], says: /in time/ },
+  { is: 'begun and never continued', words: '[hang-body]', in: ALL, says: /in time/ },
+  { is: 'of 100 MB', words: '[big 100]', in: ['chat', 'direct'], says: NONSENSE },
+  { is: 'a page of HTML', words: '[garbage]', in: ALL, says: NONSENSE },
+  { is: 'cut in the middle', words: '[truncated]', in: ALL, says: NONSENSE },
+  { is: 'empty', words: '[empty]', in: ['chat', 'direct'], says: NONSENSE },
+  { is: 'a task without a result', words: '[empty]', in: ['task'], says: /could not produce|The result was refused/ },
+  { is: 'no UTF-8', words: '[invalid-utf8]', in: ['chat'], says: NONSENSE },
+  {
+    is: 'a redirect into the private network', words: (canary) => `[redirect ${canary}/x]`, in: ALL,
+    says: { chat: /refused the request \(HTTP 302\)/, direct: /refused the request \(HTTP 302\)/, task: NOT_PUBLIC },
+  },
+  { is: 'an SVG or a page in place of media', words: '[wrong-type]', in: MEDIA, says: NO_MEDIA },
+  { is: 'an SVG or a page under the type of media', words: '[lying-type]', in: MEDIA, says: NO_MEDIA },
+  { is: 'media that do not decode', words: '[broken-image]', in: MEDIA, says: /^The result was refused: / },
+  { is: 'an address in the private network', words: (canary) => `[result-url ${canary}/x.png]`, in: ['task'], says: NOT_PUBLIC },
+  { is: 'a file of more bytes than any may have', words: '[big 600]', in: ['task'], says: /^The result was not fetched: The file is larger than/ },
+  { is: 'a file that breaks off halfway', words: '[content-cut]', in: ['task'], says: /in time/ },
+  { is: 'a file that falls silent halfway', words: '[content-hang]', in: ['task'], says: /in time/ },
+]
+
+type Played = { account: TestAccount; ms: number; reply: Reply }
+
+describe('an upstream whose answer is bad', function () {
+  this.timeout(30_000)
+  let gateway: Gateway
+  let canary: Listening
+  const calls = new Map<string, Promise<Played>>()
+  const rows = BAD.flatMap((bad) => TARGETS.filter((target) => bad.in.includes(deliveryOf(target))).map((target) => ({ bad, target })))
+    // OpenAI's and OpenRouter's own address of a video's content is not the upstream's to choose.
+    .filter(({ bad, target }) => !(bad.is === 'an address in the private network' && target.protocol === 'openai'))
+  const nameOf = ({ protocol, modality }: Target, { is }: Bad): string => `${protocol} ${modality} ${is}`
+
+  async function play({ words }: Bad, target: Target): Promise<Played> {
+    const account = await aRichAccount(gateway)
+    const prompt = prompted(typeof words === 'string' ? words : words(canary.origin))
+    const begunAt = performance.now()
+    const reply = await ask(gateway, account, target, prompt, { prefix: 'hasty-' })
+    return { account, reply, ms: performance.now() - begunAt }
+  }
+
+  // Some at a time: a hundred answers of many megabytes at once would make the hasty ones late.
+  async function inTurns(works: (() => Promise<unknown>)[], atOnce: number): Promise<void> {
+    const next = async (): Promise<void> => {
+      for (let work = works.shift(); work; work = works.shift()) await work()
+    }
+    await Promise.all(Array.from({ length: atOnce }, next))
+  }
+
+  before(async () => {
+    gateway = await startGateway({ IMAGE_CONCURRENCY: '100' }, everyProtocol)
+    canary = await startCanary()
+    await inTurns(rows.map(({ bad, target }) => () => {
+      const playing = play(bad, target)
+      calls.set(nameOf(target, bad), playing)
+      return playing
+    }), 30)
+  })
+  after(async () => {
+    await gateway.stop()
+    await canary.close()
+  })
+
+  for (const { bad, target } of rows) {
+    it(`gets no credits for an answer that is ${bad.is}: ${target.protocol} ${target.modality}`, async () => {
+      const { account, reply, ms } = await calls.get(nameOf(target, bad))!
+      expect(reply.status, reply.text).to.equal(502)
+      expect(reply.json.error.type).to.equal('upstream_failed')
+      expect(reply.json.error.message).to.match(bad.says instanceof RegExp ? bad.says : bad.says[deliveryOf(target)]!).and.to.match(/refunded/)
+      expect(ms).to.be.below(LIMIT_MS)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })
+    })
+  }
+
+  it('is never followed into the private network', () => {
+    expect(canary.connections()).to.equal(0)
+  })
+
+  it('leaves the books balanced', () => expectBooksToBalance(gateway.db))
+})
