@@ -1,0 +1,201 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { Lot, TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { post, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { remainders } from '../../shared/calls/opening.ts'
+import { VIDEOS, chat, image, movementsOf, prompted, recordOf } from './calling.ts'
+
+/** A price that lies across three lots of different ends. */
+const LOTS: Lot[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]
+const TOTAL = 1025
+
+type Scene = { account: TestAccount; prompt: string; reply: Reply }
+type Calling = (account: TestAccount, prompt: string) => Promise<Reply>
+
+describe('an upstream that fails', () => {
+  let gateway: Gateway
+  // Above every group's own preparation, which calls it.
+  before(async () => {
+    gateway = await startGateway({}, ({ models }) => {
+      models.push({ id: 'brief-image', modality: 'image', timeoutSeconds: 1, credits: 40, upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }] })
+      models.push({
+        id: 'brief-chat', modality: 'chat', timeoutSeconds: 1, pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
+        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+      })
+    })
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** Calls each row at the same time, in an account of its own; many of them wait for something. */
+  function inParallel(rows: readonly (readonly [what: string, words: string, ...rest: unknown[]])[], call: Calling): (what: string) => Promise<Scene> {
+    const scenes = new Map<string, Promise<Scene>>()
+    before(() => {
+      for (const [what, words] of rows) {
+        const scene = (async () => {
+          const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted(words)]
+          return { account, prompt, reply: await call(account, prompt) }
+        })()
+        scene.catch(() => {})
+        scenes.set(what, scene)
+      }
+    })
+    return (what) => scenes.get(what)!
+  }
+
+  /** 502, everything given back to the lots it came from, one record. */
+  async function expectRefunded({ account, reply }: Scene): Promise<void> {
+    expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([502, 'upstream_failed'])
+    expect(reply.json).to.have.all.keys('ok', 'error')
+    expect(reply.headers.get('x-should-retry')).to.equal('false')
+    expect(reply.text, 'its words may hold a secret').not.to.match(/sandbox|127\.0\.0\.1|sk-|html|API key/i)
+    expect(await remainders(gateway.db, account.grants)).to.deep.equal(LOTS.map((lot) => lot.amount))
+    expect(await balanceOf(gateway.db, account.id)).to.equal(TOTAL)
+    const record = await recordOf(gateway.db, reply)
+    expect(record).to.include({ status: 'failed', httpStatus: 502, errorType: 'upstream_failed', credits: 0, count: 1 })
+    const moved = await movementsOf(gateway.db, reply)
+    expect(moved.filter((one) => one.startsWith('charge')).length).to.equal(record.creditsPrecharged > 25 ? 3 : 2)
+    expect(moved.filter((one) => one.startsWith('refund')).length).to.equal(moved.length / 2)
+  }
+
+  const billed = (prompt: string): number => gateway.sandbox.billed(prompt).total
+  const requests = (prompt: string): number => gateway.sandbox.journal(prompt).length
+
+  describe('at an image', () => {
+    const ROWS = [
+      ['500', '[status 500]', 0], ['a failure of its own', '[fail]', 0], ['502', '[status 502]', 0], ['504', '[status 504]', 0], ['400', '[status 400]', 0],
+      ['401: our key is bad', '[status 401]', 0], ['402', '[status 402]', 0], ['spent credit', '[quota]', 0], ['a redirect', '[status 302]', 0],
+      ['a redirect to somewhere else', '[redirect http://127.0.0.1:9/]', 0], ['an HTML page', '[garbage]', 1], ['JSON that is cut', '[truncated]', 1],
+      ['nothing', '[empty]', 0], ['a reset after taking the work', '[reset]', 1], ['an SVG', '[wrong-type]', 1],
+      ['an SVG that says it is a PNG', '[lying-type]', 1], ['a picture that does not decode', '[broken-image]', 1],
+    ] as const
+    const scene = inParallel(ROWS, (account, prompt) => image(gateway, account, prompt))
+    for (const [what, , bill] of ROWS) {
+      it(`with ${what} is answered 502, refunded to the very lots, and never sent again`, async () => {
+        const { prompt } = await scene(what)
+        await expectRefunded(await scene(what))
+        expect(requests(prompt)).to.equal(1)
+        expect(billed(prompt)).to.equal(bill)
+      })
+    }
+
+    const SILENT = [['silence', '[hang]'], ['silence after its headers', '[hang-body]'], ['an answer that comes too late', '[delay 60000]'], ['one byte after the other', '[drip 5000]']] as const
+    const silent = inParallel(SILENT, (account, prompt) => image(gateway, account, prompt, { model: 'brief-image' }))
+    for (const [what] of SILENT) {
+      it(`by ${what} is ended at the call's deadline`, async () => {
+        const { prompt, reply } = await silent(what)
+        await expectRefunded(await silent(what))
+        expect((await recordOf(gateway.db, reply)).latencyMs).to.be.within(900, 3000)
+        expect(requests(prompt)).to.equal(1)
+        await until('the upstream\'s request to be ended', () => gateway.sandbox.open(prompt).open === 0)
+      })
+    }
+
+    const PASSING = [['429', '[fail-times 1 429]'], ['503', '[fail-times 2 503]']] as const
+    const passing = inParallel(PASSING, (account, prompt) => image(gateway, account, prompt))
+    for (const [what] of PASSING) {
+      it(`with a ${what} that passes is asked again, and billed once`, async () => {
+        const { prompt, reply } = await passing(what)
+        expect(reply.status, reply.text).to.equal(200)
+        expect(billed(prompt)).to.equal(1)
+      })
+    }
+
+    it('by refusing connections is followed by the next upstream of the model, billed once', async () => {
+      const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted()]
+      const reply = await image(gateway, account, prompt, { model: 'fallback-image' })
+      expect(reply.status, reply.text).to.equal(200)
+      expect(await recordOf(gateway.db, reply)).to.include({ upstream: 'sandbox', credits: 40 })
+      expect(billed(prompt)).to.equal(1)
+    })
+
+    it('with a 503 that lasts is given up after a few tries, at no credits', async () => {
+      const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted('[status 503]')]
+      await expectRefunded({ account, prompt, reply: await image(gateway, account, prompt) })
+      expect(requests(prompt)).to.be.within(2, 5)
+    })
+  })
+
+  describe('at a chat', () => {
+    // What may have been billed is asked once more; what is refused is not.
+    const ROWS = [
+      ['400', '[status 400]', 1], ['401', '[status 401]', 1], ['403', '[status 403]', 1], ['404', '[status 404]', 1], ['spent credit', '[quota]', 1],
+      ['500', '[status 500]', 2], ['502', '[status 502]', 2], ['504', '[status 504]', 2], ['an HTML page', '[garbage]', 2], ['JSON that is cut', '[truncated]', 2],
+      ['no choices', '[empty]', 2], ['a reset', '[reset]', 2], ['a reset before it took the work', '[refuse]', 0], ['bytes that are no UTF-8', '[invalid-utf8]', 2],
+    ] as const
+    const dear = { model: 'dear-chat', max_tokens: 10 }
+    const whole = inParallel(ROWS, (account, prompt) => chat(gateway, account, prompt, dear))
+    const streamed = inParallel(ROWS, (account, prompt) => chat(gateway, account, prompt, { ...dear, stream: true }))
+    for (const [what, words, asked] of ROWS) {
+      it(`with ${what} is answered 502 and refunded to the very lots`, async () => {
+        await expectRefunded(await whole(what))
+        expect(requests((await whole(what)).prompt)).to.equal(asked)
+      })
+
+      it(`with ${what} fails a stream, by its status while it has not begun`, async () => {
+        const { account, reply } = await streamed(what)
+        if (words !== '[truncated]') return expectRefunded(await streamed(what))
+        // Whatever comes after the first chunk can have no status any more.
+        expect(reply.text).to.match(/data: \{"ok":false,"error":\{"type":"upstream_failed"[^\n]*\n\n$/)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(TOTAL)
+      })
+    }
+
+    const PASSING = [['500', '[fail-times 1 500]'], ['502', '[fail-times 1 502]'], ['504', '[fail-times 1 504]'], ['429', '[fail-times 1 429]']] as const
+    const passing = inParallel(PASSING, (account, prompt) => chat(gateway, account, prompt))
+    for (const [what] of PASSING) {
+      it(`with a ${what} that passes is asked once more, and answers`, async () => {
+        const { prompt, reply } = await passing(what)
+        expect(reply.status, reply.text).to.equal(200)
+        expect([requests(prompt), billed(prompt)]).to.deep.equal([2, 1])
+      })
+    }
+
+    it('by refusing is followed by the next upstream of the model, billed once', async () => {
+      const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted()]
+      const reply = await chat(gateway, account, prompt, { model: 'fallback-chat' })
+      expect(reply.status, reply.text).to.equal(200)
+      expect(billed(prompt)).to.equal(1)
+      expect(gateway.sandbox.journal(prompt).map((line) => [line.model, line.status])).to.deep.equal([['refusing-gpt', 503], ['gpt-sandbox', 200]])
+    })
+
+    const SILENT = [['whole', '[hang]'], ['streamed', '[hang] [hang-body]']] as const
+    const silent = inParallel(SILENT, (account, prompt) => chat(gateway, account, prompt, { model: 'brief-chat', stream: prompt.includes('[hang-body]') }))
+    for (const [what] of SILENT) {
+      it(`by silence is ended at the call's deadline, ${what}`, async () => {
+        await expectRefunded(await silent(what))
+        await until('the upstream\'s request to be ended', async () => gateway.sandbox.open((await silent(what)).prompt).open === 0)
+      })
+    }
+  })
+
+  describe('at a video', () => {
+    const video: Calling = (account, prompt) => post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt })
+    const ROWS = [
+      ['a task that fails', '[fail]'], ['a task that it aborts', '[abort]'], ['a refusal', '[status 400]'], ['an HTML page for a video', '[wrong-type]'],
+      ['a video that does not play', '[broken-image]'], ['a submission whose answer is lost', '[reset]'],
+    ] as const
+    const scene = inParallel(ROWS, video)
+    for (const [what, words] of ROWS) {
+      it(`with ${what} is answered 502, refunded to the very lots, and never sent again`, async () => {
+        const { prompt } = await scene(what)
+        await expectRefunded(await scene(what))
+        expect(billed(prompt)).to.equal(words === '[status 400]' ? 0 : 1)
+      })
+    }
+
+    const PASSING = [['polls', '[poll-errors 1 503] [duration 0.2]'], ['words for its status', '[weird-status] [duration 0.2]']] as const
+    const passing = inParallel(PASSING, video)
+    for (const [what] of PASSING) {
+      it(`in its ${what} alone is asked again until it answers`, async () => {
+        const { prompt, reply } = await passing(what)
+        expect(reply.status, reply.text).to.equal(200)
+        expect(billed(prompt)).to.equal(1)
+      })
+    }
+  })
+})
