@@ -62,7 +62,7 @@ export type Profile = { displayName?: string; avatarUrl?: string }
 /** Changes a profile. @throws where the account does not exist. */
 export async function updateProfile(db: Db | Trx, id: AccountId, { displayName, avatarUrl }: Profile): Promise<UserRow> {
   const changes = { ...(displayName !== undefined && { display_name: displayName }), ...(avatarUrl !== undefined && { avatar_url: avatarUrl }) }
-  // Without a change the row is only read, yet by the same statement.
+  // The id is set to itself so that no change at all is a statement too.
   const [row] = await db('users').where({ id }).update({ id, ...changes }).returning<UserRow[]>([...COLUMNS])
   if (!row) throw new Error('there is no such account')
   return row

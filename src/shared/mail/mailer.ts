@@ -47,6 +47,8 @@ function smtpMailer(url: string, connections: number, from: { name: string; addr
     url, pool: true, maxConnections: connections, ...SMTP_TIMES,
     // A connection that closed in mid-mail: our own pauses decide when to try again.
     maxRequeues: 0, disableFileAccess: true, disableUrlAccess: true,
+    // Whatever the address asks for: the library would log whole mails, and with them their links.
+    logger: false,
   })
   return {
     transport: 'smtp',
