@@ -63,13 +63,20 @@ function completionOf({ usage: _usage, ...answer }: Fields): ChatCompletion {
   }
 }
 
+/** A text, parts of one, or nothing. */
+const isContent = (value: unknown): boolean =>
+  value === undefined || value === null || typeof value === 'string' || Array.isArray(value)
+
+const isListOfFields = (value: unknown): value is Fields[] => Array.isArray(value) && value.every(isFields)
+
 function choiceOf(value: unknown, at: number): Fields {
   const choice = asFields(value)
   const { message } = choice
   if (!isFields(message)) throw nonsense('a choice has no message')
   const { role, content, ...rest } = message
-  if (content !== undefined && content !== null && typeof content !== 'string' && !Array.isArray(content)) {
-    throw nonsense('a message has a content that is no text')
+  if (!isContent(content)) throw nonsense('a message has a content that is no text')
+  if (rest.tool_calls !== undefined && rest.tool_calls !== null && !isListOfFields(rest.tool_calls)) {
+    throw nonsense('a message has calls of tools that are none')
   }
   return {
     ...choice,
@@ -81,46 +88,54 @@ function choiceOf(value: unknown, at: number): Fields {
 
 /**
  * The chunks of a stream and its usage. Chunks without choices carry only usage or the upstream's own notes, and
- * clients read `choices[0]`: they are left out.
+ * clients read `choices[0]`: they are left out. Every choice ends with a finish_reason, which some servers forget:
+ * without one a reader cannot tell an end from a loss.
  * @throws UpstreamError for an error object, for a stream that is cut off, and for one without any chunk
  */
 async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerator<ChatEvent> {
-  const open = new Set<number>()
+  const ends = new Map<number, boolean>()
   let usage: ReturnType<typeof openaiUsage> = null
-  let isEmpty = true
+  let head: Fields | null = null
   let isDone = false
   for await (const { data } of events) {
     isDone = data === DONE
     if (isDone) break
-    const { usage: reported, ...chunk } = asFields(parseJson(data))
-    const failure = failureIn(chunk)
+    const { usage: reported, choices, ...rest } = asFields(parseJson(data))
+    const failure = failureIn(rest)
     if (failure) throw failure
     usage = openaiUsage(reported) ?? usage
-    if (!Array.isArray(chunk.choices) || chunk.choices.length === 0) continue
-    isEmpty = false
-    noteEnds(open, chunk.choices)
-    yield { type: 'chunk', chunk }
+    if (!Array.isArray(choices) || choices.length === 0) continue
+    head = { ...rest, object: 'chat.completion.chunk' }
+    yield { type: 'chunk', chunk: { ...head, choices: choices.map((choice) => pieceOf(ends, choice)) } }
   }
-  if (isEmpty) throw nonsense('the stream has no choices')
-  if (!isDone && open.size > 0) throw nonsense('the stream was cut off')
+  const open = [...ends.keys()].filter((index) => !ends.get(index))
+  if (!head) throw nonsense('the stream has no choices')
+  if (!isDone && open.length > 0) throw nonsense('the stream was cut off')
+  if (open.length > 0) {
+    const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'stop' }))
+    yield { type: 'chunk', chunk: { ...head, choices } }
+  }
   if (usage) yield { type: 'usage', usage }
 }
 
 /** The largest index of a choice or a tool call: whoever puts chunks together makes an array as long as that. */
 const MAX_INDEX = 1000
 
-/** Keeps the set of choices that have begun and not ended. @throws UpstreamError `unknown` for what is no choice */
-function noteEnds(open: Set<number>, choices: unknown[]): void {
-  for (const choice of choices) {
-    if (!isFields(choice)) throw nonsense('the stream has a choice that is none')
-    const { index = 0, finish_reason: end, delta } = choice
-    const calls = asFields(delta).tool_calls ?? []
-    if (!isIndex(index) || !Array.isArray(calls) || !calls.every((call) => isIndex(asFields(call).index ?? 0))) {
-      throw nonsense('the stream has a choice or a call of a tool without a sane number')
-    }
-    if (typeof end === 'string') open.delete(index)
-    else open.add(index)
+/**
+ * A choice of a chunk, as clients can read it. Keeps which choices have begun, and whether they have ended.
+ * @throws UpstreamError `unknown` for what is no choice
+ */
+function pieceOf(ends: Map<number, boolean>, choice: unknown): Fields {
+  if (!isFields(choice)) throw nonsense('the stream has a choice that is none')
+  const { index = 0, finish_reason: end } = choice
+  const delta = asFields(choice.delta)
+  const calls = delta.tool_calls ?? []
+  if (!isIndex(index) || !isListOfFields(calls) || !calls.every((call) => isIndex(call.index ?? 0))) {
+    throw nonsense('the stream has a choice or a call of a tool without a sane number')
   }
+  if (!isContent(delta.content)) throw nonsense('a piece of the stream is no text')
+  ends.set(index, isText(end) || ends.get(index) === true)
+  return { ...choice, delta }
 }
 
 const isIndex = (value: unknown): value is number =>
