@@ -19,6 +19,9 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 
 const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { rejectUnauthorized: true } } as const
 
+// Knex would write of lost connections to the console; each statement tells its own caller.
+const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
+
 /** How long a request waits for a connection, in ms; beyond it Postgres counts as unreachable. */
 const ACQUIRE_MS = 3000
 
@@ -39,6 +42,7 @@ export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' |
     pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true },
     acquireConnectionTimeout: ACQUIRE_MS,
     asyncStackTraces: false,
+    log: silent,
   })
 }
 
