@@ -64,7 +64,7 @@ async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller:
   if (shutdown?.aborted) handBack()
   const run: Run = { call, job, signal: controller.signal, maybeSent: false }
   try {
-    if (!call.resumed) void deps.publisher.changed(call.accountId, { callId: call.id, status: 'running', balance: null })
+    if (!call.resumed) void deps.publisher.begun(call)
     const model = findModel(deps.catalogue.current(), call.model, call.modality)
     if (!model) return upstreamFailure('The model is no longer offered.')
     if (call.remainingMs <= 0) return await tooLate(deps, model, run)

@@ -25,9 +25,11 @@ export function fetchCall(deps: Pick<WebDeps, 'db' | 'replies' | 'stopping'>): M
     ctx.set('X-Call-Id', publicId('call', state.callId))
     if (state.state === 'expired') throw new ApiError('result_expired')
     if (state.state === 'ended') return sendAnswer(ctx, state.answer)
-    const answer = waitSeconds > 0 ? await waitFor(deps, state, waitSeconds) : null
+    if (waitSeconds === 0) return accepted(ctx, state, null)
+    const answer = await waitFor(deps, state, waitSeconds)
     if (answer) return sendAnswer(ctx, answer)
-    accepted(ctx, { callId: state.callId, status: state.status }, null)
+    const now = await readState(deps.db, state.callId)
+    accepted(ctx, now?.state === 'open' ? now : state, null)
   }
 }
 

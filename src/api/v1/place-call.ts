@@ -41,7 +41,11 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
   if (!outcome.opened) throw refusalOf(outcome)
   ctx.state.opened = true
-  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, onNews)
+  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, (news) => {
+    placed.status = 'running'
+    onNews?.(news)
+  })
+  const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false }
   try {
     await enqueue(ctx, deps, order, request, outcome.outstanding)
   } catch (error) {
@@ -50,7 +54,7 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
   } finally {
     deps.replies.tell(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   }
-  return { callId: request.id, wait, status: 'queued', joined: false }
+  return placed
 }
 
 function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, estimate }: CallOrder, identity: Identity): OpenRequest {

@@ -6,7 +6,7 @@ import type { CallId } from '../../shared/ids.ts'
 import type { Wait } from '../../shared/calls/replies.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
-/** A placed call and the wait for its answer. `joined`: another request had opened it. */
+/** A placed call and the wait for its answer. `status` follows what its worker tells. `joined`: another request had opened it. */
 export type PlacedCall = { callId: CallId; wait: Wait; status: 'queued' | 'running'; joined: boolean }
 
 /** The context of a request that places or reads a call. */

@@ -2,9 +2,9 @@
  * The worker's side of the way back.
  */
 import type { Redis } from 'ioredis'
-import type { AccountId, CallId } from '../ids.ts'
+import type { CallId } from '../ids.ts'
 import { step } from '../steps.ts'
-import type { Ended } from './types.ts'
+import type { BegunCall, Ended } from './types.ts'
 import type { AccountEvent, CallNews } from './channels.ts'
 import { cancelChannel, eventChannel, replyChannel, writeReply } from './channels.ts'
 
@@ -28,9 +28,13 @@ export function createPublisher(redis: Redis, prefix: string) {
     async news(replyTo: string, callId: CallId, news: CallNews): Promise<void> {
       await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'news', news }))
     },
-    /** Tells the account's followers of a change that is no end. */
-    async changed(accountId: AccountId, event: AccountEvent): Promise<void> {
-      await publish(eventChannel(prefix, accountId), JSON.stringify(event))
+    /** Tells the waiting web process, and the account's followers, that a worker has begun the call. */
+    async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {
+      const event: AccountEvent = { callId: id, status: 'running', balance: null }
+      await redis.pipeline()
+        .publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'news', news: { type: 'running' } }))
+        .publish(eventChannel(prefix, accountId), JSON.stringify(event))
+        .exec().catch(() => {})
     },
   }
 }

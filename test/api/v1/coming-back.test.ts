@@ -1,0 +1,161 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { get, send, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { IMAGES, callOf, chat, image, imageBody, prompted, recordOf } from './calling.ts'
+
+const ASYNC = { prefer: 'respond-async' }
+
+describe('coming back for an answer', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const fetchCall = (id: string, query = ''): Promise<Reply> => get(`${gateway.url}/v1/calls/${id}${query}`, account.key)
+  const running = (prompt: string): Promise<unknown> => until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+
+  /** 202, and where the answer will be. */
+  function expectAccepted(reply: Reply, preference: string | null): string {
+    expect(reply.status, reply.text).to.equal(202)
+    expect(reply.json).to.have.all.keys('ok', 'id', 'status')
+    expect(reply.json.ok).to.equal(true)
+    expect(reply.json.status).to.be.oneOf(['queued', 'running'])
+    expect(reply.headers.get('location')).to.equal(`/v1/calls/${reply.json.id}`)
+    expect(reply.headers.get('x-call-id')).to.equal(reply.json.id)
+    expect(reply.headers.get('preference-applied')).to.equal(preference)
+    return reply.json.id as string
+  }
+
+  it('Prefer: respond-async is answered at once, and the answer is where it says', async () => {
+    const prompt = prompted('[delay 300]')
+    const id = expectAccepted(await image(gateway, account, prompt, {}, ASYNC), 'respond-async')
+    const meanwhile = await fetchCall(id)
+    expect(meanwhile.status).to.equal(202)
+    expect(meanwhile.json).to.include({ ok: true, id })
+    const reply = await fetchCall(id, '?wait=10')
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
+  })
+
+  it('Prefer: respond-async also holds for a chat that asks for a stream', async () => {
+    const id = expectAccepted(await chat(gateway, account, prompted('[answer hi]'), { stream: true }, ASYNC), 'respond-async')
+    const reply = await fetchCall(id, '?wait=10')
+    expect(reply.json).to.include({ ok: true, object: 'chat.completion' })
+    expect(reply.json.choices[0].message.content).to.equal('hi')
+  })
+
+  it('Prefer: wait=N is answered with the result, or after N seconds with where it will be', async () => {
+    const quick = await image(gateway, account, prompted(), {}, { prefer: 'wait=20' })
+    expect(quick.status).to.equal(200)
+    const prompt = prompted('[delay 1600]')
+    const started = performance.now()
+    const slow = await image(gateway, account, prompt, {}, { prefer: 'wait=1' })
+    expect(performance.now() - started).to.be.within(950, 1550)
+    expectAccepted(slow, 'wait=1')
+    expect(slow.json.status).to.equal('running')
+    expect((await fetchCall(slow.json.id, '?wait=10')).status).to.equal(200)
+  })
+
+  it('preferences are read among others, and those that nobody knows are ignored', async () => {
+    expectAccepted(await image(gateway, account, prompted('[delay 200]'), {}, { prefer: 'handling=lenient, Respond-Async' }), 'respond-async')
+    for (const prefer of ['handling=strict', 'wait', 'wait=', 'wait=-1', 'wait=x', 'respond-asynchronously', '', ',,;=']) {
+      expect((await image(gateway, account, prompted(), {}, { prefer })).status, prefer).to.equal(200)
+    }
+  })
+
+  it('a call says queued or running as it is', async () => {
+    await gateway.stopWorker()
+    const prompt = prompted('[delay 400]')
+    const id = expectAccepted(await image(gateway, account, prompt, {}, ASYNC), 'respond-async')
+    expect((await fetchCall(id)).json.status).to.equal('queued')
+    await gateway.startWorker()
+    await running(prompt)
+    expect((await fetchCall(id)).json.status).to.equal('running')
+    expect((await fetchCall(id, '?wait=10')).status).to.equal(200)
+  })
+
+  it('a call that begins while somebody waits for it says so when the wait is over', async () => {
+    await gateway.stopWorker()
+    const id = expectAccepted(await image(gateway, account, prompted('[delay 2200]'), {}, ASYNC), 'respond-async')
+    const waiting = fetchCall(id, '?wait=2')
+    await gateway.startWorker()
+    expect((await waiting).json.status).to.equal('running')
+    expect((await fetchCall(id, '?wait=10')).status).to.equal(200)
+  })
+
+  it('?wait=N holds the request until the call ends, and no longer than N seconds', async () => {
+    const prompt = prompted('[delay 1500]')
+    const id = expectAccepted(await image(gateway, account, prompt, {}, ASYNC), 'respond-async')
+    const started = performance.now()
+    const early = await fetchCall(id, '?wait=1')
+    expect(performance.now() - started).to.be.within(950, 1450)
+    expect(early.status).to.equal(202)
+    expect(early.json.status).to.equal('running')
+    const replies = await Promise.all([fetchCall(id, '?wait=10'), fetchCall(id, '?wait=60')])
+    expect(performance.now() - started).to.be.below(4000)
+    expect(replies.map((reply) => reply.status)).to.deep.equal([200, 200])
+    for (const query of ['?wait=61', '?wait=-1', '?wait=x', '?wait=1.5', '?wait=', '?wait=1&wait=2']) {
+      const reply = await fetchCall(id, query)
+      expect([reply.status, reply.json.error.type, reply.json.error.param], query).to.deep.equal([400, 'invalid_request', 'wait'])
+    }
+  })
+
+  it('the answer is the very one that the waiting request had, byte for byte, as often as it is fetched', async () => {
+    for (const reply of [await image(gateway, account, prompted()), await chat(gateway, account, prompted()), await image(gateway, account, prompted('[status 400]'))]) {
+      const id = reply.headers.get('x-call-id')!
+      for (const again of [await fetchCall(id), await fetchCall(id), await fetchCall(id, '?wait=5')]) {
+        expect([again.status, again.text]).to.deep.equal([reply.status, reply.text])
+        for (const header of ['content-type', 'x-call-id', 'x-should-retry', 'cache-control']) {
+          expect(again.headers.get(header), header).to.equal(reply.headers.get(header))
+        }
+      }
+    }
+  })
+
+  it('a client that leaves does not end its call: it is finished, settled, recorded, and can be fetched', async () => {
+    const prompt = prompted('[delay 300]')
+    const leaving = new AbortController()
+    const left = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), signal: leaving.signal }).catch((error: Error) => error.name)
+    await running(prompt)
+    leaving.abort()
+    expect(await left).to.equal('AbortError')
+    const row = await until('the call to end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first<{ id: string }>('id'))
+    const reply = await fetchCall(`call_${row.id.replaceAll('-', '')}`)
+    expect(reply.status).to.equal(200)
+    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
+    expect((await recordOf(gateway.db, reply)).status).to.equal('succeeded')
+    expect(gateway.sandbox.open(prompt).aborted).to.equal(0)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+  })
+
+  it('a streamed chat is fetched as JSON', async () => {
+    const streamed = await chat(gateway, account, prompted('[answer one two three] [usage 7 9]'), { stream: true })
+    const reply = await fetchCall(streamed.headers.get('x-call-id')!)
+    expect(reply.json).to.include({ ok: true, object: 'chat.completion', model: 'sandbox-chat' })
+    expect(reply.json.choices[0]).to.deep.include({ index: 0, finish_reason: 'stop' })
+    expect(reply.json.choices[0].message.content).to.equal('one two three')
+    expect(reply.json.usage).to.include({ input_tokens: 7, output_tokens: 9, credits: 1, balance: 999 })
+  })
+
+  it('a result past its time is 410, before and after it was swept', async () => {
+    const first = await image(gateway, account, prompted())
+    const id = first.headers.get('x-call-id')!
+    await gateway.db('call_results').where({ call_id: callOf(first) }).update({ expires_at: gateway.db.raw("now() - interval '1 second'") })
+    const expired = await fetchCall(id)
+    expect([expired.status, expired.json.error.type]).to.deep.equal([410, 'result_expired'])
+    await until('the sweep', async () => !await gateway.db('call_results').where({ call_id: callOf(first) }).first())
+    expect((await fetchCall(id)).status).to.equal(410)
+  })
+
+  it('the record of a refusal is nothing to come back for', async () => {
+    const refused = await image(gateway, account, '')
+    expect((await fetchCall(refused.headers.get('x-call-id')!)).status).to.equal(404)
+  })
+})
