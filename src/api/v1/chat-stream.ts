@@ -31,6 +31,8 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
   if (early === 'left') return abandon(ctx, deps, placed)
   if (early !== null && typeof early === 'object' && early.status !== 200) return sendAnswer(ctx, early)
   const events = beginEventStream(ctx)
+  // Without a first byte the headers stay behind too, and routers give up after 30 s.
+  if (early === 'silence') events.comment()
   chunks.writeTo(events)
   void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
@@ -40,7 +42,7 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
   })
 }
 
-const silence = (): Promise<'begin'> => new Promise((resolve) => { setTimeout(() => resolve('begin'), HEARTBEAT_MS).unref() })
+const silence = (): Promise<'silence'> => new Promise((resolve) => { setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref() })
 
 /**
  * The client of a stream has gone: a call that still waits is given back, a running one is cancelled at its worker. A joined

@@ -11,8 +11,8 @@ const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 export type EventStream = {
   /** Sends one event; `event` names it where it is not plain data. `data` is one line. */
   send: (data: string, event?: string) => void
-  /** Whether the reader has been cut off because it did not read. */
-  overrun: () => boolean
+  /** Sends a comment: a sign of life for routers, which readers pass over. */
+  comment: () => void
   end: () => void
 }
 
@@ -28,11 +28,12 @@ export function beginEventStream(ctx: Context): EventStream {
     if (body.writableLength > MAX_UNREAD_BYTES) body.destroy()
     if (!body.destroyed) body.write(text)
   }
-  const beat = setInterval(() => write(': still here\n\n'), HEARTBEAT_MS)
+  const comment = () => write(': still here\n\n')
+  const beat = setInterval(comment, HEARTBEAT_MS)
   body.once('close', () => clearInterval(beat))
   return {
     send: (data, event) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${data}\n\n`),
-    overrun: () => body.destroyed,
+    comment,
     end: () => {
       clearInterval(beat)
       body.end()
