@@ -8,7 +8,7 @@ import type { WorkerDeps } from './deps.ts'
 /** How often the books are audited, in ms. */
 export const AUDIT_EVERY_MS = 600_000
 
-/** Ledger entries that one audit reads at most: less than a second, for which the reconciler's other work waits. */
+/** Ledger entries that one audit reads at most: about a second, for which the reconciler's other work waits. */
 const MAX_ENTRIES = 50_000
 
 /** Audits when the last audit, whoever made it, is long enough ago. `now` in Unix ms. */

@@ -104,9 +104,10 @@ function unescape(text: string, pattern: RegExp, known: Record<string, string>):
   })
 }
 
+/** As Go's ParseFloat, which ignores the case of its special values. */
 function readValue(text: string): number {
-  const special: Record<string, number> = { 'NaN': Number.NaN, '+Inf': Infinity, '-Inf': -Infinity, 'Inf': Infinity }
-  if (Object.hasOwn(special, text)) return special[text]!
+  const special = /^([+-]?)(inf|infinity)$|^nan$/i.exec(text)
+  if (special) return special[2] === undefined ? Number.NaN : special[1] === '-' ? -Infinity : Infinity
   if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) throw new Error('a value that is no number')
   return Number(text)
 }

@@ -17,5 +17,6 @@ export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>)
 /** Whether a request's Authorization header is `Bearer` and the token, whatever characters the token has. */
 export function mayScrape(authorization: string, token: string): boolean {
   const given = /^bearer +(.*?) *$/i.exec(authorization)?.[1]
-  return given !== undefined && isSameSecret(given, token)
+  // Node reads header bytes as latin1; scrapers write UTF-8.
+  return given !== undefined && isSameSecret(Buffer.from(given, 'latin1').toString('utf8'), token)
 }

@@ -1,0 +1,165 @@
+import { expect } from 'chai'
+import { freePort } from '../../../scripts/services/ports.ts'
+import { newDatabaseUrl } from '../../support/database.ts'
+import type { Family } from '../../support/exposition.ts'
+import { readExposition, valueOf } from '../../support/exposition.ts'
+import { anAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway, startTestWeb, testConfig } from '../../support/harness.ts'
+import { get, post, send, until } from '../../support/http.ts'
+
+const TOKEN = 'a token: with ünusual characters & "quotes"'
+const headers = { authorization: `Bearer ${Buffer.from(TOKEN).toString('latin1')}` }
+
+/** A model whose id needs every escape that a label's value knows. */
+const ODD_MODEL = 'odd "chat"\\model\nof two lines'
+
+const say = (text: string, model = 'sandbox-chat') => ({ model, messages: [{ role: 'user', content: text }] })
+
+describe('the metrics', () => {
+  let gateway: Gateway
+  let workerUrl: string
+  let account: Awaited<ReturnType<typeof anAccount>>
+
+  const scrape = async (url: string): Promise<Map<string, Family>> => {
+    const reply = await send('GET', `${url}/metrics`, { headers: { authorization: 'Bearer plain-token' } })
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8')
+    return readExposition(reply.text)
+  }
+  const ofWeb = () => scrape(gateway.url)
+  const ofWorker = () => scrape(workerUrl)
+
+  before(async () => {
+    const port = await freePort()
+    workerUrl = `http://127.0.0.1:${port}`
+    gateway = await startGateway({
+      DATABASE_URL: await newDatabaseUrl(), REDIS_PREFIX: `metrics-${process.pid}`, METRICS_TOKEN: 'plain-token', HEALTH_PORT: String(port),
+    }, ({ models }) => models.push({
+      id: ODD_MODEL, modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+    }))
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  after(() => gateway.stop())
+
+  it('tell calls by model, status and upstream, and the credits that they moved', async () => {
+    await post(`${gateway.url}/v1/chat/completions`, account.key, say('[usage 1500 500]'))
+    await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a lighthouse' })
+    await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: '[status 400]' })
+    const [web, worker] = [await ofWeb(), await ofWorker()]
+    expect(valueOf(web, 'tollgate_calls_opened_total', { modality: 'image', model: 'sandbox-image' })).to.equal(2)
+    expect(valueOf(web, 'tollgate_credits_charged_total', { model: 'sandbox-image' })).to.equal(80)
+    expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-chat', status: 'succeeded', upstream: 'sandbox' })).to.equal(1)
+    expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'succeeded', upstream: 'sandbox' })).to.equal(1)
+    expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'failed' })).to.equal(1)
+    expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-chat' })).to.equal(3)
+    expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-image' })).to.equal(40)
+    expect(valueOf(worker, 'tollgate_credits_refunded_total', { model: 'sandbox-image' })).to.equal(40)
+    expect(valueOf(worker, 'tollgate_upstream_tries_total', { upstream: 'sandbox', outcome: 'rejected' })).to.equal(1)
+  })
+
+  it('time every stage of a call', async () => {
+    await post(`${gateway.url}/v1/chat/completions`, account.key, say('[delay 120]'))
+    const [web, worker] = [await ofWeb(), await ofWorker()]
+    const count = (from: Map<string, Family>, stage: string) => valueOf(from, 'tollgate_call_stage_seconds_count', { stage })
+    expect(count(web, 'charge')).to.be.greaterThan(0)
+    for (const stage of ['queue', 'upstream', 'settle', 'reply']) expect(count(worker, stage), stage).to.be.greaterThan(0)
+    expect(valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' })).to.be.greaterThan(0.12)
+    for (const verb of ['open', 'end']) expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
+  })
+
+  it('tell requests by the pattern of their route, never by their address', async () => {
+    await get(`${gateway.url}/v1/calls/call_0000000000000000000000000000abcd`, account.key)
+    await get(`${gateway.url}/no/such/path`)
+    await get(`${gateway.url}/api/calls/call_1`)
+    const web = await until('the requests were counted', async () => {
+      const families = await ofWeb()
+      return valueOf(families, 'tollgate_http_requests_total', { method: 'GET', route: '/api/calls/:id', status: '401' }) === 1 && families
+    })
+    expect(valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '/v1/calls/:id', status: '404' })).to.equal(1)
+    expect(valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '(none)', status: '404' })).to.equal(1)
+    expect(valueOf(web, 'tollgate_http_request_seconds_count', { route: '/metrics' })).to.be.greaterThan(0)
+  })
+
+  it('take no word of a client for a label', async () => {
+    const before = (await ofWeb()).size
+    for (const model of ['made-up-1', 'made-up-2']) {
+      expect((await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', model))).status).to.equal(400)
+    }
+    await send('GET', `${gateway.url}/made-up-3?made-up-4=1`, { headers: { 'user-agent': 'made-up-5' } })
+    const { text } = await send('GET', `${gateway.url}/metrics`, { headers: { authorization: 'Bearer plain-token' } })
+    expect(text).not.to.contain('made-up')
+    expect(readExposition(text).size).to.equal(before)
+    expect(valueOf(readExposition(text), 'tollgate_calls_refused_total', { modality: 'chat', error: 'unsupported_model' })).to.equal(2)
+  })
+
+  it('are readable whatever a model of the catalogue is called', async () => {
+    await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', ODD_MODEL))
+    expect(valueOf(await ofWeb(), 'tollgate_calls_opened_total', { model: ODD_MODEL })).to.equal(1)
+    expect(valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })).to.equal(1)
+  })
+
+  it('tell how long the oldest call has waited for a worker', async () => {
+    await gateway.stopWorker()
+    const sent = Date.now()
+    const reply = await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'), { prefer: 'respond-async' })
+    expect(reply.status).to.equal(202)
+    const age = await until('a second has passed', async () => {
+      const families = await ofWeb()
+      expect(valueOf(families, 'tollgate_queue_jobs', { queue: 'chat', state: 'waiting' })).to.equal(1)
+      const seconds = valueOf(families, 'tollgate_queue_oldest_seconds', { queue: 'chat' })!
+      return seconds > 1 && seconds
+    })
+    expect(age).to.be.at.most((Date.now() - sent) / 1000 + 0.5)
+    expect(valueOf(await ofWeb(), 'tollgate_queue_oldest_seconds', { queue: 'video' })).to.equal(0)
+    await gateway.startWorker()
+    await until('the call was taken', async () => valueOf(await ofWeb(), 'tollgate_queue_oldest_seconds', { queue: 'chat' }) === 0)
+  })
+
+  it('tell of the pool, the upstreams, the event loop and the last audit', async () => {
+    await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'))
+    const worker = await ofWorker()
+    expect(valueOf(worker, 'tollgate_upstream_circuit', { upstream: 'sandbox', state: 'closed' })).to.equal(1)
+    expect(valueOf(worker, 'tollgate_upstream_requests', { upstream: 'sandbox', state: 'in_flight' })).to.equal(0)
+    expect(valueOf(worker, 'tollgate_held_calls')).to.equal(0)
+    const web = await until('the books were audited', async () => {
+      const families = await ofWeb()
+      return valueOf(families, 'tollgate_audit_breaches') !== undefined && families
+    })
+    expect(valueOf(web, 'tollgate_audit_breaches')).to.equal(0)
+    expect(valueOf(web, 'tollgate_audit_timestamp_seconds')).to.be.closeTo(Date.now() / 1000, 60)
+    expect(valueOf(web, 'tollgate_mails_dead')).to.equal(0)
+    for (const families of [web, worker]) {
+      expect(valueOf(families, 'tollgate_db_connections_max')).to.equal(10)
+      for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'process_cpu_seconds_total']) {
+        expect(valueOf(families, name), name).to.be.a('number')
+      }
+    }
+  })
+
+  it('are for those who have the token, whatever characters it has', async () => {
+    const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: TOKEN }))
+    for (const wrong of [{}, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${'x'.repeat(5000)}` }, { authorization: `Basic ${btoa('admin:x')}` }] as Record<string, string>[]) {
+      const reply = await send('GET', `${web.url}/metrics`, { headers: wrong })
+      expect(reply.status).to.equal(401)
+      expect(reply.headers.get('www-authenticate')).to.equal('Bearer')
+    }
+    expect((await send('GET', `${web.url}/metrics`, { headers })).status).to.equal(200)
+    await web.stop()
+    expect((await send('GET', `${workerUrl}/metrics`)).status).to.equal(401)
+  })
+
+  it('do not exist without a token', async () => {
+    const web = await startTestWeb()
+    expect((await send('GET', `${web.url}/metrics`, { headers: { authorization: 'Bearer ' } })).status).to.equal(404)
+    await web.stop()
+  })
+
+  it('leave out what cannot be read now, and tell the rest', async () => {
+    const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: 'plain-token', REDIS_URL: 'redis://127.0.0.1:9' }))
+    const families = await scrape(web.url)
+    for (const name of ['tollgate_queue_jobs', 'tollgate_audit_breaches']) expect(valueOf(families, name), name).to.equal(undefined)
+    for (const name of ['tollgate_db_connections', 'tollgate_queue_oldest_seconds']) expect(valueOf(families, name), name).to.be.a('number')
+    await web.stop()
+  })
+})

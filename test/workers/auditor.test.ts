@@ -1,0 +1,92 @@
+import { expect } from 'chai'
+import type { Redis } from 'ioredis'
+import { connectDb } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/db.ts'
+import { Calls } from '../../src/shared/calls/calls.ts'
+import { auditActive } from '../../src/shared/ledger/books.ts'
+import { createAudits } from '../../src/shared/metrics/audits.ts'
+import { newId } from '../../src/shared/ids.ts'
+import { connectPatient } from '../../src/shared/redis.ts'
+import { AUDIT_EVERY_MS, auditWhenDue } from '../../src/workers/auditor.ts'
+import { newDatabaseUrl } from '../support/database.ts'
+import type { TestAccount } from '../support/factories.ts'
+import { anAccount } from '../support/factories.ts'
+import { testRedis } from '../support/redis.ts'
+import { readableLog } from '../support/log-lines.ts'
+
+const NOON = 1_800_000_000_000
+
+describe('the auditor', () => {
+  // A database of its own: its books are broken on purpose.
+  let db: Db
+  let redis: Redis
+  let audits: ReturnType<typeof createAudits>
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    redis = connectPatient({ REDIS_URL: (await testRedis()).url, REDIS_TLS_VERIFY: 'on' })
+  })
+  beforeEach(() => { audits = createAudits(redis, newId('call')) })
+  after(async () => {
+    redis.disconnect()
+    await db.destroy()
+  })
+
+  /** An account with a grant and this many calls: one entry for the grant, one for each call. */
+  async function active(calls = 1): Promise<TestAccount> {
+    const account = await anAccount(db, 1000)
+    const verbs = new Calls(db, { resultSeconds: 60, maxOutstanding: 1000 })
+    for (let call = 0; call < calls; call++) {
+      await verbs.open({
+        id: newId('call'), accountId: account.id, keyId: account.keyId, modality: 'image', model: 'image', price: { credits: 10 }, amount: 10,
+        estimate: null, deadlineSeconds: 600, requestId: 'test', replyTo: 'nobody', idempotency: null, requestHash: null,
+      })
+    }
+    return account
+  }
+
+  it('finds nothing wrong in books that balance', async () => {
+    await active()
+    const { log, lines } = readableLog()
+    await auditWhenDue({ db, log, audits }, NOON)
+    expect(lines).to.deep.equal([])
+    expect(await audits.last()).to.include({ at: NOON, breaches: 0 })
+  })
+
+  it('looks again after ten minutes, not before', async () => {
+    const { log } = readableLog()
+    await auditWhenDue({ db, log, audits }, NOON)
+    await auditWhenDue({ db, log, audits }, NOON + AUDIT_EVERY_MS - 1)
+    expect((await audits.last())!.at).to.equal(NOON)
+    await auditWhenDue({ db, log, audits }, NOON + AUDIT_EVERY_MS)
+    expect((await audits.last())!.at).to.equal(NOON + AUDIT_EVERY_MS)
+  })
+
+  it('looks at active accounts alone, and at no more entries than it may', async () => {
+    await anAccount(db, 1000)
+    await active(1)
+    await active(30)
+    const looked = async (entries: number) => {
+      const { checked } = await auditActive(db, entries)
+      expect(checked.ledger_entries).to.be.at.most(entries)
+      return checked.users!
+    }
+    const { rows: [all] } = await db.raw<{ rows: { accounts: number; entries: number }[] }>(
+      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM users WHERE id IN (SELECT user_id FROM calls)`)
+    expect(await looked(100_000)).to.equal(all!.accounts)
+    expect(await looked(all!.entries)).to.equal(all!.accounts)
+    expect(await looked(20)).to.be.within(1, all!.accounts - 1)
+    expect(await looked(1)).to.equal(0)
+  })
+
+  it('raises the alarm over a balance that is not the sum of its entries, with a line an invariant', async () => {
+    const account = await active()
+    await db('users').where({ id: account.id }).increment('credits', 7)
+    const { log, lines } = readableLog()
+    await auditWhenDue({ db, log, audits }, NOON)
+    expect(lines.map(({ msg }) => msg)).to.deep.equal(['the books do not balance', 'the books do not balance'])
+    expect(lines.map(({ invariant }) => invariant)).to.deep.equal(['a balance is the sum of its account\'s entries', 'a balance is the sum of its grants\' remainders'])
+    expect(lines[0]).to.deep.include({ level: 50, rows: [{ user_id: account.id, credits: 997, entries: 990 }] })
+    expect((await audits.last())!.breaches).to.equal(2)
+    await db('users').where({ id: account.id }).decrement('credits', 7)
+  })
+})
