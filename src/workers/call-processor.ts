@@ -16,10 +16,11 @@ import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import type { CallJob } from '../shared/queues.ts'
 import { step } from '../shared/steps.ts'
+import { traceFields } from '../shared/trace.ts'
 import type { WorkerDeps } from './deps.ts'
 import { Cancelled, DeadlinePassed, HandedBack } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
-import { describeFailure, upstreamFailure } from './run.ts'
+import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
 import { runChat } from './chat-call.ts'
 import { cancelTask, runMedia } from './media-call.ts'
 import { LeadsInside } from './references.ts'
@@ -84,8 +85,8 @@ async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcom
   return upstreamFailure('The upstream did not finish in time.')
 }
 
-async function outcomeOf({ calls, log }: WorkerDeps, { call, job, signal, maybeSent }: Run, error: unknown): Promise<Outcome> {
-  const about = { call: publicId('call', call.id), requestId: job.requestId, attempt: call.attempt, err: error }
+async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
+  const { call, signal, maybeSent } = run
   if (signal.reason instanceof HandedBack) {
     if (!maybeSent && !call.upstreamRef) await calls.handBack(call.id, call.attempt)
     throw signal.reason
@@ -94,12 +95,12 @@ async function outcomeOf({ calls, log }: WorkerDeps, { call, job, signal, maybeS
   if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before anything was produced.')
   if (error instanceof LeadsInside) return upstreamFailure('image_url leads to an address that is not public.')
   if (error instanceof UpstreamError) {
-    log.warn({ ...about, kind: error.kind }, 'upstream failed')
+    log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
     return upstreamFailure(describeFailure(error))
   }
   // Postgres is away: the queue runs the job again.
   if (isUnreachable(error)) throw error
-  log.error(about, 'defect')
+  log.error({ ...aboutRun(run), err: error }, 'defect')
   return { is: 'failed', error: gatewayError('internal_error', 'Something went wrong on our side. The credits of this call were refunded.') }
 }
 
@@ -123,8 +124,7 @@ async function finish(deps: WorkerDeps, call: BegunCall, job: Job<CallJob>, toke
 async function told(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
   if (!ended) return tellEnd(deps, job)
   deps.log.info({
-    call: publicId('call', ended.callId), account: publicId('account', ended.accountId), requestId: job.requestId,
-    ...(job.traceparent && { traceparent: job.traceparent }), status: ended.status,
+    call: publicId('call', ended.callId), account: publicId('account', ended.accountId), ...traceFields(job), status: ended.status,
   }, 'call ended')
   await deps.publisher.ended(ended)
 }
