@@ -16,8 +16,7 @@ import { createRouter } from './routes.ts'
 export function createApp(deps: WebDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
   app.on('error', (error: Error & { code?: string }, ctx?: { state: RequestState }) => {
-    // A client that leaves while its answer is being written is no defect.
-    if (error.code === 'ECONNRESET' || error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    if (isClientsDoing(error)) return
     deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
   })
   const router = createRouter(deps)
@@ -28,6 +27,10 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   app.use(noSuchRoute(router))
   return app
 }
+
+/** A client that leaves while its answer is being written, or whose bytes are no HTTP, is no defect of ours. */
+const isClientsDoing = ({ code = '' }: { code?: string }): boolean =>
+  code.startsWith('HPE_') || code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
 
 /** 405 with `Allow` for a known path, else 404. */
 function noSuchRoute(router: Router<RequestState>): Koa.Middleware<RequestState> {

@@ -7,8 +7,10 @@ import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import { underLease } from '../shared/leases.ts'
 import { step } from '../shared/steps.ts'
+import { forgetExpiredSessions } from '../shared/accounts/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
+import { forgetOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { sweepMails } from './mail-processor.ts'
@@ -25,23 +27,20 @@ const BATCH = 200
 /** How long a call is left alone that was found with its job in the queue, in seconds. */
 const STILL_QUEUED_LEASE_SECONDS = 10
 
-/** How often media past their time are swept, in ms: it walks the storage. */
-const MEDIA_SWEEP_EVERY_MS = 3_600_000
+/** How often this process sweeps what nobody waits for, in ms: media (which walks the storage), ended sessions, old mails. */
+const SWEEP_EVERY_MS = 3_600_000
 
 /** The processor of the maintenance queue. Each step's failure is logged and leaves the others alone. */
 export function createReconciler(deps: WorkerDeps) {
-  let mediaSweptAt = 0
   const steps: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
     mails: () => sweepMails(deps),
     grants: async () => { while (await expireGrants(deps.db, BATCH) >= BATCH); },
     results: () => sweepResults(deps.db, 10 * BATCH),
     keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),
-    media: async () => {
-      if (Date.now() - mediaSweptAt < MEDIA_SWEEP_EVERY_MS) return
-      mediaSweptAt = Date.now()
-      await deps.results.sweep(deps.config.MEDIA_TTL_DAYS)
-    },
+    media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
+    sessions: hourly(() => forgetExpiredSessions(deps.db)),
+    oldMails: hourly(() => forgetOldMails(deps.db)),
     audit: () => auditWhenDue(deps),
   }
   return async (): Promise<void> => {
@@ -50,6 +49,16 @@ export function createReconciler(deps: WorkerDeps) {
         await step().catch((error: unknown) => deps.log.error({ step: name, err: error }, 'reconciler step failed'))
       }
     })
+  }
+}
+
+/** Does the work at the first run, and then once in SWEEP_EVERY_MS. */
+function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
+  let doneAt = -Infinity
+  return async () => {
+    if (performance.now() - doneAt < SWEEP_EVERY_MS) return
+    doneAt = performance.now()
+    await work()
   }
 }
 
