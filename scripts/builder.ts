@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
+import { buildConsole } from './build-console.ts'
 import { root } from './folders.ts'
 import { withLock } from './services/lock.ts'
 import { readIfThere } from './services/secrets.ts'
@@ -18,7 +19,7 @@ const inputs = ['src', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.b
  */
 type BuildStep = { name: string, run: () => Promise<void> }
 
-const steps: BuildStep[] = [{ name: 'compile', run: compile }]
+const steps: BuildStep[] = [{ name: 'compile', run: compile }, { name: 'console', run: bundleConsole }]
 
 /** Thrown when the sources do not build; the message is what the compiler said. */
 export class BuildError extends Error {}
@@ -44,6 +45,14 @@ async function compile(): Promise<void> {
     for (const file of filesIn(join(dist, folder))) {
       if (!emitted.has(file)) rmSync(file)
     }
+  }
+}
+
+async function bundleConsole(): Promise<void> {
+  try {
+    await buildConsole()
+  } catch (error) {
+    throw new BuildError(`The console does not build: ${(error as Error).message}`)
   }
 }
 

@@ -37,10 +37,9 @@ type Encoding = keyof typeof ENCODINGS
 /** A file of the build, in every form that it has. */
 type BuiltFile = { type: string; etag: string; plain: Buffer; compressed: Partial<Record<Encoding, Buffer>> }
 
-/** Adds the console to the table of endpoints. */
-export function routeConsole(router: Router<RequestState>): void {
+/** Adds the console to the table of endpoints. `folder` is where the build put it. */
+export function routeConsole(router: Router<RequestState>, folder = join(projectFolder(), 'dist/console')): void {
   const project = projectFolder()
-  const folder = join(project, 'dist/console')
   router.get('/pages/icon.svg', serveAsset(readAsset(join(project, 'assets/pages/icon.svg')), CONSOLE_POLICY))
   if (!existsSync(join(folder, 'index.html'))) {
     for (const path of CONSOLE_PATHS) router.get(path, notBuilt)

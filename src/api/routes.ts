@@ -15,7 +15,7 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, showSessions } from './console/sessions.ts'
 import { showUsage } from './console/usage.ts'
-import { routePages } from './pages/pages.ts'
+import { routeConsole } from './console-app.ts'
 import type { WebDeps } from './deps.ts'
 import { routeDocs } from './docs.ts'
 import { serveMedia } from './media.ts'
@@ -39,7 +39,7 @@ export function createRouter(deps: WebDeps): Router<RequestState> {
   console(router, deps)
   records(router, deps)
   operations(router, deps)
-  routePages(router)
+  routeConsole(router)
   routeDocs(router, deps)
   return router
 }

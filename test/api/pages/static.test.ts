@@ -1,20 +1,41 @@
 import { expect } from 'chai'
-import { gunzipSync } from 'node:zlib'
+import Koa from 'koa'
+import Router from '@koa/router'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'undici'
+import { ensureConsole } from '../../../scripts/build-console.ts'
+import { root } from '../../../scripts/folders.ts'
+import { CONSOLE_PATHS, routeConsole } from '../../../src/api/console-app.ts'
+import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 import { startTestWeb } from '../../support/harness.ts'
 import type { TestWeb } from '../../support/harness.ts'
 import { get } from '../../support/http.ts'
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; media-src 'self' https:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-describe('static pages', () => {
+describe('the pages as files', () => {
   let web: TestWeb
-  before(async () => { web = await startTestWeb() })
+  let page: string
+  let script: string
+  let style: string
+  before(async function () {
+    this.timeout(60_000)
+    await ensureConsole()
+    web = await startTestWeb()
+    page = (await get(`${web.url}/sign-in`)).text
+    script = /src="(\/console\/[^"]+\.js)"/.exec(page)![1]!
+    style = /href="(\/console\/[^"]+\.css)"/.exec(page)![1]!
+  })
   after(() => web.stop())
 
-  it('forbid inline code, foreign sources and frames, and tell no other site where they were', async () => {
-    for (const path of ['/', '/verify', '/reset', '/pages/style.css', '/pages/link.js']) {
+  it('forbid inline code, foreign code and frames, and tell no other site where they were', async () => {
+    for (const path of ['/', '/verify', '/calls/call_1', script, style]) {
       const { status, headers } = await get(`${web.url}${path}`)
       expect(status, path).to.equal(200)
       expect(headers.get('content-security-policy'), path).to.equal(POLICY)
@@ -23,25 +44,23 @@ describe('static pages', () => {
     }
   })
 
-  it('have the types of what they are', async () => {
-    for (const [path, type] of [
-      ['/', 'text/html'],
-      ['/verify', 'text/html'],
-      ['/pages/style.css', 'text/css'],
-      ['/pages/verify.js', 'text/javascript'],
-      ['/pages/icon.svg', 'image/svg+xml'],
-    ] as const) {
-      expect((await get(`${web.url}${path}`)).headers.get('content-type'), path).to.match(
-        new RegExp(`^${type.replace('+', '\\+')}(;|$)`),
-      )
+  it('are one document at every path of the console', async () => {
+    for (const path of CONSOLE_PATHS) {
+      const { headers, text } = await get(`${web.url}${path.replace(/:\w+/g, 'something')}`)
+      expect([headers.get('content-type'), text], path).to.deep.equal(['text/html; charset=utf-8', page])
     }
   })
 
   it('hold no inline script or style, which their policy would refuse', async () => {
-    for (const path of ['/', '/verify', '/reset', '/docs']) {
+    for (const path of ['/', '/docs']) {
       const { text } = await get(`${web.url}${path}`)
       expect(text, path).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i)
     }
+  })
+
+  it('are kept for a year where their name tells their content, and asked for each time where it does not', async () => {
+    expect((await get(`${web.url}${script}`)).headers.get('cache-control')).to.equal('public, max-age=31536000, immutable')
+    expect((await get(`${web.url}/`)).headers.get('cache-control')).to.equal('no-cache')
   })
 
   it('are sent again only when they have changed', async () => {
@@ -53,13 +72,17 @@ describe('static pages', () => {
     expect((await ask({ 'if-none-match': '"another"' })).statusCode).to.equal(200)
   })
 
-  it('are compressed for those who ask, under an ETag of their own', async () => {
-    const plain = await fetch(`${web.url}/pages/style.css`, { headers: { 'accept-encoding': 'identity' } })
-    const small = await request(`${web.url}/pages/style.css`, { headers: { 'accept-encoding': 'gzip' } })
-    expect(plain.headers.get('content-encoding')).to.equal(null)
-    expect(small.headers['content-encoding']).to.equal('gzip')
-    expect(small.headers.etag).not.to.equal(plain.headers.get('etag'))
-    expect(gunzipSync(Buffer.from(await small.body.arrayBuffer())).toString()).to.equal(await plain.text())
+  it('were compressed by the build, under an ETag of each form', async () => {
+    const plain = await fetch(`${web.url}${script}`, { headers: { 'accept-encoding': 'identity' } })
+    const text = await plain.text()
+    const etags = new Set([plain.headers.get('etag')])
+    for (const [encoding, expand] of [['gzip', gunzipSync], ['br', brotliDecompressSync]] as const) {
+      const small = await request(`${web.url}${script}`, { headers: { 'accept-encoding': encoding } })
+      expect(small.headers['content-encoding']).to.equal(encoding)
+      expect(expand(Buffer.from(await small.body.arrayBuffer())).toString()).to.equal(text)
+      etags.add(small.headers.etag as string)
+    }
+    expect(etags.size).to.equal(3)
   })
 
   it('answer HEAD without a body, and name their methods to others', async () => {
@@ -69,17 +92,24 @@ describe('static pages', () => {
     expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
   })
 
-  it('give access to no other file', async () => {
+  it('give access to no other file, and answer no mistyped path with a page', async () => {
     for (const path of [
-      '/pages/',
-      '/pages/index.html',
-      '/pages/../../package.json',
-      '/pages/%2e%2e%2f%2e%2e%2fpackage.json',
-      '/pages/..%5c..%5cpackage.json',
-      '/package.json',
-      '/assets/pages/verify.html',
-    ]) {
-      expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
+      '/console/', '/console/index.html', '/console/.built', '/console/../../package.json', '/console/%2e%2e%2f%2e%2e%2fpackage.json',
+      `${script}.gz`, '/index.html', '/package.json', '/api/nothing', '/v1/nothing', '/call/1', '/pages/link.js',
+    ]) expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
+  })
+
+  it('say what to do where they were not built', async () => {
+    const router = new Router<RequestState>()
+    routeConsole(router, join(root, 'dist/there-is-no-such-folder'))
+    const server = createServer(new Koa<RequestState>().use(router.routes()).callback()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const { status, text, headers } = await get(`http://127.0.0.1:${(server.address() as AddressInfo).port}/overview`)
+      expect([status, headers.get('content-type')]).to.deep.equal([503, 'text/plain; charset=utf-8'])
+      expect(text).to.contain('npm run build')
+    } finally {
+      server.close()
     }
   })
 })

@@ -1,0 +1,63 @@
+/**
+ * Requests to the console API.
+ */
+import type { ErrorCode } from '../../shared/errors.ts'
+import { forgetToken, token } from '../state/session.ts'
+
+/** What went wrong: `code` is the API's own, or `unreachable` where nobody answered. `message` is one sentence for people. */
+export class Problem extends Error {
+  readonly code: ErrorCode | 'unreachable'
+
+  constructor(code: Problem['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** A problem of any thrown thing. */
+export const problemOf = (thrown: unknown): Problem =>
+  thrown instanceof Problem ? thrown : new Problem('unreachable', thrown instanceof Error ? thrown.message : String(thrown))
+
+const UNREACHABLE = 'The server cannot be reached right now. Try again in a moment.'
+
+type Fields = Record<string, unknown>
+type Query = Record<string, string | undefined>
+
+/** The path with its query; absent and empty fields are left out. */
+export function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).filter((field): field is [string, string] => Boolean(field[1]))
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
+}
+
+/** Sends a request with the session token, if there is one. @throws Problem; a session that is over is forgotten. */
+export async function send<Answer>(method: string, path: string, fields?: Fields): Promise<Answer> {
+  const sent = token.value
+  let response: Response
+  let body: unknown
+  try {
+    response = await fetch(path, {
+      method, cache: 'no-store', credentials: 'omit',
+      headers: { ...(fields && { 'content-type': 'application/json' }), ...(sent !== null && { authorization: `Bearer ${sent}` }) },
+      body: fields && JSON.stringify(fields),
+    })
+    body = await response.json()
+  } catch {
+    throw new Problem('unreachable', UNREACHABLE)
+  }
+  if (response.ok) return body as Answer
+  throw failed(response, body as { error: ErrorCode; message: string }, sent)
+}
+
+function failed(response: Response, { error, message }: { error: ErrorCode; message: string }, sent: string | null): Problem {
+  if (error === 'unauthorized' && sent !== null && sent === token.value) {
+    forgetToken('Your session is over. Sign in again and you are back where you were.')
+  }
+  if (response.status === 429) return new Problem(error, waitText(Number(response.headers.get('retry-after'))))
+  if (response.status >= 500) return new Problem(error, UNREACHABLE)
+  return new Problem(error, message)
+}
+
+function waitText(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60)
+  return minutes > 1 ? `Too many tries. Try again in ${minutes} minutes.` : 'Too many tries. Try again in a minute.'
+}

@@ -1,0 +1,69 @@
+/**
+ * Which page an address shows, and who may see it.
+ */
+import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { exec } from 'preact-iso/router'
+import { token } from './state/session.ts'
+import { ForgotPage, NowherePage, SignInPage, SignUpPage } from './pages/entrance.tsx'
+import { ResetPage, VerifyPage } from './pages/mailed-links.tsx'
+import type { PageProps } from './parts/route.ts'
+import { Shell } from './parts/shell.tsx'
+import { CallsPage } from './pages/calls.tsx'
+import { CreditsPage } from './pages/credits.tsx'
+import { KeysPage } from './pages/keys.tsx'
+import { ModelsPage } from './pages/models.tsx'
+import { OverviewPage } from './pages/overview.tsx'
+import { SettingsPage } from './pages/settings.tsx'
+
+type Route = { path: string; page: ComponentType<PageProps> }
+
+/** Pages for everybody. */
+const OUTSIDE: Route[] = [
+  { path: '/sign-in', page: SignInPage },
+  { path: '/sign-up', page: SignUpPage },
+  { path: '/forgot', page: ForgotPage },
+  { path: '/reset', page: ResetPage },
+  { path: '/verify', page: VerifyPage },
+]
+
+/** Pages for who is signed in. */
+const INSIDE: Route[] = [
+  { path: '/overview', page: OverviewPage },
+  { path: '/calls/:id?', page: CallsPage },
+  { path: '/keys', page: KeysPage },
+  { path: '/credits', page: CreditsPage },
+  { path: '/models', page: ModelsPage },
+  { path: '/settings', page: SettingsPage },
+]
+
+/** Where somebody who is signed in has no business any more. */
+const ENTRANCES = new Set(['/', '/sign-in', '/sign-up'])
+
+function find(routes: Route[], path: string) {
+  for (const { path: pattern, page } of routes) {
+    const match = exec(path, pattern, { path, query: {}, params: {} })
+    if (match) return { pattern, Component: page, params: match.params }
+  }
+  return null
+}
+
+/** Only paths of our own: a link must not lead elsewhere after a sign-in. */
+const safeNext = (next: string | undefined): string => (next && /^\/(?![/\\])/.test(next) ? next : '/overview')
+
+export function App() {
+  const { path, url, query, route } = useLocation()
+  const signedIn = token.value !== null
+  const inside = find(INSIDE, path)
+  const outside = find(OUTSIDE, path)
+  const away = signedIn && ENTRANCES.has(path) ? safeNext(query.next)
+    : !signedIn && inside ? `/sign-in?next=${encodeURIComponent(url)}` : null
+  useEffect(() => { if (away !== null) route(away, true) }, [away])
+  useEffect(() => scrollTo(0, 0), [inside?.pattern, outside?.pattern])
+
+  if (away !== null) return null
+  if (inside) return <Shell path={path}><inside.Component key={inside.pattern} params={inside.params} query={query} /></Shell>
+  if (outside) return <outside.Component key={outside.pattern} params={outside.params} query={query} />
+  return path === '/' ? <SignInPage /> : <NowherePage />
+}

@@ -1,0 +1,14 @@
+/** The console in the browser. */
+import { render } from 'preact'
+import { LocationProvider } from 'preact-iso'
+import '@picocss/pico/css/pico.min.css'
+import 'uplot/dist/uPlot.min.css'
+import './style/console.css'
+import './style/parts.css'
+import './state/theme.ts'
+import { App } from './app.tsx'
+
+/** Links to these are links to pages of ours; all others are the browser's. */
+const OURS = /^\/(?:$|\?|#|(?:sign-in|sign-up|forgot|overview|calls|playground|keys|credits|models|settings|operator)(?:[/?#]|$))/
+
+render(<LocationProvider scope={OURS}><App /></LocationProvider>, document.getElementById('console')!)

@@ -1,0 +1,148 @@
+/**
+ * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves the
+ * address bar at once. Only a press of the page's button spends it: mail scanners open links too.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Problem } from '../api/client.ts'
+import { reset, verify } from '../api/endpoints.ts'
+import { Action, Trouble } from '../parts/basics.tsx'
+import { PasswordField, useDeed } from '../parts/forms.tsx'
+import { loadAccount } from '../state/account.ts'
+import { forgetToken, token as session } from '../state/session.ts'
+import { Card, PASSWORD_HINT } from './entrance.tsx'
+
+type Stage = 'ready' | 'done' | 'invalid' | 'missing'
+
+/** The token of the address, taken out of the address bar and the history; empty where there is none. */
+function takeToken(): string {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? ''
+  if (location.hash !== '') history.replaceState(history.state, '', location.pathname)
+  return token
+}
+
+/** The link in this tab, and what became of it. `link` counts the links: a form begins anew with each. */
+function useLink() {
+  const [state, setState] = useState(() => begin(0))
+  useEffect(() => {
+    // Another link opened in the same tab changes only the fragment: no new page begins.
+    const again = (): void => { if (location.hash !== '') setState((old) => begin(old.link + 1)) }
+    addEventListener('hashchange', again)
+    return () => removeEventListener('hashchange', again)
+  }, [])
+  return { ...state, come: (stage: Stage) => setState((old) => ({ ...old, stage })) }
+}
+
+function begin(link: number): { token: string; stage: Stage; link: number } {
+  const token = takeToken()
+  return { token, stage: token === '' ? 'missing' : 'ready', link }
+}
+
+const Missing = () => (
+  <Card title="Open the link in our mail">
+    <p class="soft">This page needs the whole link that we sent you. After a reload, open it from the mail once more.</p>
+  </Card>
+)
+
+const Onward = () => <p class="links"><a href="/overview">{session.value === null ? 'Sign in' : 'To the overview'}</a></p>
+
+export function VerifyPage() {
+  const { token, stage, link, come } = useLink()
+  const [email, setEmail] = useState('It')
+  if (stage === 'missing') return <Missing />
+  if (stage === 'ready') return <Verify key={link} token={token} come={come} verified={setEmail} />
+  if (stage === 'invalid') {
+    return (
+      <Card title="This link does not work any more" news>
+        <p class="soft">A link works once and for 24 hours. If your address is not verified yet, sign in and ask for another mail.</p>
+        <Onward />
+      </Card>
+    )
+  }
+  return (
+    <Card title="Your address is verified" news>
+      <p class="soft"><span>{email}</span> belongs to your account now.</p>
+      <Onward />
+    </Card>
+  )
+}
+
+type Step = { token: string; come: (stage: Stage) => void }
+
+function Verify({ token, come, verified }: Step & { verified: (email: string) => void }) {
+  const { busy, problem, run } = useDeed()
+  const spend = (): void => run(async () => {
+    try {
+      verified((await verify(token)).user.email)
+      come('done')
+      if (session.value !== null) void loadAccount()
+    } catch (thrown) {
+      if ((thrown as Problem).code !== 'invalid_token') throw thrown
+      come('invalid')
+    }
+  })
+  return (
+    <Card title="Verify your e-mail address">
+      <p class="soft">One click, and we know that this mailbox is yours.</p>
+      <Trouble problem={problem} />
+      <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>{problem ? 'Try again' : 'Verify my address'}</Action>
+    </Card>
+  )
+}
+
+export function ResetPage() {
+  const { token, stage, link, come } = useLink()
+  if (stage === 'missing') return <Missing />
+  if (stage === 'ready') return <Reset key={link} token={token} come={come} />
+  if (stage === 'invalid') {
+    return (
+      <Card title="This link does not work any more" news>
+        <p class="soft">
+          A link works once and for 30 minutes, and only the newest one. Ask for another mail. Your password is what it was.
+        </p>
+        <p class="links"><a href="/forgot">Ask for another mail</a></p>
+      </Card>
+    )
+  }
+  return (
+    <Card title="Your password is changed" news>
+      <p class="soft">All sessions of your account have ended. Sign in with the new password.</p>
+      <p class="links"><a href="/sign-in">Sign in</a></p>
+    </Card>
+  )
+}
+
+/** Not the password's fault: the same one may do in a moment. */
+const PASSING = new Set<string>(['unreachable', 'internal_error', 'service_unavailable', 'overloaded', 'rate_limited'])
+
+function Reset({ token, come }: Step) {
+  const { busy, problem, run } = useDeed()
+  const form = useRef<HTMLFormElement>(null)
+  const field = (): HTMLInputElement => form.current!.elements.namedItem('password') as HTMLInputElement
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    run(async () => {
+      try {
+        await reset(token, field().value)
+        // The session of this browser has ended with all others.
+        if (session.value !== null) forgetToken()
+        come('done')
+      } catch (thrown) {
+        const { code } = thrown as Problem
+        if (code === 'invalid_token') return come('invalid')
+        if (!PASSING.has(code)) field().focus()
+        throw thrown
+      }
+    })
+  }
+  return (
+    <Card title="Choose a new password">
+      <p class="soft">It signs you out everywhere, and you sign in anew.</p>
+      <form ref={form} onSubmit={submit} noValidate>
+        <PasswordField label="New password" id="password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT}
+          invalid={problem !== null && !PASSING.has(problem.code)} />
+        <Trouble problem={problem} />
+        <Action type="submit" class="full" busy={busy} busyText="Changing…">Change my password</Action>
+      </form>
+    </Card>
+  )
+}

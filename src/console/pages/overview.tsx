@@ -1,0 +1,165 @@
+/**
+ * The first page: what there is to spend, what was spent, and how it goes.
+ */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { CallRecord, UsageRow } from '../api/endpoints.ts'
+import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
+import { Action, Empty, Page, Trouble, Waiting } from '../parts/basics.tsx'
+import { CallTable } from '../parts/call-table.tsx'
+import { UsageChart } from '../parts/chart.tsx'
+import { number, share } from '../parts/format.ts'
+import { useDeed } from '../parts/forms.tsx'
+import type { PageProps } from '../parts/route.ts'
+import { account, onCall, onRefresh } from '../state/account.ts'
+import { useLoad } from '../state/load.ts'
+
+const RANGES = [7, 30, 90] as const
+const LATEST = 8
+const DAY_MS = 86_400_000
+
+/** Usage is added up by the server: after a burst of calls it is asked for once, this long after the last, in ms. */
+const SETTLE_MS = 800
+
+/** The last days in UTC, today included. */
+const lastDays = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => new Date(Date.now() - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10))
+
+export function OverviewPage({ query }: PageProps) {
+  const count = RANGES.find((one) => String(one) === query.days) ?? 30
+  const days = useMemo(() => lastDays(count), [count])
+  const usage = useLoad(`usage ${count}`, () => getUsage({ from: days[0], to: days.at(-1) }))
+  const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const soon = (): void => {
+      clearTimeout(timer)
+      timer = setTimeout(usage.reload, SETTLE_MS)
+    }
+    const offCall = onCall((call) => {
+      calls.change((page) => ({ ...page, data: mixIn(page.data, call, LATEST) }))
+      soon()
+    })
+    const offRefresh = onRefresh(() => { usage.reload(); calls.reload() })
+    return () => { clearTimeout(timer); offCall(); offRefresh() }
+  }, [usage.reload, calls.reload, calls.change])
+  return (
+    <Page title="Overview" aside={<Ranges count={count} />}>
+      <Unverified />
+      <Trouble problem={usage.problem ?? calls.problem} retry={() => { usage.reload(); calls.reload() }} />
+      {calls.data?.data.length === 0 && <FirstSteps />}
+      <Tiles usage={usage.data?.data} count={count} />
+      <section class="panel">
+        <h2>Credits a day, by model</h2>
+        <UsageChart usage={usage.data?.data} days={days} />
+        {usage.data && usage.data.data.length > 0 && <details><summary>As a table</summary><UsageTable rows={usage.data.data} /></details>}
+      </section>
+      <section class="panel">
+        <h2>Latest calls <a class="more" href="/calls">All calls</a></h2>
+        {!calls.data ? <Waiting rows={LATEST} /> : calls.data.data.length === 0
+          ? <Empty title="No calls yet">Your first one appears here the moment you make it: try the <a href="/playground">playground</a>.</Empty>
+          : <CallTable calls={calls.data.data} href={(id) => `/calls/${id}`} />}
+      </section>
+    </Page>
+  )
+}
+
+/** The list with a call that is new or has changed; the newest first. */
+export function mixIn(calls: CallRecord[], call: CallRecord, most: number): CallRecord[] {
+  if (calls.some(({ id }) => id === call.id)) return calls.map((one) => (one.id === call.id ? call : one))
+  return [call, ...calls].toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, most)
+}
+
+function Ranges({ count }: { count: number }) {
+  const { route } = useLocation()
+  return (
+    <select aria-label="Days" class="small" value={String(count)} onChange={(event) => route(`/overview?days=${event.currentTarget.value}`, true)}>
+      {RANGES.map((days) => <option key={days} value={String(days)}>Last {days} days</option>)}
+    </select>
+  )
+}
+
+function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number }) {
+  const sum = (field: 'calls' | 'failed' | 'credits'): number => (usage ?? []).reduce((all, row) => all + row[field], 0)
+  const now = account.value
+  const known = (text: string): string => (usage ? text : '…')
+  return (
+    <div class="tiles">
+      <Tile name="Balance" value={now ? number(now.credits) : '…'}>
+        {now && now.openCalls > 0 ? `${number(now.held)} held by ${number(now.openCalls)} running` : 'credits to spend'}
+      </Tile>
+      <Tile name="Spent" value={known(number(sum('credits')))}>credits in {count} days</Tile>
+      <Tile name="Calls" value={known(number(sum('calls')))}>in {count} days</Tile>
+      <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>{known(`${number(sum('failed'))} calls, refunded`)}</Tile>
+    </div>
+  )
+}
+
+const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }) => (
+  <div class="tile"><span class="soft">{name}</span><strong class="digits">{value}</strong><small class="soft">{children}</small></div>
+)
+
+function UsageTable({ rows }: { rows: UsageRow[] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Usage">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Day (UTC)</th><th scope="col">Model</th><th scope="col" class="right">Calls</th><th scope="col" class="right">Failed</th>
+            <th scope="col" class="right">Credits</th><th scope="col" class="right">Tokens in</th><th scope="col" class="right">Tokens out</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.toReversed().map((row) => (
+            <tr key={`${row.day} ${row.model} ${row.modality}`}>
+              <td>{row.day}</td><td>{row.model}</td>
+              {[row.calls, row.failed, row.credits, row.inputTokens, row.outputTokens].map((value, index) => (
+                <td key={index} class="right digits">{number(value)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Unverified() {
+  const { busy, problem, run } = useDeed()
+  const [said, setSaid] = useState<string | null>(null)
+  if (!account.value || account.value.user.emailVerified) return null
+  return (
+    <div class="notice" role="status">
+      <span>
+        {said ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our mail.</>}
+        {problem && <strong> {problem.message}</strong>}
+      </span>
+      {said === null && (
+        <Action class="small quiet" busy={busy} busyText="Sending…" onClick={() => run(async () => setSaid((await resend()).message))}>
+          Send it again
+        </Action>
+      )}
+    </div>
+  )
+}
+
+/** What to do first, while there is nothing else to show. */
+function FirstSteps() {
+  const keys = useLoad('keys', getKeys)
+  const hasKey = keys.data?.data.some((key) => key.revokedAt === null) ?? false
+  const steps = [
+    [account.value?.user.emailVerified ?? false, <>Verify your address by the link in our mail</>],
+    [hasKey, <><a href="/keys">Make an API key</a></>],
+    [(account.value?.credits ?? 0) > 0, <>Have credits: ask your operator for some</>],
+    [false, <>Make your first call in the <a href="/playground">playground</a>, or with the curl line there</>],
+  ] as const
+  return (
+    <section class="panel">
+      <h2>First steps</h2>
+      <ol class="steps">
+        {steps.map(([done, step], index) => <li key={index} class={done ? 'done' : ''}>{step}{done && <small class="soft"> · done</small>}</li>)}
+      </ol>
+    </section>
+  )
+}

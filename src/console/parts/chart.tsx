@@ -1,0 +1,103 @@
+/**
+ * Credits a day, stacked by model. Whoever cannot see it has the same numbers as a table.
+ */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type uPlot from 'uplot'
+import type { UsageRow } from '../api/endpoints.ts'
+import { shown } from '../state/theme.ts'
+import { dayText, number } from './format.ts'
+
+/** Models with a colour of their own; the rest share the last. */
+const MOST_MODELS = 7
+
+const COLOURS = {
+  light: ['#3451d1', '#0e8f86', '#b7791f', '#a0449c', '#c2410c', '#4b7a1f', '#5f6b87', '#9aa1b5'],
+  dark: ['#8ea2ff', '#3cc9bd', '#e5b454', '#dd8ad9', '#fb9668', '#9ccb62', '#aab4d0', '#6d7590'],
+}
+
+const HEIGHT = 220
+
+/** What is drawn: `rows[m][d]` are the credits of model m on day d. */
+type Stack = { days: string[]; models: string[]; rows: number[][] }
+
+export function stackOf(usage: UsageRow[], days: string[]): Stack {
+  const totals = new Map<string, number>()
+  for (const { model, credits } of usage) totals.set(model, (totals.get(model) ?? 0) + credits)
+  const ranked = [...totals.keys()].toSorted((a, b) => totals.get(b)! - totals.get(a)!)
+  const own = ranked.slice(0, ranked.length > MOST_MODELS + 1 ? MOST_MODELS : MOST_MODELS + 1)
+  const models = own.length < ranked.length ? [...own, 'other models'] : own
+  const place = new Map(days.map((day, index) => [day, index]))
+  const rows = models.map(() => days.map(() => 0))
+  for (const { day, model, credits } of usage) {
+    const at = place.get(day)
+    const row = own.indexOf(model)
+    if (at !== undefined) rows[row === -1 ? models.length - 1 : row]![at]! += credits
+  }
+  return { days, models, rows }
+}
+
+/** The chart. `usage` undefined: on its way; its place is kept. */
+export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; days: string[] }) {
+  const place = useRef<HTMLDivElement>(null)
+  const [day, setDay] = useState<number | null>(null)
+  const stack = useMemo(() => stackOf(usage ?? [], days), [usage, days])
+  const colours = COLOURS[shown.value]
+  useEffect(() => {
+    if (!usage) return undefined
+    let over = false
+    let plot: uPlot | null = null
+    const resized = new ResizeObserver(() => plot?.setSize({ width: place.current!.clientWidth, height: HEIGHT }))
+    void import('uplot').then(({ default: Plot }) => {
+      if (over || !place.current) return
+      plot = new Plot(options(Plot, stack, place.current.clientWidth, setDay), drawn(stack), place.current)
+      resized.observe(place.current)
+    })
+    return () => {
+      over = true
+      resized.disconnect()
+      plot?.destroy()
+    }
+  }, [stack, shown.value, usage === undefined])
+  const valueOf = (row: number[]): number => (day === null ? row.reduce((sum, one) => sum + one, 0) : row[day] ?? 0)
+  return (
+    <figure class="chart">
+      <div ref={place} class="plot" aria-hidden="true" />
+      <figcaption>
+        <strong>{day === null ? `Last ${days.length} days` : dayText(days[day]!)}</strong>
+        {stack.models.map((model, index) => (
+          <span key={model} class="key">
+            <svg width="10" height="10" aria-hidden="true"><rect width="10" height="10" rx="2" fill={colours[index]} /></svg>
+            {model} <span class="digits">{number(valueOf(stack.rows[index]!))}</span>
+          </span>
+        ))}
+      </figcaption>
+    </figure>
+  )
+}
+
+/** Each series is the sum of its model and all below it, the tallest first, so that each covers the last but for its own part. */
+function drawn({ days, rows }: Stack): uPlot.AlignedData {
+  const sums = days.map(() => 0)
+  const series = rows.toReversed().map((row) => row.map((value, at) => (sums[at]! += value)))
+  return [days.map((_, index) => index), ...series.toReversed()]
+}
+
+function options(Plot: typeof uPlot, { days, models }: Stack, width: number, hover: (day: number | null) => void): uPlot.Options {
+  const dark = shown.value === 'dark'
+  const bars = Plot.paths.bars!({ size: [0.72, 48], radius: 0.15 })
+  const axis = { stroke: dark ? '#a4abc3' : '#565d75', grid: { stroke: dark ? '#262b3b' : '#e8eaf2', width: 1 }, ticks: { show: false } }
+  return {
+    width, height: HEIGHT, legend: { show: false }, padding: [8, 8, 0, 0],
+    cursor: { y: false, points: { show: false }, drag: { setScale: false } },
+    scales: { x: { time: false, range: () => [-0.6, days.length - 0.4] }, y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.08)] } },
+    axes: [
+      { ...axis, size: 32, grid: { show: false }, values: (_plot, splits) => splits.map((at) => (Number.isInteger(at) && days[at] ? dayText(days[at]) : '')) },
+      { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? number(value) : '')) },
+    ],
+    series: [{}, ...models.map((_, index) => {
+      const colour = COLOURS[shown.value][index]!
+      return { stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false } }
+    })],
+    hooks: { setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Dialogs and drawers: the browser's own <dialog>, which keeps the focus inside and closes with Escape.
+ */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+
+type Props = { title: string; close: () => void; children: ComponentChildren; drawer?: boolean }
+
+/** Shown while it is rendered. A press outside of it closes it as Escape does. */
+export function Dialog({ title, close, children, drawer = false }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const own = dialog.current!
+    const before = document.activeElement as HTMLElement | null
+    own.showModal()
+    return () => {
+      own.close()
+      // What was pressed to come here may be gone by now.
+      if (before?.isConnected) before.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog} class={drawer ? 'drawer' : 'box'} aria-label={title}
+      onCancel={(event) => { event.preventDefault(); close() }}
+      onMouseDown={(event) => { if (event.target === dialog.current) close() }}
+    >
+      <article>
+        <header>
+          <h2>{title}</h2>
+          <button type="button" class="quiet shut" aria-label="Close" onClick={close}>✕</button>
+        </header>
+        {children}
+      </article>
+    </dialog>
+  )
+}

@@ -1,0 +1,64 @@
+/**
+ * Numbers, times and words as people read them.
+ */
+import type { CallRecord, LedgerEntry, ModelEntry } from '../api/endpoints.ts'
+
+const whole = new Intl.NumberFormat()
+const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+const moment = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const momentWithYear = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit',
+})
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 })
+const dayOfMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+export const number = (value: number): string => whole.format(value)
+
+/** With its sign, also a plus. */
+export const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'))
+
+export const credits = (value: number): string => `${number(value)} ${value === 1 ? 'credit' : 'credits'}`
+
+export const share = (part: number, all: number): string => percent.format(all === 0 ? 0 : part / all)
+
+/** Local time; with its year unless it is this one. */
+export function localTime(iso: string): string {
+  const date = new Date(iso)
+  return (date.getFullYear() === new Date().getFullYear() ? moment : momentWithYear).format(date)
+}
+
+export const localClock = (iso: string): string => clock.format(new Date(iso))
+
+/** For hovers: the same moment for everybody. */
+export const utcTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
+
+/** A day in UTC, as the usage counts them. */
+export const dayText = (day: string): string => dayOfMonth.format(new Date(`${day}T00:00:00Z`))
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${number(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round(ms % 60_000 / 1000)} s`
+}
+
+export function priceText(model: ModelEntry): string {
+  if (!model.pricing) return credits(model.credits)
+  const { input, output, perTokens } = model.pricing
+  return `${number(input)} in · ${number(output)} out per ${number(perTokens)} tokens`
+}
+
+/** One word for what a call came to. */
+export const STATUS_WORDS: Record<CallRecord['status'], string> = {
+  queued: 'Queued', running: 'Running', succeeded: 'Succeeded', failed: 'Failed', rejected: 'Refused',
+}
+
+export const KIND_WORDS: Record<LedgerEntry['kind'], string> = {
+  grant: 'Credits received', charge: 'Charged', settlement: 'Settled', refund: 'Refunded', expiry: 'Expired', adjustment: 'Adjusted',
+}
+
+export const ORIGIN_WORDS: Record<LedgerEntry['origin'], string> = {
+  signup: 'Sign-up', purchase: 'Purchase', bonus: 'Bonus', adjustment: 'Adjustment',
+}
+
+/** Call ids are long: their end tells them apart. */
+export const shortId = (id: string): string => `…${id.slice(-8)}`

@@ -1,0 +1,53 @@
+/**
+ * What pages show: asked for when they open, kept so that going back shows it at once while it is asked for again.
+ */
+import { effect } from '@preact/signals'
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { Problem } from '../api/client.ts'
+import { problemOf } from '../api/client.ts'
+import { token } from './session.ts'
+
+const kept = new Map<string, unknown>()
+
+// The next person at this browser must not see a glimpse of what the last one saw.
+effect(() => {
+  if (token.value === null) kept.clear()
+})
+
+/** `data` stays while it is asked for again. `change` edits what is shown, after an event or an action of the page. */
+export type Loaded<T> = {
+  data: T | undefined
+  problem: Problem | null
+  reload: () => void
+  change: (edit: (data: T) => T) => void
+}
+
+/** Loads `key` by `ask`, again whenever the key changes. */
+export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<{ key: string; data: T | undefined; problem: Problem | null }>(
+    () => ({ key, data: kept.get(key) as T | undefined, problem: null }))
+  const current = useRef(key)
+  const latest = useRef(ask)
+  current.current = key
+  latest.current = ask
+
+  const reload = useCallback(() => {
+    const settle = (data: T | undefined, problem: Problem | null): void => {
+      if (data !== undefined) kept.set(key, data)
+      if (current.current === key) setState((old) => ({ key, data: data ?? (old.key === key ? old.data : undefined), problem }))
+    }
+    latest.current().then((data) => settle(data, null), (thrown: unknown) => settle(undefined, problemOf(thrown)))
+  }, [key])
+
+  const change = useCallback((edit: (data: T) => T) => setState((old) => {
+    if (old.key !== key || old.data === undefined) return old
+    const data = edit(old.data)
+    kept.set(key, data)
+    return { ...old, data }
+  }), [key])
+
+  useEffect(reload, [reload])
+  // On a new key the old data is no answer, unless that key was shown before.
+  const data = state.key === key ? state.data : kept.get(key) as T | undefined
+  return { data, problem: state.key === key ? state.problem : null, reload, change }
+}
