@@ -42,6 +42,8 @@ export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' |
     pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true },
     acquireConnectionTimeout: ACQUIRE_MS,
     asyncStackTraces: false,
+    // Otherwise an error's message has the statement's values in it: results, addresses, hashes, in every log line about it.
+    compileSqlOnError: false,
     log: silent,
   })
 }
