@@ -121,7 +121,7 @@ async function collect(deps: WorkerDeps, model: MediaModel, run: Run, route: Rou
   const url = route.upstream.results === 'link' && source.from === 'url' && !source.headers
     ? source.url
     : mediaUrl(deps.config.BASE_URL, await deps.results.keep({
-      kind: model.modality, source, upstream: route.upstream,
+      kind: model.modality, source: traced(source, run), upstream: route.upstream,
       name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
     }, signal))
   step('result.kept', call.id)
@@ -132,4 +132,10 @@ async function collect(deps: WorkerDeps, model: MediaModel, run: Run, route: Rou
       output: mediaOutput(Math.floor(Date.now() / 1000), [url]),
     },
   }
+}
+
+/** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
+function traced(source: MediaSource, { job: { traceparent } }: Run): MediaSource {
+  if (source.from === 'bytes' || !source.headers || !traceparent) return source
+  return { ...source, headers: { ...source.headers, traceparent } }
 }
