@@ -17,6 +17,7 @@ import { batched } from './batcher.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
+import type { RetriedCall } from './records.ts'
 import type { Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type { BegunCall, Ended, OpenOutcome, OpenRequest, RefundGuard, Settlement, StaleCall, UpstreamRef } from './types.ts'
@@ -152,6 +153,16 @@ export class Calls {
   /** Notes that the waiting client went away unanswered, so that a retry of it can join the call. */
   async requesterLeft(id: CallId): Promise<void> {
     await this.db('calls').where({ id }).whereNull('requester_left_at').update({ requester_left_at: this.db.fn.now() })
+  }
+
+  /**
+   * Hands a call whose requester went away to one retry of it, which answers to `replyTo`; if that goes away too, another may.
+   * @returns false when another retry was faster: it has the answer.
+   */
+  async requesterBack({ id, requesterLeft, replyTo: before }: RetriedCall, replyTo: string): Promise<boolean> {
+    const unanswered = this.db('calls').where({ id })
+    const mine = requesterLeft ? unanswered.whereNotNull('requester_left_at') : unanswered.where({ reply_to: before })
+    return await mine.update({ requester_left_at: null, reply_to: replyTo }) === 1
   }
 
   /** Open calls whose lease has run out, longest first: the reconciler's work. */

@@ -1,0 +1,263 @@
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import { eventChannel } from '../../../src/shared/calls/channels.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { aGrant, anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway, startTestWeb } from '../../support/harness.ts'
+import { get, post, send, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { CHAT, IMAGES, callOf, chat, chatBody, countsOf, image, imageBody, prompted } from './calling.ts'
+
+const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key })
+const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
+
+describe('Idempotency-Key', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  it('makes one call of 50 parallel requests: one charge, one bill, 50 equal answers of which 49 say that they are replays', async () => {
+    const prompt = prompted('[delay 100]')
+    const replies = await Promise.all(Array.from({ length: 50 }, () => image(gateway, account, prompt, {}, keyed('fifty'))))
+    expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).to.have.lengthOf(1)
+    expect(replies[0]!.status).to.equal(200)
+    expect(replies.filter(isReplay).length).to.equal(49)
+    expect(new Set(replies.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(1)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 1, entries: 2 })
+  })
+
+  it('does so across processes', async () => {
+    const other = await startTestWeb(gateway.config)
+    try {
+      const prompt = prompted('[delay 100]')
+      const replies = await Promise.all(Array.from({ length: 20 }, (_, at) => image(at % 2 ? other : gateway, account, prompt, {}, keyed('two'))))
+      expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).to.have.lengthOf(1)
+      expect(replies.filter(isReplay).length).to.equal(19)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    } finally {
+      await other.stop()
+    }
+  })
+
+  it('gives the answer again, also of a call that failed, and charges nothing more', async () => {
+    for (const words of ['', '[status 400]']) {
+      const prompt = prompted(words)
+      const first = await image(gateway, account, prompt, {}, keyed(`again ${words}`))
+      const balance = await balanceOf(gateway.db, account.id)
+      const second = await image(gateway, account, prompt, {}, keyed(`again ${words}`))
+      expect([second.status, second.text, isReplay(first), isReplay(second)]).to.deep.equal([first.status, first.text, false, true])
+      expect(await balanceOf(gateway.db, account.id)).to.equal(balance)
+      expect(gateway.sandbox.journal(prompt).length).to.equal(1)
+    }
+  })
+
+  it('gives the answer again on an empty balance', async () => {
+    const poor = await anAccount(gateway.db, 40)
+    const prompt = prompted()
+    const first = await image(gateway, poor, prompt, {}, keyed('k'))
+    expect(first.json.usage.balance).to.equal(0)
+    expect((await image(gateway, poor, prompt, {}, keyed('k'))).text).to.equal(first.text)
+  })
+
+  it('is refused with another body, another model or another endpoint, and takes the same body in another order of its fields', async () => {
+    const prompt = prompted()
+    await image(gateway, account, prompt, { resolution: '1K' }, keyed('one'))
+    for (const [path, body] of [
+      [IMAGES, imageBody(prompt)], [IMAGES, imageBody(`${prompt} `, { resolution: '1K' })], [IMAGES, imageBody(prompt, { resolution: '1K', model: 'hasty-image' })], [CHAT, chatBody(prompt)],
+    ] as const) {
+      const reply = await post(`${gateway.url}${path}`, account.key, body, keyed('one'))
+      expect([reply.status, reply.json.error.type], JSON.stringify(body)).to.deep.equal([422, 'idempotency_conflict'])
+    }
+    const same = await post(`${gateway.url}${IMAGES}`, account.key, { resolution: '1K', prompt, model: 'sandbox-image' }, keyed('one'))
+    expect([same.status, isReplay(same)]).to.deep.equal([200, true])
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+  })
+
+  it('belongs to one account', async () => {
+    const [prompt, other] = [prompted(), await anAccount(gateway.db, 1000)]
+    const replies = [await image(gateway, account, prompt, {}, keyed('shared')), await image(gateway, other, prompt, {}, keyed('shared'))]
+    expect(replies.map(isReplay)).to.deep.equal([false, false])
+    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
+  })
+
+  it('stays free when its call was refused', async () => {
+    const poor = await anAccount(gateway.db)
+    const prompt = prompted()
+    expect((await image(gateway, poor, prompt, {}, keyed('k'))).status).to.equal(402)
+    expect((await image(gateway, poor, '', {}, keyed('k'))).status).to.equal(400)
+    await aGrant(gateway.db, poor.id, { amount: 40 })
+    const reply = await image(gateway, poor, prompt, {}, keyed('k'))
+    expect([reply.status, isReplay(reply)]).to.deep.equal([200, false])
+  })
+
+  it('may be used again after its time', async () => {
+    const prompt = prompted()
+    const first = await image(gateway, account, prompt, {}, keyed('k'))
+    await gateway.db('calls').where({ id: callOf(first) }).update({ idempotency_expires_at: gateway.db.raw("now() - interval '1 second'") })
+    const second = await image(gateway, account, prompted(), {}, keyed('k'))
+    expect([second.status, isReplay(second)]).to.deep.equal([200, false])
+    expect(await balanceOf(gateway.db, account.id)).to.equal(920)
+  })
+
+  it('has 1 to 255 printable characters', async () => {
+    for (const key of ['a', ' a b ~!"', 'x'.repeat(255)]) expect((await image(gateway, account, prompted(), {}, keyed(key))).status, key).to.equal(200)
+  })
+
+  it('joins a call that runs: its answer comes when that ends', async () => {
+    const prompt = prompted('[delay 400]')
+    const first = image(gateway, account, prompt, {}, keyed('join'))
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    const joined = await image(gateway, account, prompt, {}, keyed('join'))
+    expect(joined.text).to.equal((await first).text)
+  })
+
+  it('gives the answer in the form that the new request asks for', async () => {
+    const content = prompted('[answer one two] [usage 5 6]')
+    const whole = await chat(gateway, account, content, {}, keyed('form'))
+    const streamed = await chat(gateway, account, content, { stream: true, stream_options: { include_usage: true } }, keyed('form'))
+    expect([streamed.status, isReplay(streamed)]).to.deep.equal([200, true])
+    const chunks = streamed.text.split('\n\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6))
+    expect(chunks.at(-1)).to.equal('[DONE]')
+    const parsed = chunks.slice(0, -1).map((chunk) => JSON.parse(chunk))
+    expect(parsed.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).to.equal('one two')
+    expect(parsed.at(-1).usage).to.deep.equal(whole.json.usage)
+    expect(parsed.filter((chunk) => chunk.choices[0]?.finish_reason === 'stop').length).to.equal(1)
+    const back = await chat(gateway, account, content, {}, keyed('form'))
+    expect(back.text).to.equal(whole.text)
+
+    const first = await chat(gateway, account, content, { stream: true }, keyed('streamed first'))
+    const then = await chat(gateway, account, content, {}, keyed('streamed first'))
+    expect([then.status, isReplay(then), then.json.choices[0].message.content]).to.deep.equal([200, true, 'one two'])
+    expect(first.text).to.include(JSON.stringify(then.json.usage))
+    expect(gateway.sandbox.billed(content).total).to.equal(2)
+  })
+
+  it('gives an asynchronous answer to who prefers it', async () => {
+    const prompt = prompted('[delay 200]')
+    const first = image(gateway, account, prompt, {}, keyed('async'))
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    const second = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })
+    expect([second.status, isReplay(second), second.json.id]).to.deep.equal([202, true, (await first).headers.get('x-call-id')])
+  })
+
+  it('lets a streamed call be joined by a stream without a second bill', async () => {
+    const content = prompted('[chunks 5 60] [answer a b c d e]')
+    const [first, second] = await Promise.all([
+      chat(gateway, account, content, { stream: true }, keyed('both')),
+      until('the stream', () => gateway.sandbox.open(content).streams > 0).then(() => chat(gateway, account, content, { stream: true }, keyed('both'))),
+    ])
+    for (const reply of [first, second]) expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
+    expect([isReplay(first), isReplay(second)]).to.deep.equal([false, true])
+    expect(gateway.sandbox.billed(content).total).to.equal(1)
+  })
+
+  it('does not let one of two readers of a stream end it for the other', async () => {
+    const content = prompted('[chunks 8 60] [answer a b c d e f g h]')
+    const first = chat(gateway, account, content, { stream: true }, keyed('leave'))
+    await until('the stream', () => gateway.sandbox.open(content).streams > 0)
+    const leaving = new AbortController()
+    const second = send('POST', `${gateway.url}${CHAT}`, { key: account.key, body: chatBody(content, { stream: true }), headers: keyed('leave'), signal: leaving.signal }).catch(() => null)
+    const redis = new Redis(gateway.config.REDIS_URL)
+    const channel = eventChannel(gateway.config.REDIS_PREFIX, account.id)
+    await until('the second to join', async () => Number((await redis.pubsub('NUMSUB', channel) as unknown[])[1]) > 0)
+    redis.disconnect()
+    leaving.abort()
+    await second
+    expect((await first).text).to.match(/data: \[DONE\]\n\n$/)
+    expect(gateway.sandbox.open(content).aborted).to.equal(0)
+  })
+})
+
+describe('a retry that an SDK numbers', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
+
+  /** Sends a call and leaves once the upstream has it. */
+  async function abandon(prompt: string, count = 0): Promise<void> {
+    const leaving = new AbortController()
+    const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(count), signal: leaving.signal }).catch(() => null)
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    leaving.abort()
+    await sent
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+  }
+
+  it('joins the call that its requester left unanswered: one charge, one bill', async () => {
+    const prompt = prompted('[delay 400]')
+    await abandon(prompt)
+    const retry = await image(gateway, account, prompt, {}, numbered(1))
+    expect([retry.status, isReplay(retry)]).to.deep.equal([200, true])
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+  })
+
+  it('gets the answer of such a call that has ended meanwhile', async () => {
+    const prompt = prompted('[delay 150]')
+    await abandon(prompt)
+    await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('is a call of its own where the first was answered, where the body differs, and where it is no retry', async () => {
+    const prompt = prompted()
+    await image(gateway, account, prompt, {}, numbered(0))
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
+    const slow = prompted('[delay 300]')
+    await abandon(slow)
+    expect(isReplay(await image(gateway, account, `${slow} other`, {}, numbered(1)))).to.equal(false)
+    expect(isReplay(await image(gateway, account, slow, {}, numbered(0)))).to.equal(false)
+    expect(isReplay(await image(gateway, account, slow))).to.equal(false)
+  })
+
+  it('gets an answer once: when a retry has had it, the next call is a call of its own', async () => {
+    const prompt = prompted('[delay 200]')
+    await abandon(prompt)
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
+  })
+
+  it('joins a call whose requester had gone before it was even charged', async () => {
+    const prompt = prompted('[delay 300]')
+    const leaving = new AbortController()
+    await gateway.db.transaction(async (trx) => {
+      await trx('users').where({ id: account.id }).forUpdate().first('id')
+      const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal }).catch(() => null)
+      await until('the charge to wait', async () => (await trx.raw<{ rows: unknown[] }>(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'")).rows.length > 0)
+      leaving.abort()
+      await sent
+      // The service has seen the client go once it has answered somebody who came later.
+      for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
+    })
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('that leaves too can be followed by another', async () => {
+    const prompt = prompted('[delay 700]')
+    await abandon(prompt)
+    const leaving = new AbortController()
+    const second = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(1), signal: leaving.signal }).catch(() => null)
+    setTimeout(() => leaving.abort(), 100)
+    await second
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+})

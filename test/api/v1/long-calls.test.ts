@@ -1,0 +1,136 @@
+import { expect } from 'chai'
+import { createParser } from 'eventsource-parser'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway, TestWeb } from '../../support/harness.ts'
+import { startGateway, startTestWeb } from '../../support/harness.ts'
+import { get, post, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { IMAGES, VIDEOS, chat, image, imageBody, prompted } from './calling.ts'
+
+type Event = { event: string | undefined; data: Record<string, any> } // oxlint-disable-line typescript/no-explicit-any
+
+/** The events of a whole stream. */
+function eventsOf(text: string): Event[] {
+  const events: Event[] = []
+  createParser({ onEvent: ({ event, data }) => events.push({ event, data: JSON.parse(data) as Event['data'] }) }).feed(text)
+  return events
+}
+
+describe('a call that takes long', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** A web process of the same service that answers long calls in another way. */
+  function useWeb(reply: string): { readonly url: string } {
+    let web: TestWeb
+    before(async () => { web = await startTestWeb(Object.freeze({ ...gateway.config, LONG_CALL_REPLY: reply as 'accepted', LONG_CALL_AFTER_SECONDS: 1 })) })
+    after(() => web.stop())
+    return { get url() { return web.url } }
+  }
+
+  describe('where LONG_CALL_REPLY is accepted', () => {
+    const web = useWeb('accepted')
+
+    it('is answered 202 after a while, and fetched from any process', async () => {
+      const reply = await image(web, account, prompted('[delay 1500]'))
+      expect(reply.status, reply.text).to.equal(202)
+      expect(reply.json).to.include({ ok: true, status: 'running' })
+      expect(reply.headers.get('location')).to.equal(`/v1/calls/${reply.json.id}`)
+      expect(reply.headers.get('preference-applied')).to.equal(null)
+      for (const place of [gateway, web]) {
+        const fetched = await get(`${place.url}/v1/calls/${reply.json.id}?wait=10`, account.key)
+        expect([fetched.status, fetched.json.usage.balance]).to.deep.equal([200, 960])
+      }
+    })
+
+    it('is answered as ever when it was quick, and as the client prefers', async () => {
+      expect((await image(web, account, prompted())).status).to.equal(200)
+      expect((await chat(web, account, prompted())).status).to.equal(200)
+      expect((await image(web, account, prompted('[delay 1500]'), {}, { prefer: 'wait=10' })).status).to.equal(200)
+    })
+  })
+
+  describe('where LONG_CALL_REPLY is heartbeat', () => {
+    const web = useWeb('heartbeat')
+
+    it('begins its answer with a space and ends it with the JSON', async () => {
+      const reply = await image(web, account, prompted('[delay 1500]'))
+      expect(reply.status).to.equal(200)
+      expect(reply.headers.get('content-type')).to.match(/^application\/json/)
+      expect(reply.text).to.match(/^ +\{"ok":true/)
+      expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
+    })
+
+    it('tells a late failure in the body: ok is false, and the error is the same', async () => {
+      const reply = await image(web, account, prompted('[hang]'), { model: 'hasty-image' })
+      expect(reply.status).to.equal(200)
+      expect(reply.json.ok).to.equal(false)
+      expect(reply.json.error).to.include({ type: 'upstream_failed', code: 'upstream_failed', param: null })
+      expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    })
+
+    it('keeps the status of a failure that comes early', async () => {
+      expect((await image(web, account, prompted('[status 400]'))).status).to.equal(502)
+    })
+  })
+
+  describe('as server-sent events', () => {
+    const EVENTS = { accept: 'text/event-stream' }
+    const video = (prompt: string): Promise<Reply> => post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt }, EVENTS)
+
+    it('tells that it is queued and runs, how far it is, and then its result', async () => {
+      const reply = await video(prompted('[duration 1.5]'))
+      expect(reply.status).to.equal(200)
+      expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
+      expect(reply.headers.get('cache-control')).to.equal('no-store')
+      const events = eventsOf(reply.text)
+      expect(events[0]!.event).to.equal('queued')
+      expect(events[1]!.event).to.equal('running')
+      expect(events.slice(2, -1).map(({ event }) => event)).to.include('progress').and.to.satisfy((names: string[]) => names.every((name) => name === 'progress'))
+      const id = reply.headers.get('x-call-id')
+      for (const { data } of events.slice(0, -1)) expect(data.id).to.equal(id)
+      for (const { data } of events.slice(2, -1)) expect(data.progress).to.be.within(0, 100)
+      const { event, data } = events.at(-1)!
+      expect(event).to.equal('result')
+      expect(data).to.deep.include({ ok: true })
+      expect(data.usage).to.include({ credits: 250, balance: 750 })
+      expect((await get(`${gateway.url}/v1/calls/${id}`, account.key)).json).to.deep.equal(data)
+    })
+
+    it('tells a failure as its last event, refunded', async () => {
+      const events = eventsOf((await image(gateway, account, prompted('[status 400]'), {}, EVENTS)).text)
+      expect(events[0]!.event).to.equal('queued')
+      expect(events.at(-1)!.event).to.equal('error')
+      expect(events.at(-1)!.data).to.deep.include({ ok: false })
+      expect(events.at(-1)!.data.error.type).to.equal('upstream_failed')
+      expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    })
+
+    it('answers a refusal as JSON with its status: nothing was begun', async () => {
+      const reply = await image(gateway, account, '', {}, EVENTS)
+      expect([reply.status, reply.json.error.type]).to.deep.equal([400, 'invalid_prompt'])
+      const poor = await anAccount(gateway.db, 1)
+      expect((await image(gateway, poor, 'x', {}, EVENTS)).status).to.equal(402)
+    })
+
+    it('goes on when its reader leaves', async () => {
+      const prompt = prompted('[delay 300]')
+      const leaving = new AbortController()
+      const response = await fetch(`${gateway.url}${IMAGES}`, {
+        method: 'POST', signal: leaving.signal, body: JSON.stringify(imageBody(prompt)),
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}`, ...EVENTS },
+      })
+      const id = response.headers.get('x-call-id')
+      await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+      leaving.abort()
+      expect((await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)).status).to.equal(200)
+      expect(gateway.sandbox.open(prompt).aborted).to.equal(0)
+    })
+  })
+})

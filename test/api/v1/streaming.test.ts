@@ -1,0 +1,163 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { get, until } from '../../support/http.ts'
+import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from './calling.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any
+type Chunk = Record<string, any>
+
+/** The chunks of a stream, without its `[DONE]`. */
+const chunksOf = (text: string): Chunk[] => text.split('\n\n').filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]').map((line) => JSON.parse(line.slice(6)) as Chunk)
+
+const textOf = (chunks: Chunk[], index = 0): string =>
+  chunks.flatMap((chunk) => chunk.choices ?? []).filter((choice: Chunk) => choice.index === index).map((choice: Chunk) => choice.delta.content ?? '').join('')
+
+describe('a streamed chat', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 10_000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const streamed = (content: string, more: object = {}) => chat(gateway, account, content, { stream: true, ...more })
+
+  it('comes in OpenAI\'s chunks, the last of which has the usage and the money, then [DONE]', async () => {
+    const reply = await streamed(prompted('[answer one two three] [usage 1500 500]'))
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
+    expect(reply.headers.get('cache-control')).to.equal('no-store')
+    expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
+    const chunks = chunksOf(reply.text)
+    for (const chunk of chunks) {
+      expect(chunk).to.include({ object: 'chat.completion.chunk', model: 'sandbox-chat', id: chunks[0]!.id })
+      expect(chunk.created).to.be.a('number')
+      expect(chunk.choices).to.be.an('array')
+    }
+    expect(textOf(chunks)).to.equal('one two three')
+    expect(chunks[0]!.choices[0].delta.role).to.equal('assistant')
+    expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason).map((chunk) => chunk.choices[0].finish_reason)).to.deep.equal(['stop'])
+    expect(chunks.at(-1)!.usage).to.include({ input_tokens: 1500, output_tokens: 500, prompt_tokens: 1500, completion_tokens: 500, total_tokens: 2000, credits: 3, balance: 9997 })
+    expect(chunks.slice(0, -1).filter((chunk) => chunk.usage)).to.deep.equal([])
+    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits: 3, inputTokens: 1500, outputTokens: 500 })
+  })
+
+  it('comes as it is made, not at the end', async () => {
+    const content = prompted('[answer a b c d e f] [chunks 6 100]')
+    const response = await fetch(`${gateway.url}${CHAT}`, {
+      method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` }, body: JSON.stringify(chatBody(content, { stream: true })),
+    })
+    const reader = response.body!.getReader()
+    await reader.read()
+    expect(gateway.sandbox.open(content).streams, 'the upstream still speaks').to.equal(1)
+    for (let end = false; !end;) end = (await reader.read()).done
+  })
+
+  it('has every choice, every tool call and every character of any script in it', async () => {
+    const several = chunksOf((await streamed(prompted('[answer x y]'), { n: 3 })).text)
+    expect([0, 1, 2].map((index) => textOf(several, index))).to.deep.equal(['x y', 'x y', 'x y'])
+    const wide = chunksOf((await streamed(prompted('[cut-mid-char] [answer ok] [chunks 40 0]'))).text)
+    expect(textOf(wide)).to.equal('Grüße, 你好 und 😀: ok')
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }]
+    const reply = await streamed(prompted('[tool]'), { tools })
+    const calls = chunksOf(reply.text).flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? [])
+    expect(calls[0].function.name).to.equal('weather')
+    const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
+    const whole = fetched.json.choices[0].message.tool_calls[0].function
+    expect(whole).to.deep.equal({ name: 'weather', arguments: calls.map((call: Chunk) => call.function.arguments).join('') })
+  })
+
+  it('is settled on the gateway\'s own count where the upstream reports no usage', async () => {
+    const chunks = chunksOf((await streamed(prompted('[no-usage] [answer one two three]'), { model: 'dear-chat', max_tokens: 100 })).text)
+    const { input_tokens: input, output_tokens: output, credits } = chunks.at(-1)!.usage
+    expect(credits).to.equal(input + 2 * output)
+    expect(output).to.be.within(1, 60)
+  })
+
+  it('is whole also where the upstream forgets its [DONE]', async () => {
+    const reply = await streamed(prompted('[no-done] [answer fine]'))
+    expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
+    expect(textOf(chunksOf(reply.text))).to.equal('fine')
+  })
+
+  for (const [what, words] of [['an error', '[error-after 3]'], ['a reset', '[reset-after 3]'], ['an end in the middle', '[truncated]']] as const) {
+    it(`tells ${what} of the upstream behind its first chunk as a data line with error, and is refunded`, async () => {
+      const content = prompted(`[answer a b c d e f] ${words}`)
+      const reply = await streamed(content)
+      expect(reply.status).to.equal(200)
+      const chunks = chunksOf(reply.text)
+      expect(chunks.at(-1)!.error).to.include({ type: 'upstream_failed', code: 'upstream_failed', param: null })
+      expect(reply.text).not.to.include('[DONE]')
+      expect(await balanceOf(gateway.db, account.id)).to.equal(10_000)
+      expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', httpStatus: 502, credits: 0 })
+      expect(gateway.sandbox.journal(content).length, 'never sent a second time').to.equal(1)
+      const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
+      expect([fetched.status, fetched.json.error]).to.deep.equal([502, chunks.at(-1)!.error])
+    })
+  }
+
+  it('that falls silent is ended at the call\'s deadline, and refunded', async () => {
+    const reply = await streamed(prompted('[answer a b c d] [hang-after 2]'), { model: 'hasty-chat' })
+    expect(chunksOf(reply.text).at(-1)!.error.type).to.equal('upstream_failed')
+    expect(await balanceOf(gateway.db, account.id)).to.equal(10_000)
+  })
+
+  describe('whose client leaves', () => {
+    /** Reads so many pieces of a stream and leaves. */
+    async function leaveAfter(content: string, pieces: number, more: object = {}): Promise<string> {
+      const leaving = new AbortController()
+      const response = await fetch(`${gateway.url}${CHAT}`, {
+        method: 'POST', signal: leaving.signal, body: JSON.stringify(chatBody(content, { stream: true, ...more })),
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+      })
+      const reader = response.body!.getReader()
+      for (let piece = 0; piece < pieces; piece++) await reader.read()
+      leaving.abort()
+      return response.headers.get('x-call-id')!
+    }
+
+    it('ends the upstream\'s work, and is settled on what was produced', async () => {
+      const content = prompted('[chunks 200 20] [tokens 200]')
+      const id = await leaveAfter(content, 3, { model: 'dear-chat', max_tokens: 1000 })
+      await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
+      const reply = await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)
+      expect(reply.status, reply.text).to.equal(200)
+      expect(reply.json.choices[0].finish_reason).to.equal('cancelled')
+      expect(reply.json.choices[0].message.content).to.be.a('string').that.is.not.empty
+      const { input_tokens: input, output_tokens: output, credits, balance } = reply.json.usage
+      expect(credits).to.equal(input + 2 * output)
+      expect(credits).to.be.within(1, 1000)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(balance)
+      expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits })
+      expect(await movementsOf(gateway.db, reply)).to.have.lengthOf(2)
+    })
+
+    it('before anything was produced pays nothing', async () => {
+      const content = prompted('[delay 20000]')
+      const leaving = new AbortController()
+      const left = fetch(`${gateway.url}${CHAT}`, {
+        method: 'POST', signal: leaving.signal, body: JSON.stringify(chatBody(content, { stream: true })),
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+      }).catch(() => null)
+      await until('the upstream to have it', () => gateway.sandbox.open(content).open === 1)
+      leaving.abort()
+      await left
+      await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
+      await until('the end of the call', () => gateway.db('calls').where({ user_id: account.id, status: 'failed' }).first())
+      expect(await balanceOf(gateway.db, account.id)).to.equal(10_000)
+    })
+  })
+
+  it('of many readers at once reaches each of them whole and in order', async () => {
+    const contents = Array.from({ length: 30 }, (_, at) => prompted(`[chunks 20 2] [answer ${Array.from({ length: 40 }, (__, word) => `w${at}-${word}`).join(' ')}]`))
+    const replies = await Promise.all(contents.map((content) => streamed(content)))
+    replies.forEach((reply, at) => {
+      expect(textOf(chunksOf(reply.text))).to.equal(Array.from({ length: 40 }, (_, word) => `w${at}-${word}`).join(' '))
+      expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
+    })
+  })
+})
