@@ -90,22 +90,33 @@ export function whenLeft(ctx: Context): Promise<void> {
 async function firstMoment(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<Moment> {
   if (patience?.ms === 0) return { is: 'late' }
   let timer: NodeJS.Timeout | undefined
-  let stop: (() => void) | undefined
   const moments: Promise<Moment>[] = [
     placed.wait.answer.then((answer) => ({ is: 'answered', answer })),
     left.then(() => ({ is: 'left' })),
-    new Promise<Moment>((resolve) => {
-      stop = () => resolve({ is: 'stopping' })
-      if (stopping.aborted) stop()
-      else stopping.addEventListener('abort', stop, { once: true })
-    }),
   ]
   if (patience) moments.push(new Promise((resolve) => { timer = setTimeout(() => resolve({ is: 'late' }), patience.ms) }))
   try {
-    return await Promise.race(moments)
+    return await unlessStopped(stopping, Promise.race(moments)) ?? { is: 'stopping' }
   } finally {
     clearTimeout(timer)
-    if (stop) stopping.removeEventListener('abort', stop)
+  }
+}
+
+/**
+ * What is waited for, or null when this process stops before it. The signal lives as long as the process: a listener that
+ * stayed on it would keep its request, answer and all, for as long.
+ */
+export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>): Promise<T | null> {
+  let stop = () => {}
+  const stopped = new Promise<null>((resolve) => {
+    stop = () => resolve(null)
+    if (stopping.aborted) stop()
+    else stopping.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([work, stopped])
+  } finally {
+    stopping.removeEventListener('abort', stop)
   }
 }
 
@@ -126,7 +137,7 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
   ctx.body = body
   body.write(' ')
   const beat = setInterval(() => body.write(' '), HEARTBEAT_MS)
-  void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
+  void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     clearInterval(beat)
     if (answer) body.end(answer.body)
     else if (deps.stopping.aborted) body.end(acceptedText(placed))
@@ -137,9 +148,3 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
 /** The body of a 202. */
 export const acceptedText = (placed: PlacedCall): string =>
   JSON.stringify({ ok: true, id: publicId('call', placed.callId), status: placed.status })
-
-export const aborted = (signal: AbortSignal): Promise<null> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve(null)
-    else signal.addEventListener('abort', () => resolve(null), { once: true })
-  })

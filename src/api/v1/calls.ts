@@ -9,7 +9,7 @@ import type { CallState } from '../../shared/calls/records.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { WebDeps } from '../deps.ts'
 import type { RequestState } from '../middleware/request-context.ts'
-import { accepted, sendAnswer } from './answer.ts'
+import { accepted, sendAnswer, unlessStopped } from './answer.ts'
 
 /** Longest `?wait=N`, in seconds (contract section 5.3). */
 const MAX_WAIT_SECONDS = 60
@@ -42,10 +42,12 @@ function waitOf(text: string | string[] | undefined): number {
 
 async function waitFor({ replies, stopping }: Pick<WebDeps, 'replies' | 'stopping'>, call: CallState & { state: 'open' }, seconds: number): Promise<Answer | null> {
   const wait = await replies.join(call.callId, call.accountId, call.deadlineInMs)
-  const late = AbortSignal.any([AbortSignal.timeout(seconds * 1000), stopping])
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => { timer = setTimeout(() => resolve(null), seconds * 1000) })
   try {
-    return await Promise.race([wait.answer, new Promise<null>((resolve) => late.addEventListener('abort', () => resolve(null), { once: true }))])
+    return await unlessStopped(stopping, Promise.race([wait.answer, late]))
   } finally {
+    clearTimeout(timer)
     wait.cancel()
   }
 }

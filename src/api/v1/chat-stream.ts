@@ -6,7 +6,7 @@ import { publicId } from '../../shared/ids.ts'
 import type { Answer } from '../../shared/calls/answers.ts'
 import type { CallNews } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { HEARTBEAT_MS, aborted, leave, sendAnswer, whenLeft } from './answer.ts'
+import { HEARTBEAT_MS, leave, sendAnswer, unlessStopped, whenLeft } from './answer.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
 import type { NewsListener } from './news.ts'
@@ -27,14 +27,14 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
     chunks.take(one)
     resolve('begin')
   }))
-  const early = await Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const), aborted(deps.stopping)])
+  const early = await unlessStopped(deps.stopping, Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]))
   if (early === 'left') return abandon(ctx, deps, placed)
   if (early !== null && typeof early === 'object' && early.status !== 200) return sendAnswer(ctx, early)
   const events = beginEventStream(ctx)
   // Without a first byte the headers stay behind too, and routers give up after 30 s.
   if (early === 'silence') events.comment()
   chunks.writeTo(events)
-  void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
+  void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
     if (answer) chunks.finish(answer, placed)
     else chunks.fail('The service restarts; the answer of this call can be fetched.', placed)

@@ -4,7 +4,7 @@
 import { publicId } from '../../shared/ids.ts'
 import type { CallNews } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { aborted, acceptedText, leave, whenLeft } from './answer.ts'
+import { acceptedText, leave, unlessStopped, whenLeft } from './answer.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
 import type { NewsListener } from './news.ts'
@@ -20,7 +20,7 @@ export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: Pla
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
   news.attach((one) => sendNews(events, id, one))
-  void Promise.race([placed.wait.answer, left.then(() => null), aborted(deps.stopping)]).then(async (answer) => {
+  void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (answer) events.send(answer.body, answer.status === 200 ? 'result' : 'error')
     else if (deps.stopping.aborted) events.send(acceptedText(placed), 'running')
     else return leave(ctx, deps, placed)
