@@ -1,0 +1,225 @@
+import { expect } from 'chai'
+import { findRecord } from '../../src/shared/calls/records.ts'
+import { parseId } from '../../src/shared/ids.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { get, until } from '../support/http.ts'
+import { VIDEOS, prompted } from '../api/v1/calling.ts'
+import { startStream } from './support/streams.ts'
+import type { ChatStream } from './support/streams.ts'
+import type { Asking } from './support/targets.ts'
+import { CHAT_COST, PRICES, RICH, aRichAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
+
+/** When a silent answer shows its first sign of life, in ms (contract section 5.3), and how late that may be. */
+const HEARTBEAT_MS = 15_000
+const LATE_MS = 1200
+
+const chat = { protocol: 'openai', modality: 'chat' } as const
+
+describe('a chat stream', function () {
+  this.timeout(25_000)
+  let gateway: Gateway
+  let account: TestAccount
+  let silent: { stream: Promise<ChatStream & { beganAfterMs: number }>; events: Promise<{ text: string; commentAfterMs: number }> }
+
+  before(async () => { gateway = await startGateway({}, everyProtocol) })
+  // They last longer than all else here, so they begin before it and are looked at behind it.
+  before(async () => {
+    const rich = await aRichAccount(gateway)
+    const begunAt = performance.now()
+    silent = {
+      stream: startStream(gateway, rich, chat, prompted('[delay 16500] [usage 100 50]')).then((stream) => ({ ...stream, beganAfterMs: performance.now() - begunAt })),
+      events: videoEvents(rich),
+    }
+  })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await aRichAccount(gateway) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** The events of a video until the first comment, and when that came. */
+  async function videoEvents({ key }: TestAccount): Promise<{ text: string; commentAfterMs: number }> {
+    const begunAt = performance.now()
+    const response = await fetch(`${gateway.url}${VIDEOS}`, {
+      method: 'POST', body: JSON.stringify({ model: 'openai-video', prompt: prompted('[duration 30]') }),
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${key}` },
+    })
+    const decoder = new TextDecoder()
+    let text = ''
+    for await (const piece of response.body!) {
+      text += decoder.decode(piece as Uint8Array)
+      if (text.includes(': still here')) break
+    }
+    return { text, commentAfterMs: performance.now() - begunAt }
+  }
+
+  /** Streams once by way of every protocol, each to its end and for an account of its own. */
+  async function byEveryProtocol(words: string, asking: Asking, check: (stream: ChatStream, what: string, paid: number) => void): Promise<void> {
+    await Promise.all(targetsOf('chat').map(async (target) => {
+      const own = await aRichAccount(gateway)
+      const stream = await startStream(gateway, own, target, prompted(words), asking)
+      await stream.ended
+      check(stream, `${target.protocol} ${words}`, RICH - await balanceOf(gateway.db, own.id))
+    }))
+  }
+
+  it('ends with an error at its deadline, refunded, where the upstream falls silent in the middle', () =>
+    byEveryProtocol('[hang-after 3]', { prefix: 'hasty-' }, (stream, what, paid) => {
+      expect(stream.status, what).to.equal(200)
+      expect(stream.chunks().at(-1)!.error!.message, what).to.match(/did not answer in time/)
+      expect(paid, what).to.equal(0)
+    }))
+
+  it("is answered with the failure's own status where no chunk ever came", async () => {
+    for (const words of ['[status 400]', '[fail]', '[garbage]', '[empty]']) {
+      await byEveryProtocol(words, {}, (stream, what, paid) => {
+        expect(stream.status, what).to.equal(502)
+        expect(JSON.parse(stream.text()).error.type, what).to.equal('upstream_failed')
+        expect(paid, what).to.equal(0)
+      })
+    }
+  })
+
+  it('keeps characters whole that arrive in pieces', () => byEveryProtocol('[cut-mid-char]', {}, (stream, what) => {
+    expect(stream.content(), what).to.include('Grüße, 你好 und 😀')
+    expect(stream.last(), what).to.equal('[DONE]')
+  }))
+
+  it("needs no last event of the upstream's where the answer has its finish_reason", () =>
+    byEveryProtocol('[no-done] [usage 100 50]', {}, (stream, what, paid) => {
+      expect(stream.last(), what).to.equal('[DONE]')
+      expect(stream.chunks().at(-1)!.usage, what).to.include({ credits: CHAT_COST })
+      expect(paid, what).to.equal(CHAT_COST)
+    }))
+
+  it('ends with an error, refunded, where what comes is no UTF-8, or more than any answer has', async () => {
+    for (const words of ['[invalid-utf8]', '[big 40]', '[truncated]']) {
+      await byEveryProtocol(words, {}, (stream, what, paid) => {
+        expect(stream.status === 200 ? stream.chunks().at(-1)!.error!.type : JSON.parse(stream.text()).error.type, what).to.equal('upstream_failed')
+        expect(stream.text(), what).to.not.include('[DONE]')
+        expect(paid, what).to.equal(0)
+      })
+    }
+  })
+
+  it('is settled on our own count where the usage is missing or cannot be true', async () => {
+    for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
+      await byEveryProtocol(words, {}, (stream, what, paid) => {
+        const { credits, input_tokens: input, output_tokens: output } = stream.chunks().at(-1)!.usage as Record<string, number>
+        expect(stream.last(), what).to.equal('[DONE]')
+        expect(input, what).to.be.within(10, 200)
+        expect(output, what).to.be.within(10, 500)
+        expect(credits, what).to.equal(paid).and.to.equal(Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10))
+      })
+    }
+  })
+
+  describe('that is asked for again with its key', () => {
+    const keyed = (prompt: string) => ({ headers: { 'idempotency-key': prompt } })
+
+    it('is answered as JSON, charged once, and the other way round', async () => {
+      const prompt = prompted('[answer The very same.] [usage 100 50]')
+      const stream = await startStream(gateway, account, chat, prompt, keyed(prompt))
+      await stream.ended
+      const json = await ask(gateway, account, chat, prompt, keyed(prompt))
+      expect(json.status, json.text).to.equal(200)
+      expect(json.headers.get('idempotent-replayed')).to.equal('true')
+      expect(json.headers.get('x-call-id')).to.equal(stream.headers.get('x-call-id'))
+      expect(json.json.choices[0]).to.deep.include({ index: 0, finish_reason: 'stop' })
+      expect(json.json.choices[0].message.content).to.equal('The very same.').and.to.equal(stream.content())
+      expect(json.json.usage).to.deep.equal(stream.chunks().at(-1)!.usage)
+
+      const again = await startStream(gateway, account, chat, prompt, keyed(prompt))
+      await again.ended
+      expect(again.headers.get('idempotent-replayed')).to.equal('true')
+      expect(again.content()).to.equal('The very same.')
+      expect(again.last()).to.equal('[DONE]')
+      expect(again.chunks().at(-1)!.usage).to.deep.equal(json.json.usage)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - CHAT_COST)
+    })
+
+    it('is a stream of what was answered as JSON', async () => {
+      const prompt = prompted('[tool weather] [usage 100 50]')
+      const asking = { ...keyed(prompt), more: { tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }] } }
+      const json = await ask(gateway, account, chat, prompt, asking)
+      const [call] = json.json.choices[0].message.tool_calls
+      const stream = await startStream(gateway, account, chat, prompt, asking)
+      await stream.ended
+      expect(stream.chunks()[0]!.choices[0]!.delta.tool_calls).to.deep.equal([{ index: 0, ...call }])
+      expect(stream.chunks().some(({ choices }) => choices[0]?.finish_reason === 'tool_calls')).to.equal(true)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    })
+
+    it('is joined while it runs, whichever form is asked for, and outlives the second that leaves', async () => {
+      const prompt = prompted('[tokens 30] [chunks 30 40] [usage 100 50]')
+      const first = await startStream(gateway, account, chat, prompt, keyed(prompt))
+      const [json, second, leaving] = [ask(gateway, account, chat, prompt, keyed(prompt)), startStream(gateway, account, chat, prompt, keyed(prompt)), startStream(gateway, account, chat, prompt, keyed(prompt))]
+      void leaving.then((stream) => stream.leave())
+      await first.ended
+      expect(first.last()).to.equal('[DONE]')
+      expect((await json).json.choices[0].message.content).to.equal(first.content())
+      await (await second).ended
+      expect((await second).content()).to.equal(first.content())
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - CHAT_COST)
+    })
+
+    it('is told its failure again', async () => {
+      const prompt = prompted('[error-after 2]')
+      const stream = await startStream(gateway, account, chat, prompt, keyed(prompt))
+      await stream.ended
+      const json = await ask(gateway, account, chat, prompt, keyed(prompt))
+      expect(json.status).to.equal(502)
+      expect(json.json.error).to.deep.equal(stream.chunks().at(-1)!.error)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    })
+  })
+
+  describe('whose client leaves', () => {
+    it('before the first chunk is given back, and stops the upstream', async () => {
+      const prompt = prompted('[delay 8000]')
+      const client = new AbortController()
+      const asked = fetch(`${gateway.url}/v1/chat/completions`, {
+        method: 'POST', signal: client.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+        body: JSON.stringify({ model: 'openai-chat', stream: true, messages: [{ role: 'user', content: prompt }] }),
+      }).catch(() => {})
+      await until('the request reaching the upstream', () => gateway.sandbox.billed(prompt).total)
+      client.abort()
+      await asked
+      await until('the upstream being left', () => gateway.sandbox.open(prompt).aborted)
+      await until('the refund', async () => await balanceOf(gateway.db, account.id) === RICH)
+    })
+
+    it('can be fetched as cancelled, and its record says that it succeeded', async () => {
+      const stream = await startStream(gateway, account, chat, prompted('[tokens 200] [chunks 200 30]'))
+      await until('some chunks', () => stream.chunks().length > 4)
+      stream.leave()
+      const id = stream.headers.get('x-call-id')!
+      const kept = await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)
+      expect(kept.json.choices[0].finish_reason).to.equal('cancelled')
+      expect(await findRecord(gateway.db, parseId('call', id)!)).to.include({ status: 'succeeded', httpStatus: 200, credits: kept.json.usage.credits, upstream: 'openai' })
+    })
+  })
+
+  describe('over a silent upstream', () => {
+    it('shows a sign of life after 15 s, and its answer then', async () => {
+      const stream = await silent.stream
+      expect(stream.beganAfterMs).to.be.within(HEARTBEAT_MS - 500, HEARTBEAT_MS + LATE_MS)
+      expect(stream.status).to.equal(200)
+      expect(stream.headers.get('content-type')).to.match(/^text\/event-stream/)
+      await stream.ended
+      expect(stream.text()).to.match(/^: still here\n\n/)
+      expect(stream.last()).to.equal('[DONE]')
+      expect(stream.chunks().at(-1)!.usage).to.include({ credits: CHAT_COST })
+    })
+
+    it('is not alone: the events of a video have a comment every 15 s too', async () => {
+      const { text, commentAfterMs } = await silent.events
+      expect(text).to.match(/^event: queued\n/).and.to.match(/\nevent: running\n/).and.to.match(/\nevent: progress\n/)
+      expect(commentAfterMs).to.be.within(HEARTBEAT_MS - 500, HEARTBEAT_MS + LATE_MS)
+    })
+  })
+})
