@@ -81,10 +81,15 @@ function preferOf(header: string): Patience | null {
 export const prefersAsync = (ctx: Context): boolean => preferOf(ctx.get('prefer'))?.ms === 0
 
 /** Resolves when the client's connection closes before its answer was complete. */
-export function whenLeft(ctx: Context): Promise<void> {
-  return new Promise((resolve) => ctx.res.once('close', () => {
-    if (!ctx.res.writableFinished) resolve()
-  }))
+export function whenLeft({ res }: Context): Promise<void> {
+  return new Promise((resolve) => {
+    const closed = () => {
+      if (!res.writableFinished) resolve()
+    }
+    // It may have closed while the call was being placed: nobody would tell us again.
+    if (res.closed) closed()
+    else res.once('close', closed)
+  })
 }
 
 async function firstMoment(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<Moment> {
