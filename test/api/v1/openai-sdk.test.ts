@@ -1,0 +1,105 @@
+import { expect } from 'chai'
+import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, RateLimitError } from 'openai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { countsOf, prompted } from './calling.ts'
+
+const LIMIT = 25
+
+describe('OpenAI\'s own SDK', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }) })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 10_000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const client = (options: object = {}): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, ...options })
+  const asked = (content: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user' as const, content }] })
+
+  /** The error that a call is refused with. */
+  async function refusal(call: PromiseLike<unknown>): Promise<APIError> {
+    try {
+      await call
+    } catch (error) {
+      expect(error).to.be.an.instanceOf(APIError)
+      return error as APIError
+    }
+    throw new Error('was taken')
+  }
+
+  it('lists the models', async () => {
+    const { data } = await client().models.list()
+    expect(data.map((model) => model.id)).to.include.members(['sandbox-chat', 'sandbox-image', 'sandbox-video'])
+    expect(data[0]).to.include({ object: 'model' })
+  })
+
+  it('chats, with tools passed through', async () => {
+    const answer = await client().chat.completions.create(asked('[answer Good day] [usage 10 20]'))
+    expect(answer.choices[0]!.message.content).to.equal('Good day')
+    expect(answer.usage).to.include({ prompt_tokens: 10, completion_tokens: 20, total_tokens: 30, credits: 1 })
+    const called = await client().chat.completions.create({
+      ...asked('[tool weather]'), tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }],
+    })
+    const [call] = called.choices[0]!.message.tool_calls!
+    expect(call).to.include({ type: 'function' })
+    expect(called.choices[0]!.finish_reason).to.equal('tool_calls')
+  })
+
+  it('streams a chat, with usage', async () => {
+    const stream = await client().chat.completions.create({ ...asked('[answer one two three] [usage 3 4]'), stream: true, stream_options: { include_usage: true } })
+    let text = ''
+    let usage: unknown
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? ''
+      usage = chunk.usage ?? usage
+    }
+    expect(text).to.equal('one two three')
+    expect(usage).to.include({ prompt_tokens: 3, completion_tokens: 4, credits: 1, balance: 9999 })
+  })
+
+  it('makes images', async () => {
+    const image = await client().images.generate({ model: 'sandbox-image', prompt: prompted() })
+    expect(image.data![0]!.url).to.match(/^http.*\/media\/.*\.png$/)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(9960)
+  })
+
+  it('meets its own classes of errors', async () => {
+    const openai = client({ maxRetries: 0 })
+    const bad = await refusal(openai.chat.completions.create({ ...asked('x'), model: 'nothing' }))
+    expect(bad).to.be.an.instanceOf(BadRequestError)
+    expect(bad).to.include({ status: 400, code: 'unsupported_model', param: 'model', type: 'unsupported_model' })
+    expect(bad.requestID).to.be.a('string')
+    expect(await refusal(client({ apiKey: 'tg_nonsense' }).models.list())).to.be.an.instanceOf(AuthenticationError).and.include({ status: 401, code: 'unauthorized' })
+    const poor = await anAccount(gateway.db)
+    expect(await refusal(client({ apiKey: poor.key }).images.generate({ model: 'sandbox-image', prompt: 'x' }))).to.include({ status: 402, code: 'insufficient_credits' })
+    expect(await refusal(openai.images.generate({ model: 'sandbox-image', prompt: '[status 400]' }))).to.be.an.instanceOf(InternalServerError).and.include({ status: 502, code: 'upstream_failed' })
+    for (let request = 0; request < LIMIT; request++) await openai.models.list().catch(() => {})
+    const limited = await refusal(openai.models.list())
+    expect(limited).to.be.an.instanceOf(RateLimitError).and.include({ status: 429, code: 'rate_limited' })
+    expect(Number(limited.headers!.get('retry-after'))).to.be.within(1, 60)
+  })
+
+  it('does not retry what would fail again: a refusal, an empty balance, an upstream that failed after the workers\' own tries', async () => {
+    const poor = await anAccount(gateway.db)
+    await refusal(client({ apiKey: poor.key, maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt: 'x' }))
+    expect((await countsOf(gateway.db, poor)).calls).to.equal(1)
+    const prompt = prompted('[status 500]')
+    await refusal(client({ maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt }))
+    expect(gateway.sandbox.journal(prompt).length).to.equal(1)
+    await refusal(client({ maxRetries: 3 }).images.generate({ model: 'unavailable-image', prompt: 'x' }))
+    expect((await countsOf(gateway.db, account)).calls).to.equal(2)
+  })
+
+  it('whose own time-out is shorter than a chat gets its answer on the last try: one charge, one bill', async () => {
+    const prompt = prompted('[delay 3000] [answer at last] [usage 10 20]')
+    const answer = await client({ timeout: 1000, maxRetries: 2 }).chat.completions.create(asked(prompt))
+    expect(answer.choices[0]!.message.content).to.equal('at last')
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(9999)
+    expect(await countsOf(gateway.db, account)).to.deep.include({ calls: 1, charged: 1 })
+  })
+})
