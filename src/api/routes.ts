@@ -26,6 +26,7 @@ import { noStore, perAccount, requireSession } from './middleware/session.ts'
 import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/metrics.ts'
+import { routeOperator } from './operator/routes.ts'
 import { admit, recordRefusals, requireKey } from './v1/admission.ts'
 import { fetchCall } from './v1/calls.ts'
 import { createChat } from './v1/chat.ts'
@@ -38,6 +39,7 @@ export function createRouter(deps: WebDeps): Router<RequestState> {
   gateway(router, deps)
   console(router, deps)
   records(router, deps)
+  routeOperator(router, deps)
   operations(router, deps)
   routeConsole(router)
   routeDocs(router, deps)

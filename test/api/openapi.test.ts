@@ -20,9 +20,9 @@ import type { Reply } from '../support/http.ts'
 import type { Client, Described } from './support/described.ts'
 import { describedClient, readDescribed } from './support/described.ts'
 
-/** Pages and their files, the document itself, and the operators' board are no endpoints of an API. */
+/** Pages and their files, the document itself, and what only operators use are no endpoints of the public API. */
 const isPage = (path: string): boolean =>
-  CONSOLE_PATHS.includes(path) || /^\/(docs|console\/.*|docs\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
+  CONSOLE_PATHS.includes(path) || /^\/(docs|api\/operator\/.*|console\/.*|docs\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
 
 const METRICS = 'a token of the operators'
 

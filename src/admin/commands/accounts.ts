@@ -1,10 +1,11 @@
-/** account create · show · suspend · activate */
+/** account create · show · suspend · activate · role */
 import { ApiError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { parseEmail } from '../../shared/accounts/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/accounts/passwords.ts'
 import type { UserRow } from '../../shared/accounts/users.ts'
-import { createUser, presentUser, setStatus } from '../../shared/accounts/users.ts'
+import { createUser, presentUser } from '../../shared/accounts/users.ts'
+import { putRole, putStatus } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 
@@ -33,6 +34,16 @@ export const accountCommands: Command[] = [
   },
   status('suspend', 'suspended', 'Suspend an account: its sessions end, its keys answer 403.'),
   status('activate', 'active', 'Activate a suspended account.'),
+  {
+    usage: 'account role <email> admin|user',
+    summary: 'Make an account an operator\'s, or take that away. Operators find the console\'s page "Operator".',
+    run: async (db, [email, role]) => {
+      if (role !== 'admin' && role !== 'user') throw new CommandError('The role is admin or user.')
+      const user = await accountOf(db, email)
+      await putRole(db, null, user.id, role)
+      return { ...report(user, `Role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }
+    },
+  },
 ]
 
 function status(verb: string, to: 'active' | 'suspended', summary: string): Command {
@@ -41,7 +52,7 @@ function status(verb: string, to: 'active' | 'suspended', summary: string): Comm
     summary,
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
-      await setStatus(db, user.id, to)
+      await putStatus(db, null, user.id, to)
       return report({ ...user, status: to }, `Account is now ${to}.`)
     },
   }

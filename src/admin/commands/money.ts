@@ -3,8 +3,9 @@ import { newId, parseId, publicId } from '../../shared/ids.ts'
 import { createKey } from '../../shared/accounts/api-keys.ts'
 import { findRecord } from '../../shared/calls/records.ts'
 import { audit } from '../../shared/ledger/books.ts'
-import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall, grant } from '../../shared/ledger/ledger.ts'
+import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
 import type { Origin } from '../../shared/ledger/ledger.ts'
+import { grantCredits } from '../../shared/operators/changes.ts'
 import type { Command } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 
@@ -21,8 +22,7 @@ export const moneyCommands: Command[] = [
       const expiresAt = options.expires === undefined ? null : futureDate(options.expires)
       const user = await accountOf(db, email)
       const id = newId('grant')
-      const credits = await db.transaction((trx) =>
-        grant(trx, { id, accountId: user.id, origin, amount, expiresAt, note: options.note ?? null }))
+      const credits = await grantCredits(db, null, { id, accountId: user.id, origin, amount, expiresAt, note: options.note ?? null })
       return { json: { grantId: publicId('grant', id), credits }, text: `Granted ${amount} credits; the balance is ${credits}.` }
     },
   },
