@@ -1,0 +1,136 @@
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import type { Postgres } from '../../../scripts/services/postgres.ts'
+import type { PrivateRedis } from '../../../scripts/services/redis.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { migrate } from '../../support/database.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { get, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { startPrivatePostgres, startPrivateRedis } from '../../support/services.ts'
+import { chat, countsOf, image, movementsOf, prompted, recordOf } from './calling.ts'
+
+/** A refusal that says: nothing happened, come back. */
+function expectAway(reply: Reply): void {
+  expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([503, 'service_unavailable'])
+  expect(Number(reply.headers.get('retry-after'))).to.be.at.least(1)
+  expect(reply.headers.get('x-should-retry')).to.equal('true')
+  expect(reply.text).not.to.match(/ECONN|127\.0\.0\.1|redis|postgres|knex/i)
+}
+
+describe('while Redis or Postgres is away', function () {
+  this.timeout(40_000)
+  let postgres: Postgres
+  let redis: PrivateRedis
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    ;[postgres, redis] = await Promise.all([startPrivatePostgres(), startPrivateRedis()])
+    await migrate(postgres.url)
+    gateway = await startGateway({ DATABASE_URL: postgres.url, REDIS_URL: redis.url, LOG_LEVEL: 'silent' })
+  })
+  after(async () => {
+    await gateway.stop()
+    await Promise.all([postgres.stop('immediate'), redis.stop()])
+  })
+  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  afterEach(async () => {
+    await until('the service to be ready', async () => (await get(`${gateway.url}/readyz`)).status === 200, 20_000)
+    await expectBooksToBalance(gateway.db)
+  })
+
+  /** Waits until a call goes through again. */
+  const serving = (): Promise<unknown> => until('a call to go through', async () => (await image(gateway, account, prompted())).status === 200, 20_000)
+  const running = (prompt: string): Promise<unknown> => until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+
+  it('calls are answered 503, nothing is charged, and all is well again when Redis is back', async () => {
+    await redis.kill()
+    const started = performance.now()
+    const replies = await Promise.all([image(gateway, account, 'x'), chat(gateway, account, 'x'), chat(gateway, account, 'x', { stream: true }), get(`${gateway.url}/v1/models`, account.key)])
+    expect(performance.now() - started).to.be.below(6000)
+    replies.forEach(expectAway)
+    expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 3, charged: 0, entries: 1 })
+    expect(await recordOf(gateway.db, replies[0]!)).to.include({ status: 'rejected', httpStatus: 503, errorType: 'service_unavailable', credits: 0 })
+    const [health, ready] = [await get(`${gateway.url}/healthz`), await get(`${gateway.url}/readyz`)]
+    expect([health.status, ready.status, ready.json.down]).to.deep.equal([200, 503, ['redis']])
+    await redis.start()
+    await serving()
+  })
+
+  it('calls are answered 503, nothing is charged, and all is well again when Postgres is back', async () => {
+    await postgres.kill()
+    const started = performance.now()
+    const replies = await Promise.all([image(gateway, account, 'x'), chat(gateway, account, 'x'), get(`${gateway.url}/v1/models`, account.key), get(`${gateway.url}/v1/calls/call_1`, account.key)])
+    expect(performance.now() - started).to.be.below(8000)
+    replies.forEach(expectAway)
+    expect((await get(`${gateway.url}/readyz`)).json.down).to.deep.equal(['postgres'])
+    expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
+    await postgres.start()
+    await serving()
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+  })
+
+  it('a call that an upstream has is settled once Postgres is back, and its client gets the answer', async () => {
+    const prompt = prompted('[delay 600]')
+    const waiting = image(gateway, account, prompt)
+    await running(prompt)
+    await postgres.kill()
+    await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
+    await postgres.start()
+    const reply = await waiting
+    expect(reply.status, reply.text).to.equal(200)
+    expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('a call that an upstream has is answered once Redis is back, whatever it has forgotten', async () => {
+    const prompt = prompted('[delay 600]')
+    const waiting = image(gateway, account, prompt)
+    await running(prompt)
+    await redis.kill()
+    await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
+    await redis.start()
+    const reply = await waiting
+    expect(reply.status, reply.text).to.equal(200)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+  })
+
+  it('a charge that cannot be enqueued is given back at once, and leaves its Idempotency-Key free', async () => {
+    const client = new Redis(redis.url)
+    const broken = `${gateway.config.REDIS_PREFIX}:image:prioritized`
+    const prompt = prompted()
+    try {
+      await client.rename(broken, `${broken}-kept`).catch(() => {})
+      await client.set(broken, 'no list of jobs')
+      const reply = await image(gateway, account, prompt, {}, { 'idempotency-key': 'again' })
+      expectAway(reply)
+      expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -40', 'refund 40'])
+      expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+      expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', httpStatus: 503, errorType: 'service_unavailable', credits: 0 })
+    } finally {
+      await client.del(broken)
+      await client.rename(`${broken}-kept`, broken).catch(() => {})
+      client.disconnect()
+    }
+    const again = await image(gateway, account, prompt, {}, { 'idempotency-key': 'again' })
+    expect([again.status, again.headers.get('idempotent-replayed')]).to.deep.equal([200, null])
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('a Redis that takes no more data refuses calls before they are charged', async () => {
+    const client = new Redis(redis.url)
+    try {
+      await client.config('SET', 'maxmemory', '1')
+      expectAway(await image(gateway, account, 'x'))
+      expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
+    } finally {
+      await client.config('SET', 'maxmemory', '0')
+      client.disconnect()
+    }
+    await serving()
+  })
+})
