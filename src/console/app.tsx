@@ -14,7 +14,9 @@ import { CallsPage } from './pages/calls.tsx'
 import { CreditsPage } from './pages/credits.tsx'
 import { KeysPage } from './pages/keys.tsx'
 import { ModelsPage } from './pages/models.tsx'
+import { OperatorPage } from './pages/operator/page.tsx'
 import { OverviewPage } from './pages/overview.tsx'
+import { PlaygroundPage } from './pages/playground/page.tsx'
 import { SettingsPage } from './pages/settings.tsx'
 
 type Route = { path: string; page: ComponentType<PageProps> }
@@ -32,6 +34,8 @@ const OUTSIDE: Route[] = [
 const INSIDE: Route[] = [
   { path: '/overview', page: OverviewPage },
   { path: '/calls/:id?', page: CallsPage },
+  { path: '/playground/:kind?', page: PlaygroundPage },
+  { path: '/operator/:section?/:id?', page: OperatorPage },
   { path: '/keys', page: KeysPage },
   { path: '/credits', page: CreditsPage },
   { path: '/models', page: ModelsPage },

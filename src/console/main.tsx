@@ -5,6 +5,7 @@ import '@picocss/pico/css/pico.min.css'
 import 'uplot/dist/uPlot.min.css'
 import './style/console.css'
 import './style/parts.css'
+import './style/playground.css'
 import './state/theme.ts'
 import { App } from './app.tsx'
 

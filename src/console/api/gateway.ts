@@ -1,0 +1,68 @@
+/**
+ * The gateway itself, as a customer's program calls it: with an API key, never with the session.
+ */
+import { Problem } from './client.ts'
+import { readEvents } from './event-reader.ts'
+
+export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
+
+/** What a call came to, as its answer's `usage` says. */
+export type Cost = { credits: number; balance: number; input_tokens?: number; output_tokens?: number; latencyMs?: number }
+
+export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
+export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
+
+type GatewayAnswer = { error?: { type: Problem['code']; message: string } }
+
+/** A call that has begun: its id is known, and its news come one by one. */
+export type BegunCall<News> = { callId: string | null; news: AsyncGenerator<News> }
+
+export type ChatNews = { text: string } | { cost: Cost }
+export type MediaNews = { status: 'queued' | 'running' } | { progress: number } | { url: string; cost: Cost }
+
+async function begin(path: string, key: string, body: object, accept: string, signal: AbortSignal): Promise<Response> {
+  const response = await fetch(path, {
+    method: 'POST', signal, cache: 'no-store', credentials: 'omit', body: JSON.stringify(body),
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept },
+  })
+  if (response.ok && response.body) return response
+  const { error } = await response.json() as GatewayAnswer
+  throw new Problem(error?.type ?? 'internal_error', error?.message ?? `The gateway answered ${response.status}.`)
+}
+
+/** Chats, as a stream. Aborting `signal` stops the model's work. @throws Problem; the generator too. */
+export async function chat(key: string, fields: ChatFields, signal: AbortSignal): Promise<BegunCall<ChatNews>> {
+  const response = await begin('/v1/chat/completions', key, { ...fields, stream: true }, 'text/event-stream', signal)
+  return { callId: response.headers.get('x-call-id'), news: chatNews(response) }
+}
+
+type Chunk = GatewayAnswer & { choices?: { delta: { content?: string | null } }[]; usage?: Cost }
+
+async function* chatNews(response: Response): AsyncGenerator<ChatNews> {
+  for await (const { data } of readEvents(response.body!)) {
+    if (data === '[DONE]') return
+    const { error, choices, usage } = JSON.parse(data) as Chunk
+    if (error) throw new Problem(error.type, error.message)
+    const text = choices?.[0]?.delta.content
+    if (text) yield { text }
+    if (usage?.credits !== undefined) yield { cost: usage }
+  }
+}
+
+/** Makes an image or a video, and hears how it goes. Aborting `signal` leaves the call, which goes on. @throws Problem; the generator too. */
+export async function media(kind: 'image' | 'video', key: string, fields: MediaFields, signal: AbortSignal): Promise<BegunCall<MediaNews>> {
+  const response = await begin(`/v1/${kind}s/generations`, key, fields, 'text/event-stream', signal)
+  return { callId: response.headers.get('x-call-id'), news: mediaNews(response) }
+}
+
+type MediaData = GatewayAnswer & { status?: 'queued' | 'running'; progress?: number; data?: { url: string }[]; usage?: Cost }
+
+async function* mediaNews(response: Response): AsyncGenerator<MediaNews> {
+  for await (const { event, data } of readEvents(response.body!)) {
+    const news = JSON.parse(data) as MediaData
+    if (event === 'error') throw new Problem(news.error!.type, news.error!.message)
+    else if (event === 'result') yield { url: news.data![0]!.url, cost: news.usage! }
+    else if (event === 'progress') yield { progress: news.progress! }
+    else yield { status: news.status! }
+  }
+}

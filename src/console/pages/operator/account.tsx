@@ -1,0 +1,118 @@
+/**
+ * One account, and what an operator can do to it.
+ */
+import { useRef, useState } from 'preact/hooks'
+import type { AccountFile } from '../../api/operator.ts'
+import { getAccountFile, giveCredits, putStanding } from '../../api/operator.ts'
+import { Action, Empty, Time, Trouble, Waiting } from '../../parts/basics.tsx'
+import { CallTable } from '../../parts/call-table.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { credits, number } from '../../parts/format.ts'
+import { Choice, Field, fieldsOf, useDeed } from '../../parts/forms.tsx'
+import { account as own } from '../../state/account.ts'
+import { useLoad } from '../../state/load.ts'
+import { GrantTable } from '../credits.tsx'
+import { Standing } from './accounts.tsx'
+import { ActionTable } from './reports.tsx'
+
+export function AccountSection({ id }: { id: string }) {
+  const file = useLoad(`account ${id}`, () => getAccountFile(id))
+  const { data, problem } = file
+  if (!data) return <section class="panel"><Trouble problem={problem} retry={file.reload} />{!problem && <Waiting rows={10} />}</section>
+  return (
+    <>
+      <Trouble problem={problem} retry={file.reload} />
+      <Head file={data} reload={file.reload} />
+      <div class="columns">
+        <GiveCredits id={id} email={data.account.email} done={file.reload} />
+        <section class="panel">
+          <h2>Audit</h2>
+          {data.actions.length === 0 ? <Empty title="Nothing was done to this account yet" /> : <ActionTable actions={data.actions} />}
+        </section>
+      </div>
+      <section class="panel">
+        <h2>Grants</h2>
+        {data.grants.length === 0 ? <Empty title="No credits yet" /> : <GrantTable grants={data.grants} />}
+      </section>
+      <section class="panel">
+        <h2>Latest calls</h2>
+        {data.calls.length === 0 ? <Empty title="No calls yet" /> : <CallTable calls={data.calls} href={(call) => `/operator/calls/${call}`} />}
+      </section>
+    </>
+  )
+}
+
+function Head({ file: { account, held, openCalls }, reload }: { file: AccountFile; reload: () => void }) {
+  const [asking, setAsking] = useState(false)
+  const { busy, problem, run } = useDeed()
+  const verb = account.status === 'active' ? 'suspend' : 'activate'
+  const change = (): void => run(async () => {
+    await putStanding(account.id, verb)
+    setAsking(false)
+    reload()
+  })
+  return (
+    <section class="panel">
+      <div class="row between">
+        <h2 class="name">{account.email}</h2>
+        {account.id !== own.value?.user.id && (
+          <button type="button" class={verb === 'suspend' ? 'small danger' : 'small'} onClick={() => setAsking(true)}>
+            {verb === 'suspend' ? 'Suspend' : 'Activate'}
+          </button>
+        )}
+      </div>
+      <dl class="facts">
+        <div><dt>Standing</dt><dd><Standing account={account} /></dd></div>
+        <div><dt>Balance</dt><dd data-testid="account-balance">{credits(account.credits)}</dd></div>
+        <div><dt>Held</dt><dd>{number(held)} by {number(openCalls)} running</dd></div>
+        <div><dt>Name</dt><dd>{account.displayName || 'none'}</dd></div>
+        <div><dt>Since</dt><dd><Time iso={account.createdAt} /></dd></div>
+        <div><dt>Id</dt><dd><code>{account.id}</code></dd></div>
+      </dl>
+      {asking && (
+        <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={() => setAsking(false)}>
+          <p>{verb === 'suspend' ? 'Its sessions end at once, its keys are refused. Calls that run already go on. You can activate it again.' : 'It can sign in and call again.'}</p>
+          <Trouble problem={problem} />
+          <div class="row">
+            <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Working…" onClick={change}>
+              {verb === 'suspend' ? 'Suspend the account' : 'Activate the account'}
+            </Action>
+            <button type="button" class="quiet" onClick={() => setAsking(false)}>Leave it</button>
+          </div>
+        </Dialog>
+      )}
+    </section>
+  )
+}
+
+const ORIGINS = [['purchase', 'Purchase'], ['bonus', 'Bonus'], ['adjustment', 'Adjustment']] as const
+
+function GiveCredits({ id, email, done }: { id: string; email: string; done: () => void }) {
+  const { busy, problem, run } = useDeed()
+  const [said, setSaid] = useState<string | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const submit = (event: Event): void => {
+    const { amount = '', origin = '', note = '', expiresAt = '' } = fieldsOf(event)
+    setSaid(null)
+    run(async () => {
+      const answer = await giveCredits(id, { amount: Number(amount), origin, ...(note && { note }), ...(expiresAt && { expiresAt }) })
+      setSaid(`Granted. The balance of ${email} is ${credits(answer.credits)}.`)
+      form.current?.reset()
+      done()
+    })
+  }
+  return (
+    <section class="panel">
+      <h2>Grant credits</h2>
+      <form ref={form} onSubmit={submit} noValidate>
+        <Field label="Amount" name="amount" type="number" min={1} step={1} required invalid={problem?.message.startsWith('amount')} />
+        <Choice label="Origin" name="origin" options={ORIGINS} />
+        <Field label="Note" name="note" maxLength={200} hint="Why. The account sees it in its ledger." />
+        <Field label="Expires (optional, UTC)" name="expiresAt" type="date" invalid={problem?.message.startsWith('expiresAt')} />
+        <Trouble problem={problem} />
+        <Action type="submit" busy={busy} busyText="Granting…">Grant</Action>
+        <p class="done" role="status">{said}</p>
+      </form>
+    </section>
+  )
+}

@@ -1,0 +1,103 @@
+/**
+ * A chat, streamed, that can be stopped.
+ */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { problemOf } from '../../api/client.ts'
+import type { Problem } from '../../api/client.ts'
+import type { ModelEntry } from '../../api/endpoints.ts'
+import type { ChatFields, ChatMessage, Cost } from '../../api/gateway.ts'
+import { chat } from '../../api/gateway.ts'
+import { Trouble } from '../../parts/basics.tsx'
+import { Field } from '../../parts/forms.tsx'
+import { loadAccount } from '../../state/account.ts'
+import { playgroundKey } from '../../state/playground-key.ts'
+import { ceilingOf } from './examples.ts'
+import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
+
+type Talk = { messages: ChatMessage[]; problem: Problem | null; cost: Cost | null; callId: string | null; running: AbortController | null; stopped: boolean }
+
+const SILENCE: Talk = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
+
+/** The messages with a text added to the last one. */
+const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
+  messages.map((one, index) => (index === messages.length - 1 ? { ...one, content: one.content + text } : one))
+
+function useTalk() {
+  const [talk, setTalk] = useState(SILENCE)
+  const put = (changes: (old: Talk) => Partial<Talk>): void => setTalk((old) => ({ ...old, ...changes(old) }))
+  const running = useRef<AbortController | null>(null)
+  useEffect(() => () => running.current?.abort(), [])
+
+  const send = async (fields: ChatFields): Promise<void> => {
+    const controller = new AbortController()
+    running.current = controller
+    put(() => ({ ...SILENCE, messages: [...fields.messages, { role: 'assistant', content: '' }], running: controller }))
+    try {
+      const { callId, news } = await chat(playgroundKey.value, fields, controller.signal)
+      put(() => ({ callId }))
+      for await (const one of news) {
+        if ('text' in one) put(({ messages }) => ({ messages: grown(messages, one.text) }))
+        else put(() => ({ cost: one.cost }))
+      }
+      put(() => ({ running: null }))
+    } catch (thrown) {
+      const problem = controller.signal.aborted ? null : problemOf(thrown)
+      put(({ messages }) => ({
+        running: null, problem, stopped: controller.signal.aborted,
+        messages: messages.at(-1)?.content === '' ? messages.slice(0, -1) : messages,
+      }))
+    }
+    void loadAccount()
+  }
+  return { talk, send, clear: () => { running.current?.abort(); setTalk(SILENCE) } }
+}
+
+export function ChatPlayground({ models, model, choose }: { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }) {
+  const { talk, send, clear } = useTalk()
+  const [text, setText] = useState('')
+  const [maxTokens, setMaxTokens] = useState('')
+  const end = useRef<HTMLDivElement>(null)
+  const next: ChatMessage[] = [...talk.messages, { role: 'user', content: text || 'Hello!' }]
+  const fields: ChatFields = { model: model.id, messages: next, ...(Number(maxTokens) >= 1 && { max_tokens: Math.floor(Number(maxTokens)) }) }
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    if (talk.running || text.trim() === '' || playgroundKey.value === '') return
+    setText('')
+    void send({ ...fields, messages: [...talk.messages, { role: 'user', content: text }] })
+  }
+  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [talk.messages])
+  return (
+    <div class="play">
+      <section class="panel">
+        <ModelChoice models={models} model={model} choose={choose} />
+        <Field label="Most output tokens" type="number" min={1} value={maxTokens} placeholder="1024" onInput={(event) => setMaxTokens(event.currentTarget.value)} />
+        <AsCode kind="chat" fields={fields} />
+      </section>
+      <section class="panel talk">
+        <div class="messages" aria-live="polite" aria-busy={talk.running !== null} data-testid="messages">
+          {talk.messages.length === 0 && <p class="soft">Ask something. The answer appears as it is written, and you pay for its tokens.</p>}
+          {talk.messages.map(({ role, content }, index) => (
+            <div key={index} class={`message ${role}`}><small class="soft">{role === 'user' ? 'You' : model.id}</small><p>{content || '…'}</p></div>
+          ))}
+          <div ref={end} />
+        </div>
+        <Trouble problem={talk.problem} />
+        {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} />}
+        {talk.stopped && <p class="receipt" role="status">Stopped. You pay for what was written{talk.callId && <>: see <a href={`/calls/${talk.callId}`}>this call</a></>}.</p>}
+        <form onSubmit={submit}>
+          <label for="message" class="hidden">Message</label>
+          <textarea id="message" rows={3} placeholder="Your message" value={text} onInput={(event) => setText(event.currentTarget.value)}
+            onKeyDown={(event) => { if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event) }} />
+          <div class="row between">
+            <Ceiling most={ceilingOf(model, next, fields.max_tokens)} />
+            <span class="row">
+              {talk.messages.length > 0 && !talk.running && <button type="button" class="quiet" onClick={clear}>New chat</button>}
+              {talk.running ? <button type="button" class="danger" onClick={() => talk.running?.abort()}>Stop</button>
+                : <button type="submit" disabled={playgroundKey.value === ''}>Send</button>}
+            </span>
+          </div>
+        </form>
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,44 @@
+/**
+ * What a playground request looks like in a program, and what it will cost at most.
+ */
+import type { ChatPrice } from '../../../shared/calls/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCost } from '../../../shared/calls/pricing.ts'
+import type { ModelEntry } from '../../api/endpoints.ts'
+import type { ChatFields, ChatMessage, MediaFields } from '../../api/gateway.ts'
+
+/** The most that a chat can be charged first: the gateway's own rule (bytes / 3, and all the output it may make). */
+export function chatCeiling(price: ChatPrice, messages: ChatMessage[], maxTokens: number | undefined): number {
+  const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
+  return chatCost(price, { input: Math.ceil(bytes / 3), output: maxTokens ?? DEFAULT_MAX_TOKENS })
+}
+
+/** Credits that a call can cost at most; chats by what would be sent. */
+export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTokens?: number): number {
+  return model.pricing ? chatCeiling(model.pricing, messages, maxTokens) : model.credits
+}
+
+const PATHS = { chat: 'chat/completions', image: 'images/generations', video: 'videos/generations' }
+
+/** A shell's own quotes: nothing inside them means anything to it. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+
+/** The request as a curl line. The key stands in a variable: what is copied is often pasted where others see it. */
+export function asCurl(kind: keyof typeof PATHS, fields: ChatFields | MediaFields): string {
+  return [
+    `curl -s ${location.origin}/v1/${PATHS[kind]}`, `-H "Authorization: Bearer $TOLLGATE_KEY"`, `-H 'Content-Type: application/json'`,
+    `-d ${quoted(JSON.stringify(fields))}`,
+  ].join(' \\\n  ')
+}
+
+/** The request with OpenAI's SDK for JavaScript. Images and videos have fields that it does not know: `post` sends any. */
+export function asSdk(kind: keyof typeof PATHS, fields: ChatFields | MediaFields): string {
+  const opening = [
+    `import OpenAI from 'openai'`, '',
+    `const client = new OpenAI({ baseURL: '${location.origin}/v1', apiKey: process.env.TOLLGATE_KEY })`,
+  ]
+  const body = JSON.stringify(fields, null, 2)
+  const call = kind === 'chat'
+    ? [`const answer = await client.chat.completions.create(${body})`, 'console.log(answer.choices[0].message.content)']
+    : [`const answer = await client.post('/${PATHS[kind]}', {`, `  body: ${body.replaceAll('\n', '\n  ')},`, '})', 'console.log(answer.data[0].url)']
+  return [...opening, ...call].join('\n')
+}

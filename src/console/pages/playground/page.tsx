@@ -1,0 +1,35 @@
+/**
+ * The playground: real calls, paid like any other.
+ */
+import { useLocation } from 'preact-iso'
+import { getModels } from '../../api/endpoints.ts'
+import { Empty, Page, Trouble, Waiting } from '../../parts/basics.tsx'
+import type { PageProps } from '../../parts/route.ts'
+import { useLoad } from '../../state/load.ts'
+import { ChatPlayground } from './chat.tsx'
+import { MediaPlayground } from './media.tsx'
+import { KeyBar } from './parts.tsx'
+
+const KINDS = [['chat', 'Chat'], ['image', 'Image'], ['video', 'Video']] as const
+
+export function PlaygroundPage({ params, query }: PageProps) {
+  const { route } = useLocation()
+  const models = useLoad('models', getModels)
+  const kind = KINDS.find(([one]) => one === params.kind)?.[0] ?? 'chat'
+  const offered = (models.data?.data ?? []).filter(({ modality }) => modality === kind)
+  const model = offered.find(({ id }) => id === query.model) ?? offered[0]
+  const choose = (id: string): void => route(`/playground/${kind}?model=${encodeURIComponent(id)}`, true)
+  return (
+    <Page title="Playground">
+      <nav class="tabs" aria-label="Kinds">
+        {KINDS.map(([one, name]) => <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>{name}</a>)}
+      </nav>
+      <KeyBar />
+      <Trouble problem={models.problem} retry={models.reload} />
+      {!models.data ? !models.problem && <Waiting rows={8} /> : !model
+        ? <section class="panel"><Empty title={`No ${kind} model is offered`}>See the <a href="/models">models</a> that are.</Empty></section>
+        : kind === 'chat' ? <ChatPlayground models={offered} model={model} choose={choose} />
+          : <MediaPlayground key={kind} kind={kind} models={offered} model={model} choose={choose} />}
+    </Page>
+  )
+}

@@ -1,0 +1,91 @@
+/**
+ * What the three playgrounds share: the key, the model, the price and the code.
+ */
+import { useState } from 'preact/hooks'
+import type { ModelEntry } from '../../api/endpoints.ts'
+import type { ChatFields, Cost, MediaFields } from '../../api/gateway.ts'
+import { Code } from '../../parts/basics.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { credits, duration, number, priceText } from '../../parts/format.ts'
+import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
+import { account } from '../../state/account.ts'
+import { playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
+import { NewKey } from '../keys.tsx'
+import { asCurl, asSdk } from './examples.ts'
+
+/** Which key calls: pasted, or made here. It is kept until the tab is closed. */
+export function KeyBar() {
+  const [asking, setAsking] = useState<'paste' | 'make' | null>(null)
+  const key = playgroundKey.value
+  const paste = (event: Event): void => {
+    const { secret = '' } = fieldsOf(event)
+    if (secret.trim() === '') return
+    setPlaygroundKey(secret.trim())
+    setAsking(null)
+  }
+  return (
+    <div class="keybar">
+      {key === '' ? <span>Calls need an API key.</span> : <span>Calls with <code>{key.slice(0, 7)}…{key.slice(-4)}</code>, kept in this tab alone.</span>}
+      <span class="row">
+        {key !== '' && <button type="button" class="small quiet" onClick={() => setPlaygroundKey('')}>Forget it</button>}
+        <button type="button" class="small quiet" onClick={() => setAsking('paste')}>{key === '' ? 'Paste a key' : 'Another key'}</button>
+        {key === '' && <button type="button" class="small" onClick={() => setAsking('make')}>Make a key</button>}
+      </span>
+      {asking === 'make' && <NewKey close={() => setAsking(null)} made={(_key, secret) => setPlaygroundKey(secret)} />}
+      {asking === 'paste' && (
+        <Dialog title="Use a key" close={() => setAsking(null)}>
+          <form onSubmit={paste} noValidate>
+            <Field label="API key" name="secret" type="password" autoComplete="off" required autoFocus hint="It stays in this tab, and is forgotten with it." />
+            <button type="submit">Use it</button>
+          </form>
+        </Dialog>
+      )}
+    </div>
+  )
+}
+
+/** Which model. */
+export function ModelChoice({ models, model, choose }: { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }) {
+  return (
+    <>
+      <Choice label="Model" value={model.id} options={models.map(({ id, name }) => [id, name ?? id] as const)} onChange={(event) => choose(event.currentTarget.value)} />
+      <p class="soft price">{priceText(model)}</p>
+    </>
+  )
+}
+
+/** What the request would be charged at most; where the balance is too low, that it would be refused. */
+export function Ceiling({ most }: { most: number }) {
+  const balance = account.value?.credits
+  const short = balance !== undefined && balance < most
+  return (
+    <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
+      At most <strong class="digits">{credits(most)}</strong>{short ? `; you have ${number(balance)}, so it would be refused` : ''}
+    </p>
+  )
+}
+
+/** What the call cost in the end. */
+export function Receipt({ cost, callId }: { cost: Cost; callId: string | null }) {
+  const tokens = cost.input_tokens === undefined ? '' : ` · ${number(cost.input_tokens)} tokens in, ${number(cost.output_tokens ?? 0)} out`
+  return (
+    <p class="receipt" data-testid="receipt" role="status">
+      Cost <strong class="digits">{credits(cost.credits)}</strong>{tokens}
+      {cost.latencyMs === undefined ? '' : ` · took ${duration(cost.latencyMs)}`} · balance {number(cost.balance)}
+      {callId && <> · <a href={`/calls/${callId}`}>this call</a></>}
+    </p>
+  )
+}
+
+/** The request as code. */
+export function AsCode({ kind, fields }: { kind: 'chat' | 'image' | 'video'; fields: ChatFields | MediaFields }) {
+  return (
+    <details class="ascode">
+      <summary>As code</summary>
+      <h2>curl</h2>
+      <Code text={asCurl(kind, fields)} />
+      <h2>OpenAI SDK</h2>
+      <Code text={asSdk(kind, fields)} />
+    </details>
+  )
+}
