@@ -69,12 +69,14 @@ async function record(
   const body = bodyOf(ctx) as unknown
   metrics.refused(modality, error.code)
   try {
-    await recordRefusal(db, {
+    const recorded = await recordRefusal(db, {
       id: callId!, accountId: principal!.accountId, keyId: principal!.keyId, modality, error: error.code, requestId,
       model: typeof body === 'object' && body !== null ? modelOf(body as Record<string, unknown>) : '',
       latencyMs: Math.round(performance.now() - acceptedAt),
     })
-    replies.tell(principal!.accountId, { callId: callId!, status: 'rejected', balance: null })
+    ctx.state.callId = recorded
+    ctx.set('X-Call-Id', publicId('call', recorded))
+    replies.tell(principal!.accountId, { callId: recorded, status: 'rejected', balance: null })
   } catch (cause) {
     // The refusal stands even where it cannot be recorded: its client must hear it.
     ctx.remove('X-Call-Id')

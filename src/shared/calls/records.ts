@@ -98,17 +98,20 @@ const storable = (text: string) => Array.from(text.toWellFormed().replaceAll('\0
 /**
  * Records a refusal. Refusals for the rate limit are folded into one record a minute, so that a client in a loop
  * cannot fill the table.
+ * @returns the id of its record: that of the first of its minute where it was folded.
  */
-export async function recordRefusal(db: Db, refusal: Refusal): Promise<void> {
+export async function recordRefusal(db: Db, refusal: Refusal): Promise<CallId> {
   const folded = refusal.error === 'rate_limited'
-  await db.raw(`
+  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(`
     INSERT INTO calls (id, user_id, key_id, modality, model, status, http_status, error_type, request_id, latency_ms,
       finished_at, fold_minute)
     VALUES (?, ?, ?, ?, ?, 'rejected', ?, ?, ?, ?, now(), CASE WHEN ? THEN date_trunc('minute', now()) END)
     ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
-    DO UPDATE SET count = calls.count + 1, finished_at = now()`,
+    DO UPDATE SET count = calls.count + 1, finished_at = now()
+    RETURNING id`,
   [refusal.id, refusal.accountId, refusal.keyId, refusal.modality, storable(refusal.model), statusOf(refusal.error),
     refusal.error, storable(refusal.requestId), refusal.latencyMs, folded])
+  return rows[0]!.id
 }
 
 /** What a record is made of. */
