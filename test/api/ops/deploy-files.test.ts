@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { root } from '../../../scripts/folders.ts'
+import { readCatalogue } from '../../../src/shared/catalogue.ts'
+import { readConfig } from '../../../src/shared/config.ts'
+
+const require = createRequire(import.meta.url)
+// Mocha reads its own configuration with it. Compose knows merge keys (<<), which YAML 1.2 has no more.
+const yaml = createRequire(require.resolve('mocha/package.json'))('js-yaml') as { load: (text: string, options: object) => unknown; YAML11_SCHEMA: object }
+
+const read = (file: string) => readFileSync(join(root, file), 'utf8')
+
+/** Every variable that a process reads: those of the configuration, of the example catalogue, and of the S3 client. */
+function knownVariables(): Set<string> {
+  const own = [...read('src/shared/config.ts').matchAll(/^ {2}([A-Z][A-Z0-9_]+): /gm)].map((match) => match[1]!)
+  const keys = [...read('models.example.json').matchAll(/"apiKeyEnv": "(\w+)"/g)].map((match) => match[1]!)
+  return new Set([...own, ...keys, 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION'])
+}
+
+/** The source of a compiled file that a command names. */
+function expectToRun(command: string): void {
+  const match = /^(?:env \w+=[\w,]+ )?node dist\/(src\/\S+)\.js$/.exec(command)
+  expect(match, command).not.to.equal(null)
+  expect(existsSync(join(root, `${match![1]!}.ts`)), command).to.equal(true)
+}
+
+const REQUIRED = {
+  BASE_URL: 'https://tollgate.example', APP_SECRET: 'x'.repeat(64), STORAGE_URL: 's3://bucket/media', DASHBOARD_PASSWORD: 'y', METRICS_TOKEN: 'z',
+  DATABASE_URL: 'postgres://user:password@host:5432/name', REDIS_URL: 'rediss://:password@host:6380',
+}
+
+/** The part of Heroku's schema that we use; anything else is a mistake of ours. */
+const appJson = z.strictObject({
+  name: z.string().max(30), description: z.string(), keywords: z.array(z.string()), stack: z.literal('heroku-24'), success_url: z.string().startsWith('/'),
+  buildpacks: z.array(z.strictObject({ url: z.string() })),
+  addons: z.array(z.strictObject({ plan: z.string().regex(/^[a-z-]+:[a-z0-9-]+$/) })),
+  formation: z.record(z.string(), z.strictObject({ quantity: z.int().min(0), size: z.enum(['eco', 'basic', 'standard-1x', 'standard-2x', 'performance-m', 'performance-l']) })),
+  env: z.record(z.string(), z.strictObject({
+    description: z.string(), value: z.string().optional(), required: z.boolean().optional(), generator: z.literal('secret').optional(),
+  })),
+})
+
+const procfile = () => Object.fromEntries(read('Procfile').trim().split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]))
+
+describe('the Procfile', () => {
+  it('names programs that are there, without a shell or npm between them and their signals', () => {
+    for (const command of Object.values(procfile())) expectToRun(command)
+    expect(procfile()).to.include.keys('release', 'web', 'worker', 'video_worker')
+  })
+
+  it('gives its workers queues that are there', () => {
+    for (const [, queues] of read('Procfile').matchAll(/WORKER_QUEUES=(\S+)/g)) {
+      expect(readConfig({ ...REQUIRED, WORKER_QUEUES: queues }).WORKER_QUEUES).to.deep.equal([queues])
+    }
+  })
+})
+
+describe('app.json', () => {
+  const app = appJson.parse(JSON.parse(read('app.json')))
+  const values = Object.fromEntries(Object.entries(app.env).flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value]])))
+
+  it('starts processes that the Procfile has, on Postgres and Redis', () => {
+    expect(procfile()).to.include.keys(...Object.keys(app.formation))
+    expect(app.addons.map(({ plan }) => plan.split(':')[0])).to.deep.equal(['heroku-postgresql', 'heroku-redis'])
+  })
+
+  it('asks for variables that a process reads, and gives them values that it takes', () => {
+    expect([...knownVariables()]).to.include.members(Object.keys(app.env))
+    const config = readConfig({ ...REQUIRED, ...values })
+    expect(config).to.include({ TRUST_PROXY: 1, DATABASE_SSL: 'require', REDIS_TLS_VERIFY: 'off', LONG_CALL_REPLY: 'heartbeat' })
+  })
+
+  it('leaves nothing unasked without which a process would not start', () => {
+    const asked = Object.entries(app.env).filter(([, { value, required, generator }]) => value === undefined && required !== false && generator === undefined)
+    expect(asked.map(([name]) => name)).to.deep.equal(['BASE_URL', 'STORAGE_URL'])
+    expect(app.env.APP_SECRET!.generator).to.equal('secret')
+  })
+
+  it('names a catalogue that is there', () => {
+    const catalogue = readCatalogue(join(root, values.MODELS_FILE!), (name) => (name === 'OPENAI_API_KEY' ? 'sk-made-up' : undefined))
+    expect([...catalogue.models.values()].filter(({ routes }) => routes.length > 0)).not.to.deep.equal([])
+  })
+})
+
+describe('the Dockerfile', () => {
+  const lines = read('Dockerfile').split('\n')
+
+  it('copies what is there, or what the build has made', () => {
+    for (const line of lines.filter((one) => one.startsWith('COPY'))) {
+      const sources = line.split(' ').slice(1, -1).filter((word) => !word.startsWith('--'))
+      for (const source of sources) {
+        const path = source.replace(/^\/app\//, '')
+        expect(['.', 'dist', 'node_modules'].includes(path) || existsSync(join(root, path)), line).to.equal(true)
+      }
+    }
+  })
+
+  it('runs a program that is there, as nobody of importance, on the long-term Node', () => {
+    expectToRun((JSON.parse(lines.find((line) => line.startsWith('CMD '))!.slice(4)) as string[]).join(' '))
+    expect(lines).to.include('USER node')
+    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal(['node:24-slim', 'node:24-slim'])
+  })
+
+  it('leaves out what belongs to this checkout alone, and nothing that the build needs', () => {
+    const left = read('.dockerignore').trim().split('\n')
+    expect(left).to.include.members(['.git', '.data', '.env', 'node_modules', 'dist'])
+    for (const needed of ['package.json', 'package-lock.json', 'scripts', 'src', 'migrations', 'assets', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json']) {
+      expect(left).not.to.include(needed)
+      expect(readdirSync(root)).to.include(needed)
+    }
+  })
+})
+
+describe('docker-compose.yml', () => {
+  const service = z.object({
+    image: z.string().optional(), command: z.array(z.string()).optional(), environment: z.record(z.string(), z.string()).optional(),
+    depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(), volumes: z.array(z.string()).optional(),
+    stop_grace_period: z.string().optional(), restart: z.string(), healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+  })
+  const { services, volumes } = z.object({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.null()) }).parse(yaml.load(read('docker-compose.yml'), { schema: yaml.YAML11_SCHEMA }))
+  const own = ['migrate', 'web', 'worker'] as const
+
+  it('runs programs that are there', () => {
+    for (const name of own) expectToRun(services[name]!.command!.join(' '))
+  })
+
+  it('gives them variables that a process reads, and values that it takes', () => {
+    const withDefaults = (text: string) => text.replace(/\$\{(\w+):-([^}]*)\}/g, '$2').replace(/\$\{\w+:\?[^}]*\}/g, 'x'.repeat(32))
+    for (const name of own) {
+      const environment = Object.fromEntries(Object.entries(services[name]!.environment!).map(([key, value]) => [key, withDefaults(value)]))
+      expect([...knownVariables()]).to.include.members(Object.keys(environment))
+      expect(readConfig(environment).MODELS_FILE).to.equal('models.example.json')
+    }
+  })
+
+  it('migrates once, before anything that needs it, and stops nothing before its time', () => {
+    expect(services.migrate!.restart).to.equal('no')
+    for (const name of ['web', 'worker']) {
+      expect(services[name]!.depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' }, redis: { condition: 'service_healthy' } })
+      expect(services[name]!.stop_grace_period).to.equal('35s')
+    }
+  })
+
+  it('keeps jobs over a restart of Redis, and never throws one away to make room', () => {
+    expect(services.redis!.command).to.deep.equal(['redis-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
+  })
+
+  it('lets web and workers share the disk of results, on volumes that it declares', () => {
+    expect(services.web!.volumes).to.deep.equal(services.worker!.volumes)
+    for (const volume of Object.values(services).flatMap((one) => one.volumes ?? [])) expect(volumes).to.have.property(volume.split(':')[0]!)
+  })
+
+  it('waits for services that say when they are healthy', () => {
+    for (const { depends_on: needs = {} } of Object.values(services)) {
+      for (const [name, { condition }] of Object.entries(needs)) {
+        expect(services).to.have.property(name)
+        if (condition === 'service_healthy') expect(services[name]!.healthcheck, name).not.to.equal(undefined)
+      }
+    }
+  })
+})
