@@ -32,7 +32,7 @@ export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer>; cancel: () => void }
 
-type Waiter = { resolve: (answer: Answer) => void; onNews: (news: CallNews) => void }
+type Waiter = { resolve: (answer: Answer) => void; onNews: (news: CallNews) => void; cancel: () => void }
 
 type Options = {
   subscriber: Redis
@@ -108,9 +108,10 @@ export class Replies {
     await Promise.all(ended.map((callId) => this.lookAt(callId, false)))
   }
 
-  /** Ends the regular looks; waits that stand are only answered by messages from now on. */
+  /** Forgets every wait, and ends the regular looks: the process stops. */
   stop(): void {
     clearInterval(this.ticks)
+    for (const waiters of this.waiters.values()) for (const waiter of waiters) waiter.cancel()
   }
 
   /** How many calls are waited for. */
@@ -157,7 +158,7 @@ export class Replies {
       forget()
     }
     const answer = new Promise<Answer>((resolve) => {
-      waiter = { onNews, resolve: (value) => { cancel(); resolve(value) } }
+      waiter = { onNews, cancel, resolve: (value) => { cancel(); resolve(value) } }
       all.add(waiter)
     })
     return { answer, cancel }
