@@ -1,0 +1,38 @@
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
+import type { Arena } from '../support/crash.ts'
+import { startArena } from '../support/crash.ts'
+import { KINDS, LINES, casesOf, figures, playAll } from './cuts.ts'
+import type { Case } from './cuts.ts'
+import { inSoak, tell } from './scale.ts'
+
+const ARENAS = 6
+
+/** What goes on beside the calls: once is enough for all kinds, and the soak has it. */
+const isHousekeeping = ({ cut }: Case): boolean => /maintenance|audit|leases|meta|stalled|select version/.test(cut.label)
+
+/** Of the cuts that only the queue's own time-outs mend, `npm test` has those of images. */
+const isSlow = ({ kind, line }: Case): boolean => line.side === 'worker' && line.store === 'redis' && kind.name !== 'image'
+
+describe('a connection cut at any statement of a call', () => {
+  let sandbox: Sandbox
+  let arenas: Arena[]
+
+  before(async () => {
+    sandbox = await createSandbox({ videoSeconds: 0.3, imageSeconds: 0.02 })
+    arenas = []
+    for (let one = 0; one < ARENAS; one++) arenas.push(await startArena(sandbox))
+  })
+  after(async () => {
+    await Promise.all(arenas.map((arena) => arena.stop()))
+    await sandbox.close()
+  })
+
+  for (const { side, store } of LINES) {
+    it(`between ${side} and ${store} neither loses the call nor pays it twice, before and after each statement`, async () => {
+      const cases: Case[] = []
+      for (const kind of KINDS) cases.push(...await casesOf(arenas[0]!, kind, [{ side, store }]))
+      tell(figures(await playAll(arenas, sandbox, cases.filter((one) => inSoak || (!isHousekeeping(one) && !isSlow(one))))))
+    }).timeout(inSoak ? 300_000 : 60_000)
+  }
+})

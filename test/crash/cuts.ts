@@ -1,0 +1,104 @@
+import { expect } from 'chai'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import type { Arena } from '../support/crash.ts'
+import { untilEnded } from '../support/crash.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { anAccount, balanceOf } from '../support/factories.ts'
+import { post, until } from '../support/http.ts'
+import type { Cut } from '../support/proxy.ts'
+
+/** A kind of request, and what it costs. */
+export type Kind = { name: string; path: string; body: (prompt: string) => object; credits: number; mayBeSent: number }
+
+const chat = (stream: boolean) => (prompt: string) => ({ model: 'sandbox-chat', stream, messages: [{ role: 'user', content: `${prompt} [usage 900 700] [chunks 2 1]` }] })
+
+export const KINDS: readonly Kind[] = [
+  { name: 'chat', path: 'chat/completions', body: chat(false), credits: 3, mayBeSent: 2 },
+  { name: 'stream', path: 'chat/completions', body: chat(true), credits: 3, mayBeSent: 1 },
+  { name: 'image', path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), credits: 40, mayBeSent: 1 },
+  { name: 'video', path: 'videos/generations', body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 0.3]` }), credits: 250, mayBeSent: 1 },
+]
+
+/** Whose connection is cut. */
+export type Line = { side: 'web' | 'worker'; store: 'postgres' | 'redis' }
+
+export const LINES: readonly Line[] = [
+  { side: 'web', store: 'postgres' }, { side: 'worker', store: 'postgres' }, { side: 'web', store: 'redis' }, { side: 'worker', store: 'redis' },
+]
+
+/** One cut in the life of one call. */
+export type Case = { kind: Kind; line: Line; cut: Cut }
+
+export const nameOf = ({ kind, line, cut }: Case): string => `${kind.name}: ${line.side}'s ${line.store}, ${cut.side} ${cut.label} #${cut.nth}`
+
+/** How a case went. `ms`: from the request to the end of its call. */
+export type Outcome = { status: number; ms: number; wasCut: boolean }
+
+const START_CREDITS = 5000
+const MAX_OCCURRENCES = 2
+let prompts = 0
+
+/** Every statement of an undisturbed call of this kind, as the cases that cut before and after it. */
+export async function casesOf(arena: Arena, kind: Kind, lines: readonly Line[] = LINES): Promise<Case[]> {
+  for (const { side, store } of lines) arena.proxies[side][store].watch()
+  await request(arena, kind, `watched ${++prompts}`)
+  return lines.flatMap((line) => {
+    const counts = new Map<string, number>()
+    return arena.proxies[line.side][line.store].seen.flatMap((label): Case[] => {
+      const nth = (counts.get(label) ?? 0) + 1
+      counts.set(label, nth)
+      return nth > MAX_OCCURRENCES ? [] : [{ kind, line, cut: { label, nth, side: 'before' } }, { kind, line, cut: { label, nth, side: 'after' } }]
+    })
+  })
+}
+
+async function request(arena: Arena, kind: Kind, prompt: string) {
+  const account = await anAccount(arena.db, START_CREDITS)
+  const startedAt = performance.now()
+  const reply = await post(`${arena.url}/v1/${kind.path}`, account.key, kind.body(prompt))
+  const calls = await untilEnded(arena.db, account.id, 30_000)
+  return { account, reply, calls, ms: performance.now() - startedAt }
+}
+
+/** Cuts one connection at one statement, and holds the gateway to its promises. */
+export async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<Outcome> {
+  const { kind, line, cut } = one
+  const proxy = arena.proxies[line.side][line.store]
+  const prompt = `cut ${++prompts}.`
+  proxy.watch(cut)
+  const { account, reply, calls, ms } = await request(arena, kind, prompt)
+  const wasCut = proxy.hasCut
+  proxy.watch()
+  const about = `${nameOf(one)}: ${reply.status} ${reply.text.slice(0, 200)}`
+  expect(reply.status, about).to.be.oneOf([200, 503])
+  // A stream that lost one of its chunks says so in its last line, and where the whole answer is.
+  const failed = reply.status === 503 || /"ok":false/.test(reply.text)
+  if (reply.status === 503) expect(reply.json?.error.type, about).to.equal('service_unavailable')
+  expect(calls.length, `${about}: one request is one call`).to.be.at.most(1)
+  const [call] = calls
+  const succeeded = call?.status === 'succeeded'
+  if (!failed) expect(succeeded, `${about}: what was answered 200 has succeeded`).to.equal(true)
+  expect(await balanceOf(arena.db, account.id), `${about}: balance`).to.equal(START_CREDITS - (succeeded ? kind.credits : 0))
+  const billed = sandbox.billed(prompt).total
+  expect(billed, `${about}: billed by the upstream`).to.be.within(succeeded ? 1 : 0, kind.mayBeSent)
+  await until('the books to be whole', async () => { await expectBooksToBalance(arena.db); return true })
+  return { status: reply.status, ms, wasCut }
+}
+
+/** Plays all cases, as many at a time as there are arenas; answers each with how it went. */
+export async function playAll(arenas: readonly Arena[], sandbox: Sandbox, cases: readonly Case[]): Promise<{ one: Case; outcome: Outcome }[]> {
+  const waiting = [...cases]
+  const played: { one: Case; outcome: Outcome }[] = []
+  await Promise.all(arenas.map(async (arena) => {
+    for (let one = waiting.shift(); one; one = waiting.shift()) played.push({ one, outcome: await play(arena, sandbox, one) })
+  }))
+  return played
+}
+
+/** The figures of many cases, in one line. */
+export function figures(played: readonly { outcome: Outcome }[]): string {
+  const times = played.map(({ outcome }) => outcome.ms).toSorted((a, b) => a - b)
+  const cut = played.filter(({ outcome }) => outcome.wasCut).length
+  const refused = played.filter(({ outcome }) => outcome.status === 503).length
+  return `${played.length} cases, ${cut} connections cut, ${refused} answered 503, ended after ${Math.round(times[times.length >> 1] ?? 0)} ms (median), ${Math.round(times.at(-1) ?? 0)} ms (longest)`
+}

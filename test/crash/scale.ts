@@ -1,0 +1,10 @@
+import { randomInt } from 'node:crypto'
+
+/** Whether `npm run soak` runs these tests: every case, in full length. `npm test` takes a part of them. */
+export const inSoak = process.env['TOLLGATE_SOAK'] === '1'
+
+/** What a test measured, for people: one line a figure. */
+export const tell = (line: string): void => console.log(`      ${line}`)
+
+/** The seed of this run's random choices: a failure prints it, and TOLLGATE_SEED plays it again. */
+export const seed = Number(process.env['TOLLGATE_SEED'] ?? randomInt(2 ** 31))

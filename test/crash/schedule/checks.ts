@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import { readState } from '../../../src/shared/calls/records.ts'
+import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
+import { countOutput } from '../../../src/shared/calls/pricing.ts'
+import type { AccountId, CallId } from '../../../src/shared/ids.ts'
+import { statusOf } from '../../../src/shared/errors.ts'
+import { completionOf } from '../world/upstream.ts'
+import { MAX_OUTSTANDING } from '../world/world.ts'
+import type { Request } from '../world/clients.ts'
+import type { Story } from './run.ts'
+
+type CallRow = {
+  id: CallId; user_id: AccountId; modality: Modality; status: CallStatus; credits: number; credits_precharged: number; credits_uncollected: number
+  estimated_input_tokens: number | null; balance_after: number; http_status: number
+}
+
+/** Chat may be sent to its upstream so often, whatever fails and whoever dies: twice an attempt, in two attempts. */
+const MAX_CHAT_SENDS = 4
+
+/** Everything that a schedule must not have broken, beyond the books. */
+export async function checkEnd(story: Story): Promise<void> {
+  const rows = await callsOf(story)
+  for (const request of story.requests) await checkRequest(story, request, rows.get(request.callId))
+  checkOneCallAKey(story.requests, rows)
+  await checkEntries(story)
+  await checkReplays(story, rows)
+}
+
+async function callsOf({ db, accounts }: Story): Promise<Map<CallId, CallRow>> {
+  const rows = await db('calls').whereIn('user_id', accounts.map(({ id }) => id)).select<CallRow[]>('*')
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+async function checkRequest(story: Story, request: Request, row: CallRow | undefined): Promise<void> {
+  const { heard, asked } = request
+  const about = `${asked.modality} ${asked.prompt}`
+  if (heard.is === 'broken') throw heard.error
+  if (heard.is === 'refused') return checkRefusal(about, heard.code, row)
+  if (heard.is === 'unknown' && request.placed && request.web.process.alive && !request.left) throw new Error(`${about}: its client was never answered`)
+  if (!row) return
+  const state = await readState(story.db, row.id)
+  if (state?.state !== 'ended') throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
+  if (heard.is === 'answered') {
+    expect(heard.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(state.answer)
+    expect(heard.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
+  }
+  checkCost(story, request, row)
+  checkBill(story, request, row)
+}
+
+/** Refused: nothing was charged, or it has been given back. */
+function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: CallRow | undefined): void {
+  if (code === 'service_unavailable') {
+    if (row) expect(row.status, `${about}: answered ${code}, so nothing may stay charged`).to.equal('failed')
+    return
+  }
+  // A refused request that joined carries the id of a call that is somebody else's.
+  expect(code, `${about}: refused`).to.be.oneOf(['insufficient_credits', 'rate_limited', 'unauthorized'])
+  expect(row?.status, `${about}: refused with ${code}, so it was not opened`).to.equal(undefined)
+}
+
+/** The price is that of the opening, the tokens are the upstream's; a failure costs nothing. */
+function checkCost({ world, prices }: Story, request: Request, row: CallRow): void {
+  const { asked } = request
+  const manner = world.upstream.manners.get(asked.prompt)!
+  if (row.status === 'failed') return void expect(row.credits, `${asked.prompt}: a failed call costs nothing`).to.equal(0)
+  if (asked.idempotencyKey !== null) return
+  const price = prices.get(request)![asked.modality]
+  const tokens = manner.usage ?? { input: row.estimated_input_tokens ?? 0, output: countOutput(asked.stream ? STREAMED : completionOf(asked.prompt).choices) }
+  const cost = 'credits' in price ? price.credits
+    : Math.max(price.minimum, Math.ceil((tokens.input * price.input + tokens.output * price.output) / price.perTokens))
+  if (asked.stream && !manner.usage) return
+  if (request.left && asked.stream) return
+  expect(row.credits + row.credits_uncollected, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
+}
+
+const STREAMED: readonly unknown[] = []
+
+/** What the operator pays: pictures and videos once at the most, and nothing that succeeded was made up. */
+function checkBill({ world }: Story, { asked }: Request, row: CallRow): void {
+  const bill = world.upstream.bills.get(asked.prompt)!
+  const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
+  expect(bill.accepted, `${asked.modality} ${asked.prompt}: accepted by its upstream too often`).to.be.at.most(limit)
+  if (row.status === 'succeeded') expect(bill.produced, `${asked.prompt}: succeeded without a result of its upstream`).to.be.at.least(1)
+}
+
+/** However often a keyed request was sent: one call. */
+function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRow>): void {
+  const calls = new Map<string, Set<CallId>>()
+  for (const { asked, callId } of requests) {
+    const row = rows.get(callId)
+    // A call that was given back before it was enqueued frees its key.
+    if (asked.idempotencyKey === null || !row || row.http_status === statusOf('service_unavailable')) continue
+    const name = `${asked.account.id} ${asked.idempotencyKey}`
+    calls.set(name, (calls.get(name) ?? new Set()).add(callId))
+  }
+  for (const [name, ids] of calls) expect(ids.size, `${name}: one key, one call`).to.equal(1)
+}
+
+/** In the ledger: at most three entries a call and grant; no expired lot paid; what was answered as the balance is in it. */
+async function checkEntries({ db, accounts }: Story): Promise<void> {
+  const ids = accounts.map(({ id }) => id)
+  const { rows: spentLate } = await db.raw<{ rows: object[] }>(`
+    SELECT e.* FROM ledger_entries e JOIN grants g ON g.id = e.grant_id
+    WHERE e.user_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`, [ids])
+  expect(spentLate, 'an expired lot paid').to.deep.equal([])
+  const { rows: twice } = await db.raw<{ rows: object[] }>(`
+    SELECT call_id, grant_id, count(*) FROM ledger_entries WHERE user_id = ANY (?::uuid[]) AND call_id IS NOT NULL
+    GROUP BY call_id, grant_id HAVING count(*) > 2 OR count(*) FILTER (WHERE kind = 'charge') > 1`, [ids])
+  expect(twice, 'a call moved a grant more than twice').to.deep.equal([])
+  const { rows: wrong } = await db.raw<{ rows: object[] }>(`
+    SELECT c.id, c.balance_after, e.balance_after AS entry FROM calls c JOIN LATERAL (
+      SELECT balance_after FROM ledger_entries WHERE call_id = c.id AND kind <> 'charge' ORDER BY seq DESC LIMIT 1) e ON true
+    WHERE c.user_id = ANY (?::uuid[]) AND c.balance_after <> e.balance_after`, [ids])
+  expect(wrong, 'the balance of an answer is not that of its last entry').to.deep.equal([])
+}
+
+/** Whoever never heard asks again with the same key: the very answer, or a call that is opened only now. */
+async function checkReplays({ db, world, requests }: Story, rows: Map<CallId, CallRow>): Promise<void> {
+  void world
+  for (const { asked, callId } of requests) {
+    if (asked.idempotencyKey === null || !rows.has(callId)) continue
+    const state = await readState(db, callId)
+    expect(state?.state, `${asked.prompt}: its answer can be had by its key`).to.equal('ended')
+  }
+}
+
+/** At no moment has an account more calls open than it may. Run during a schedule too. */
+export async function checkOutstanding({ db, accounts }: Pick<Story, 'db' | 'accounts'>): Promise<void> {
+  const rows = await db('users').whereIn('id', accounts.map(({ id }) => id)).where('outstanding_calls', '>', MAX_OUTSTANDING).select('id', 'outstanding_calls')
+  expect(rows, 'more calls are open than an account may have').to.deep.equal([])
+}

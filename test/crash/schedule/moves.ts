@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import type { EnqueueFate } from '../world/dispatch.ts'
+
+/** What a client asks for. `who`, `key` and every other number choose modulo what there is. */
+export type Ask = {
+  who: number; modality: 'chat' | 'image' | 'video'; stream: boolean
+  /** Requests with one key and kind are one call. */
+  key: number | null
+  failures: FailureKind[]; usage: { input: number; output: number } | null; polls: number; taskFails: boolean
+}
+
+/** One move of a schedule: something happens, or an effect that waits is let happen. */
+export type Move =
+  | { do: 'go'; places: number[] }
+  | { do: 'ask'; asks: Ask[] }
+  | { do: 'deliver'; jobs: number; worker: number }
+  | { do: 'lapse' | 'again' | 'leave' | 'overdue look'; which: number }
+  | { do: 'die'; side: 'web' | 'worker'; which: number; places: number[] }
+  | { do: 'stop worker' | 'reconcile' | 'cut wire'; which: number }
+  | { do: 'flush' | 'mend wire' | 'sweep grants' | 'change prices' | 'audit' }
+  | { do: 'pass'; seconds: number; deadlines: boolean }
+  | { do: 'enqueue'; fate: EnqueueFate }
+  | { do: 'grant' | 'expire lot'; who: number; amount: number }
+  | { do: 'revoke key'; who: number }
+
+/** A world and what happens in it. */
+export type Schedule = { lots: number[][]; moves: Move[] }
+
+/** Plain objects, so that a failing schedule reads well. */
+const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(fields, { noNullPrototype: true }) as fc.Arbitrary<T>
+
+const small = fc.nat({ max: 40 })
+const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
+
+const failure = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected')
+
+const ask: fc.Arbitrary<Ask> = record({
+  who: small,
+  modality: fc.constantFrom('chat', 'image', 'video'),
+  stream: fc.boolean(),
+  key: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
+  failures: fc.oneof({ weight: 3, arbitrary: fc.constant<FailureKind[]>([]) }, { weight: 1, arbitrary: fc.array(failure, { minLength: 1, maxLength: 3 }) }),
+  usage: fc.option(record({ input: fc.nat({ max: 60 }), output: fc.nat({ max: 60 }) }), { freq: 4 }),
+  polls: fc.nat({ max: 2 }),
+  taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
+})
+
+const one = <D extends string>(name: D) => record({ do: fc.constant(name), which: small })
+
+const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), who: small })
+
+const usual: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 40, arbitrary: record({ do: fc.constant('go' as const), places }) },
+  { weight: 14, arbitrary: record({ do: fc.constant('ask' as const), asks: fc.array(ask, { minLength: 1, maxLength: 3 }) }) },
+  { weight: 18, arbitrary: record({ do: fc.constant('deliver' as const), jobs: fc.integer({ min: 1, max: 3 }), worker: small }) },
+  { weight: 3, arbitrary: one('lapse' as const) },
+  { weight: 3, arbitrary: one('again' as const) },
+  { weight: 2, arbitrary: one('leave' as const) },
+  { weight: 1, arbitrary: one('overdue look' as const) },
+  { weight: 6, arbitrary: record({ do: fc.constant('die' as const), side: fc.constantFrom('web' as const, 'worker' as const, 'worker' as const), which: small, places: fc.array(small, { maxLength: 3, size: 'max' }) }) },
+  { weight: 1, arbitrary: one('stop worker' as const) },
+  { weight: 4, arbitrary: one('reconcile' as const) },
+  { weight: 1, arbitrary: one('cut wire' as const) },
+  { weight: 1, arbitrary: record({ do: fc.constantFrom('flush' as const, 'mend wire' as const, 'sweep grants' as const, 'change prices' as const, 'audit' as const) }) },
+  { weight: 3, arbitrary: record({ do: fc.constant('pass' as const), seconds: fc.constantFrom(7, 12, 21), deadlines: fc.integer({ min: 0, max: 3 }).map((n) => n === 0) }) },
+  { weight: 2, arbitrary: record({ do: fc.constant('enqueue' as const), fate: fc.constantFrom<EnqueueFate>('taken', 'taken', 'acknowledgement lost', 'refused') }) },
+  { weight: 1, arbitrary: record({ do: fc.constantFrom('grant' as const, 'expire lot' as const), who: small, amount: fc.integer({ min: 1, max: 120 }) }) },
+)
+
+// Rare: nothing much happens to an account whose key is gone.
+const move: fc.Arbitrary<Move> = fc.oneof({ weight: 400, arbitrary: usual }, { weight: 1, arbitrary: revocation })
+
+const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), { minLength: 1, maxLength: 3 })
+
+/** Schedules: one or two accounts, and up to fifty moves. They begin with a few requests, so that there is something to break. */
+export const schedules: fc.Arbitrary<Schedule> = record({
+  lots: fc.array(lots, { minLength: 1, maxLength: 2 }),
+  first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),
+  moves: fc.array(move, { minLength: 10, maxLength: 50, size: 'max' }),
+}).map(({ lots: accounts, first, moves }) => ({ lots: accounts, moves: [{ do: 'ask', asks: first }, ...moves] }))

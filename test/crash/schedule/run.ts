@@ -1,0 +1,181 @@
+import { readAnswer } from '../../../src/api/v1/read-answer.ts'
+import type { Db } from '../../../src/shared/db.ts'
+import { newId } from '../../../src/shared/ids.ts'
+import type { CallId } from '../../../src/shared/ids.ts'
+import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'
+import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
+import { World } from '../world/world.ts'
+import type { Account } from '../world/accounts.ts'
+import { forgetAccounts, openAccount } from '../world/accounts.ts'
+import { Request } from '../world/clients.ts'
+import type { Asked } from '../world/clients.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { checkEnd } from './checks.ts'
+import type { Ask, Move, Schedule } from './moves.ts'
+
+/** What one run of a schedule leaves to be judged. */
+export type Story = {
+  db: Db; world: World; accounts: Account[]; requests: Request[]
+  /** The price of each model when a request was made. */
+  prices: Map<Request, World['prices']>
+}
+
+/** Rounds of healing after which a call that is still open counts as lost. */
+const MAX_ROUNDS = 40
+
+/**
+ * Plays a schedule against a real Postgres, lets everything heal, and judges the end.
+ * @throws an Error that says which promise was broken.
+ */
+export async function play(db: Db, name: string, { lots, moves }: Schedule, look = async (_story: Story): Promise<void> => {}): Promise<void> {
+  const world = new World(db, name)
+  const accounts = await Promise.all(lots.map((amounts) => openAccount(db, amounts)))
+  const story: Story = { db, world, accounts, requests: [], prices: new Map() }
+  try {
+    for (let pair = 0; pair < 2; pair++) await Promise.all([world.addWeb(), world.addWorker()])
+    for (const move of moves) {
+      world.turns.history.push(`— ${JSON.stringify(move)}`)
+      await make(story, move)
+    }
+    world.turns.history.push('— healing')
+    await heal(story)
+    await expectBooksToBalance(db)
+    await checkEnd(story)
+    await look(story)
+  } catch (error) {
+    throw new Error(`${error instanceof Error ? error.message : String(error)}\nWhat happened:\n${world.turns.history.join('\n')}`, { cause: error })
+  } finally {
+    story.requests.forEach((request) => request.forget())
+    await world.end()
+    await forgetAccounts(db)
+  }
+}
+
+const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
+
+async function make(story: Story, move: Move): Promise<void> {
+  const { db, world, accounts } = story
+  switch (move.do) {
+    case 'go': return world.turns.release(move.places)
+    case 'ask': return ask(story, move.asks)
+    case 'deliver': return deliver(world, move.jobs, move.worker)
+    case 'lapse': return world.dispatch.lapse(pick(world.dispatch.active(), move.which)?.id as CallId)
+    case 'again': return world.dispatch.again(move.which)
+    case 'leave': return leave(story, move.which)
+    case 'overdue look': return lookOverdue(story, move.which)
+    case 'die': return die(story, move)
+    case 'stop worker': return pick(world.liveWorkers(), move.which)?.shutdown.abort()
+    case 'reconcile': return reconcile(world, move.which)
+    case 'cut wire': return cutWire(world, move.which)
+    case 'flush': return world.dispatch.flush()
+    case 'mend wire': return void world.wire.mend()
+    case 'sweep grants': return void await expireGrants(db, 100)
+    case 'change prices': return changePrices(world)
+    case 'audit': return expectBooksToBalance(db)
+    case 'pass': return world.pass(accounts.map(({ id }) => id), move.seconds, move.deadlines)
+    case 'enqueue': return void (world.dispatch.fate = move.fate)
+    case 'grant': return give(db, pick(accounts, move.who)!, move.amount)
+    case 'expire lot': return void await db('grants').where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! }).update({ expires_at: db.fn.now() })
+    case 'revoke key': return void await db('api_keys').where({ id: pick(accounts, move.who)!.keyId }).update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
+  }
+}
+
+async function ask(story: Story, asks: readonly Ask[]): Promise<void> {
+  const { world, accounts, requests } = story
+  for (const { who, modality, stream, key, ...manner } of asks) {
+    const web = pick(world.liveWebs(), who)
+    if (!web) return
+    const account = pick(accounts, who)!
+    const idempotencyKey = key === null ? null : `${modality}-${stream}-${key}`
+    // A repeated request is the very same: its prompt, and with it the upstream's manner, is that of the first.
+    const first = key === null ? undefined : requests.find(({ asked }) => asked.idempotencyKey === idempotencyKey && asked.account === account)
+    const prompt = first?.asked.prompt ?? `p${requests.length}`
+    if (!first) world.upstream.expect(prompt, manner)
+    send(story, web, { modality, prompt, stream: stream && modality === 'chat', idempotencyKey, account })
+  }
+  await world.turns.rest()
+}
+
+function send(story: Story, web: World['webs'][number], asked: Asked): Request {
+  const { world, requests, prices } = story
+  const request = new Request(world, web, asked)
+  requests.push(request)
+  prices.set(request, structuredClone(world.prices))
+  return request
+}
+
+async function deliver(world: World, jobs: number, which: number): Promise<void> {
+  for (const id of world.dispatch.ready().slice(0, jobs)) {
+    const worker = pick(world.liveWorkers(), which)
+    if (worker) world.deliver(id, worker)
+  }
+  await world.turns.rest()
+}
+
+async function leave({ world, requests }: Story, which: number): Promise<void> {
+  const request = pick(requests.filter(({ placed, web, left, heard }) => placed && web.process.alive && !left && heard.is === 'unknown'), which)
+  // What a client asked for and left may end in any way that its upstream allows; its process may die meanwhile.
+  request?.leave().catch(() => {})
+  await world.turns.rest()
+}
+
+async function lookOverdue({ db, world, requests }: Story, which: number): Promise<void> {
+  const request = pick(requests.filter(({ placed, web }) => placed && web.process.alive), which)
+  if (request) readAnswer({ db, calls: request.web.calls })(request.callId, true).catch(() => {})
+  await world.turns.rest()
+}
+
+async function die({ world, requests }: Story, { side, which, places }: Move & { do: 'die' }): Promise<void> {
+  const all = side === 'web' ? world.liveWebs() : world.workers.filter(({ process }) => process.alive)
+  const victim = pick<{ process: World['webs'][number]['process'] }>(all, which)?.process
+  if (!victim) return
+  await world.turns.release(places, victim)
+  if (side === 'web') requests.filter((request) => request.web.process === victim).forEach((request) => request.forget())
+  if (side === 'web') await world.addWeb()
+  else await world.addWorker()
+}
+
+async function reconcile(world: World, which: number): Promise<void> {
+  const worker = pick(world.liveWorkers(), which)
+  if (worker) world.reconcile(worker)
+  await world.turns.rest()
+}
+
+function cutWire(world: World, which: number): void {
+  const web = pick(world.liveWebs(), which)
+  if (web) world.wire.cut(web.process)
+}
+
+function changePrices({ prices }: World): void {
+  prices.chat.output += 1000
+  prices.image.credits += 7
+  prices.video.credits += 11
+}
+
+async function give(db: Db, account: Account, amount: number): Promise<void> {
+  const id = newId('grant')
+  await db.transaction((trx) => grant(trx, { id, accountId: account.id, origin: 'bonus', amount }))
+  account.grants.push(id)
+}
+
+/** No more faults: from here on everything must come to its end by itself. */
+async function heal(story: Story): Promise<void> {
+  const { db, world, accounts } = story
+  const ids = accounts.map(({ id }) => id)
+  world.dispatch.fate = 'taken'
+  world.wire.mend()
+  if (world.liveWorkers().length === 0) await world.addWorker()
+  if (world.liveWebs().length === 0) await world.addWeb()
+  for (let round = 0; ; round++) {
+    for (const { id, holder } of world.dispatch.active()) if (!holder?.alive) world.dispatch.lapse(id)
+    await world.turns.releaseAll()
+    await deliver(world, 1000, round)
+    const { open } = (await db('calls').whereIn('user_id', ids).whereIn('status', ['queued', 'running']).count<{ open: number }[]>({ open: '*' }))[0]!
+    if (open === 0 && world.turns.waiting().length === 0 && world.dispatch.ready().length === 0) break
+    if (round % 3 === 2) await world.pass(ids, RUNNING_LEASE_SECONDS, round % 6 === 5)
+    if (round % 3 === 2) await reconcile(world, round)
+    if (round > MAX_ROUNDS) throw new Error(`not live: ${open} calls are open after ${round} rounds; waiting: ${world.turns.waiting().join(', ')}`)
+  }
+  // What a web process does every few seconds: a reply may have been lost on its way.
+  await Promise.all(world.liveWebs().map(({ replies }) => replies.recheck()))
+}

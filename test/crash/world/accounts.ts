@@ -1,0 +1,38 @@
+import type { Db } from '../../../src/shared/db.ts'
+import { newId } from '../../../src/shared/ids.ts'
+import type { AccountId, GrantId, KeyId } from '../../../src/shared/ids.ts'
+
+export type Account = { id: AccountId; keyId: KeyId; grants: GrantId[] }
+
+/** Makes an account with its lots in one statement: thousands of worlds begin with it. The first lot expires first. */
+export async function openAccount(db: Db, lots: readonly number[]): Promise<Account> {
+  const id = newId('account')
+  const keyId = newId('key')
+  const grants = lots.map(() => newId('grant'))
+  const total = lots.reduce((sum, amount) => sum + amount, 0)
+  await db.raw(`
+    WITH u AS (
+      INSERT INTO users (id, email, password_hash, credits, ledger_seq) VALUES (:id, :email, 'none', :total, :count)
+    ), k AS (
+      INSERT INTO api_keys (id, user_id, name, key_hash, hint) VALUES (:keyId, :id, 'k', sha256(:keyId::text::bytea), '')
+    ), lot AS (
+      SELECT * FROM unnest(:grants::uuid[], :lots::bigint[]) WITH ORDINALITY AS l (id, amount, nth)
+    ), g AS (
+      INSERT INTO grants (id, user_id, origin, amount, remaining, open, expires_at)
+      SELECT id, :id, 'purchase', amount, amount, true, now() + nth * interval '1 day' FROM lot
+    )
+    INSERT INTO ledger_entries (user_id, seq, grant_id, kind, amount, balance_after)
+    SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM lot`,
+  { id, email: `${id}@example.com`, total, count: lots.length, keyId, grants, lots: [...lots] })
+  return { id, keyId, grants }
+}
+
+const TABLES = ['call_results', 'calls', 'ledger_entries', 'grants', 'api_keys', 'users']
+
+/** Empties the database of worlds: the ledger's own guard against that is for production. */
+export async function forgetAccounts(db: Db): Promise<void> {
+  await db.transaction(async (trx) => {
+    await trx.raw('SET LOCAL session_replication_role = replica')
+    for (const table of TABLES) await trx(table).delete()
+  })
+}

@@ -1,0 +1,82 @@
+import { leave } from '../../../src/api/v1/answer.ts'
+import type { AnswerDeps } from '../../../src/api/v1/answer.ts'
+import type { CallContext, PlacedCall } from '../../../src/api/v1/placed-call.ts'
+import { placeCall } from '../../../src/api/v1/place-call.ts'
+import type { CallOrder } from '../../../src/api/v1/place-call.ts'
+import type { Answer } from '../../../src/shared/calls/answers.ts'
+import { newCallId } from '../../../src/shared/calls/records.ts'
+import { estimateTokens, outputLimit } from '../../../src/shared/calls/pricing.ts'
+import type { ErrorCode } from '../../../src/shared/errors.ts'
+import { ApiError } from '../../../src/shared/errors.ts'
+import type { AccountId, CallId, KeyId } from '../../../src/shared/ids.ts'
+import type { Web, World } from './world.ts'
+
+export type Asked = { modality: 'chat' | 'image' | 'video'; prompt: string; stream: boolean; idempotencyKey: string | null; account: { id: AccountId; keyId: KeyId } }
+
+/** What a client knows of one of its requests. Unknown until it hears: its web process may have died. */
+export type Heard = { is: 'unknown' } | { is: 'answered'; answer: Answer } | { is: 'refused'; code: ErrorCode } | { is: 'broken'; error: unknown }
+
+/** One HTTP request of a client, without the HTTP. */
+export class Request {
+  readonly asked: Asked
+  readonly web: Web
+  heard: Heard = { is: 'unknown' }
+  left = false
+  /** The id that the request was given, and after a join that of the call it joined. */
+  callId: CallId
+  placed: PlacedCall | null = null
+  private readonly ctx: CallContext
+
+  constructor(world: World, web: Web, asked: Asked) {
+    this.asked = asked
+    this.web = web
+    this.callId = newCallId()
+    this.ctx = contextOf(asked, this.callId)
+    this.place(orderOf(world, asked)).catch((error: unknown) => { this.heard = { is: 'broken', error } })
+  }
+
+  /** The client goes away unanswered. */
+  async leave(): Promise<void> {
+    if (!this.placed || this.left || this.heard.is !== 'unknown') return
+    this.left = true
+    if (this.asked.stream && !this.placed.joined) await this.web.replies.cancel(this.callId)
+    await leave(this.ctx, this.web.deps as unknown as AnswerDeps, this.placed)
+  }
+
+  /** Forgets the wait's timers; nothing is heard any more. */
+  forget(): void {
+    this.placed?.wait.cancel()
+  }
+
+  private async place(order: CallOrder): Promise<void> {
+    try {
+      this.placed = await placeCall(this.ctx, this.web.deps as unknown as Parameters<typeof placeCall>[1], order)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      this.heard = { is: 'refused', code: error.code }
+      return
+    } finally {
+      this.callId = this.ctx.state.callId!
+    }
+    const answer = await this.placed.wait.answer
+    if (!this.left) this.heard = { is: 'answered', answer }
+  }
+}
+
+function contextOf(asked: Asked, callId: CallId): CallContext {
+  const headers: Record<string, string> = asked.idempotencyKey === null ? {} : { 'idempotency-key': asked.idempotencyKey }
+  return {
+    state: { principal: { accountId: asked.account.id, keyId: asked.account.keyId }, callId, requestId: callId, acceptedAt: 0 },
+    get: (name: string) => headers[name] ?? '',
+    set: () => {},
+    req: { headers },
+  } as unknown as CallContext
+}
+
+/** The order as `v1/chat.ts` and `v1/media.ts` make it of a valid body. */
+function orderOf(world: World, { modality, prompt, stream }: Asked): CallOrder {
+  const model = world.catalogue().models.get(modality)!
+  if (modality !== 'chat') return { model, request: { prompt }, estimate: null, body: { model: model.id, prompt } }
+  const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, undefined), stream }
+  return { model, request, estimate: estimateTokens(request, undefined), body: { model: model.id, ...request } }
+}

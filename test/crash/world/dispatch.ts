@@ -1,0 +1,121 @@
+import { DelayedError, WaitingError } from 'bullmq'
+import type { Job, Processor } from 'bullmq'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import type { CallId } from '../../../src/shared/ids.ts'
+import type { CallJob, Queues } from '../../../src/shared/queues.ts'
+import type { Process, Turns } from '../../support/faults.ts'
+
+/** What becomes of the next jobs that are handed in: taken, taken without anybody hearing of it, or not. */
+export type EnqueueFate = 'taken' | 'acknowledgement lost' | 'refused'
+
+type Entry = { id: CallId; modality: Modality; data: CallJob; state: 'waiting' | 'active' | 'delayed'; holder: Process | null; token: number; failures: number }
+
+/** How often a job that fails runs, as in the queue's own options. */
+const ATTEMPTS = 3
+
+/**
+ * The queue as the worst that a queue of at-least-once delivery may be: it forgets, delays, reorders, gives a job to a second
+ * worker while the first still has it, and takes a job again whose call has ended long ago. It never runs anything by itself.
+ */
+export class Dispatch {
+  fate: EnqueueFate = 'taken'
+  private readonly jobs = new Map<CallId, Entry>()
+  private readonly seen: { modality: Modality; data: CallJob }[] = []
+  private readonly turns: Turns
+  private tokens = 0
+
+  constructor(turns: Turns) {
+    this.turns = turns
+  }
+
+  /** The queues as one process sees them. */
+  queuesOf(process: Process): Queues {
+    const own = {
+      enqueueCall: (modality: Modality, data: CallJob) => this.turns.effect(process, `enqueue ${data.callId}`, () => this.add(modality, data)),
+      hasJob: (_modality: Modality, id: CallId) => this.turns.effect(process, `has job ${id}`, () => this.jobs.has(id)),
+    }
+    return own as unknown as Queues
+  }
+
+  /** Jobs that a worker could be given. */
+  ready(): CallId[] {
+    return [...this.jobs.values()].filter(({ state }) => state !== 'active').map(({ id }) => id)
+  }
+
+  /** Jobs that a worker has been given. */
+  active(): { id: CallId; holder: Process | null }[] {
+    return [...this.jobs.values()].filter(({ state }) => state === 'active')
+  }
+
+  /** How many jobs were ever handed in. */
+  get known(): number {
+    return this.seen.length
+  }
+
+  /** Gives a job to a worker. */
+  deliver(id: CallId, process: Process, processor: Processor<CallJob>, shutdown: AbortSignal): void {
+    const entry = this.jobs.get(id)
+    if (!entry) return
+    entry.state = 'active'
+    entry.holder = process
+    const token = entry.token = ++this.tokens
+    const mine = () => this.jobs.get(id) === entry && entry.token === token && entry.state === 'active'
+    void processor(this.handle(entry, process, mine), String(token), shutdown).then(
+      () => { if (process.alive && mine()) this.jobs.delete(id) },
+      (error: unknown) => { if (process.alive) this.failed(entry, mine, error) },
+    )
+  }
+
+  /** The queue takes a job for lost by its worker, rightly or not. */
+  lapse(id: CallId): void {
+    const entry = this.jobs.get(id)
+    if (entry?.state === 'active') entry.state = 'waiting'
+  }
+
+  /** A job of some time ago comes once more, as it was handed in. */
+  again(place: number): void {
+    const job = this.seen[place % Math.max(1, this.seen.length)]
+    if (job) this.insert(job.modality, job.data)
+  }
+
+  /** Everything is forgotten. */
+  flush(): void {
+    this.jobs.clear()
+  }
+
+  private add(modality: Modality, data: CallJob): void {
+    if (this.fate === 'refused') throw new Error('Connection is closed.')
+    this.seen.push({ modality, data })
+    this.insert(modality, data)
+    if (this.fate === 'acknowledgement lost') throw new Error('Command timed out')
+  }
+
+  private insert(modality: Modality, data: CallJob): void {
+    if (this.jobs.has(data.callId)) return
+    this.jobs.set(data.callId, { id: data.callId, modality, data, state: 'waiting', holder: null, token: 0, failures: 0 })
+  }
+
+  private failed(entry: Entry, mine: () => boolean, error: unknown): void {
+    if (error instanceof DelayedError || error instanceof WaitingError || !mine()) return
+    if (++entry.failures >= ATTEMPTS) this.jobs.delete(entry.id)
+    else entry.state = 'delayed'
+  }
+
+  private handle(entry: Entry, process: Process, mine: () => boolean): Job<CallJob> {
+    const move = (state: 'delayed' | 'waiting') => this.turns.effect(process, `${state} ${entry.id}`, () => {
+      if (!mine()) throw new Error(`Missing lock for job ${entry.id}`)
+      entry.state = state
+    })
+    const job = {
+      id: entry.id,
+      data: entry.data,
+      updateData: (data: CallJob) => this.turns.effect(process, `update ${entry.id}`, () => {
+        if (this.jobs.get(entry.id) !== entry) throw new Error(`Missing key for job ${entry.id}`)
+        job.data = entry.data = data
+      }),
+      moveToDelayed: () => move('delayed'),
+      moveToWait: () => move('waiting'),
+    }
+    return job as unknown as Job<CallJob>
+  }
+}

@@ -1,0 +1,135 @@
+import type { ChatRequest, MediaRequest } from '../../../src/shared/calls/requests.ts'
+import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
+import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
+import type {
+  Adapter, ChatCompletion, ChatEvent, ChatResult, DirectMediaAdapter, FailureKind, MediaSource, TaskMediaAdapter, TaskState,
+  UpstreamContext, UpstreamUsage,
+} from '../../../src/workers/upstreams/adapter.ts'
+import type { Process, Turns } from '../../support/faults.ts'
+
+/** How an upstream treats what it is asked. `answer` of a task is how it ends. */
+export type Manner = {
+  /** Failures of the first requests, in order; after them it succeeds. */
+  failures: FailureKind[]
+  usage: { input: number; output: number } | null
+  /** How many polls a task takes. */
+  polls: number
+  /** A task that was accepted and then failed. */
+  taskFails: boolean
+}
+
+/** What one prompt has cost the operator: requests that were accepted, and those that produced something. */
+export type Bill = { accepted: number; produced: number }
+
+const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
+
+/** An upstream that keeps a ledger of what it would bill. The prompt names the manner in which it treats the request. */
+export class Upstream {
+  readonly bills = new Map<string, Bill>()
+  readonly manners = new Map<string, Manner>()
+  private readonly asked = new Map<string, number>()
+  private readonly tasks = new Map<string, { prompt: string; polls: number }>()
+  private readonly turns: Turns
+
+  constructor(turns: Turns) {
+    this.turns = turns
+  }
+
+  /** Sets how a prompt is treated. */
+  expect(prompt: string, manner: Manner): void {
+    this.manners.set(prompt, manner)
+    this.bills.set(prompt, { accepted: 0, produced: 0 })
+  }
+
+  /** The adapters as one worker has them. Images are made within the request, videos as tasks. */
+  adapterOf(process: Process): Adapter {
+    return { chat: this.chat(process), image: this.direct(process), video: this.task(process) }
+  }
+
+  private chat(process: Process) {
+    return {
+      chat: async (request: ChatRequest, context: UpstreamContext): Promise<ChatResult> => {
+        const prompt = promptOf(request)
+        await this.ask(process, prompt, context)
+        return { completion: completionOf(prompt), usage: this.usageOf(prompt) }
+      },
+      streamChat: (request: ChatRequest, context: UpstreamContext) => this.stream(process, promptOf(request), context),
+    }
+  }
+
+  private async *stream(process: Process, prompt: string, context: UpstreamContext): AsyncGenerator<ChatEvent> {
+    await this.ask(process, prompt, context)
+    for (const [at, content] of ['one ', 'two'].entries()) {
+      await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
+      yield { type: 'chunk', chunk: { id: 'c', created: 1, choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }] } }
+    }
+    const usage = this.usageOf(prompt)
+    if (usage) yield { type: 'usage', usage }
+  }
+
+  private direct(process: Process): DirectMediaAdapter {
+    return {
+      kind: 'direct',
+      generate: async ({ prompt }: MediaRequest, context): Promise<MediaSource> => {
+        await this.ask(process, prompt, context)
+        return { from: 'bytes', bytes: Buffer.from(prompt) }
+      },
+    }
+  }
+
+  private task(process: Process): TaskMediaAdapter {
+    return {
+      kind: 'task',
+      submit: async ({ prompt }: MediaRequest, context): Promise<UpstreamRef> => {
+        const id = `task-${this.tasks.size}-${prompt}`
+        await this.ask(process, prompt, context, () => this.tasks.set(id, { prompt, polls: 0 }))
+        return { id }
+      },
+      check: (ref, context) => this.effect(process, `poll ${String(ref.id)}`, context.signal, () => this.check(String(ref.id))),
+      cancel: async () => {},
+    }
+  }
+
+  private check(id: string): TaskState {
+    const task = this.tasks.get(id)!
+    const manner = this.manners.get(task.prompt)!
+    if (++task.polls <= manner.polls) return { state: 'running', progress: null, pollAfterMs: 1000 }
+    if (manner.taskFails) return { state: 'failed', message: 'as asked' }
+    return { state: 'succeeded', media: { from: 'bytes', bytes: Buffer.from(task.prompt) } }
+  }
+
+  /** One request. What it was asked happens even where nobody hears the answer. */
+  private ask(process: Process, prompt: string, { signal }: UpstreamContext, accepted = () => {}): Promise<void> {
+    return this.effect(process, `ask ${prompt}`, signal, () => {
+      const manner = this.manners.get(prompt)!
+      const nth = this.asked.get(prompt) ?? 0
+      this.asked.set(prompt, nth + 1)
+      const failure = manner.failures[nth]
+      const bill = this.bills.get(prompt)!
+      if (failure === undefined || ACCEPTED.has(failure)) bill.accepted++
+      if (failure !== undefined) throw new UpstreamError(failure, 'as asked')
+      bill.produced++
+      accepted()
+    })
+  }
+
+  private usageOf(prompt: string): UpstreamUsage | null {
+    const { usage } = this.manners.get(prompt)!
+    return usage && { ...usage, details: {} }
+  }
+
+  private async effect<T>(process: Process, what: string, signal: AbortSignal, work: () => T): Promise<T> {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      const abort = () => { if (process.alive) reject(new UpstreamError('aborted', 'ended by ourselves')) }
+      if (signal.aborted) abort()
+      else signal.addEventListener('abort', abort, { once: true })
+    })
+    return await Promise.race([this.turns.effect(process, what, work), aborted])
+  }
+}
+
+/** The text that a completion of this upstream has. */
+export const completionOf = (prompt: string): ChatCompletion =>
+  ({ id: 'c', object: 'chat.completion', created: 1, choices: [{ index: 0, message: { role: 'assistant', content: `Re: ${prompt}` }, finish_reason: 'stop' }] })
+
+const promptOf = (request: ChatRequest): string => String(request.messages.at(-1)?.content)

@@ -1,0 +1,70 @@
+import type { Redis } from 'ioredis'
+import type { Process } from '../../support/faults.ts'
+
+type Subscriber = { process: Process; channels: Set<string>; connected: boolean; onMessage: ((channel: string, message: string) => void)[]; onReady: (() => void)[] }
+
+/** Publish and subscribe: what is published while a subscriber's connection is cut, that subscriber never hears. */
+export class Wire {
+  private readonly subscribers: Subscriber[] = []
+
+  /** A process's subscriber connection. */
+  subscriberOf(process: Process): Redis {
+    const own: Subscriber = { process, channels: new Set(), connected: true, onMessage: [], onReady: [] }
+    this.subscribers.push(own)
+    return {
+      on(event: string, listener: () => void) {
+        if (event === 'message') own.onMessage.push(listener)
+        if (event === 'ready') own.onReady.push(listener)
+      },
+      async subscribe(channel: string) { own.channels.add(channel) },
+      async unsubscribe(channel: string) { own.channels.delete(channel) },
+    } as unknown as Redis
+  }
+
+  /** A process's connection for publishing. */
+  publisherOf(process: Process): Redis {
+    const publish = async (channel: string, message: string) => { if (process.alive) this.publish(channel, message) }
+    return {
+      publish,
+      pipeline: () => pipelineOf(publish),
+      pubsub: async (_command: string, channel: string) => [channel, this.listeners(channel).length],
+    } as unknown as Redis
+  }
+
+  /** Cuts a process's subscription. */
+  cut(process: Process): void {
+    for (const one of this.subscribers) if (one.process === process) one.connected = false
+  }
+
+  /** Connects every subscription that was cut. Answers whether there was one. */
+  mend(): boolean {
+    const cut = this.subscribers.filter((one) => !one.connected && one.process.alive)
+    for (const one of cut) {
+      one.connected = true
+      one.onReady.forEach((ready) => ready())
+    }
+    return cut.length > 0
+  }
+
+  private listeners(channel: string): Subscriber[] {
+    return this.subscribers.filter((one) => one.process.alive && one.connected && one.channels.has(channel))
+  }
+
+  private publish(channel: string, message: string): void {
+    for (const one of this.listeners(channel)) one.onMessage.forEach((hear) => hear(channel, message))
+  }
+}
+
+type Publish = (channel: string, message: string) => Promise<void>
+
+function pipelineOf(publish: Publish) {
+  const waiting: Parameters<Publish>[] = []
+  const pipeline = {
+    publish: (...message: Parameters<Publish>) => {
+      waiting.push(message)
+      return pipeline
+    },
+    exec: async () => { for (const message of waiting) await publish(...message) },
+  }
+  return pipeline
+}

@@ -1,0 +1,172 @@
+import type { Processor } from 'bullmq'
+import type { Config } from '../../../src/shared/config.ts'
+import type { Catalogue, CatalogueHolder, Model, Upstream as UpstreamEntry } from '../../../src/shared/catalogue.ts'
+import type { Db } from '../../../src/shared/db.ts'
+import type { AccountId, CallId } from '../../../src/shared/ids.ts'
+import type { CallJob } from '../../../src/shared/queues.ts'
+import { createLog } from '../../../src/shared/log.ts'
+import { Calls } from '../../../src/shared/calls/calls.ts'
+import { createPublisher, listenForCancels } from '../../../src/shared/calls/publisher.ts'
+import { findEnded } from '../../../src/shared/calls/records.ts'
+import { Replies } from '../../../src/shared/calls/replies.ts'
+import { readAnswer } from '../../../src/api/v1/read-answer.ts'
+import { createCallProcessor } from '../../../src/workers/call-processor.ts'
+import type { WorkerDeps } from '../../../src/workers/deps.ts'
+import { createHeldCalls } from '../../../src/workers/held-calls.ts'
+import { reconcileCalls } from '../../../src/workers/reconciler.ts'
+import type { Results } from '../../../src/workers/results.ts'
+import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
+import { Process, Turns } from '../../support/faults.ts'
+import { Dispatch } from './dispatch.ts'
+import { Upstream } from './upstream.ts'
+import { Wire } from './wire.ts'
+
+/** Open calls that one account may have in a world: few, so that the bound is met. */
+export const MAX_OUTSTANDING = 5
+
+/** Whole-call deadline of every model, in seconds. What a killed process leaves behind is gone after it. */
+export const DEADLINE_SECONDS = 8
+
+const config = {
+  APP_SECRET: 'a secret of the tests, long enough for it', BASE_URL: 'http://gateway.test', RESULT_TTL_SECONDS: 3600,
+  REDIS_PREFIX: 'world', LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20,
+} as Config
+
+const log = createLog('silent', 'worker')
+
+const upstreamEntry: UpstreamEntry = { name: 'scripted', protocol: 'openai', baseUrl: 'http://upstream.test', results: 'store', headers: {}, apiKey: null }
+
+const verbs = ['open', 'begin', 'resume', 'submitted', 'handBack', 'renew', 'settle', 'refund', 'requesterLeft', 'findStale'] as const
+
+/** The verbs of a process of its own, each one effect. */
+function callsOf(db: Db, turns: Turns, process: Process): Calls {
+  const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_OUTSTANDING })
+  const gated = Object.create(calls) as Calls
+  for (const verb of verbs) {
+    const own = calls[verb].bind(calls) as (...given: unknown[]) => Promise<unknown>
+    Object.assign(gated, { [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)) })
+  }
+  return gated
+}
+
+/** What a verb was given first: an id, or a request to open with one. */
+const nameOf = (given: unknown): string => typeof given === 'string' ? given : (given as { id?: string } | undefined)?.id ?? ''
+
+export type Web = { process: Process; calls: Calls; replies: Replies; deps: { config: Config; db: Db; calls: Calls; replies: Replies; queues: WorkerDeps['queues']; load: { admit: () => void; stop: () => void }; log: typeof log; stopping: AbortSignal } }
+export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
+
+/** A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they may. */
+export class World {
+  readonly db: Db
+  readonly turns: Turns
+  readonly dispatch: Dispatch
+  readonly wire = new Wire()
+  readonly upstream: Upstream
+  readonly webs: Web[] = []
+  readonly workers: Worker[] = []
+  /** Prices by model; changed as an operator changes the catalogue. */
+  readonly prices = { chat: { input: 1000, output: 2000, perTokens: 1000, minimum: 2 }, image: { credits: 40 }, video: { credits: 250 } }
+  private readonly name: string
+  private processes = 0
+
+  constructor(db: Db, name: string) {
+    this.db = db
+    this.name = name
+    this.turns = new Turns(db)
+    this.dispatch = new Dispatch(this.turns)
+    this.upstream = new Upstream(this.turns)
+  }
+
+  /** The catalogue at this moment. */
+  catalogue(): Catalogue {
+    const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {} }]
+    const common = { enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
+    const { chat, image, video } = this.prices
+    const models: Model[] = [
+      { ...common, id: 'chat', modality: 'chat', pricing: { ...chat }, price: { ...chat } },
+      { ...common, id: 'image', modality: 'image', credits: image.credits, price: { ...image } },
+      { ...common, id: 'video', modality: 'video', credits: video.credits, price: { ...video } },
+    ]
+    return { createdAt: 1, models: new Map(models.map((model) => [model.id, model])), upstreams: [upstreamEntry] }
+  }
+
+  /** Starts a web process. */
+  async addWeb(): Promise<Web> {
+    const process = new Process(`web-${++this.processes}`)
+    const calls = callsOf(this.db, this.turns, process)
+    const replies = new Replies({
+      subscriber: this.wire.subscriberOf(process), publisher: this.wire.publisherOf(process), prefix: config.REDIS_PREFIX,
+      address: `${this.name}-${process.name}`, readAnswer: readAnswer({ db: this.db, calls }),
+      findEnded: (ids) => findEnded(this.db, ids),
+    })
+    await replies.start()
+    const deps = {
+      config, db: this.db, calls, replies, queues: this.dispatch.queuesOf(process), log,
+      load: { admit: () => {}, stop: () => {} }, stopping: new AbortController().signal,
+    }
+    const web = { process, calls, replies, deps }
+    this.webs.push(web)
+    return web
+  }
+
+  /** Starts a worker process. */
+  async addWorker(): Promise<Worker> {
+    const process = new Process(`worker-${++this.processes}`)
+    const calls = callsOf(this.db, this.turns, process)
+    const held = createHeldCalls(calls, log)
+    const catalogue: CatalogueHolder = { current: () => this.catalogue(), reload: () => {} }
+    const adapter = this.upstream.adapterOf(process)
+    const upstreams = createUpstreams({
+      fetchReference: () => Promise.reject(new Error('no references here')), breaker: { failures: 1e9, coolDownMs: 1 }, backoffMs: 0,
+    })
+    const deps: WorkerDeps = {
+      config, log, db: this.db, calls, queues: this.dispatch.queuesOf(process), catalogue, held,
+      upstreams: { ...upstreams, adapterOf: () => adapter, mediaAdapterOf: (_route, modality) => adapter[modality]! } satisfies WorkerDeps['upstreams'],
+      results: {
+        keep: ({ kind, name }) => this.turns.effect(process, 'keep', () => name(kind === 'image' ? 'png' : 'mp4')),
+        sweep: async () => 0,
+      } satisfies Results,
+      publisher: createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX),
+    } as unknown as WorkerDeps
+    await listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
+    const worker = { process, deps, processor: createCallProcessor(deps) as Processor<CallJob>, shutdown: new AbortController() }
+    this.workers.push(worker)
+    return worker
+  }
+
+  /** Those that live. */
+  liveWebs(): Web[] {
+    return this.webs.filter(({ process }) => process.alive)
+  }
+
+  /** Those that live and were not asked to stop. */
+  liveWorkers(): Worker[] {
+    return this.workers.filter(({ process, shutdown }) => process.alive && !shutdown.signal.aborted)
+  }
+
+  /** Gives a job to a worker. */
+  deliver(id: CallId, worker: Worker): void {
+    this.dispatch.deliver(id, worker.process, worker.processor, worker.shutdown.signal)
+  }
+
+  /** Begins a run of the reconciler in a worker. */
+  reconcile(worker: Worker): void {
+    // A reconciler that fails is logged and runs again.
+    reconcileCalls(worker.deps).catch(() => {})
+  }
+
+  /** Lets so many seconds pass for the accounts' open calls: leases run out, and deadlines come where they are to. */
+  async pass(accounts: readonly AccountId[], seconds: number, deadlines: boolean): Promise<void> {
+    await this.db.raw(`
+      UPDATE calls SET lease_until = lease_until - make_interval(secs => ?), deadline_at = deadline_at - make_interval(secs => ?)
+      WHERE user_id = ANY (?::uuid[]) AND status IN ('queued', 'running')`, [seconds, deadlines ? seconds : 0, [...accounts]])
+  }
+
+  /** Ends every process. */
+  async end(): Promise<void> {
+    for (const { deps } of this.workers) deps.held.stop()
+    for (const { replies } of this.webs) replies.stop()
+    for (const { process } of [...this.webs, ...this.workers]) process.alive = false
+    await this.turns.rest()
+  }
+}

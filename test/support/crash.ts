@@ -1,0 +1,82 @@
+import type { Server } from 'node:http'
+import type { Config } from '../../src/shared/config.ts'
+import { connectDb } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/db.ts'
+import { createLog } from '../../src/shared/log.ts'
+import type { AccountId } from '../../src/shared/ids.ts'
+import { startWeb } from '../../src/api/web.ts'
+import { startWorker } from '../../src/workers/worker.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { newDatabaseUrl } from './database.ts'
+import { testConfig } from './harness.ts'
+import type { Catalogue, Settings } from './harness.ts'
+import { startPostgresProxy } from './proxy-postgres.ts'
+import { startRedisProxy } from './proxy-redis.ts'
+import type { Proxy } from './proxy.ts'
+import { testRedis } from './redis.ts'
+import { until } from './http.ts'
+
+/** A web and a worker in this process, each behind proxies of its own in front of a real Postgres and Redis. */
+export type Arena = {
+  url: string
+  /** Straight to Postgres, around every proxy. */
+  db: Db
+  config: Config
+  proxies: Record<'web' | 'worker', Record<'postgres' | 'redis', Proxy>>
+  server: Server
+  stop: () => Promise<void>
+}
+
+let arenas = 0
+
+/** Starts one. Each has a database and Redis keys of its own. */
+export async function startArena(sandbox: Sandbox, settings: Settings = {}, change: (catalogue: Catalogue) => void = () => {}): Promise<Arena> {
+  const databaseUrl = await newDatabaseUrl()
+  const { url: redisUrl, prefix } = await testRedis()
+  const names = ['web', 'worker'] as const
+  const proxies = {} as Arena['proxies']
+  const configs = {} as Record<'web' | 'worker', Config>
+  const config = await testConfig(sandbox.url, { REDIS_PREFIX: `${prefix}-arena-${++arenas}`, LOG_LEVEL: 'silent', ...settings }, change)
+  for (const name of names) {
+    const postgres = await startPostgresProxy(Number(new URL(databaseUrl).port))
+    const redis = await startRedisProxy(Number(new URL(redisUrl).port))
+    proxies[name] = { postgres, redis }
+    configs[name] = { ...config, DATABASE_URL: through(databaseUrl, postgres), REDIS_URL: through(redisUrl, redis) }
+  }
+  const web = await startWeb(configs.web, createLog(config.LOG_LEVEL, 'web'), 100)
+  const worker = await startWorker(configs.worker, createLog(config.LOG_LEVEL, 'worker'), 100)
+  const db = connectDb({ ...config, DATABASE_URL: databaseUrl, DATABASE_POOL: 3 })
+  return {
+    url: `http://127.0.0.1:${web.port}`, db, config, proxies, server: web.server,
+    stop: async () => {
+      await web.stop()
+      await worker.stop()
+      await db.destroy()
+      for (const name of names) await Promise.all([proxies[name].postgres.close(), proxies[name].redis.close()])
+    },
+  }
+}
+
+function through(address: string, proxy: Proxy): string {
+  const url = new URL(address)
+  url.port = String(proxy.port)
+  return url.href
+}
+
+/** The calls of an account, as far as crash tests look at them. */
+export type CallRow = {
+  id: string; model: string; status: string; credits: number; credits_precharged: number; attempts: number; http_status: number | null
+  created_at: Date; finished_at: Date | null
+}
+
+/** Reads the calls of an account, oldest first. */
+export const callsOf = (db: Db, account: AccountId): Promise<CallRow[]> =>
+  db('calls').where({ user_id: account }).whereNot({ status: 'rejected' }).orderBy('id').select<CallRow[]>('*')
+
+/** Waits until none of an account's calls is open, and answers them. */
+export async function untilEnded(db: Db, account: AccountId, ms = 15_000): Promise<CallRow[]> {
+  return await until('the end of every call', async () => {
+    const calls = await callsOf(db, account)
+    return calls.every(({ finished_at }) => finished_at !== null) && calls
+  }, ms)
+}
