@@ -62,6 +62,9 @@ function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
   }
 }
 
+/** What a log line says of a call whose job, and with it its trace, is gone. */
+const about = ({ id, requestId }: StaleCall) => ({ call: publicId('call', id), requestId })
+
 /** Looks after calls whose lease has run out. */
 export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
   const stale = await deps.calls.findStale(BATCH)
@@ -69,7 +72,7 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
     try {
       await reconcile(deps, call)
     } catch (error) {
-      deps.log.warn({ call: publicId('call', call.id), err: error }, 'call not reconciled')
+      deps.log.warn({ ...about(call), err: error }, 'call not reconciled')
     }
   }))
 }
@@ -83,8 +86,8 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   if (call.overdue) return giveBack(deps, call, 'The call was not finished within its time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
-    deps.log.warn({ call: publicId('call', call.id) }, 'task without a job: collected again')
-    await deps.queues.enqueueCall(call.modality, { callId: call.id, request: null, requestId: 'reconciler', deadlineAt: 0 }, 1)
+    deps.log.warn(about(call), 'task without a job: collected again')
+    await deps.queues.enqueueCall(call.modality, { callId: call.id, request: null, requestId: call.requestId, deadlineAt: 0 }, 1)
     return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   }
   const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
@@ -95,6 +98,6 @@ async function giveBack({ calls, publisher, log }: WorkerDeps, call: StaleCall, 
   const error = gatewayError('upstream_failed', `${sentence} Its credits were refunded.`)
   const ended = await calls.refund(call.id, error, guard)
   if (!ended) return
-  log.warn({ call: publicId('call', call.id), status: call.status, overdue: call.overdue }, 'call refunded by the reconciler')
+  log.warn({ ...about(call), status: call.status, overdue: call.overdue }, 'call refunded by the reconciler')
   await publisher.ended(ended)
 }

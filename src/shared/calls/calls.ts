@@ -168,7 +168,7 @@ export class Calls {
   /** Open calls whose lease has run out, longest first: the reconciler's work. */
   async findStale(limit: number): Promise<StaleCall[]> {
     const { rows } = await this.db.raw<{ rows: StaleCall[] }>(`
-      SELECT id, modality, model, status, attempts AS attempt, upstream_ref IS NOT NULL AS submitted,
+      SELECT id, modality, model, status, attempts AS attempt, request_id AS "requestId", upstream_ref IS NOT NULL AS submitted,
         deadline_at + make_interval(secs => ?) < now() AS overdue
       FROM calls WHERE status IN ('queued', 'running') AND lease_until < now()
       ORDER BY lease_until LIMIT ?`, [DEADLINE_GRACE_SECONDS, limit])

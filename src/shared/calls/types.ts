@@ -84,6 +84,8 @@ export type RefundGuard = {
 /** An open call that nobody seems to look after. */
 export type StaleCall = {
   id: CallId; modality: Modality; model: string; status: 'queued' | 'running'; attempt: number
+  /** X-Request-Id of the request that opened it. */
+  requestId: string
   /** The upstream has its task. */
   submitted: boolean
   /** Its deadline and the grace after it have passed. */
