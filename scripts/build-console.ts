@@ -20,20 +20,27 @@ const COMPRESSIBLE = new Set(['.html', '.css', '.js', '.svg'])
 
 const smaller = {
   '.gz': (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
-  '.br': (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
+  '.br': (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } }),
 }
 
 /**
- * Builds the console into `dist/console`, with its compressed forms beside each file. The folder changes by two renames, so
+ * Builds the console into `dist/console`, with its compressed forms beside each file. The folder changes by two
+ * renames, so
  * that a program that starts meanwhile never reads half of it.
  * @throws Error where it does not build, or its scripts weigh more than they may
  */
 export async function buildConsole(): Promise<void> {
-  const [next, done, old] = ['.console-next', 'console', '.console-old'].map((name) => join(root, 'dist', name)) as [string, string, string]
+  const [next, done, old] = ['.console-next', 'console', '.console-old'].map((name) => join(root, 'dist', name)) as [
+    string,
+    string,
+    string,
+  ]
   mkdirSync(join(root, 'dist'), { recursive: true })
   await bundle(next)
   const bytes = await compressAll(next)
-  if (bytes > MAX_SCRIPT_BYTES) throw new Error(`the console's scripts weigh ${bytes} bytes gzipped, more than ${MAX_SCRIPT_BYTES}`)
+  if (bytes > MAX_SCRIPT_BYTES)
+    throw new Error(`the console's scripts weigh ${bytes} bytes gzipped, more than ${MAX_SCRIPT_BYTES}`)
   rmSync(old, { recursive: true, force: true })
   try {
     renameSync(done, old)
@@ -43,7 +50,9 @@ export async function buildConsole(): Promise<void> {
   writeFileSync(join(next, '.built'), fingerprint())
   renameSync(next, done)
   rmSync(old, { recursive: true, force: true })
-  console.log(`console: ${(bytes / 1000).toFixed(1)} kB of JavaScript gzipped, of at most ${MAX_SCRIPT_BYTES / 1000} kB`)
+  console.log(
+    `console: ${(bytes / 1000).toFixed(1)} kB of JavaScript gzipped, of at most ${MAX_SCRIPT_BYTES / 1000} kB`,
+  )
 }
 
 /** Builds the console where its sources have changed: for tests and tools, which run without the rest of the build. */
@@ -55,19 +64,34 @@ export async function ensureConsole(): Promise<void> {
 
 function fingerprint(): string {
   const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
-  const files = readdirSync(join(root, 'src/console'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-  for (const path of files.map((entry) => join(entry.parentPath, entry.name)).toSorted()) hash.update(path).update(readFileSync(path))
+  const files = readdirSync(join(root, 'src/console'), { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  )
+  for (const path of files.map((entry) => join(entry.parentPath, entry.name)).toSorted())
+    hash.update(path).update(readFileSync(path))
   return hash.digest('hex')
 }
 
-/** `modulePreload.polyfill` would be an inline script, and inlined assets would be data: where the policy allows none. */
+/**
+ * `modulePreload.polyfill` would be an inline script, and inlined assets would be data: where the policy allows none.
+ */
 async function bundle(outDir: string): Promise<void> {
   const { build } = await import('vite')
   await build({
-    configFile: false, root: join(root, 'src/console'), base: '/', logLevel: 'warn', publicDir: false, mode: 'production',
+    configFile: false,
+    root: join(root, 'src/console'),
+    base: '/',
+    logLevel: 'warn',
+    publicDir: false,
+    mode: 'production',
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: {
-      outDir, emptyOutDir: true, assetsDir: 'console', assetsInlineLimit: 0, modulePreload: { polyfill: false }, target: 'es2022',
+      outDir,
+      emptyOutDir: true,
+      assetsDir: 'console',
+      assetsInlineLimit: 0,
+      modulePreload: { polyfill: false },
+      target: 'es2022',
       reportCompressedSize: false,
     },
   })
@@ -76,15 +100,19 @@ async function bundle(outDir: string): Promise<void> {
 /** Writes the compressed forms; answers what the scripts weigh together, in bytes of gzip. */
 async function compressAll(folder: string): Promise<number> {
   let scripts = 0
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && COMPRESSIBLE.has(extname(entry.name)))
-  await Promise.all(files.map(async (entry) => {
-    const path = join(entry.parentPath, entry.name)
-    const bytes = readFileSync(path)
-    const small = await smaller['.gz'](bytes)
-    if (extname(path) === '.js') scripts += small.length
-    if (bytes.length < COMPRESSED_BYTES) return
-    writeFileSync(`${path}.gz`, small)
-    writeFileSync(`${path}.br`, await smaller['.br'](bytes))
-  }))
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && COMPRESSIBLE.has(extname(entry.name)),
+  )
+  await Promise.all(
+    files.map(async (entry) => {
+      const path = join(entry.parentPath, entry.name)
+      const bytes = readFileSync(path)
+      const small = await smaller['.gz'](bytes)
+      if (extname(path) === '.js') scripts += small.length
+      if (bytes.length < COMPRESSED_BYTES) return
+      writeFileSync(`${path}.gz`, small)
+      writeFileSync(`${path}.br`, await smaller['.br'](bytes))
+    }),
+  )
   return scripts
 }

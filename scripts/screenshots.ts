@@ -11,7 +11,10 @@ import { inventCalls } from './console/history.ts'
 import { root } from './folders.ts'
 import { findProgram } from './services/processes.ts'
 
-/** `npx tsx scripts/screenshots.ts [part of a name]`: pictures of every page, in both themes and on a phone, into docs/screenshots. */
+/**
+ * `npx tsx scripts/screenshots.ts [part of a name]`: pictures of every page, in both themes and on a phone, into
+ * docs/screenshots.
+ */
 
 const CALLS = 1200
 const folder = join(root, 'docs/screenshots')
@@ -31,7 +34,8 @@ async function shots(world: World): Promise<Shot[]> {
   await call('images/generations', { model: 'sandbox-image', prompt: 'a fox [status 500]' })
   await call('chat/completions', { model: 'dear-chat', messages: [{ role: 'user', content: 'Hello!' }] })
   await call('images/generations', { model: 'sandbox-image', prompt: '' })
-  const operator = (path: string, body: object) => send('POST', `${world.url}/api/operator/${path}`, { key: admin.token, body })
+  const operator = (path: string, body: object) =>
+    send('POST', `${world.url}/api/operator/${path}`, { key: admin.token, body })
   const { json } = await send('GET', `${world.url}/api/operator/accounts?search=grace`, { key: admin.token })
   const otherId = (json?.data?.[0]?.id ?? '') as string
   await operator(`accounts/${otherId}/grants`, { amount: 500, origin: 'bonus', note: 'thanks for the report' })
@@ -39,7 +43,11 @@ async function shots(world: World): Promise<Shot[]> {
   return [
     { name: 'overview', path: '/overview', before: (page) => page.locator('.plot canvas').waitFor() },
     { name: 'calls', path: '/calls', before: (page) => page.locator('table').waitFor() },
-    { name: 'call', path: `/calls/${video.headers.get('x-call-id')}`, before: (page) => page.getByTestId('trail').waitFor() },
+    {
+      name: 'call',
+      path: `/calls/${video.headers.get('x-call-id')}`,
+      before: (page) => page.getByTestId('trail').waitFor(),
+    },
     { name: 'playground', path: '/playground/chat' },
     { name: 'playground-image', path: '/playground/image' },
     { name: 'keys', path: '/keys', before: (page) => page.locator('table').waitFor() },
@@ -47,7 +55,11 @@ async function shots(world: World): Promise<Shot[]> {
     { name: 'models', path: '/models', before: (page) => page.locator('.models li').first().waitFor() },
     { name: 'settings', path: '/settings', before: (page) => page.locator('.sessions li').first().waitFor() },
     { name: 'operator', path: '/operator', before: (page) => page.locator('table').first().waitFor() },
-    { name: 'operator-account', path: `/operator/accounts/${otherId}`, before: (page) => page.locator('table').first().waitFor() },
+    {
+      name: 'operator-account',
+      path: `/operator/accounts/${otherId}`,
+      before: (page) => page.locator('table').first().waitFor(),
+    },
   ]
 }
 
@@ -59,13 +71,22 @@ const FORMS = [
 
 async function take(world: World): Promise<void> {
   const inside = await shots(world)
-  const outside: Shot[] = [{ name: 'sign-in', path: '/sign-in' }, { name: 'sign-up', path: '/sign-up' }, { name: 'verify', path: '/verify#token=x' }]
-  const browser = await chromium.launch({ executablePath: findProgram('chromium'), args: ['--no-sandbox', '--disable-gpu'] })
+  const outside: Shot[] = [
+    { name: 'sign-in', path: '/sign-in' },
+    { name: 'sign-up', path: '/sign-up' },
+    { name: 'verify', path: '/verify#token=x' },
+  ]
+  const browser = await chromium.launch({
+    executablePath: findProgram('chromium'),
+    args: ['--no-sandbox', '--disable-gpu'],
+  })
   for (const { form, colorScheme, viewport } of FORMS) {
     const context = await browser.newContext({ colorScheme, viewport, locale: 'en-GB' })
     const page = await context.newPage()
     page.setDefaultTimeout(8000)
-    page.on('console', (message) => { if (message.type() === 'error') console.log(`  ${form}: ${message.text()}`) })
+    page.on('console', (message) => {
+      if (message.type() === 'error') console.log(`  ${form}: ${message.text()}`)
+    })
     const picture = async ({ name, path, before }: Shot): Promise<void> => {
       if (!name.includes(only)) return
       await page.goto(`${world.url}${path}`)
@@ -73,7 +94,9 @@ async function take(world: World): Promise<void> {
       await before?.(page).catch((error: Error) => console.log(`  ${name}: ${error.message.split('\n')[0]}`))
       await page.waitForLoadState('load')
       await page.screenshot({ path: join(folder, `${name}-${form}.png`) })
-      const wide = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+      const wide = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      )
       if (wide > 0) console.log(`  ${name}-${form}: ${wide} px too wide`)
     }
     for (const shot of outside) await picture(shot)

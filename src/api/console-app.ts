@@ -1,5 +1,6 @@
 /**
- * The console in the browser: its files, read once at the start from `dist/console`, and the paths of its pages, which all
+ * The console in the browser: its files, read once at the start from `dist/console`, and the paths of its pages, which
+ * all
  * are one document. No request ever names a file.
  */
 import { createHash } from 'node:crypto'
@@ -10,25 +11,54 @@ import type { Middleware } from 'koa'
 import type { RequestState } from './middleware/request-context.ts'
 import { projectFolder, readAsset, serveAsset } from './pages/assets.ts'
 
-/** Nothing inline and no code from elsewhere. Pictures and films may be of any https address: results and avatars are. */
+/**
+ * Nothing inline and no code from elsewhere. Pictures and films may be of any https address: results and avatars are.
+ */
 export const CONSOLE_POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data: https:", "media-src 'self' https:",
-  "connect-src 'self'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: https:",
+  "media-src 'self' https:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
 /** The pages' paths. Any other path is 404: a mistyped API path must not be answered with a page. */
 export const CONSOLE_PATHS = [
-  '/', '/sign-in', '/sign-up', '/forgot', '/reset', '/verify', '/overview', '/calls', '/calls/:id', '/playground', '/playground/:kind',
-  '/keys', '/credits', '/models', '/settings', '/operator', '/operator/:section', '/operator/:section/:id',
+  '/',
+  '/sign-in',
+  '/sign-up',
+  '/forgot',
+  '/reset',
+  '/verify',
+  '/overview',
+  '/calls',
+  '/calls/:id',
+  '/playground',
+  '/playground/:kind',
+  '/keys',
+  '/credits',
+  '/models',
+  '/settings',
+  '/operator',
+  '/operator/:section',
+  '/operator/:section/:id',
 ]
 
 /** Where the build puts the files whose names change with what is in them. */
 const HASHED = 'console'
 
-const NOT_BUILT = 'The console is not built. Run `npm run build` and start this process again. The API answers without it.\n'
+const NOT_BUILT =
+  'The console is not built. Run `npm run build` and start this process again. The API answers without it.\n'
 
 const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.svg': 'image/svg+xml',
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 }
 
 const ENCODINGS = { br: '.br', gzip: '.gz' } as const
@@ -48,7 +78,11 @@ export function routeConsole(router: Router<RequestState>, folder = join(project
   const page = serveFile(readBuilt(join(folder, 'index.html')), 'no-cache')
   for (const path of CONSOLE_PATHS) router.get(path, page)
   for (const name of readdirSync(join(folder, HASHED))) {
-    if (TYPES[extname(name)]) router.get(`/${HASHED}/${name}`, serveFile(readBuilt(join(folder, HASHED, name)), 'public, max-age=31536000, immutable'))
+    if (TYPES[extname(name)])
+      router.get(
+        `/${HASHED}/${name}`,
+        serveFile(readBuilt(join(folder, HASHED, name)), 'public, max-age=31536000, immutable'),
+      )
   }
 }
 
@@ -61,9 +95,13 @@ const notBuilt: Middleware = (ctx) => {
 
 function readBuilt(path: string): BuiltFile {
   const plain = readFileSync(path)
-  const forms = Object.entries(ENCODINGS).filter(([, ending]) => existsSync(path + ending)).map(([name, ending]) => [name, readFileSync(path + ending)])
+  const forms = Object.entries(ENCODINGS)
+    .filter(([, ending]) => existsSync(path + ending))
+    .map(([name, ending]) => [name, readFileSync(path + ending)])
   return {
-    type: TYPES[extname(path)]!, etag: createHash('sha256').update(plain).digest('base64url').slice(0, 22), plain,
+    type: TYPES[extname(path)]!,
+    etag: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+    plain,
     compressed: Object.fromEntries(forms) as BuiltFile['compressed'],
   }
 }
@@ -78,8 +116,8 @@ function serveFile(file: BuiltFile, caching: string): Middleware {
       'Referrer-Policy': 'no-referrer',
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Cache-Control': caching,
-      'Vary': 'Accept-Encoding',
-      'ETag': `"${file.etag}${compressed ? `-${String(encoding)}` : ''}"`,
+      Vary: 'Accept-Encoding',
+      ETag: `"${file.etag}${compressed ? `-${String(encoding)}` : ''}"`,
     })
     if (ctx.fresh) {
       ctx.status = 304

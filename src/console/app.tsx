@@ -61,13 +61,24 @@ export function App() {
   const signedIn = token.value !== null
   const inside = find(INSIDE, path)
   const outside = find(OUTSIDE, path)
-  const away = signedIn && ENTRANCES.has(path) ? safeNext(query.next)
-    : !signedIn && inside ? `/sign-in?next=${encodeURIComponent(url)}` : null
-  useEffect(() => { if (away !== null) route(away, true) }, [away])
+  const away =
+    signedIn && ENTRANCES.has(path)
+      ? safeNext(query.next)
+      : !signedIn && inside
+        ? `/sign-in?next=${encodeURIComponent(url)}`
+        : null
+  useEffect(() => {
+    if (away !== null) route(away, true)
+  }, [away])
   useEffect(() => scrollTo(0, 0), [inside?.pattern, outside?.pattern])
 
   if (away !== null) return null
-  if (inside) return <Shell path={path}><inside.Component key={inside.pattern} params={inside.params} query={query} /></Shell>
+  if (inside)
+    return (
+      <Shell path={path}>
+        <inside.Component key={inside.pattern} params={inside.params} query={query} />
+      </Shell>
+    )
   if (outside) return <outside.Component key={outside.pattern} params={outside.params} query={query} />
   return path === '/' ? <SignInPage /> : <NowherePage />
 }

@@ -10,6 +10,12 @@ import './state/theme.ts'
 import { App } from './app.tsx'
 
 /** Links to these are links to pages of ours; all others are the browser's. */
-const OURS = /^\/(?:$|\?|#|(?:sign-in|sign-up|forgot|overview|calls|playground|keys|credits|models|settings|operator)(?:[/?#]|$))/
+const OURS =
+  /^\/(?:$|\?|#|(?:sign-in|sign-up|forgot|overview|calls|playground|keys|credits|models|settings|operator)(?:[/?#]|$))/
 
-render(<LocationProvider scope={OURS}><App /></LocationProvider>, document.getElementById('console')!)
+render(
+  <LocationProvider scope={OURS}>
+    <App />
+  </LocationProvider>,
+  document.getElementById('console')!,
+)

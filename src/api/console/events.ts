@@ -103,14 +103,20 @@ class Changes {
   }
 
   private async flush(): Promise<void> {
-    const { deps: { db, log }, events } = this
+    const {
+      deps: { db, log },
+      events,
+    } = this
     const [ids, missed] = [[...this.calls], this.missed]
     this.calls = new Set()
     this.missed = false
     this.timer = undefined
     if (!events) return
     try {
-      const [standing, records] = await Promise.all([standingOf(db, this.account), ids.length === 0 ? [] : findRecords(db, ids, this.account)])
+      const [standing, records] = await Promise.all([
+        standingOf(db, this.account),
+        ids.length === 0 ? [] : findRecords(db, ids, this.account),
+      ])
       if (this.over) return
       for (const record of records) events.send(JSON.stringify(record), 'call')
       events.send(JSON.stringify(standing), 'account')

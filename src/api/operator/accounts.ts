@@ -22,8 +22,12 @@ const LISTED = 50
 const LATEST = 20
 
 export const accountsQuery = z.object({
-  search: z.string({ error: 'is given once' }).max(254, 'is longer than any address').refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no text')
-    .default('').meta({ description: 'A part of an address, or the id of an account.' }),
+  search: z
+    .string({ error: 'is given once' })
+    .max(254, 'is longer than any address')
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no text')
+    .default('')
+    .meta({ description: 'A part of an address, or the id of an account.' }),
 })
 
 /** Finds accounts by a part of their address or by their id, the newest first. */
@@ -39,21 +43,44 @@ export function showOperated({ db }: Pick<WebDeps, 'db'>): Middleware<RequestSta
   return async (ctx) => {
     const id = idOf(ctx.params.id as string)
     const [account, standing, grants, calls, actions] = await Promise.all([
-      findAccount(db, id), standingOf(db, id), listGrants(db, id), listCalls(db, id, {}, LATEST, null), listActions(db, LATEST, id),
+      findAccount(db, id),
+      standingOf(db, id),
+      listGrants(db, id),
+      listCalls(db, id, {}, LATEST, null),
+      listActions(db, LATEST, id),
     ])
     if (!account || !standing) throw new ApiError('not_found')
-    ctx.body = { ok: true, account, held: standing.held, openCalls: standing.openCalls, grants, calls: calls.calls, actions }
+    ctx.body = {
+      ok: true,
+      account,
+      held: standing.held,
+      openCalls: standing.openCalls,
+      grants,
+      calls: calls.calls,
+      actions,
+    }
   }
 }
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
-export const grantBody = z.object({
-  amount: z.int({ error: 'is a whole number' }).min(1, 'is at least 1').max(MAX_GRANT_CREDITS, `is at most ${MAX_GRANT_CREDITS}`),
-  origin: z.enum(GRANTABLE, { error: `is one of ${GRANTABLE.join(', ')}` }),
-  note: line(200).nullish().transform((note) => note?.trim() || null).meta({ description: 'Why; the account sees it.' }),
-  expiresAt: moment.nullish().transform((text) => (text ? startOf(text) : null)).meta({ description: 'From then on the rest is lost; never where absent.' }),
-}).meta({ id: 'OperatorGrantRequest' })
+export const grantBody = z
+  .object({
+    amount: z
+      .int({ error: 'is a whole number' })
+      .min(1, 'is at least 1')
+      .max(MAX_GRANT_CREDITS, `is at most ${MAX_GRANT_CREDITS}`),
+    origin: z.enum(GRANTABLE, { error: `is one of ${GRANTABLE.join(', ')}` }),
+    note: line(200)
+      .nullish()
+      .transform((note) => note?.trim() || null)
+      .meta({ description: 'Why; the account sees it.' }),
+    expiresAt: moment
+      .nullish()
+      .transform((text) => (text ? startOf(text) : null))
+      .meta({ description: 'From then on the rest is lost; never where absent.' }),
+  })
+  .meta({ id: 'OperatorGrantRequest' })
 
 /** Gives credits. @throws ApiError not_found, invalid_request. */
 export function giveCredits({ db, replies }: Pick<WebDeps, 'db' | 'replies'>): Middleware<RequestState> {
@@ -63,7 +90,7 @@ export function giveCredits({ db, replies }: Pick<WebDeps, 'db' | 'replies'>): M
     if (fields.expiresAt && fields.expiresAt.getTime() <= Date.now()) {
       throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt: lies in the past' })
     }
-    if (!await findAccount(db, accountId)) throw new ApiError('not_found')
+    if (!(await findAccount(db, accountId))) throw new ApiError('not_found')
     const id = newId('grant')
     const credits = await grantCredits(db, ctx.state.session!.accountId, { id, accountId, ...fields })
     replies.tell(accountId, { callId: null, balance: credits })
@@ -76,8 +103,9 @@ export function changeStanding({ db }: Pick<WebDeps, 'db'>, status: 'active' | '
   return async (ctx) => {
     const id = idOf(ctx.params.id as string)
     const operator = ctx.state.session!.accountId
-    if (id === operator) throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
-    if (!await putStatus(db, operator, id, status)) throw new ApiError('not_found')
+    if (id === operator)
+      throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
+    if (!(await putStatus(db, operator, id, status))) throw new ApiError('not_found')
     ctx.body = { ok: true, account: await findAccount(db, id) }
   }
 }

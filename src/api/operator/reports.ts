@@ -39,7 +39,7 @@ export function showDeadMails({ db }: Pick<WebDeps, 'db'>): Middleware<RequestSt
 export function retryMail({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>): Middleware<RequestState> {
   return async (ctx) => {
     const id = parseId('mail', ctx.params.id as string)
-    if (!id || await reviveLetters(db, ctx.state.session!.accountId, id) === 0) throw new ApiError('not_found')
+    if (!id || (await reviveLetters(db, ctx.state.session!.accountId, id)) === 0) throw new ApiError('not_found')
     nudgeMail({ queues, log }, id)
     ctx.body = { ok: true }
   }

@@ -4,7 +4,10 @@
 import type { ErrorCode } from '../../shared/errors.ts'
 import { forgetToken, token } from '../state/session.ts'
 
-/** What went wrong: `code` is the API's own, or `unreachable` where nobody answered. `message` is one sentence for people. */
+/**
+ * What went wrong: `code` is the API's own, or `unreachable` where nobody answered. `message` is one sentence for
+ * people.
+ */
 export class Problem extends Error {
   readonly code: ErrorCode | 'unreachable'
 
@@ -16,7 +19,9 @@ export class Problem extends Error {
 
 /** A problem of any thrown thing. */
 export const problemOf = (thrown: unknown): Problem =>
-  thrown instanceof Problem ? thrown : new Problem('unreachable', thrown instanceof Error ? thrown.message : String(thrown))
+  thrown instanceof Problem
+    ? thrown
+    : new Problem('unreachable', thrown instanceof Error ? thrown.message : String(thrown))
 
 const UNREACHABLE = 'The server cannot be reached right now. Try again in a moment.'
 
@@ -36,8 +41,13 @@ export async function send<Answer>(method: string, path: string, fields?: Fields
   let body: unknown
   try {
     response = await fetch(path, {
-      method, cache: 'no-store', credentials: 'omit',
-      headers: { ...(fields && { 'content-type': 'application/json' }), ...(sent !== null && { authorization: `Bearer ${sent}` }) },
+      method,
+      cache: 'no-store',
+      credentials: 'omit',
+      headers: {
+        ...(fields && { 'content-type': 'application/json' }),
+        ...(sent !== null && { authorization: `Bearer ${sent}` }),
+      },
       body: fields && JSON.stringify(fields),
     })
     body = await response.json()
@@ -48,7 +58,11 @@ export async function send<Answer>(method: string, path: string, fields?: Fields
   throw failed(response, body as { error: ErrorCode; message: string }, sent)
 }
 
-function failed(response: Response, { error, message }: { error: ErrorCode; message: string }, sent: string | null): Problem {
+function failed(
+  response: Response,
+  { error, message }: { error: ErrorCode; message: string },
+  sent: string | null,
+): Problem {
   if (error === 'unauthorized' && sent !== null && sent === token.value) {
     forgetToken('Your session is over. Sign in again and you are back where you were.')
   }

@@ -1,5 +1,6 @@
 /**
- * The console API, endpoint by endpoint. What it answers is typed by the server's own types: a field that changes there does
+ * The console API, endpoint by endpoint. What it answers is typed by the server's own types: a field that changes there
+ * does
  * not compile here.
  */
 import type { ApiKey } from '../../shared/accounts/api-keys.ts'
@@ -23,11 +24,19 @@ export type SignedIn = { token: string; user: User }
 export type CallStory = { call: CallRecord; startedAt: string | null; ledger: LedgerEntry[] }
 
 /** What the list of calls can be narrowed to; texts as they stand in the address. */
-export type CallQuery = { model?: string; modality?: string; status?: string; keyId?: string; from?: string; to?: string }
+export type CallQuery = {
+  model?: string
+  modality?: string
+  status?: string
+  keyId?: string
+  from?: string
+  to?: string
+}
 
 const at = (path: string, id: string): string => `${path}/${encodeURIComponent(id)}`
 
-export const signUp = (fields: { email: string; password: string; displayName?: string }) => send<SignedIn>('POST', '/api/auth/register', fields)
+export const signUp = (fields: { email: string; password: string; displayName?: string }) =>
+  send<SignedIn>('POST', '/api/auth/register', fields)
 export const signIn = (fields: { email: string; password: string }) => send<SignedIn>('POST', '/api/auth/login', fields)
 export const signOut = () => send('POST', '/api/auth/logout')
 export const verify = (token: string) => send<{ user: User }>('POST', '/api/email/verify', { token })
@@ -36,8 +45,10 @@ export const forgot = (email: string) => send<Said>('POST', '/api/email/forgot',
 export const reset = (token: string, password: string) => send<Said>('POST', '/api/email/reset', { token, password })
 
 export const getAccount = () => send<AccountState & { user: User }>('GET', '/api/account')
-export const changeProfile = (fields: { displayName?: string; avatarUrl?: string }) => send<{ user: User }>('PATCH', '/api/auth/me', fields)
-export const changePassword = (fields: { currentPassword: string; password: string }) => send('POST', '/api/auth/password', fields)
+export const changeProfile = (fields: { displayName?: string; avatarUrl?: string }) =>
+  send<{ user: User }>('PATCH', '/api/auth/me', fields)
+export const changePassword = (fields: { currentPassword: string; password: string }) =>
+  send('POST', '/api/auth/password', fields)
 export const getSessions = () => send<Data<Session>>('GET', '/api/auth/sessions')
 export const endSession = (id: string) => send('DELETE', at('/api/auth/sessions', id))
 export const sendTestMail = () => send<{ transport: 'smtp' | 'file'; to: string }>('POST', '/api/mail/test', {})
@@ -47,8 +58,11 @@ export const getKeys = () => send<Data<ApiKey>>('GET', '/api/keys')
 export const createKey = (name: string) => send<{ secret: string; key: ApiKey }>('POST', '/api/keys', { name })
 export const revokeKey = (id: string) => send('DELETE', at('/api/keys', id))
 
-export const getCalls = (query: CallQuery & { limit?: string; cursor?: string }) => send<Page<CallRecord>>('GET', withQuery('/api/calls', query))
+export const getCalls = (query: CallQuery & { limit?: string; cursor?: string }) =>
+  send<Page<CallRecord>>('GET', withQuery('/api/calls', query))
 export const getCall = (id: string) => send<CallStory>('GET', at('/api/calls', id))
-export const getUsage = (query: { from?: string; to?: string }) => send<Data<UsageRow>>('GET', withQuery('/api/usage', query))
-export const getLedger = (query: { limit?: string; cursor?: string }) => send<Page<LedgerEntry>>('GET', withQuery('/api/ledger', query))
+export const getUsage = (query: { from?: string; to?: string }) =>
+  send<Data<UsageRow>>('GET', withQuery('/api/usage', query))
+export const getLedger = (query: { limit?: string; cursor?: string }) =>
+  send<Page<LedgerEntry>>('GET', withQuery('/api/ledger', query))
 export const getGrants = () => send<Data<Grant>>('GET', '/api/grants')

@@ -7,7 +7,13 @@ import { readEvents } from './event-reader.ts'
 export type ChatMessage = { role: 'system' | 'user' | 'assistant'; content: string }
 
 /** What a call came to, as its answer's `usage` says. */
-export type Cost = { credits: number; balance: number; input_tokens?: number; output_tokens?: number; latencyMs?: number }
+export type Cost = {
+  credits: number
+  balance: number
+  input_tokens?: number
+  output_tokens?: number
+  latencyMs?: number
+}
 
 export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
 export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
@@ -22,11 +28,15 @@ export type MediaNews = { status: 'queued' | 'running' } | { progress: number } 
 
 async function begin(path: string, key: string, body: object, accept: string, signal: AbortSignal): Promise<Response> {
   const response = await fetch(path, {
-    method: 'POST', signal, cache: 'no-store', credentials: 'omit', body: JSON.stringify(body),
+    method: 'POST',
+    signal,
+    cache: 'no-store',
+    credentials: 'omit',
+    body: JSON.stringify(body),
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept },
   })
   if (response.ok && response.body) return response
-  const { error } = await response.json() as GatewayAnswer
+  const { error } = (await response.json()) as GatewayAnswer
   throw new Problem(error?.type ?? 'internal_error', error?.message ?? `The gateway answered ${response.status}.`)
 }
 
@@ -49,13 +59,26 @@ async function* chatNews(response: Response): AsyncGenerator<ChatNews> {
   }
 }
 
-/** Makes an image or a video, and hears how it goes. Aborting `signal` leaves the call, which goes on. @throws Problem; the generator too. */
-export async function media(kind: 'image' | 'video', key: string, fields: MediaFields, signal: AbortSignal): Promise<BegunCall<MediaNews>> {
+/**
+ * Makes an image or a video, and hears how it goes. Aborting `signal` leaves the call, which goes on. @throws Problem;
+ * the generator too.
+ */
+export async function media(
+  kind: 'image' | 'video',
+  key: string,
+  fields: MediaFields,
+  signal: AbortSignal,
+): Promise<BegunCall<MediaNews>> {
   const response = await begin(`/v1/${kind}s/generations`, key, fields, 'text/event-stream', signal)
   return { callId: response.headers.get('x-call-id'), news: mediaNews(response) }
 }
 
-type MediaData = GatewayAnswer & { status?: 'queued' | 'running'; progress?: number; data?: { url: string }[]; usage?: Cost }
+type MediaData = GatewayAnswer & {
+  status?: 'queued' | 'running'
+  progress?: number
+  data?: { url: string }[]
+  usage?: Cost
+}
 
 async function* mediaNews(response: Response): AsyncGenerator<MediaNews> {
   for await (const { event, data } of readEvents(response.body!)) {

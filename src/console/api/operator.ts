@@ -12,17 +12,27 @@ import type { CallStory, Data } from './endpoints.ts'
 export type { MailRecord, OperatedAccount, OperatorAction, UpstreamReport }
 
 /** An account with what an operator wants to know of it. */
-export type AccountFile = { account: OperatedAccount; held: number; openCalls: number; grants: Grant[]; calls: CallRecord[]; actions: OperatorAction[] }
+export type AccountFile = {
+  account: OperatedAccount
+  held: number
+  openCalls: number
+  grants: Grant[]
+  calls: CallRecord[]
+  actions: OperatorAction[]
+}
 
 export type GrantFields = { amount: number; origin: string; note?: string; expiresAt?: string }
 
 const BASE = '/api/operator'
 const one = (path: string, id: string): string => `${BASE}/${path}/${encodeURIComponent(id)}`
 
-export const searchAccounts = (search: string) => send<Data<OperatedAccount>>('GET', withQuery(`${BASE}/accounts`, { search }))
+export const searchAccounts = (search: string) =>
+  send<Data<OperatedAccount>>('GET', withQuery(`${BASE}/accounts`, { search }))
 export const getAccountFile = (id: string) => send<AccountFile>('GET', one('accounts', id))
-export const giveCredits = (id: string, fields: GrantFields) => send<{ credits: number }>('POST', `${one('accounts', id)}/grants`, fields)
-export const putStanding = (id: string, verb: 'suspend' | 'activate') => send<{ account: OperatedAccount }>('POST', `${one('accounts', id)}/${verb}`, {})
+export const giveCredits = (id: string, fields: GrantFields) =>
+  send<{ credits: number }>('POST', `${one('accounts', id)}/grants`, fields)
+export const putStanding = (id: string, verb: 'suspend' | 'activate') =>
+  send<{ account: OperatedAccount }>('POST', `${one('accounts', id)}/${verb}`, {})
 export const getAnyCall = (id: string) => send<CallStory & { account: OperatedAccount | null }>('GET', one('calls', id))
 export const getDeadMails = () => send<Data<MailRecord>>('GET', `${BASE}/mails`)
 export const retryMail = (id: string) => send('POST', `${one('mails', id)}/retry`, {})

@@ -12,16 +12,30 @@ import { useLoad } from '../state/load.ts'
 export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<string, string>; close: () => void }) {
   const story = useLoad(`call ${id}`, () => getCall(id))
   useEffect(() => {
-    const offCall = onCall((call) => { if (call.id === id) story.reload() })
+    const offCall = onCall((call) => {
+      if (call.id === id) story.reload()
+    })
     const offRefresh = onRefresh(story.reload)
-    return () => { offCall(); offRefresh() }
+    return () => {
+      offCall()
+      offRefresh()
+    }
   }, [id, story.reload])
   const { data, problem } = story
   return (
     <Dialog title="Call" close={close} drawer>
-      <p class="id"><code>{id}</code><Copy text={id} /></p>
-      {problem?.code === 'not_found' ? <Trouble problem="There is no such call in your account." /> : <Trouble problem={problem} retry={story.reload} />}
-      {!data ? !problem && <Waiting rows={10} /> : (
+      <p class="id">
+        <code>{id}</code>
+        <Copy text={id} />
+      </p>
+      {problem?.code === 'not_found' ? (
+        <Trouble problem="There is no such call in your account." />
+      ) : (
+        <Trouble problem={problem} retry={story.reload} />
+      )}
+      {!data ? (
+        !problem && <Waiting rows={10} />
+      ) : (
         <>
           <ErrorNote call={data.call} />
           <Trail story={data} />

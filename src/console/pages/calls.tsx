@@ -5,10 +5,11 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { CallQuery, CallRecord } from '../api/endpoints.ts'
 import { getCalls, getKeys, getModels } from '../api/endpoints.ts'
-import { Empty, Page, Trouble, Waiting } from '../parts/basics.tsx'
+import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
+import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import { onCall, onRefresh } from '../state/account.ts'
@@ -24,8 +25,12 @@ const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (reado
 
 /** Whether a call that just came belongs on the first page of this list. */
 const belongs = (call: CallRecord, { model, modality, status, keyId, from, to }: CallQuery): boolean =>
-  (!model || call.model === model) && (!modality || call.modality === modality) && (!status || call.status === status)
-  && (!keyId || call.keyId === keyId) && (!from || call.createdAt.slice(0, 10) >= from) && (!to || call.createdAt.slice(0, 10) <= to)
+  (!model || call.model === model) &&
+  (!modality || call.modality === modality) &&
+  (!status || call.status === status) &&
+  (!keyId || call.keyId === keyId) &&
+  (!from || call.createdAt.slice(0, 10) >= from) &&
+  (!to || call.createdAt.slice(0, 10) <= to)
 
 export function CallsPage({ params, query }: PageProps) {
   const { route } = useLocation()
@@ -36,50 +41,97 @@ export function CallsPage({ params, query }: PageProps) {
   const keyNames = useMemo(() => new Map((keys.data?.data ?? []).map((key) => [key.id, key.name])), [keys.data])
   useEffect(() => {
     if (query.cursor) return undefined
-    const offCall = onCall((call) => calls.change((page) => ({
-      ...page, data: page.data.some(({ id }) => id === call.id) || belongs(call, filters) ? mixIn(page.data, call, PAGE) : page.data,
-    })))
+    const offCall = onCall((call) =>
+      calls.change((page) => ({
+        ...page,
+        data:
+          page.data.some(({ id }) => id === call.id) || belongs(call, filters)
+            ? mixIn(page.data, call, PAGE)
+            : page.data,
+      })),
+    )
     const offRefresh = onRefresh(calls.reload)
-    return () => { offCall(); offRefresh() }
+    return () => {
+      offCall()
+      offRefresh()
+    }
   }, [search, calls.change, calls.reload])
   const filtered = FILTERS.some((name) => query[name])
-  const set = (name: string, value: string): void => route(withFields('/calls', query, { [name]: value, cursor: undefined }))
+  const set = (name: string, value: string): void =>
+    route(withFields('/calls', query, { [name]: value, cursor: undefined }))
   return (
     <Page title="Calls">
       <Filters query={query} keyNames={keyNames} set={set} />
-      <Trouble problem={calls.problem} retry={calls.reload} />
       <section class="panel" aria-live="off">
-        {!calls.data ? !calls.problem && <Waiting rows={12} /> : calls.data.data.length > 0
-          ? <CallTable calls={calls.data.data} keyNames={keyNames} href={(id) => withFields(`/calls/${id}`, query, {})} />
-          : filtered || query.cursor
-            ? <Empty title="No call is like that">Change the filters, or <a href="/calls">show all calls</a>.</Empty>
-            : <Empty title="No calls yet">Make one in the <a href="/playground">playground</a>; it appears here at once.</Empty>}
+        <List of={calls} rows={12} empty={<Nothing filtered={filtered || query.cursor !== undefined} />}>
+          {(items) => (
+            <CallTable calls={items} keyNames={keyNames} href={(id) => withFields(`/calls/${id}`, query, {})} />
+          )}
+        </List>
         <p class="pager">
           {query.cursor && <a href={withFields('/calls', query, { cursor: undefined })}>← Newest</a>}
-          {calls.data?.nextCursor && <a href={withFields('/calls', query, { cursor: calls.data.nextCursor })}>Older →</a>}
+          {calls.data?.nextCursor && (
+            <a href={withFields('/calls', query, { cursor: calls.data.nextCursor })}>Older →</a>
+          )}
         </p>
       </section>
-      {params.id && <CallDrawer id={params.id} keyNames={keyNames} close={() => route(withFields('/calls', query, {}))} />}
+      {params.id && (
+        <CallDrawer id={params.id} keyNames={keyNames} close={() => route(withFields('/calls', query, {}))} />
+      )}
     </Page>
   )
 }
 
-type FilterProps = { query: Record<string, string>; keyNames: Map<string, string>; set: (name: string, value: string) => void }
+const Nothing = ({ filtered }: { filtered: boolean }) =>
+  filtered ? (
+    <Empty title="No call is like that">
+      Change the filters, or <a href="/calls">show all calls</a>.
+    </Empty>
+  ) : (
+    <Empty title="No calls yet">
+      Make one in the <a href="/playground">playground</a>; it appears here at once.
+    </Empty>
+  )
+
+type FilterProps = {
+  query: Record<string, string>
+  keyNames: Map<string, string>
+  set: (name: string, value: string) => void
+}
 
 function Filters({ query, keyNames, set }: FilterProps) {
   const models = useLoad('models', getModels)
   // A model that is no longer offered can still be asked for by a link.
   const ids = new Set([...(models.data?.data ?? []).map(({ id }) => id), ...(query.model ? [query.model] : [])])
-  const choice = (name: string) => ({ value: query[name] ?? '', onChange: (event: Event) => set(name, (event.currentTarget as HTMLSelectElement).value) })
-  const day = (name: string) => ({ type: 'date', value: query[name] ?? '', onChange: (event: Event) => set(name, (event.currentTarget as HTMLInputElement).value) })
+  const choice = (name: string) => ({
+    value: query[name] ?? '',
+    onChange: (event: Event) => set(name, (event.currentTarget as HTMLSelectElement).value),
+  })
+  const day = (name: string) => ({
+    type: 'date',
+    value: query[name] ?? '',
+    onChange: (event: Event) => set(name, (event.currentTarget as HTMLInputElement).value),
+  })
   return (
     <section class="filters" aria-label="Filters">
       <Choice label="Status" options={STATUSES} {...choice('status')} />
-      <Choice label="Model" options={[['', 'Any model'], ...[...ids].map((id) => [id, id] as const)]} {...choice('model')} />
-      <Choice label="Key" options={[['', 'Any key'], ...[...keyNames].map(([id, name]) => [id, name] as const)]} {...choice('keyId')} />
+      <Choice
+        label="Model"
+        options={[['', 'Any model'], ...[...ids].map((id) => [id, id] as const)]}
+        {...choice('model')}
+      />
+      <Choice
+        label="Key"
+        options={[['', 'Any key'], ...[...keyNames].map(([id, name]) => [id, name] as const)]}
+        {...choice('keyId')}
+      />
       <Field label="From (UTC)" {...day('from')} />
       <Field label="To (UTC)" {...day('to')} />
-      {FILTERS.some((name) => query[name]) && <a class="clear" href="/calls">Clear</a>}
+      {FILTERS.some((name) => query[name]) && (
+        <a class="clear" href="/calls">
+          Clear
+        </a>
+      )}
     </section>
   )
 }

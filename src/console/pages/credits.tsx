@@ -4,9 +4,10 @@
 import { useEffect } from 'preact/hooks'
 import type { Grant, LedgerEntry } from '../api/endpoints.ts'
 import { getGrants, getLedger } from '../api/endpoints.ts'
-import { Action, Amount, Empty, Page, Time, Trouble, Waiting } from '../parts/basics.tsx'
+import { Action, Amount, Empty, Page, Time, Trouble } from '../parts/basics.tsx'
 import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed } from '../parts/format.ts'
 import { useDeed } from '../parts/forms.tsx'
+import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { account } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
@@ -28,21 +29,30 @@ export function CreditsPage({ query }: PageProps) {
   }, [balance, grants.reload, ledger.reload])
   return (
     <Page title="Credits" aside={<Download />}>
-      <Trouble problem={grants.problem ?? ledger.problem} retry={() => { grants.reload(); ledger.reload() }} />
       <section class="panel">
         <h2>Grants</h2>
-        {!grants.data ? !grants.problem && <Waiting rows={3} /> : grants.data.data.length === 0
-          ? <Empty title="No credits yet">Your operator can grant you some. They appear here at once.</Empty>
-          : <GrantTable grants={grants.data.data} />}
+        <List
+          of={grants}
+          rows={3}
+          empty={<Empty title="No credits yet">Your operator can grant you some. They appear here at once.</Empty>}
+        >
+          {(items) => <GrantTable grants={items} />}
+        </List>
       </section>
       <section class="panel">
         <h2>Ledger</h2>
-        {!ledger.data ? !ledger.problem && <Waiting rows={12} /> : ledger.data.data.length === 0
-          ? <Empty title="Nothing has moved">Every charge, settlement, refund and grant will stand here.</Empty>
-          : <LedgerTable entries={ledger.data.data} />}
+        <List
+          of={ledger}
+          rows={12}
+          empty={<Empty title="Nothing has moved">Every charge, settlement, refund and grant will stand here.</Empty>}
+        >
+          {(items) => <LedgerTable entries={items} />}
+        </List>
         <p class="pager">
           {query.cursor && <a href="/credits">← Newest</a>}
-          {ledger.data?.nextCursor && <a href={`/credits?cursor=${encodeURIComponent(ledger.data.nextCursor)}`}>Older →</a>}
+          {ledger.data?.nextCursor && (
+            <a href={`/credits?cursor=${encodeURIComponent(ledger.data.nextCursor)}`}>Older →</a>
+          )}
         </p>
       </section>
     </Page>
@@ -54,13 +64,31 @@ export function GrantTable({ grants }: { grants: Grant[] }) {
     <div class="scroll" tabIndex={0} role="region" aria-label="Grants">
       <table>
         <thead>
-          <tr><th scope="col">Received</th><th scope="col">Origin</th><th scope="col" class="right">Amount</th><th scope="col" class="right">Left</th><th scope="col">Expires</th></tr>
+          <tr>
+            <th scope="col">Received</th>
+            <th scope="col">Origin</th>
+            <th scope="col" class="right">
+              Amount
+            </th>
+            <th scope="col" class="right">
+              Left
+            </th>
+            <th scope="col">Expires</th>
+          </tr>
         </thead>
         <tbody>
           {grants.map((grant) => (
             <tr key={grant.id} class={grant.remaining === 0 ? 'faded' : ''}>
-              <td><Time iso={grant.createdAt} /></td><td>{ORIGIN_WORDS[grant.origin]}</td>
-              <td class="right"><Amount value={grant.amount} /></td><td class="right"><Amount value={grant.remaining} /></td>
+              <td>
+                <Time iso={grant.createdAt} />
+              </td>
+              <td>{ORIGIN_WORDS[grant.origin]}</td>
+              <td class="right">
+                <Amount value={grant.amount} />
+              </td>
+              <td class="right">
+                <Amount value={grant.remaining} />
+              </td>
               <td>{grant.expiresAt ? <Time iso={grant.expiresAt} /> : 'never'}</td>
             </tr>
           ))}
@@ -75,16 +103,34 @@ function LedgerTable({ entries }: { entries: LedgerEntry[] }) {
     <div class="scroll" tabIndex={0} role="region" aria-label="Ledger" data-testid="ledger">
       <table>
         <thead>
-          <tr><th scope="col">Time</th><th scope="col">What</th><th scope="col" class="right">Amount</th><th scope="col" class="right">Balance</th><th scope="col">For</th></tr>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">What</th>
+            <th scope="col" class="right">
+              Amount
+            </th>
+            <th scope="col" class="right">
+              Balance
+            </th>
+            <th scope="col">For</th>
+          </tr>
         </thead>
         <tbody>
           {entries.map((entry) => (
             <tr key={entry.id}>
-              <td><Time iso={entry.createdAt} /></td>
+              <td>
+                <Time iso={entry.createdAt} />
+              </td>
               <td>{KIND_WORDS[entry.kind]}</td>
               <td class={`right digits ${entry.amount > 0 ? 'plus' : ''}`}>{signed(entry.amount)}</td>
               <td class="right digits">{number(entry.balanceAfter)}</td>
-              <td>{entry.callId ? <a href={`/calls/${entry.callId}`}>call {shortId(entry.callId)}</a> : entry.note ?? ORIGIN_WORDS[entry.origin]}</td>
+              <td>
+                {entry.callId ? (
+                  <a href={`/calls/${entry.callId}`}>call {shortId(entry.callId)}</a>
+                ) : (
+                  (entry.note ?? ORIGIN_WORDS[entry.origin])
+                )}
+              </td>
             </tr>
           ))}
         </tbody>
@@ -96,20 +142,27 @@ function LedgerTable({ entries }: { entries: LedgerEntry[] }) {
 /** The ledger as a file for spreadsheets, newest first. */
 function Download() {
   const { busy, problem, run } = useDeed()
-  const download = (): void => run(async () => {
-    const entries: LedgerEntry[] = []
-    for (let cursor: string | undefined; entries.length < MOST_ENTRIES;) {
-      const page = await getLedger({ limit: '100', cursor })
-      entries.push(...page.data)
-      if (page.nextCursor === null) break
-      cursor = page.nextCursor
-    }
-    save('tollgate-ledger.csv', csvOf(entries))
-  })
+  const download = (): void =>
+    run(async () => {
+      const entries: LedgerEntry[] = []
+      for (let cursor: string | undefined; entries.length < MOST_ENTRIES;) {
+        const page = await getLedger({ limit: '100', cursor })
+        entries.push(...page.data)
+        if (page.nextCursor === null) break
+        cursor = page.nextCursor
+      }
+      save('tollgate-ledger.csv', csvOf(entries))
+    })
   return (
     <span class="row">
       <Trouble problem={problem} />
-      <Action class="quiet small" busy={busy} busyText="Collecting…" title={`The newest ${number(MOST_ENTRIES)} entries at most`} onClick={download}>
+      <Action
+        class="quiet small"
+        busy={busy}
+        busyText="Collecting…"
+        title={`The newest ${number(MOST_ENTRIES)} entries at most`}
+        onClick={download}
+      >
         Download CSV
       </Action>
     </span>

@@ -12,7 +12,15 @@ import { farewell, keepToken } from '../state/session.ts'
 export const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
 
 /** The narrow frame of the pages outside. Its heading takes the focus where it tells news. */
-export function Card({ title, news = false, children }: { title: string; news?: boolean; children: ComponentChildren }) {
+export function Card({
+  title,
+  news = false,
+  children,
+}: {
+  title: string
+  news?: boolean
+  children: ComponentChildren
+}) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Tollgate`
@@ -20,9 +28,14 @@ export function Card({ title, news = false, children }: { title: string; news?: 
   }, [title, news])
   return (
     <div class="entrance">
-      <a class="brand" href="/"><img src="/pages/icon.svg" width="32" height="32" alt="" />Tollgate</a>
+      <a class="brand" href="/">
+        <img src="/pages/icon.svg" width="32" height="32" alt="" />
+        Tollgate
+      </a>
       <main class="card">
-        <h1 ref={heading} tabIndex={-1}>{title}</h1>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
         {children}
       </main>
     </div>
@@ -31,7 +44,10 @@ export function Card({ title, news = false, children }: { title: string; news?: 
 
 /** "Stay signed in" is a choice with a price: docs/console.md. */
 const Stay = () => (
-  <label class="check"><input type="checkbox" name="stay" />Stay signed in on this computer</label>
+  <label class="check">
+    <input type="checkbox" name="stay" />
+    Stay signed in on this computer
+  </label>
 )
 
 export function SignInPage() {
@@ -43,15 +59,25 @@ export function SignInPage() {
   return (
     <Card title="Sign in">
       <p class="soft">One gateway to image, video and chat models, paid from prepaid credits.</p>
-      {farewell.value && <div class="notice" role="status">{farewell.value}</div>}
+      {farewell.value && (
+        <div class="notice" role="status">
+          {farewell.value}
+        </div>
+      )}
       <form onSubmit={submit} noValidate>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
         <Stay />
         <Trouble problem={problem} />
-        <Action type="submit" class="full" busy={busy} busyText="Signing in…">Sign in</Action>
+        <Action type="submit" class="full" busy={busy} busyText="Signing in…">
+          Sign in
+        </Action>
       </form>
-      <p class="links"><a href="/sign-up">Make an account</a><a href="/forgot">Forgot your password?</a><a href="/docs">API documentation</a></p>
+      <p class="links">
+        <a href="/sign-up">Make an account</a>
+        <a href="/forgot">Forgot your password?</a>
+        <a href="/docs">API documentation</a>
+      </p>
     </Card>
   )
 }
@@ -66,16 +92,32 @@ export function SignUpPage() {
     <Card title="Make an account">
       <p class="soft">Then make a key, and call your first model.</p>
       <form onSubmit={submit} noValidate>
-        <Field label="E-mail address" name="email" type="email" autoComplete="username" required
-          invalid={problem?.code === 'invalid_email' || problem?.code === 'email_taken'} />
-        <PasswordField label="Password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT}
-          invalid={problem?.code.startsWith('password_')} />
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          invalid={problem?.code === 'invalid_email' || problem?.code === 'email_taken'}
+        />
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="new-password"
+          required
+          hint={PASSWORD_HINT}
+          invalid={problem?.code.startsWith('password_')}
+        />
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <Stay />
         <Trouble problem={problem} />
-        <Action type="submit" class="full" busy={busy} busyText="Making your account…">Make my account</Action>
+        <Action type="submit" class="full" busy={busy} busyText="Making your account…">
+          Make my account
+        </Action>
       </form>
-      <p class="links"><a href="/sign-in">Sign in instead</a></p>
+      <p class="links">
+        <a href="/sign-in">Sign in instead</a>
+      </p>
     </Card>
   )
 }
@@ -91,7 +133,9 @@ export function ForgotPage() {
     return (
       <Card title="Look into your mailbox" news>
         <p class="soft">{said} The link works once and for 30 minutes.</p>
-        <p class="links"><a href="/sign-in">Back to sign-in</a></p>
+        <p class="links">
+          <a href="/sign-in">Back to sign-in</a>
+        </p>
       </Card>
     )
   }
@@ -99,11 +143,22 @@ export function ForgotPage() {
     <Card title="Forgot your password?">
       <p class="soft">We mail you a link to choose a new one.</p>
       <form onSubmit={submit} noValidate>
-        <Field label="E-mail address" name="email" type="email" autoComplete="username" required invalid={problem?.code === 'invalid_email'} />
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          invalid={problem?.code === 'invalid_email'}
+        />
         <Trouble problem={problem} />
-        <Action type="submit" class="full" busy={busy} busyText="Sending…">Send me a link</Action>
+        <Action type="submit" class="full" busy={busy} busyText="Sending…">
+          Send me a link
+        </Action>
       </form>
-      <p class="links"><a href="/sign-in">Back to sign-in</a></p>
+      <p class="links">
+        <a href="/sign-in">Back to sign-in</a>
+      </p>
     </Card>
   )
 }
@@ -114,7 +169,9 @@ export function NowherePage() {
   return (
     <Card title="There is nothing here">
       <p class="soft">No page has the address {url}.</p>
-      <p class="links"><a href="/overview">To the overview</a></p>
+      <p class="links">
+        <a href="/overview">To the overview</a>
+      </p>
     </Card>
   )
 }

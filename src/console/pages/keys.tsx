@@ -4,9 +4,10 @@
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../api/endpoints.ts'
 import { createKey, getKeys, revokeKey } from '../api/endpoints.ts'
-import { Action, Code, Empty, Page, Time, Trouble, Waiting } from '../parts/basics.tsx'
+import { Action, Code, Empty, Page, Time, Trouble } from '../parts/basics.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
 import { Field, fieldsOf, useDeed } from '../parts/forms.tsx'
+import { List } from '../parts/list.tsx'
 import { useLoad } from '../state/load.ts'
 
 export function KeysPage() {
@@ -14,19 +15,33 @@ export function KeysPage() {
   const [making, setMaking] = useState(false)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)
   const put = (key: ApiKey): void =>
-    keys.change(({ data }) => ({ data: data.some(({ id }) => id === key.id) ? data.map((one) => (one.id === key.id ? key : one)) : [key, ...data] }))
+    keys.change(({ data }) => ({
+      data: data.some(({ id }) => id === key.id) ? data.map((one) => (one.id === key.id ? key : one)) : [key, ...data],
+    }))
   return (
-    <Page title="Keys" aside={<button type="button" onClick={() => setMaking(true)}>New key</button>}>
-      <p class="soft">A key is what your programs call the gateway with, as <code>Authorization: Bearer tg_…</code>.</p>
-      <Trouble problem={keys.problem} retry={keys.reload} />
+    <Page
+      title="Keys"
+      aside={
+        <button type="button" onClick={() => setMaking(true)}>
+          New key
+        </button>
+      }
+    >
+      <p class="soft">
+        A key is what your programs call the gateway with, as <code>Authorization: Bearer tg_…</code>.
+      </p>
       <section class="panel">
-        {!keys.data ? !keys.problem && <Waiting /> : keys.data.data.length === 0
-          ? <Empty title="No keys yet">Make one, and call your first model with it.</Empty>
-          : <KeyTable keys={keys.data.data} revoke={setRevoking} />}
+        <List of={keys} empty={<Empty title="No keys yet">Make one, and call your first model with it.</Empty>}>
+          {(items) => <KeyTable keys={items} revoke={setRevoking} />}
+        </List>
       </section>
       {making && <NewKey close={() => setMaking(false)} made={put} />}
       {revoking && (
-        <Revoke apiKey={revoking} close={() => setRevoking(null)} revoked={() => put({ ...revoking, revokedAt: new Date().toISOString() })} />
+        <Revoke
+          apiKey={revoking}
+          close={() => setRevoking(null)}
+          revoked={() => put({ ...revoking, revokedAt: new Date().toISOString() })}
+        />
       )}
     </Page>
   )
@@ -37,18 +52,50 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
     <div class="scroll" tabIndex={0} role="region" aria-label="Keys">
       <table>
         <thead>
-          <tr><th scope="col">Name</th><th scope="col">Key</th><th scope="col">Made</th><th scope="col">Last call</th><th scope="col"><span class="hidden">Revoke</span></th></tr>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col">Key</th>
+            <th scope="col">Made</th>
+            <th scope="col">Last call</th>
+            <th scope="col">
+              <span class="hidden">Revoke</span>
+            </th>
+          </tr>
         </thead>
         <tbody>
           {keys.map((key) => (
             <tr key={key.id} class={key.revokedAt ? 'faded' : ''}>
               <td>{key.name}</td>
-              <td><code>{key.hint}</code></td>
-              <td><Time iso={key.createdAt} /></td>
-              <td>{key.lastUsedAt ? <a href={`/calls?keyId=${key.id}`}><Time iso={key.lastUsedAt} /></a> : 'never'}</td>
+              <td>
+                <code>{key.hint}</code>
+              </td>
+              <td>
+                <Time iso={key.createdAt} />
+              </td>
+              <td>
+                {key.lastUsedAt ? (
+                  <a href={`/calls?keyId=${key.id}`}>
+                    <Time iso={key.lastUsedAt} />
+                  </a>
+                ) : (
+                  'never'
+                )}
+              </td>
               <td class="right">
-                {key.revokedAt ? <span>revoked <Time iso={key.revokedAt} /></span>
-                  : <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>Revoke</button>}
+                {key.revokedAt ? (
+                  <span>
+                    revoked <Time iso={key.revokedAt} />
+                  </span>
+                ) : (
+                  <button
+                    type="button"
+                    class="small danger"
+                    aria-label={`Revoke ${key.name}`}
+                    onClick={() => revoke(key)}
+                  >
+                    Revoke
+                  </button>
+                )}
               </td>
             </tr>
           ))}
@@ -73,22 +120,38 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
   if (secret !== null) {
     return (
       <Dialog title="Your new key" close={close}>
-        <div class="notice" role="status">Copy it now: it is shown this once, and cannot be looked up.</div>
-        <div data-testid="secret"><Code text={secret} label="Copy the key" /></div>
+        <div class="notice" role="status">
+          Copy it now: it is shown this once, and cannot be looked up.
+        </div>
+        <div data-testid="secret">
+          <Code text={secret} label="Copy the key" />
+        </div>
         <details>
           <summary>Try it with curl</summary>
           <Code text={`curl -s ${location.origin}/v1/models -H 'Authorization: Bearer ${secret}'`} />
         </details>
-        <button type="button" onClick={close}>I have it</button>
+        <button type="button" onClick={close}>
+          I have it
+        </button>
       </Dialog>
     )
   }
   return (
     <Dialog title="New key" close={close}>
       <form onSubmit={submit} noValidate>
-        <Field label="Name" name="name" required maxLength={60} autoFocus hint="What you will know it by: laptop, server, …" invalid={problem?.code === 'invalid_request'} />
+        <Field
+          label="Name"
+          name="name"
+          required
+          maxLength={60}
+          autoFocus
+          hint="What you will know it by: laptop, server, …"
+          invalid={problem?.code === 'invalid_request'}
+        />
         <Trouble problem={problem} />
-        <Action type="submit" busy={busy} busyText="Making it…">Make the key</Action>
+        <Action type="submit" busy={busy} busyText="Making it…">
+          Make the key
+        </Action>
       </form>
     </Dialog>
   )
@@ -96,18 +159,26 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
 
 function Revoke({ apiKey, close, revoked }: { apiKey: ApiKey; close: () => void; revoked: () => void }) {
   const { busy, problem, run } = useDeed()
-  const revoke = (): void => run(async () => {
-    await revokeKey(apiKey.id)
-    revoked()
-    close()
-  })
+  const revoke = (): void =>
+    run(async () => {
+      await revokeKey(apiKey.id)
+      revoked()
+      close()
+    })
   return (
     <Dialog title={`Revoke ${apiKey.name}?`} close={close}>
-      <p>Programs that use <code>{apiKey.hint}</code> are refused from this moment on. It cannot be undone. Calls that run already go on.</p>
+      <p>
+        Programs that use <code>{apiKey.hint}</code> are refused from this moment on. It cannot be undone. Calls that
+        run already go on.
+      </p>
       <Trouble problem={problem} />
       <div class="row">
-        <Action class="danger" busy={busy} busyText="Revoking…" onClick={revoke}>Revoke the key</Action>
-        <button type="button" class="quiet" onClick={close}>Keep it</button>
+        <Action class="danger" busy={busy} busyText="Revoking…" onClick={revoke}>
+          Revoke the key
+        </Action>
+        <button type="button" class="quiet" onClick={close}>
+          Keep it
+        </button>
       </div>
     </Dialog>
   )

@@ -1,5 +1,6 @@
 /**
- * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves the
+ * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves
+ * the
  * address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -25,7 +26,9 @@ function useLink() {
   const [state, setState] = useState(() => begin(0))
   useEffect(() => {
     // Another link opened in the same tab changes only the fragment: no new page begins.
-    const again = (): void => { if (location.hash !== '') setState((old) => begin(old.link + 1)) }
+    const again = (): void => {
+      if (location.hash !== '') setState((old) => begin(old.link + 1))
+    }
     addEventListener('hashchange', again)
     return () => removeEventListener('hashchange', again)
   }, [])
@@ -39,11 +42,17 @@ function begin(link: number): { token: string; stage: Stage; link: number } {
 
 const Missing = () => (
   <Card title="Open the link in our mail">
-    <p class="soft">This page needs the whole link that we sent you. After a reload, open it from the mail once more.</p>
+    <p class="soft">
+      This page needs the whole link that we sent you. After a reload, open it from the mail once more.
+    </p>
   </Card>
 )
 
-const Onward = () => <p class="links"><a href="/overview">{session.value === null ? 'Sign in' : 'To the overview'}</a></p>
+const Onward = () => (
+  <p class="links">
+    <a href="/overview">{session.value === null ? 'Sign in' : 'To the overview'}</a>
+  </p>
+)
 
 export function VerifyPage() {
   const { token, stage, link, come } = useLink()
@@ -53,14 +62,18 @@ export function VerifyPage() {
   if (stage === 'invalid') {
     return (
       <Card title="This link does not work any more" news>
-        <p class="soft">A link works once and for 24 hours. If your address is not verified yet, sign in and ask for another mail.</p>
+        <p class="soft">
+          A link works once and for 24 hours. If your address is not verified yet, sign in and ask for another mail.
+        </p>
         <Onward />
       </Card>
     )
   }
   return (
     <Card title="Your address is verified" news>
-      <p class="soft"><span>{email}</span> belongs to your account now.</p>
+      <p class="soft">
+        <span>{email}</span> belongs to your account now.
+      </p>
       <Onward />
     </Card>
   )
@@ -70,21 +83,24 @@ type Step = { token: string; come: (stage: Stage) => void }
 
 function Verify({ token, come, verified }: Step & { verified: (email: string) => void }) {
   const { busy, problem, run } = useDeed()
-  const spend = (): void => run(async () => {
-    try {
-      verified((await verify(token)).user.email)
-      come('done')
-      if (session.value !== null) void loadAccount()
-    } catch (thrown) {
-      if ((thrown as Problem).code !== 'invalid_token') throw thrown
-      come('invalid')
-    }
-  })
+  const spend = (): void =>
+    run(async () => {
+      try {
+        verified((await verify(token)).user.email)
+        come('done')
+        if (session.value !== null) void loadAccount()
+      } catch (thrown) {
+        if ((thrown as Problem).code !== 'invalid_token') throw thrown
+        come('invalid')
+      }
+    })
   return (
     <Card title="Verify your e-mail address">
       <p class="soft">One click, and we know that this mailbox is yours.</p>
       <Trouble problem={problem} />
-      <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>{problem ? 'Try again' : 'Verify my address'}</Action>
+      <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>
+        {problem ? 'Try again' : 'Verify my address'}
+      </Action>
     </Card>
   )
 }
@@ -97,16 +113,21 @@ export function ResetPage() {
     return (
       <Card title="This link does not work any more" news>
         <p class="soft">
-          A link works once and for 30 minutes, and only the newest one. Ask for another mail. Your password is what it was.
+          A link works once and for 30 minutes, and only the newest one. Ask for another mail. Your password is what it
+          was.
         </p>
-        <p class="links"><a href="/forgot">Ask for another mail</a></p>
+        <p class="links">
+          <a href="/forgot">Ask for another mail</a>
+        </p>
       </Card>
     )
   }
   return (
     <Card title="Your password is changed" news>
       <p class="soft">All sessions of your account have ended. Sign in with the new password.</p>
-      <p class="links"><a href="/sign-in">Sign in</a></p>
+      <p class="links">
+        <a href="/sign-in">Sign in</a>
+      </p>
     </Card>
   )
 }
@@ -138,10 +159,19 @@ function Reset({ token, come }: Step) {
     <Card title="Choose a new password">
       <p class="soft">It signs you out everywhere, and you sign in anew.</p>
       <form ref={form} onSubmit={submit} noValidate>
-        <PasswordField label="New password" id="password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT}
-          invalid={problem !== null && !PASSING.has(problem.code)} />
+        <PasswordField
+          label="New password"
+          id="password"
+          name="password"
+          autoComplete="new-password"
+          required
+          hint={PASSWORD_HINT}
+          invalid={problem !== null && !PASSING.has(problem.code)}
+        />
         <Trouble problem={problem} />
-        <Action type="submit" class="full" busy={busy} busyText="Changing…">Change my password</Action>
+        <Action type="submit" class="full" busy={busy} busyText="Changing…">
+          Change my password
+        </Action>
       </form>
     </Card>
   )

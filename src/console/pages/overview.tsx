@@ -4,15 +4,17 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { CallRecord, UsageRow } from '../api/endpoints.ts'
+import type { CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
 import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
-import { Action, Empty, Page, Trouble, Waiting } from '../parts/basics.tsx'
+import { Action, Empty, Page, Trouble } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { UsageChart } from '../parts/chart.tsx'
 import { number, share } from '../parts/format.ts'
 import { useDeed } from '../parts/forms.tsx'
+import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { account, onCall, onRefresh } from '../state/account.ts'
+import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
 
 const RANGES = [7, 30, 90] as const
@@ -24,42 +26,71 @@ const SETTLE_MS = 800
 
 /** The last days in UTC, today included. */
 const lastDays = (count: number): string[] =>
-  Array.from({ length: count }, (_, index) => new Date(Date.now() - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10))
+  Array.from({ length: count }, (_, index) =>
+    new Date(Date.now() - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  )
+
+/** Shows calls as they change, and the usage once they have settled. */
+function useChanges(usage: Loaded<Data<UsageRow>>, calls: Loaded<ListPage<CallRecord>>): void {
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const offCall = onCall((call) => {
+      calls.change((page) => ({ ...page, data: mixIn(page.data, call, LATEST) }))
+      clearTimeout(timer)
+      timer = setTimeout(usage.reload, SETTLE_MS)
+    })
+    const offRefresh = onRefresh(() => {
+      usage.reload()
+      calls.reload()
+    })
+    return () => {
+      clearTimeout(timer)
+      offCall()
+      offRefresh()
+    }
+  }, [usage.reload, calls.reload, calls.change])
+}
 
 export function OverviewPage({ query }: PageProps) {
   const count = RANGES.find((one) => String(one) === query.days) ?? 30
   const days = useMemo(() => lastDays(count), [count])
   const usage = useLoad(`usage ${count}`, () => getUsage({ from: days[0], to: days.at(-1) }))
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const soon = (): void => {
-      clearTimeout(timer)
-      timer = setTimeout(usage.reload, SETTLE_MS)
-    }
-    const offCall = onCall((call) => {
-      calls.change((page) => ({ ...page, data: mixIn(page.data, call, LATEST) }))
-      soon()
-    })
-    const offRefresh = onRefresh(() => { usage.reload(); calls.reload() })
-    return () => { clearTimeout(timer); offCall(); offRefresh() }
-  }, [usage.reload, calls.reload, calls.change])
+  useChanges(usage, calls)
   return (
     <Page title="Overview" aside={<Ranges count={count} />}>
       <Unverified />
-      <Trouble problem={usage.problem ?? calls.problem} retry={() => { usage.reload(); calls.reload() }} />
       {calls.data?.data.length === 0 && <FirstSteps />}
       <Tiles usage={usage.data?.data} count={count} />
       <section class="panel">
         <h2>Credits a day, by model</h2>
+        <Trouble problem={usage.problem} retry={usage.reload} />
         <UsageChart usage={usage.data?.data} days={days} />
-        {usage.data && usage.data.data.length > 0 && <details><summary>As a table</summary><UsageTable rows={usage.data.data} /></details>}
+        {usage.data && usage.data.data.length > 0 && (
+          <details>
+            <summary>As a table</summary>
+            <UsageTable rows={usage.data.data} />
+          </details>
+        )}
       </section>
       <section class="panel">
-        <h2>Latest calls <a class="more" href="/calls">All calls</a></h2>
-        {!calls.data ? <Waiting rows={LATEST} /> : calls.data.data.length === 0
-          ? <Empty title="No calls yet">Your first one appears here the moment you make it: try the <a href="/playground">playground</a>.</Empty>
-          : <CallTable calls={calls.data.data} href={(id) => `/calls/${id}`} />}
+        <h2>
+          Latest calls{' '}
+          <a class="more" href="/calls">
+            All calls
+          </a>
+        </h2>
+        <List
+          of={calls}
+          rows={LATEST}
+          empty={
+            <Empty title="No calls yet">
+              Your first one appears here the moment you make it: try the <a href="/playground">playground</a>.
+            </Empty>
+          }
+        >
+          {(items) => <CallTable calls={items} href={(id) => `/calls/${id}`} />}
+        </List>
       </section>
     </Page>
   )
@@ -74,8 +105,17 @@ export function mixIn(calls: CallRecord[], call: CallRecord, most: number): Call
 function Ranges({ count }: { count: number }) {
   const { route } = useLocation()
   return (
-    <select aria-label="Days" class="small" value={String(count)} onChange={(event) => route(`/overview?days=${event.currentTarget.value}`, true)}>
-      {RANGES.map((days) => <option key={days} value={String(days)}>Last {days} days</option>)}
+    <select
+      aria-label="Days"
+      class="small"
+      value={String(count)}
+      onChange={(event) => route(`/overview?days=${event.currentTarget.value}`, true)}
+    >
+      {RANGES.map((days) => (
+        <option key={days} value={String(days)}>
+          Last {days} days
+        </option>
+      ))}
     </select>
   )
 }
@@ -89,15 +129,25 @@ function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number 
       <Tile name="Balance" value={now ? number(now.credits) : '…'}>
         {now && now.openCalls > 0 ? `${number(now.held)} held by ${number(now.openCalls)} running` : 'credits to spend'}
       </Tile>
-      <Tile name="Spent" value={known(number(sum('credits')))}>credits in {count} days</Tile>
-      <Tile name="Calls" value={known(number(sum('calls')))}>in {count} days</Tile>
-      <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>{known(`${number(sum('failed'))} calls, refunded`)}</Tile>
+      <Tile name="Spent" value={known(number(sum('credits')))}>
+        credits in {count} days
+      </Tile>
+      <Tile name="Calls" value={known(number(sum('calls')))}>
+        in {count} days
+      </Tile>
+      <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>
+        {known(`${number(sum('failed'))} calls, refunded`)}
+      </Tile>
     </div>
   )
 }
 
 const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }) => (
-  <div class="tile"><span class="soft">{name}</span><strong class="digits">{value}</strong><small class="soft">{children}</small></div>
+  <div class="tile">
+    <span class="soft">{name}</span>
+    <strong class="digits">{value}</strong>
+    <small class="soft">{children}</small>
+  </div>
 )
 
 function UsageTable({ rows }: { rows: UsageRow[] }) {
@@ -106,16 +156,34 @@ function UsageTable({ rows }: { rows: UsageRow[] }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">Day (UTC)</th><th scope="col">Model</th><th scope="col" class="right">Calls</th><th scope="col" class="right">Failed</th>
-            <th scope="col" class="right">Credits</th><th scope="col" class="right">Tokens in</th><th scope="col" class="right">Tokens out</th>
+            <th scope="col">Day (UTC)</th>
+            <th scope="col">Model</th>
+            <th scope="col" class="right">
+              Calls
+            </th>
+            <th scope="col" class="right">
+              Failed
+            </th>
+            <th scope="col" class="right">
+              Credits
+            </th>
+            <th scope="col" class="right">
+              Tokens in
+            </th>
+            <th scope="col" class="right">
+              Tokens out
+            </th>
           </tr>
         </thead>
         <tbody>
           {rows.toReversed().map((row) => (
             <tr key={`${row.day} ${row.model} ${row.modality}`}>
-              <td>{row.day}</td><td>{row.model}</td>
+              <td>{row.day}</td>
+              <td>{row.model}</td>
               {[row.calls, row.failed, row.credits, row.inputTokens, row.outputTokens].map((value, index) => (
-                <td key={index} class="right digits">{number(value)}</td>
+                <td key={index} class="right digits">
+                  {number(value)}
+                </td>
               ))}
             </tr>
           ))}
@@ -136,7 +204,12 @@ function Unverified() {
         {problem && <strong> {problem.message}</strong>}
       </span>
       {said === null && (
-        <Action class="small quiet" busy={busy} busyText="Sending…" onClick={() => run(async () => setSaid((await resend()).message))}>
+        <Action
+          class="small quiet"
+          busy={busy}
+          busyText="Sending…"
+          onClick={() => run(async () => setSaid((await resend()).message))}
+        >
           Send it again
         </Action>
       )}
@@ -150,15 +223,30 @@ function FirstSteps() {
   const hasKey = keys.data?.data.some((key) => key.revokedAt === null) ?? false
   const steps = [
     [account.value?.user.emailVerified ?? false, <>Verify your address by the link in our mail</>],
-    [hasKey, <><a href="/keys">Make an API key</a></>],
+    [
+      hasKey,
+      <>
+        <a href="/keys">Make an API key</a>
+      </>,
+    ],
     [(account.value?.credits ?? 0) > 0, <>Have credits: ask your operator for some</>],
-    [false, <>Make your first call in the <a href="/playground">playground</a>, or with the curl line there</>],
+    [
+      false,
+      <>
+        Make your first call in the <a href="/playground">playground</a>, or with the curl line there
+      </>,
+    ],
   ] as const
   return (
     <section class="panel">
       <h2>First steps</h2>
       <ol class="steps">
-        {steps.map(([done, step], index) => <li key={index} class={done ? 'done' : ''}>{step}{done && <small class="soft"> · done</small>}</li>)}
+        {steps.map(([done, step], index) => (
+          <li key={index} class={done ? 'done' : ''}>
+            {step}
+            {done && <small class="soft"> · done</small>}
+          </li>
+        ))}
       </ol>
     </section>
   )

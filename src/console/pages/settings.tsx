@@ -26,7 +26,11 @@ export function SettingsPage() {
   )
 }
 
-const Done = ({ text }: { text: string | null }) => <p class="done" role="status">{text}</p>
+const Done = ({ text }: { text: string | null }) => (
+  <p class="done" role="status">
+    {text}
+  </p>
+)
 
 function Profile() {
   const { busy, problem, run } = useDeed()
@@ -43,16 +47,36 @@ function Profile() {
   return (
     <section class="panel">
       <h2>Profile</h2>
-      {!user ? <Waiting rows={4} /> : (
+      {!user ? (
+        <Waiting rows={4} />
+      ) : (
         <form onSubmit={submit} noValidate>
           <div class="who">
-            {user.avatarUrl !== '' && <img src={user.avatarUrl} width="44" height="44" alt="" referrerpolicy="no-referrer" />}
-            <span>{user.email}<br /><small class="soft">since <Time iso={user.createdAt} />{user.emailVerified ? ' · verified' : ' · not verified'}</small></span>
+            {user.avatarUrl !== '' && (
+              <img src={user.avatarUrl} width="44" height="44" alt="" referrerpolicy="no-referrer" />
+            )}
+            <span>
+              {user.email}
+              <br />
+              <small class="soft">
+                since <Time iso={user.createdAt} />
+                {user.emailVerified ? ' · verified' : ' · not verified'}
+              </small>
+            </span>
           </div>
           <Field label="Name" name="displayName" defaultValue={user.displayName} maxLength={60} autoComplete="name" />
-          <Field label="Picture" name="avatarUrl" type="url" defaultValue={user.avatarUrl} hint="An https address, or empty." invalid={problem?.message.startsWith('avatarUrl')} />
+          <Field
+            label="Picture"
+            name="avatarUrl"
+            type="url"
+            defaultValue={user.avatarUrl}
+            hint="An https address, or empty."
+            invalid={problem?.message.startsWith('avatarUrl')}
+          />
           <Trouble problem={problem} />
-          <Action type="submit" busy={busy} busyText="Saving…">Save</Action>
+          <Action type="submit" busy={busy} busyText="Saving…">
+            Save
+          </Action>
           <Done text={said} />
         </form>
       )}
@@ -77,23 +101,45 @@ function Password() {
     <section class="panel">
       <h2>Password</h2>
       <form ref={form} onSubmit={submit} noValidate>
-        <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" invalid={problem?.code === 'wrong_password'} />
-        <PasswordField label="New password" name="password" autoComplete="new-password" hint={PASSWORD_HINT} invalid={problem?.code.startsWith('password_')} />
+        <PasswordField
+          label="Current password"
+          name="currentPassword"
+          autoComplete="current-password"
+          invalid={problem?.code === 'wrong_password'}
+        />
+        <PasswordField
+          label="New password"
+          name="password"
+          autoComplete="new-password"
+          hint={PASSWORD_HINT}
+          invalid={problem?.code.startsWith('password_')}
+        />
         <Trouble problem={problem} />
-        <Action type="submit" busy={busy} busyText="Changing…">Change the password</Action>
+        <Action type="submit" busy={busy} busyText="Changing…">
+          Change the password
+        </Action>
         <Done text={said} />
       </form>
     </section>
   )
 }
 
-const THEMES = [['system', 'As the system'], ['light', 'Light'], ['dark', 'Dark']] as const
+const THEMES = [
+  ['system', 'As the system'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+] as const
 
 function Appearance() {
   return (
     <section class="panel">
       <h2>Appearance</h2>
-      <Choice label="Theme" options={THEMES} value={theme.value} onChange={(event) => chooseTheme(event.currentTarget.value as Theme)} />
+      <Choice
+        label="Theme"
+        options={THEMES}
+        value={theme.value}
+        onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
+      />
     </section>
   )
 }
@@ -105,7 +151,11 @@ function Mail() {
     setSaid(null)
     run(async () => {
       const { transport, to } = await sendTestMail()
-      setSaid(transport === 'smtp' ? `Sent to ${to}.` : `Written to a file on the server: no mail server is set, so ${to} receives nothing.`)
+      setSaid(
+        transport === 'smtp'
+          ? `Sent to ${to}.`
+          : `Written to a file on the server: no mail server is set, so ${to} receives nothing.`,
+      )
     })
   }
   return (
@@ -113,7 +163,9 @@ function Mail() {
       <h2>Mail</h2>
       <p class="soft">See whether mails of this server reach you.</p>
       <Trouble problem={problem} />
-      <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>Send me a test mail</Action>
+      <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
+        Send me a test mail
+      </Action>
       <Done text={said} />
     </section>
   )
@@ -122,24 +174,41 @@ function Mail() {
 function Sessions() {
   const sessions = useLoad('sessions', getSessions)
   const { problem, run } = useDeed()
-  const end = (session: Session): void => run(async () => {
-    await endSession(session.id)
-    sessions.change(({ data }) => ({ data: data.filter(({ id }) => id !== session.id) }))
-  })
+  const end = (session: Session): void =>
+    run(async () => {
+      await endSession(session.id)
+      sessions.change(({ data }) => ({ data: data.filter(({ id }) => id !== session.id) }))
+    })
   return (
     <section class="panel">
       <h2>Sessions</h2>
       <Trouble problem={sessions.problem ?? problem} retry={sessions.reload} />
-      {!sessions.data ? !sessions.problem && <Waiting rows={3} /> : (
+      {!sessions.data ? (
+        !sessions.problem && <Waiting rows={3} />
+      ) : (
         <ul class="sessions">
           {sessions.data.data.map((session) => (
             <li key={session.id}>
               <span>
-                {session.userAgent || 'An unknown program'}<br />
-                <small class="soft">{session.ip || 'unknown address'} · since <Time iso={session.createdAt} /> · last seen <Time iso={session.lastSeenAt} /></small>
+                {session.userAgent || 'An unknown program'}
+                <br />
+                <small class="soft">
+                  {session.ip || 'unknown address'} · since <Time iso={session.createdAt} /> · last seen{' '}
+                  <Time iso={session.lastSeenAt} />
+                </small>
               </span>
-              {session.current ? <small class="soft">this one</small>
-                : <button type="button" class="small danger" aria-label={`End the session of ${session.userAgent || 'an unknown program'}`} onClick={() => end(session)}>End</button>}
+              {session.current ? (
+                <small class="soft">this one</small>
+              ) : (
+                <button
+                  type="button"
+                  class="small danger"
+                  aria-label={`End the session of ${session.userAgent || 'an unknown program'}`}
+                  onClick={() => end(session)}
+                >
+                  End
+                </button>
+              )}
             </li>
           ))}
         </ul>

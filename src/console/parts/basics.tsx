@@ -8,36 +8,60 @@ import type { CallRecord } from '../api/endpoints.ts'
 import { STATUS_WORDS, localTime, number, utcTime } from './format.ts'
 
 /** A moment in local time; UTC on hover. */
-export const Time = ({ iso, text = localTime }: { iso: string; text?: (iso: string) => string }) =>
-  <time dateTime={iso} title={utcTime(iso)}>{text(iso)}</time>
+export const Time = ({ iso, text = localTime }: { iso: string; text?: (iso: string) => string }) => (
+  <time dateTime={iso} title={utcTime(iso)}>
+    {text(iso)}
+  </time>
+)
 
 /** What a call came to, as a word with a dot beside it: never colour alone. */
-export const Status = ({ status }: { status: CallRecord['status'] }) =>
+export const Status = ({ status }: { status: CallRecord['status'] }) => (
   <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>
+)
 
 /** Credits in a column: aligned by their digits. */
 export const Amount = ({ value }: { value: number }) => <span class="digits">{number(value)}</span>
 
 /** What went wrong, told at once to screen readers. */
-export const Trouble = ({ problem, retry }: { problem: Problem | string | null; retry?: () => void }) => problem && (
-  <div class="trouble" role="alert">
-    <span>{typeof problem === 'string' ? problem : problem.message}</span>
-    {retry && <button type="button" class="small quiet" onClick={retry}>Try again</button>}
-  </div>
-)
+export const Trouble = ({ problem, retry }: { problem: Problem | string | null; retry?: () => void }) =>
+  problem && (
+    <div class="trouble" role="alert">
+      <span>{typeof problem === 'string' ? problem : problem.message}</span>
+      {retry && (
+        <button type="button" class="small quiet" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
 
 /** Nothing to show, and what to do about it. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (
-  <div class="empty"><strong>{title}</strong><p>{children}</p></div>
+  <div class="empty">
+    <strong>{title}</strong>
+    <p>{children}</p>
+  </div>
 )
 
 /** The place of something that is on its way, as tall as what will come. */
 export const Waiting = ({ rows = 6 }: { rows?: number }) => (
-  <div class="waiting" aria-hidden="true">{Array.from({ length: rows }, (_, index) => <span key={index} />)}</div>
+  <div class="waiting" aria-hidden="true">
+    {Array.from({ length: rows }, (_, index) => (
+      <span key={index} />
+    ))}
+  </div>
 )
 
 /** A page's frame: its title is the document's, and takes the focus when the page was changed. */
-export function Page({ title, aside, children }: { title: string; aside?: ComponentChildren; children: ComponentChildren }) {
+export function Page({
+  title,
+  aside,
+  children,
+}: {
+  title: string
+  aside?: ComponentChildren
+  children: ComponentChildren
+}) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Tollgate`
@@ -45,7 +69,12 @@ export function Page({ title, aside, children }: { title: string; aside?: Compon
   }, [title])
   return (
     <>
-      <header class="title"><h1 ref={heading} tabIndex={-1}>{title}</h1>{aside}</header>
+      <header class="title">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {aside}
+      </header>
       {children}
     </>
   )
@@ -57,12 +86,24 @@ let pages = 0
 const navigated = (): boolean => pages++ > 0
 
 /** A button that works on something: it stays focusable, and cannot be pressed twice. */
-export function Action(
-  { busy, busyText, children, onClick, type = 'button', ...rest }:
-  { busy: boolean; busyText?: string; type?: 'button' | 'submit' } & JSX.IntrinsicElements['button'],
-) {
+export function Action({
+  busy,
+  busyText,
+  children,
+  onClick,
+  type = 'button',
+  ...rest
+}: { busy: boolean; busyText?: string; type?: 'button' | 'submit' } & JSX.IntrinsicElements['button']) {
   return (
-    <button {...rest} type={type} aria-disabled={busy} aria-busy={busy} onClick={(event) => { if (!busy) onClick?.(event) }}>
+    <button
+      {...rest}
+      type={type}
+      aria-disabled={busy}
+      aria-busy={busy}
+      onClick={(event) => {
+        if (!busy) onClick?.(event)
+      }}
+    >
       {busy && busyText ? busyText : children}
     </button>
   )
@@ -78,8 +119,13 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   }, [state])
   const copy = (): void => {
     // Without https a browser may have no clipboard.
-    const written = navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject(new Error('no clipboard'))
-    written.then(() => setState('done'), () => setState('failed'))
+    const written = navigator.clipboard
+      ? navigator.clipboard.writeText(text)
+      : Promise.reject(new Error('no clipboard'))
+    written.then(
+      () => setState('done'),
+      () => setState('failed'),
+    )
   }
   return (
     <button type="button" class="small quiet" onClick={copy}>
@@ -90,5 +136,10 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 
 /** Code to copy. */
 export const Code = ({ text, label }: { text: string; label?: string }) => (
-  <div class="code"><pre tabIndex={0}><code>{text}</code></pre><Copy text={text} label={label} /></div>
+  <div class="code">
+    <pre tabIndex={0}>
+      <code>{text}</code>
+    </pre>
+    <Copy text={text} label={label} />
+  </div>
 )

@@ -58,7 +58,7 @@ export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; day
       plot?.destroy()
     }
   }, [stack, shown.value, usage === undefined])
-  const valueOf = (row: number[]): number => (day === null ? row.reduce((sum, one) => sum + one, 0) : row[day] ?? 0)
+  const valueOf = (row: number[]): number => (day === null ? row.reduce((sum, one) => sum + one, 0) : (row[day] ?? 0))
   return (
     <figure class="chart">
       <div ref={place} class="plot" aria-hidden="true" />
@@ -66,7 +66,9 @@ export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; day
         <strong>{day === null ? `Last ${days.length} days` : dayText(days[day]!)}</strong>
         {stack.models.map((model, index) => (
           <span key={model} class="key">
-            <svg width="10" height="10" aria-hidden="true"><rect width="10" height="10" rx="2" fill={colours[index]} /></svg>
+            <svg width="10" height="10" aria-hidden="true">
+              <rect width="10" height="10" rx="2" fill={colours[index]} />
+            </svg>
             {model} <span class="digits">{number(valueOf(stack.rows[index]!))}</span>
           </span>
         ))}
@@ -75,29 +77,59 @@ export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; day
   )
 }
 
-/** Each series is the sum of its model and all below it, the tallest first, so that each covers the last but for its own part. */
+/**
+ * Each series is the sum of its model and all below it, the tallest first, so that each covers the last but for its
+ * own part.
+ */
 function drawn({ days, rows }: Stack): uPlot.AlignedData {
   const sums = days.map(() => 0)
   const series = rows.toReversed().map((row) => row.map((value, at) => (sums[at]! += value)))
   return [days.map((_, index) => index), ...series.toReversed()]
 }
 
-function options(Plot: typeof uPlot, { days, models }: Stack, width: number, hover: (day: number | null) => void): uPlot.Options {
+function options(
+  Plot: typeof uPlot,
+  { days, models }: Stack,
+  width: number,
+  hover: (day: number | null) => void,
+): uPlot.Options {
   const dark = shown.value === 'dark'
   const bars = Plot.paths.bars!({ size: [0.72, 48], radius: 0.15 })
-  const axis = { stroke: dark ? '#a4abc3' : '#565d75', grid: { stroke: dark ? '#262b3b' : '#e8eaf2', width: 1 }, ticks: { show: false } }
+  const axis = {
+    stroke: dark ? '#a4abc3' : '#565d75',
+    grid: { stroke: dark ? '#262b3b' : '#e8eaf2', width: 1 },
+    ticks: { show: false },
+  }
   return {
-    width, height: HEIGHT, legend: { show: false }, padding: [8, 8, 0, 0],
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { setScale: false } },
-    scales: { x: { time: false, range: () => [-0.6, days.length - 0.4] }, y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.08)] } },
+    scales: {
+      x: { time: false, range: () => [-0.6, days.length - 0.4] },
+      y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.08)] },
+    },
     axes: [
-      { ...axis, size: 32, grid: { show: false }, values: (_plot, splits) => splits.map((at) => (Number.isInteger(at) && days[at] ? dayText(days[at]) : '')) },
-      { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? number(value) : '')) },
+      {
+        ...axis,
+        size: 32,
+        grid: { show: false },
+        values: (_plot, splits) => splits.map((at) => (Number.isInteger(at) && days[at] ? dayText(days[at]) : '')),
+      },
+      {
+        ...axis,
+        size: 62,
+        values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? number(value) : '')),
+      },
     ],
-    series: [{}, ...models.map((_, index) => {
-      const colour = COLOURS[shown.value][index]!
-      return { stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false } }
-    })],
+    series: [
+      {},
+      ...models.map((_, index) => {
+        const colour = COLOURS[shown.value][index]!
+        return { stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false } }
+      }),
+    ],
     hooks: { setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
   }
 }

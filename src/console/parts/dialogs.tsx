@@ -21,14 +21,23 @@ export function Dialog({ title, close, children, drawer = false }: Props) {
   }, [])
   return (
     <dialog
-      ref={dialog} class={drawer ? 'drawer' : 'box'} aria-label={title}
-      onCancel={(event) => { event.preventDefault(); close() }}
-      onMouseDown={(event) => { if (event.target === dialog.current) close() }}
+      ref={dialog}
+      class={drawer ? 'drawer' : 'box'}
+      aria-label={title}
+      onCancel={(event) => {
+        event.preventDefault()
+        close()
+      }}
+      onMouseDown={(event) => {
+        if (event.target === dialog.current) close()
+      }}
     >
       <article>
         <header>
           <h2>{title}</h2>
-          <button type="button" class="quiet shut" aria-label="Close" onClick={close}>✕</button>
+          <button type="button" class="quiet shut" aria-label="Close" onClick={close}>
+            ✕
+          </button>
         </header>
         {children}
       </article>

@@ -5,11 +5,27 @@ import type { CallRecord, LedgerEntry, ModelEntry } from '../api/endpoints.ts'
 
 const whole = new Intl.NumberFormat()
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
-const moment = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
-const momentWithYear = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit',
+const moment = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
 })
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 })
+const momentWithYear = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+})
 const dayOfMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 export const number = (value: number): string => whole.format(value)
@@ -38,7 +54,7 @@ export const dayText = (day: string): string => dayOfMonth.format(new Date(`${da
 export function duration(ms: number): string {
   if (ms < 1000) return `${number(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
-  return `${Math.floor(ms / 60_000)} min ${Math.round(ms % 60_000 / 1000)} s`
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
 export function priceText(model: ModelEntry): string {
@@ -49,15 +65,27 @@ export function priceText(model: ModelEntry): string {
 
 /** One word for what a call came to. */
 export const STATUS_WORDS: Record<CallRecord['status'], string> = {
-  queued: 'Queued', running: 'Running', succeeded: 'Succeeded', failed: 'Failed', rejected: 'Refused',
+  queued: 'Queued',
+  running: 'Running',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  rejected: 'Refused',
 }
 
 export const KIND_WORDS: Record<LedgerEntry['kind'], string> = {
-  grant: 'Credits received', charge: 'Charged', settlement: 'Settled', refund: 'Refunded', expiry: 'Expired', adjustment: 'Adjusted',
+  grant: 'Credits received',
+  charge: 'Charged',
+  settlement: 'Settled',
+  refund: 'Refunded',
+  expiry: 'Expired',
+  adjustment: 'Adjusted',
 }
 
 export const ORIGIN_WORDS: Record<LedgerEntry['origin'], string> = {
-  signup: 'Sign-up', purchase: 'Purchase', bonus: 'Bonus', adjustment: 'Adjustment',
+  signup: 'Sign-up',
+  purchase: 'Purchase',
+  bonus: 'Bonus',
+  adjustment: 'Adjustment',
 }
 
 /** Call ids are long: their end tells them apart. */

@@ -6,7 +6,12 @@ import { useId, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
 
-type FieldProps = { label: string; hint?: ComponentChildren; invalid?: boolean; after?: ComponentChildren } & JSX.IntrinsicElements['input']
+type FieldProps = {
+  label: string
+  hint?: ComponentChildren
+  invalid?: boolean
+  after?: ComponentChildren
+} & JSX.IntrinsicElements['input']
 
 /** A labelled input. */
 export function Field({ label, hint, invalid = false, after, id, ...input }: FieldProps) {
@@ -16,7 +21,12 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
     <div class="field">
       <label for={name}>{label}</label>
       <div class="input">
-        <input {...input} id={name} aria-invalid={invalid ? 'true' : undefined} aria-describedby={hint ? `${name}-hint` : undefined} />
+        <input
+          {...input}
+          id={name}
+          aria-invalid={invalid ? 'true' : undefined}
+          aria-describedby={hint ? `${name}-hint` : undefined}
+        />
         {after}
       </div>
       {hint && <small id={`${name}-hint`}>{hint}</small>}
@@ -30,30 +40,49 @@ export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
   const word = visible ? 'Hide' : 'Show'
   return (
     <Field
-      autoCapitalize="off" spellcheck={false} {...props} type={visible ? 'text' : 'password'}
-      after={<button type="button" class="quiet" aria-label={`${word} the password`} onClick={() => setVisible(!visible)}>{word}</button>}
+      autoCapitalize="off"
+      spellcheck={false}
+      {...props}
+      type={visible ? 'text' : 'password'}
+      after={
+        <button type="button" class="quiet" aria-label={`${word} the password`} onClick={() => setVisible(!visible)}>
+          {word}
+        </button>
+      }
     />
   )
 }
 
 /** A labelled choice. */
-export function Choice(
-  { label, options, id, ...select }: { label: string; options: readonly (readonly [string, string])[] } & JSX.IntrinsicElements['select'],
-) {
+export function Choice({
+  label,
+  options,
+  id,
+  ...select
+}: { label: string; options: readonly (readonly [string, string])[] } & JSX.IntrinsicElements['select']) {
   const own = useId()
   const name = (id as string | undefined) ?? own
   return (
     <div class="field">
       <label for={name}>{label}</label>
       <select {...select} id={name}>
-        {options.map(([value, text]) => <option key={value} value={value}>{text}</option>)}
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
       </select>
     </div>
   )
 }
 
 /** A deed that can fail: `run` does it once at a time. */
-export type Deed = { busy: boolean; problem: Problem | null; run: (work: () => Promise<void>) => void; clear: () => void }
+export type Deed = {
+  busy: boolean
+  problem: Problem | null
+  run: (work: () => Promise<void>) => void
+  clear: () => void
+}
 
 export function useDeed(): Deed {
   const [busy, setBusy] = useState(false)
@@ -64,10 +93,12 @@ export function useDeed(): Deed {
     running.current = true
     setBusy(true)
     setProblem(null)
-    work().catch((thrown: unknown) => setProblem(problemOf(thrown))).finally(() => {
-      running.current = false
-      setBusy(false)
-    })
+    work()
+      .catch((thrown: unknown) => setProblem(problemOf(thrown)))
+      .finally(() => {
+        running.current = false
+        setBusy(false)
+      })
   }
   return { busy, problem, run, clear: () => setProblem(null) }
 }

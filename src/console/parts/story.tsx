@@ -18,7 +18,12 @@ function trailOf({ call, startedAt, ledger }: CallStory): Step[] {
   if (call.status === 'rejected') {
     return [
       { name: 'Accepted', at: call.createdAt },
-      { name: 'Refused', at: call.finishedAt, note: call.count > 1 ? `${number(call.count)} times in this minute` : 'Nothing was charged', tone: 'bad' },
+      {
+        name: 'Refused',
+        at: call.finishedAt,
+        note: call.count > 1 ? `${number(call.count)} times in this minute` : 'Nothing was charged',
+        tone: 'bad',
+      },
     ]
   }
   const steps: Step[] = [
@@ -26,9 +31,16 @@ function trailOf({ call, startedAt, ledger }: CallStory): Step[] {
     { name: 'Charged', at: charges[0]?.createdAt ?? call.createdAt, amount: sum(charges), note: balanceNote(charges) },
     { name: 'Running', at: startedAt, note: startedAt && call.attempts > 1 ? `attempt ${call.attempts}` : undefined },
   ]
-  if (call.status === 'failed') steps.push({ name: 'Refunded', at: call.finishedAt, amount: sum(after), note: balanceNote(after), tone: 'bad' })
+  if (call.status === 'failed')
+    steps.push({ name: 'Refunded', at: call.finishedAt, amount: sum(after), note: balanceNote(after), tone: 'bad' })
   else if (call.status === 'succeeded') {
-    steps.push({ name: 'Settled', at: call.finishedAt, amount: sum(after), note: after.length === 0 ? 'The charge was the price' : balanceNote(after), tone: 'good' })
+    steps.push({
+      name: 'Settled',
+      at: call.finishedAt,
+      amount: sum(after),
+      note: after.length === 0 ? 'The charge was the price' : balanceNote(after),
+      tone: 'good',
+    })
   } else steps.push({ name: 'Settled', at: null })
   return steps
 }
@@ -62,19 +74,31 @@ export function Facts({ call, keyName }: { call: CallRecord; keyName?: string })
     ['Credits', number(call.credits)],
     ['Charged first', number(call.creditsPrecharged)],
     ...(call.creditsUncollected > 0 ? [['Not collected', number(call.creditsUncollected)] as [string, string]] : []),
-    ...(call.inputTokens === null ? [] : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
+    ...(call.inputTokens === null
+      ? []
+      : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
     ['Upstream', call.upstream ?? 'none'],
     ['Attempts', number(call.attempts)],
     ['Answer', call.httpStatus === null ? 'not yet' : `HTTP ${call.httpStatus}`],
     ...(keyName ? [['Key', keyName] as [string, string]] : []),
   ]
-  return <dl class="facts">{facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
 }
 
 /** What the errors of calls mean, and what to do. */
 const ADVICE: Partial<Record<string, string>> = {
-  upstream_failed: 'The model\'s provider failed. Every credit was given back; you can send the request again.',
-  insufficient_credits: 'The balance was too low for the most that this call could cost. Get credits, or lower max_tokens.',
+  upstream_failed: "The model's provider failed. Every credit was given back; you can send the request again.",
+  insufficient_credits:
+    'The balance was too low for the most that this call could cost. Get credits, or lower max_tokens.',
   rate_limited: 'Too many requests in one minute, or too many calls at once. Send fewer, or wait a little.',
   unsupported_model: 'There is no such model, or it does not belong to that endpoint. The page Models lists them all.',
   invalid_prompt: 'A prompt is a text of 1 to 2000 characters.',
@@ -83,9 +107,14 @@ const ADVICE: Partial<Record<string, string>> = {
   overloaded: 'Too much was going on. Nothing was charged; send it again.',
 }
 
-export const ErrorNote = ({ call }: { call: CallRecord }) => call.errorType && (
-  <div class="trouble"><span><code>{call.errorType}</code> {ADVICE[call.errorType] ?? 'The request was refused.'}</span></div>
-)
+export const ErrorNote = ({ call }: { call: CallRecord }) =>
+  call.errorType && (
+    <div class="trouble">
+      <span>
+        <code>{call.errorType}</code> {ADVICE[call.errorType] ?? 'The request was refused.'}
+      </span>
+    </div>
+  )
 
 /** A result of ours is shown from this very origin, whatever public address it was answered with. */
 export function ownAddress(url: string): string {
@@ -97,13 +126,29 @@ export function ownAddress(url: string): string {
 export function Media({ url, modality }: { url: string; modality: CallRecord['modality'] }) {
   const [gone, setGone] = useState(false)
   const address = ownAddress(url)
-  if (gone) return <p class="soft">The result is no longer kept, or its address cannot be shown here: <a href={url} rel="noreferrer">{url}</a></p>
+  if (gone)
+    return (
+      <p class="soft">
+        The result is no longer kept, or its address cannot be shown here:{' '}
+        <a href={url} rel="noreferrer">
+          {url}
+        </a>
+      </p>
+    )
   return (
     <figure class="media">
-      {modality === 'video'
-        ? <video src={address} controls muted playsInline preload="auto" onError={() => setGone(true)} />
-        : <a href={address} target="_blank" rel="noreferrer"><img src={address} alt="What the model made" onError={() => setGone(true)} /></a>}
-      <figcaption><a href={address} download>Download</a></figcaption>
+      {modality === 'video' ? (
+        <video src={address} controls muted playsInline preload="auto" onError={() => setGone(true)} />
+      ) : (
+        <a href={address} target="_blank" rel="noreferrer">
+          <img src={address} alt="What the model made" onError={() => setGone(true)} />
+        </a>
+      )}
+      <figcaption>
+        <a href={address} download>
+          Download
+        </a>
+      </figcaption>
     </figure>
   )
 }
@@ -115,8 +160,13 @@ export function curlOf(call: CallRecord): string {
   const path = { chat: 'chat/completions', image: 'images/generations', video: 'videos/generations' }[call.modality]
   const what = call.modality === 'chat' ? { messages: [{ role: 'user', content: '…' }] } : { prompt: '…' }
   const body = JSON.stringify({ model: call.model, ...what }).replaceAll("'", String.raw`'\''`)
-  const made = `curl -s ${base}/v1/${path} -H "Authorization: Bearer $TOLLGATE_KEY" \\\n  -H 'Content-Type: application/json' -d '${body}'`
-  return call.status === 'rejected' ? `# a call like it\n${made}` : `# its answer again\n${fetched}\n\n# a call like it (prompts are never stored)\n${made}`
+  const made = [
+    `curl -s ${base}/v1/${path} -H "Authorization: Bearer $TOLLGATE_KEY"`,
+    `-H 'Content-Type: application/json' -d '${body}'`,
+  ].join(' \\\n  ')
+  return call.status === 'rejected'
+    ? `# a call like it\n${made}`
+    : `# its answer again\n${fetched}\n\n# a call like it (prompts are never stored)\n${made}`
 }
 
 export const Curl = ({ call }: { call: CallRecord }) => <Code text={curlOf(call)} label="Copy as curl" />

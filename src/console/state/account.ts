@@ -68,9 +68,13 @@ async function follow(session: string, over: AbortSignal): Promise<void> {
 
 async function listen(session: string, over: AbortSignal, again: boolean): Promise<void> {
   const response = await fetch('/api/events', {
-    headers: { authorization: `Bearer ${session}` }, cache: 'no-store', credentials: 'omit', signal: over,
+    headers: { authorization: `Bearer ${session}` },
+    cache: 'no-store',
+    credentials: 'omit',
+    signal: over,
   })
-  if (response.status === 401 && !over.aborted) forgetToken('Your session is over. Sign in again and you are back where you were.')
+  if (response.status === 401 && !over.aborted)
+    forgetToken('Your session is over. Sign in again and you are back where you were.')
   if (!response.ok || !response.body) return
   live.value = true
   if (again) refresh()
@@ -79,7 +83,8 @@ async function listen(session: string, over: AbortSignal, again: boolean): Promi
 
 function take(event: string, data: string): void {
   if (event === 'call') for (const listener of callListeners) listener(JSON.parse(data) as CallRecord)
-  if (event === 'account' && account.value) account.value = { ...account.value, ...JSON.parse(data) as AccountState, user: account.value.user }
+  if (event === 'account' && account.value)
+    account.value = { ...account.value, ...(JSON.parse(data) as AccountState), user: account.value.user }
   if (event === 'refresh') refresh()
   if (event === 'signed_out') forgetToken('Your session is over. Sign in again and you are back where you were.')
 }
@@ -89,7 +94,15 @@ function refresh(): void {
   for (const listener of refreshListeners) listener()
 }
 
-const pause = (ms: number, over: AbortSignal): Promise<void> => new Promise((resolve) => {
-  const timer = setTimeout(resolve, ms)
-  over.addEventListener('abort', () => { clearTimeout(timer); resolve() }, { once: true })
-})
+const pause = (ms: number, over: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    over.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })

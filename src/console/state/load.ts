@@ -24,8 +24,11 @@ export type Loaded<T> = {
 
 /** Loads `key` by `ask`, again whenever the key changes. */
 export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ key: string; data: T | undefined; problem: Problem | null }>(
-    () => ({ key, data: kept.get(key) as T | undefined, problem: null }))
+  const [state, setState] = useState<{ key: string; data: T | undefined; problem: Problem | null }>(() => ({
+    key,
+    data: kept.get(key) as T | undefined,
+    problem: null,
+  }))
   const current = useRef(key)
   const latest = useRef(ask)
   current.current = key
@@ -34,20 +37,28 @@ export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
   const reload = useCallback(() => {
     const settle = (data: T | undefined, problem: Problem | null): void => {
       if (data !== undefined) kept.set(key, data)
-      if (current.current === key) setState((old) => ({ key, data: data ?? (old.key === key ? old.data : undefined), problem }))
+      if (current.current !== key) return
+      setState((old) => ({ key, data: data ?? (old.key === key ? old.data : undefined), problem }))
     }
-    latest.current().then((data) => settle(data, null), (thrown: unknown) => settle(undefined, problemOf(thrown)))
+    latest.current().then(
+      (data) => settle(data, null),
+      (thrown: unknown) => settle(undefined, problemOf(thrown)),
+    )
   }, [key])
 
-  const change = useCallback((edit: (data: T) => T) => setState((old) => {
-    if (old.key !== key || old.data === undefined) return old
-    const data = edit(old.data)
-    kept.set(key, data)
-    return { ...old, data }
-  }), [key])
+  const change = useCallback(
+    (edit: (data: T) => T) =>
+      setState((old) => {
+        if (old.key !== key || old.data === undefined) return old
+        const data = edit(old.data)
+        kept.set(key, data)
+        return { ...old, data }
+      }),
+    [key],
+  )
 
   useEffect(reload, [reload])
   // On a new key the old data is no answer, unless that key was shown before.
-  const data = state.key === key ? state.data : kept.get(key) as T | undefined
+  const data = state.key === key ? state.data : (kept.get(key) as T | undefined)
   return { data, problem: state.key === key ? state.problem : null, reload, change }
 }

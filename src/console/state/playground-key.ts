@@ -1,5 +1,6 @@
 /**
- * The API key that the playground calls with. It rests in sessionStorage alone: it ends with the tab, and with the sign-out.
+ * The API key that the playground calls with. It rests in sessionStorage alone: it ends with the tab, and with the
+ * sign-out.
  */
 import { effect, signal } from '@preact/signals'
 import { token } from './session.ts'

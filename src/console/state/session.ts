@@ -1,5 +1,6 @@
 /**
- * Who is signed in, as far as this browser knows: the session token. It rests in sessionStorage, which ends with the tab, or
+ * Who is signed in, as far as this browser knows: the session token. It rests in sessionStorage, which ends with the
+ * tab, or
  * in localStorage where "stay signed in" was chosen (docs/console.md tells the risk of either).
  */
 import { signal } from '@preact/signals'
@@ -51,5 +52,6 @@ export function forgetToken(reason: string | null = null): void {
 
 // Signed out in one tab is signed out in all that share the storage.
 addEventListener('storage', (event) => {
-  if (event.key === PLACE && event.newValue === null && token.value !== null) forgetToken('You signed out in another tab.')
+  if (event.key === PLACE && event.newValue === null && token.value !== null)
+    forgetToken('You signed out in another tab.')
 })

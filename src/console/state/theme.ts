@@ -9,7 +9,9 @@ export type Theme = (typeof THEMES)[number]
 const PLACE = 'tollgate.theme'
 const system = matchMedia('(prefers-color-scheme: dark)')
 const systemIsDark = signal(system.matches)
-system.addEventListener('change', ({ matches }) => { systemIsDark.value = matches })
+system.addEventListener('change', ({ matches }) => {
+  systemIsDark.value = matches
+})
 
 function kept(): Theme {
   try {

@@ -10,11 +10,28 @@ import { parseId } from '../ids.ts'
 /** An account as operators see it. */
 export type OperatedAccount = User & { status: AccountStatus; role: Role }
 
-export const presentOperated = (row: UserRow): OperatedAccount => ({ ...presentUser(row), status: row.status, role: row.role })
+export const presentOperated = (row: UserRow): OperatedAccount => ({
+  ...presentUser(row),
+  status: row.status,
+  role: row.role,
+})
 
-const COLUMNS = ['id', 'email', 'display_name', 'avatar_url', 'status', 'role', 'email_verified_at', 'credits', 'created_at'] as const
+const COLUMNS = [
+  'id',
+  'email',
+  'display_name',
+  'avatar_url',
+  'status',
+  'role',
+  'email_verified_at',
+  'credits',
+  'created_at',
+] as const
 
-/** At most `limit` accounts whose address has this text in it, or whose id it is; the newest first. An empty text finds all. */
+/**
+ * At most `limit` accounts whose address has this text in it, or whose id it is; the newest first. An empty text finds
+ * all.
+ */
 export async function findAccounts(db: Db, text: string, limit: number): Promise<OperatedAccount[]> {
   const id = parseId('account', text)
   const rows = await db('users')
@@ -22,7 +39,9 @@ export async function findAccounts(db: Db, text: string, limit: number): Promise
       if (id) void query.where({ id })
       else if (text !== '') void query.whereRaw('strpos(email, ?) > 0', [text.toLowerCase()])
     })
-    .orderBy('id', 'desc').limit(limit).select<UserRow[]>(...COLUMNS)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .select<UserRow[]>(...COLUMNS)
   return rows.map(presentOperated)
 }
 
@@ -33,20 +52,33 @@ export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccoun
 }
 
 /** How an upstream did in the last hour, by the calls that ended. `latencyMs`: the median. */
-export type UpstreamReport = { upstream: string; calls: number; failed: number; latencyMs: number | null; lastCallAt: string }
+export type UpstreamReport = {
+  upstream: string
+  calls: number
+  failed: number
+  latencyMs: number | null
+  lastCallAt: string
+}
 
 /** Every upstream that served or failed a call in the last hour. */
 export async function upstreamsOfLastHour(db: Db): Promise<UpstreamReport[]> {
-  const { rows } = await db.raw<{ rows: (Omit<UpstreamReport, 'lastCallAt'> & { lastCallAt: Date })[] }>(`
-    SELECT coalesce(upstream, '(none)') AS upstream, count(*) AS calls, count(*) FILTER (WHERE status = 'failed') AS failed,
+  const { rows } = await db.raw<{ rows: (Omit<UpstreamReport, 'lastCallAt'> & { lastCallAt: Date })[] }>(
+    `
+    SELECT coalesce(upstream, '(none)') AS upstream, count(*) AS calls,
+      count(*) FILTER (WHERE status = 'failed') AS failed,
       percentile_disc(0.5) WITHIN GROUP (ORDER BY latency_ms)::bigint AS "latencyMs", max(finished_at) AS "lastCallAt"
     FROM calls
     WHERE id > ?::uuid AND status IN ('succeeded', 'failed') AND finished_at > now() - interval '1 hour'
-    GROUP BY 1 ORDER BY 1`, [idOfHourAgo()])
+    GROUP BY 1 ORDER BY 1`,
+    [idOfHourAgo()],
+  )
   return rows.map((row) => ({ ...row, lastCallAt: row.lastCallAt.toISOString() }))
 }
 
-/** Ids sort by time: the smallest id of two hours ago keeps the primary key's index in use. Calls end within their hour's deadline. */
+/**
+ * Ids sort by time: the smallest id of two hours ago keeps the primary key's index in use. Calls end within their
+ * hour's deadline.
+ */
 function idOfHourAgo(): string {
   const hex = (Date.now() - 2 * 3_600_000).toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`

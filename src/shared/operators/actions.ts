@@ -5,7 +5,13 @@ import type { Db, Trx } from '../db.ts'
 import type { AccountId, ActionId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 
-export const ACTIONS = ['credits_granted', 'account_suspended', 'account_activated', 'role_changed', 'mail_revived'] as const
+export const ACTIONS = [
+  'credits_granted',
+  'account_suspended',
+  'account_activated',
+  'role_changed',
+  'mail_revived',
+] as const
 export type ActionKind = (typeof ACTIONS)[number]
 
 /** Who acts: an operator's account, or null for the command line. */
@@ -16,22 +22,40 @@ export type ActionDetails = Record<string, string | number | null>
 
 /** An action as operators see it. Addresses are those of now. */
 export type OperatorAction = {
-  id: string; action: ActionKind; operatorEmail: string | null; accountId: string | null; accountEmail: string | null
-  details: ActionDetails; createdAt: string
+  id: string
+  action: ActionKind
+  operatorEmail: string | null
+  accountId: string | null
+  accountEmail: string | null
+  details: ActionDetails
+  createdAt: string
 }
 
 /** Records an action. */
 export async function recordAction(
-  trx: Trx, operator: Operator, action: ActionKind, accountId: AccountId | null, details: ActionDetails = {},
+  trx: Trx,
+  operator: Operator,
+  action: ActionKind,
+  accountId: AccountId | null,
+  details: ActionDetails = {},
 ): Promise<void> {
   await trx('operator_actions').insert({
-    id: newId('action'), operator_id: operator, action, account_id: accountId, details: JSON.stringify(details),
+    id: newId('action'),
+    operator_id: operator,
+    action,
+    account_id: accountId,
+    details: JSON.stringify(details),
   })
 }
 
 type ActionRow = {
-  id: ActionId; action: ActionKind; operator_email: string | null; account_id: AccountId | null; account_email: string | null
-  details: ActionDetails; created_at: Date
+  id: ActionId
+  action: ActionKind
+  operator_email: string | null
+  account_id: AccountId | null
+  account_email: string | null
+  details: ActionDetails
+  created_at: Date
 }
 
 /** The newest actions, newest first: all, or those on one account. */
@@ -40,12 +64,24 @@ export async function listActions(db: Db, limit: number, accountId?: AccountId):
     .leftJoin('users as operator', 'operator.id', 'action.operator_id')
     .leftJoin('users as account', 'account.id', 'action.account_id')
     .where(accountId ? { 'action.account_id': accountId } : {})
-    .orderBy('action.id', 'desc').limit(limit)
-    .select<ActionRow[]>('action.id', 'action.action', 'operator.email as operator_email', 'action.account_id',
-      'account.email as account_email', 'action.details', 'action.created_at')
+    .orderBy('action.id', 'desc')
+    .limit(limit)
+    .select<ActionRow[]>(
+      'action.id',
+      'action.action',
+      'operator.email as operator_email',
+      'action.account_id',
+      'account.email as account_email',
+      'action.details',
+      'action.created_at',
+    )
   return rows.map((row) => ({
-    id: publicId('action', row.id), action: row.action, operatorEmail: row.operator_email,
-    accountId: row.account_id && publicId('account', row.account_id), accountEmail: row.account_email, details: row.details,
+    id: publicId('action', row.id),
+    action: row.action,
+    operatorEmail: row.operator_email,
+    accountId: row.account_id && publicId('account', row.account_id),
+    accountEmail: row.account_email,
+    details: row.details,
     createdAt: row.created_at.toISOString(),
   }))
 }

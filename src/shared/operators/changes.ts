@@ -17,7 +17,10 @@ export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & {
   db.transaction(async (trx) => {
     const credits = await grant(trx, lot)
     await recordAction(trx, operator, 'credits_granted', lot.accountId, {
-      amount: lot.amount, origin: lot.origin, grantId: publicId('grant', lot.id), note: lot.note ?? null,
+      amount: lot.amount,
+      origin: lot.origin,
+      grantId: publicId('grant', lot.id),
+      note: lot.note ?? null,
       expiresAt: lot.expiresAt?.toISOString() ?? null,
     })
     return credits
@@ -42,6 +45,13 @@ export const putRole = async (db: Db, operator: Operator, id: AccountId, role: R
 export const reviveLetters = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
   db.transaction(async (trx) => {
     const revived = await reviveMails(trx, id)
-    if (revived > 0) await recordAction(trx, operator, 'mail_revived', null, id === 'all' ? { count: revived } : { mailId: publicId('mail', id) })
+    if (revived > 0)
+      await recordAction(
+        trx,
+        operator,
+        'mail_revived',
+        null,
+        id === 'all' ? { count: revived } : { mailId: publicId('mail', id) },
+      )
     return revived
   })

@@ -14,7 +14,9 @@ import type { Reply } from '../../support/http.ts'
 
 describe('/api/operator', () => {
   let web: TestConsole
-  before(async () => { web = await startConsole() })
+  before(async () => {
+    web = await startConsole()
+  })
   after(() => web.stop())
 
   async function anOperator(): Promise<Person> {
@@ -30,10 +32,23 @@ describe('/api/operator', () => {
   async function endpoints(): Promise<{ method: string; path: string }[]> {
     const config = await consoleConfig()
     const { redis, queues, stop } = testQueues(config)
-    const router = createRouter({ config, queues, limits: createLimits(redis, config), metrics: createWebMetrics(config) } as WebDeps)
+    const router = createRouter({
+      config,
+      queues,
+      limits: createLimits(redis, config),
+      metrics: createWebMetrics(config),
+    } as WebDeps)
     await stop()
-    return router.stack.filter((layer) => String(layer.path).startsWith('/api/operator')).flatMap((layer) =>
-      layer.methods.filter((method) => method !== 'HEAD').map((method) => ({ method, path: String(layer.path).replace(':id', publicId('account', newId('account'))) })))
+    return router.stack
+      .filter((layer) => String(layer.path).startsWith('/api/operator'))
+      .flatMap((layer) =>
+        layer.methods
+          .filter((method) => method !== 'HEAD')
+          .map((method) => ({
+            method,
+            path: String(layer.path).replace(':id', publicId('account', newId('account'))),
+          })),
+      )
   }
 
   it('is closed to everybody who is no operator, at every endpoint', async () => {
@@ -41,7 +56,8 @@ describe('/api/operator', () => {
     const all = await endpoints()
     expect(all).to.have.length.greaterThan(9)
     for (const { method, path } of all) {
-      const ask = (key?: string): Promise<Reply> => send(method, `${web.url}${path}`, { key, ...(method === 'POST' && { body: {} }) })
+      const ask = (key?: string): Promise<Reply> =>
+        send(method, `${web.url}${path}`, { key, ...(method === 'POST' && { body: {} }) })
       const user = await ask(person.token)
       expect([user.status, user.json.error], `${method} ${path}`).to.deep.equal([403, 'forbidden'])
       expect((await ask()).status, `${method} ${path}`).to.equal(401)
@@ -60,22 +76,42 @@ describe('/api/operator', () => {
     const person = await aPerson(web)
     for (const search of [person.email, person.email.slice(2, -4).toUpperCase(), person.id]) {
       const { json } = await web.get(`/api/operator/accounts?search=${encodeURIComponent(search)}`, operator.token)
-      expect(json.data.map((one: { id: string }) => one.id), search).to.include(person.id)
+      expect(
+        json.data.map((one: { id: string }) => one.id),
+        search,
+      ).to.include(person.id)
     }
     for (const search of ['%', "'; DROP TABLE users; --", '_%_']) {
-      expect((await web.get(`/api/operator/accounts?search=${encodeURIComponent(search)}`, operator.token)).json.data, search).to.deep.equal([])
+      expect(
+        (await web.get(`/api/operator/accounts?search=${encodeURIComponent(search)}`, operator.token)).json.data,
+        search,
+      ).to.deep.equal([])
     }
   })
 
   it('grants credits, and records who did it in the same transaction', async () => {
     const operator = await anOperator()
     const person = await aPerson(web)
-    const { status, json } = await web.post(`/api/operator/accounts/${person.id}/grants`, { amount: 70, origin: 'bonus', note: 'sorry' }, operator.token)
+    const { status, json } = await web.post(
+      `/api/operator/accounts/${person.id}/grants`,
+      { amount: 70, origin: 'bonus', note: 'sorry' },
+      operator.token,
+    )
     expect([status, json.credits]).to.deep.equal([200, 70])
     expect((await web.get('/api/account', person.token)).json.credits).to.equal(70)
     const [action] = await actionsOf(operator, person)
-    expect(action).to.deep.include({ action: 'credits_granted', operatorEmail: operator.email, accountEmail: person.email })
-    expect(action!.details).to.deep.equal({ amount: 70, origin: 'bonus', grantId: json.grantId, note: 'sorry', expiresAt: null })
+    expect(action).to.deep.include({
+      action: 'credits_granted',
+      operatorEmail: operator.email,
+      accountEmail: person.email,
+    })
+    expect(action!.details).to.deep.equal({
+      amount: 70,
+      origin: 'bonus',
+      grantId: json.grantId,
+      note: 'sorry',
+      expiresAt: null,
+    })
     await expectBooksToBalance(web.db)
   })
 
@@ -84,14 +120,25 @@ describe('/api/operator', () => {
     const person = await aPerson(web)
     const good = { amount: 1, origin: 'bonus' }
     for (const body of [
-      {}, { ...good, amount: 0 }, { ...good, amount: -5 }, { ...good, amount: 1.5 }, { ...good, amount: '5' }, { ...good, amount: 1e13 },
-      { ...good, origin: 'signup' }, { ...good, note: 'a\u0000b' }, { ...good, expiresAt: '2020-01-01' }, { ...good, expiresAt: 'soon' },
+      {},
+      { ...good, amount: 0 },
+      { ...good, amount: -5 },
+      { ...good, amount: 1.5 },
+      { ...good, amount: '5' },
+      { ...good, amount: 1e13 },
+      { ...good, origin: 'signup' },
+      { ...good, note: 'a\u0000b' },
+      { ...good, expiresAt: '2020-01-01' },
+      { ...good, expiresAt: 'soon' },
     ]) {
       const { status, json } = await web.post(`/api/operator/accounts/${person.id}/grants`, body, operator.token)
       expect([status, json.error], JSON.stringify(body)).to.deep.equal([400, 'invalid_request'])
     }
     expect(await actionsOf(operator, person)).to.deep.equal([])
-    expect((await web.post(`/api/operator/accounts/${publicId('account', newId('account'))}/grants`, good, operator.token)).status).to.equal(404)
+    expect(
+      (await web.post(`/api/operator/accounts/${publicId('account', newId('account'))}/grants`, good, operator.token))
+        .status,
+    ).to.equal(404)
   })
 
   it('suspends an account, whose sessions end at once, and activates it again', async () => {
@@ -102,7 +149,10 @@ describe('/api/operator', () => {
     expect((await web.get('/api/account', person.token)).status).to.equal(401)
     await web.post(`/api/operator/accounts/${person.id}/activate`, {}, operator.token)
     expect((await web.get('/api/account', await logIn(web, person.email))).status).to.equal(200)
-    expect((await actionsOf(operator, person)).map(({ action }) => action)).to.deep.equal(['account_activated', 'account_suspended'])
+    expect((await actionsOf(operator, person)).map(({ action }) => action)).to.deep.equal([
+      'account_activated',
+      'account_suspended',
+    ])
   })
 
   it('lets no operator lock themselves out', async () => {
@@ -117,10 +167,15 @@ describe('/api/operator', () => {
     await web.db('mails').where({ id }).update({ status: 'dead', finished_at: web.db.fn.now() })
     const dead = await web.get('/api/operator/mails', operator.token)
     expect(dead.json.data.map((mail: { id: string }) => mail.id)).to.include(publicId('mail', id))
-    const retry = (): Promise<Reply> => web.post(`/api/operator/mails/${publicId('mail', id)}/retry`, {}, operator.token)
+    const retry = (): Promise<Reply> =>
+      web.post(`/api/operator/mails/${publicId('mail', id)}/retry`, {}, operator.token)
     expect((await retry()).status).to.equal(200)
     expect((await retry()).status).to.equal(404)
     const { json } = await web.get('/api/operator/actions', operator.token)
-    expect(json.data[0]).to.deep.include({ action: 'mail_revived', operatorEmail: operator.email, details: { mailId: publicId('mail', id) } })
+    expect(json.data[0]).to.deep.include({
+      action: 'mail_revived',
+      operatorEmail: operator.email,
+      details: { mailId: publicId('mail', id) },
+    })
   })
 })

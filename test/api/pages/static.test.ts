@@ -59,7 +59,9 @@ describe('the pages as files', () => {
   })
 
   it('are kept for a year where their name tells their content, and asked for each time where it does not', async () => {
-    expect((await get(`${web.url}${script}`)).headers.get('cache-control')).to.equal('public, max-age=31536000, immutable')
+    expect((await get(`${web.url}${script}`)).headers.get('cache-control')).to.equal(
+      'public, max-age=31536000, immutable',
+    )
     expect((await get(`${web.url}/`)).headers.get('cache-control')).to.equal('no-cache')
   })
 
@@ -76,7 +78,10 @@ describe('the pages as files', () => {
     const plain = await fetch(`${web.url}${script}`, { headers: { 'accept-encoding': 'identity' } })
     const text = await plain.text()
     const etags = new Set([plain.headers.get('etag')])
-    for (const [encoding, expand] of [['gzip', gunzipSync], ['br', brotliDecompressSync]] as const) {
+    for (const [encoding, expand] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const) {
       const small = await request(`${web.url}${script}`, { headers: { 'accept-encoding': encoding } })
       expect(small.headers['content-encoding']).to.equal(encoding)
       expect(expand(Buffer.from(await small.body.arrayBuffer())).toString()).to.equal(text)
@@ -94,9 +99,20 @@ describe('the pages as files', () => {
 
   it('give access to no other file, and answer no mistyped path with a page', async () => {
     for (const path of [
-      '/console/', '/console/index.html', '/console/.built', '/console/../../package.json', '/console/%2e%2e%2f%2e%2e%2fpackage.json',
-      `${script}.gz`, '/index.html', '/package.json', '/api/nothing', '/v1/nothing', '/call/1', '/pages/link.js',
-    ]) expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
+      '/console/',
+      '/console/index.html',
+      '/console/.built',
+      '/console/../../package.json',
+      '/console/%2e%2e%2f%2e%2e%2fpackage.json',
+      `${script}.gz`,
+      '/index.html',
+      '/package.json',
+      '/api/nothing',
+      '/v1/nothing',
+      '/call/1',
+      '/pages/link.js',
+    ])
+      expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
   })
 
   it('say what to do where they were not built', async () => {

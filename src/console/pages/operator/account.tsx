@@ -2,7 +2,7 @@
  * One account, and what an operator can do to it.
  */
 import { useRef, useState } from 'preact/hooks'
-import type { AccountFile } from '../../api/operator.ts'
+import type { AccountFile, OperatedAccount } from '../../api/operator.ts'
 import { getAccountFile, giveCredits, putStanding } from '../../api/operator.ts'
 import { Action, Empty, Time, Trouble, Waiting } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
@@ -18,7 +18,13 @@ import { ActionTable } from './reports.tsx'
 export function AccountSection({ id }: { id: string }) {
   const file = useLoad(`account ${id}`, () => getAccountFile(id))
   const { data, problem } = file
-  if (!data) return <section class="panel"><Trouble problem={problem} retry={file.reload} />{!problem && <Waiting rows={10} />}</section>
+  if (!data)
+    return (
+      <section class="panel">
+        <Trouble problem={problem} retry={file.reload} />
+        {!problem && <Waiting rows={10} />}
+      </section>
+    )
   return (
     <>
       <Trouble problem={problem} retry={file.reload} />
@@ -27,7 +33,11 @@ export function AccountSection({ id }: { id: string }) {
         <GiveCredits id={id} email={data.account.email} done={file.reload} />
         <section class="panel">
           <h2>Audit</h2>
-          {data.actions.length === 0 ? <Empty title="Nothing was done to this account yet" /> : <ActionTable actions={data.actions} />}
+          {data.actions.length === 0 ? (
+            <Empty title="Nothing was done to this account yet" />
+          ) : (
+            <ActionTable actions={data.actions} />
+          )}
         </section>
       </div>
       <section class="panel">
@@ -36,7 +46,11 @@ export function AccountSection({ id }: { id: string }) {
       </section>
       <section class="panel">
         <h2>Latest calls</h2>
-        {data.calls.length === 0 ? <Empty title="No calls yet" /> : <CallTable calls={data.calls} href={(call) => `/operator/calls/${call}`} />}
+        {data.calls.length === 0 ? (
+          <Empty title="No calls yet" />
+        ) : (
+          <CallTable calls={data.calls} href={(call) => `/operator/calls/${call}`} />
+        )}
       </section>
     </>
   )
@@ -44,13 +58,7 @@ export function AccountSection({ id }: { id: string }) {
 
 function Head({ file: { account, held, openCalls }, reload }: { file: AccountFile; reload: () => void }) {
   const [asking, setAsking] = useState(false)
-  const { busy, problem, run } = useDeed()
   const verb = account.status === 'active' ? 'suspend' : 'activate'
-  const change = (): void => run(async () => {
-    await putStanding(account.id, verb)
-    setAsking(false)
-    reload()
-  })
   return (
     <section class="panel">
       <div class="row between">
@@ -62,30 +70,80 @@ function Head({ file: { account, held, openCalls }, reload }: { file: AccountFil
         )}
       </div>
       <dl class="facts">
-        <div><dt>Standing</dt><dd><Standing account={account} /></dd></div>
-        <div><dt>Balance</dt><dd data-testid="account-balance">{credits(account.credits)}</dd></div>
-        <div><dt>Held</dt><dd>{number(held)} by {number(openCalls)} running</dd></div>
-        <div><dt>Name</dt><dd>{account.displayName || 'none'}</dd></div>
-        <div><dt>Since</dt><dd><Time iso={account.createdAt} /></dd></div>
-        <div><dt>Id</dt><dd><code>{account.id}</code></dd></div>
+        <div>
+          <dt>Standing</dt>
+          <dd>
+            <Standing account={account} />
+          </dd>
+        </div>
+        <div>
+          <dt>Balance</dt>
+          <dd data-testid="account-balance">{credits(account.credits)}</dd>
+        </div>
+        <div>
+          <dt>Held</dt>
+          <dd>
+            {number(held)} by {number(openCalls)} running
+          </dd>
+        </div>
+        <div>
+          <dt>Name</dt>
+          <dd>{account.displayName || 'none'}</dd>
+        </div>
+        <div>
+          <dt>Since</dt>
+          <dd>
+            <Time iso={account.createdAt} />
+          </dd>
+        </div>
+        <div>
+          <dt>Id</dt>
+          <dd>
+            <code>{account.id}</code>
+          </dd>
+        </div>
       </dl>
-      {asking && (
-        <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={() => setAsking(false)}>
-          <p>{verb === 'suspend' ? 'Its sessions end at once, its keys are refused. Calls that run already go on. You can activate it again.' : 'It can sign in and call again.'}</p>
-          <Trouble problem={problem} />
-          <div class="row">
-            <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Working…" onClick={change}>
-              {verb === 'suspend' ? 'Suspend the account' : 'Activate the account'}
-            </Action>
-            <button type="button" class="quiet" onClick={() => setAsking(false)}>Leave it</button>
-          </div>
-        </Dialog>
-      )}
+      {asking && <Ask account={account} verb={verb} close={() => setAsking(false)} done={reload} />}
     </section>
   )
 }
 
-const ORIGINS = [['purchase', 'Purchase'], ['bonus', 'Bonus'], ['adjustment', 'Adjustment']] as const
+type AskProps = { account: OperatedAccount; verb: 'suspend' | 'activate'; close: () => void; done: () => void }
+
+/** Asks before it does it. */
+function Ask({ account, verb, close, done }: AskProps) {
+  const { busy, problem, run } = useDeed()
+  const change = (): void =>
+    run(async () => {
+      await putStanding(account.id, verb)
+      close()
+      done()
+    })
+  return (
+    <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={close}>
+      <p>
+        {verb === 'suspend'
+          ? 'Its sessions end at once, its keys are refused. Calls that run already go on. You can activate it again.'
+          : 'It can sign in and call again.'}
+      </p>
+      <Trouble problem={problem} />
+      <div class="row">
+        <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Working…" onClick={change}>
+          {verb === 'suspend' ? 'Suspend the account' : 'Activate the account'}
+        </Action>
+        <button type="button" class="quiet" onClick={close}>
+          Leave it
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+const ORIGINS = [
+  ['purchase', 'Purchase'],
+  ['bonus', 'Bonus'],
+  ['adjustment', 'Adjustment'],
+] as const
 
 function GiveCredits({ id, email, done }: { id: string; email: string; done: () => void }) {
   const { busy, problem, run } = useDeed()
@@ -95,7 +153,12 @@ function GiveCredits({ id, email, done }: { id: string; email: string; done: () 
     const { amount = '', origin = '', note = '', expiresAt = '' } = fieldsOf(event)
     setSaid(null)
     run(async () => {
-      const answer = await giveCredits(id, { amount: Number(amount), origin, ...(note && { note }), ...(expiresAt && { expiresAt }) })
+      const answer = await giveCredits(id, {
+        amount: Number(amount),
+        origin,
+        ...(note && { note }),
+        ...(expiresAt && { expiresAt }),
+      })
       setSaid(`Granted. The balance of ${email} is ${credits(answer.credits)}.`)
       form.current?.reset()
       done()
@@ -105,13 +168,30 @@ function GiveCredits({ id, email, done }: { id: string; email: string; done: () 
     <section class="panel">
       <h2>Grant credits</h2>
       <form ref={form} onSubmit={submit} noValidate>
-        <Field label="Amount" name="amount" type="number" min={1} step={1} required invalid={problem?.message.startsWith('amount')} />
+        <Field
+          label="Amount"
+          name="amount"
+          type="number"
+          min={1}
+          step={1}
+          required
+          invalid={problem?.message.startsWith('amount')}
+        />
         <Choice label="Origin" name="origin" options={ORIGINS} />
         <Field label="Note" name="note" maxLength={200} hint="Why. The account sees it in its ledger." />
-        <Field label="Expires (optional, UTC)" name="expiresAt" type="date" invalid={problem?.message.startsWith('expiresAt')} />
+        <Field
+          label="Expires (optional, UTC)"
+          name="expiresAt"
+          type="date"
+          invalid={problem?.message.startsWith('expiresAt')}
+        />
         <Trouble problem={problem} />
-        <Action type="submit" busy={busy} busyText="Granting…">Grant</Action>
-        <p class="done" role="status">{said}</p>
+        <Action type="submit" busy={busy} busyText="Granting…">
+          Grant
+        </Action>
+        <p class="done" role="status">
+          {said}
+        </p>
       </form>
     </section>
   )

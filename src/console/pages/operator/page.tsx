@@ -8,19 +8,40 @@ import { AccountSection } from './account.tsx'
 import { AccountsSection } from './accounts.tsx'
 import { ActionsSection, CallSection, MailsSection, UpstreamsSection } from './reports.tsx'
 
-const SECTIONS = [['accounts', 'Accounts'], ['calls', 'Calls'], ['mails', 'Mails'], ['upstreams', 'Upstreams'], ['actions', 'Audit']] as const
+const SECTIONS = [
+  ['accounts', 'Accounts'],
+  ['calls', 'Calls'],
+  ['mails', 'Mails'],
+  ['upstreams', 'Upstreams'],
+  ['actions', 'Audit'],
+] as const
 
 export function OperatorPage({ params, query }: PageProps) {
   const section = SECTIONS.find(([one]) => one === params.section)?.[0] ?? 'accounts'
   if (account.value && account.value.role !== 'admin') {
-    return <Page title="Operator"><section class="panel"><Empty title="This page is for operators">Your account may not use it.</Empty></section></Page>
+    return (
+      <Page title="Operator">
+        <section class="panel">
+          <Empty title="This page is for operators">Your account may not use it.</Empty>
+        </section>
+      </Page>
+    )
   }
   return (
     <Page title="Operator">
       <nav class="tabs" aria-label="Sections">
-        {SECTIONS.map(([one, name]) => <a key={one} href={`/operator/${one}`} aria-current={one === section ? 'page' : undefined}>{name}</a>)}
+        {SECTIONS.map(([one, name]) => (
+          <a key={one} href={`/operator/${one}`} aria-current={one === section ? 'page' : undefined}>
+            {name}
+          </a>
+        ))}
       </nav>
-      {section === 'accounts' && (params.id ? <AccountSection key={params.id} id={params.id} /> : <AccountsSection search={query.search ?? ''} />)}
+      {section === 'accounts' &&
+        (params.id ? (
+          <AccountSection key={params.id} id={params.id} />
+        ) : (
+          <AccountsSection search={query.search ?? ''} />
+        ))}
       {section === 'calls' && <CallSection id={params.id ?? ''} />}
       {section === 'mails' && <MailsSection />}
       {section === 'upstreams' && <UpstreamsSection />}

@@ -2,12 +2,13 @@
  * Any call, the mails that were given up, the upstreams, and what operators did.
  */
 import { useLocation } from 'preact-iso'
-import type { MailRecord, OperatorAction } from '../../api/operator.ts'
+import type { MailRecord, OperatorAction, UpstreamReport } from '../../api/operator.ts'
 import { getActions, getAnyCall, getDeadMails, getUpstreams, retryMail } from '../../api/operator.ts'
 import { Action, Empty, Time, Trouble, Waiting } from '../../parts/basics.tsx'
 import { duration, number, share } from '../../parts/format.ts'
 import { Field, fieldsOf, useDeed } from '../../parts/forms.tsx'
 import { ErrorNote, Facts, Media, Trail } from '../../parts/story.tsx'
+import { List } from '../../parts/list.tsx'
 import { useLoad } from '../../state/load.ts'
 
 export function CallSection({ id }: { id: string }) {
@@ -19,10 +20,21 @@ export function CallSection({ id }: { id: string }) {
   return (
     <section class="panel">
       <form class="finder" onSubmit={submit}>
-        <Field key={id} label="Look at a call" name="call" defaultValue={id} placeholder="call_…" hint="Its id: the X-Call-Id of its answer." />
+        <Field
+          key={id}
+          label="Look at a call"
+          name="call"
+          defaultValue={id}
+          placeholder="call_…"
+          hint="Its id: the X-Call-Id of its answer."
+        />
         <button type="submit">Show</button>
       </form>
-      {id === '' ? <Empty title="Which call?">Customers find the id in the call's answer and in their console.</Empty> : <AnyCall key={id} id={id} />}
+      {id === '' ? (
+        <Empty title="Which call?">Customers find the id in the call's answer and in their console.</Empty>
+      ) : (
+        <AnyCall key={id} id={id} />
+      )}
     </section>
   )
 }
@@ -33,11 +45,20 @@ function AnyCall({ id }: { id: string }) {
   if (!data) return problem ? <Trouble problem={problem} retry={reload} /> : <Waiting rows={8} />
   return (
     <>
-      {data.account && <p>Of <a href={`/operator/accounts/${data.account.id}`}>{data.account.email}</a></p>}
+      {data.account && (
+        <p>
+          Of <a href={`/operator/accounts/${data.account.id}`}>{data.account.email}</a>
+        </p>
+      )}
       <ErrorNote call={data.call} />
       <Trail story={data} />
       <Facts call={data.call} />
-      {data.call.resultUrl && <details><summary>Result</summary><Media url={data.call.resultUrl} modality={data.call.modality} /></details>}
+      {data.call.resultUrl && (
+        <details>
+          <summary>Result</summary>
+          <Media url={data.call.resultUrl} modality={data.call.modality} />
+        </details>
+      )}
     </>
   )
 }
@@ -45,17 +66,18 @@ function AnyCall({ id }: { id: string }) {
 export function MailsSection() {
   const mails = useLoad('dead mails', getDeadMails)
   const { problem, run } = useDeed()
-  const retry = (mail: MailRecord): void => run(async () => {
-    await retryMail(mail.id)
-    mails.change(({ data }) => ({ data: data.filter(({ id }) => id !== mail.id) }))
-  })
+  const retry = (mail: MailRecord): void =>
+    run(async () => {
+      await retryMail(mail.id)
+      mails.change(({ data }) => ({ data: data.filter(({ id }) => id !== mail.id) }))
+    })
   return (
     <section class="panel">
       <h2>Mails that were given up</h2>
       <Trouble problem={mails.problem ?? problem} retry={mails.reload} />
-      {!mails.data ? !mails.problem && <Waiting /> : mails.data.data.length === 0
-        ? <Empty title="None">Every mail was delivered, or is still being tried.</Empty>
-        : <MailTable mails={mails.data.data} retry={retry} />}
+      <List of={mails} empty={<Empty title="None">Every mail was delivered, or is still being tried.</Empty>}>
+        {(items) => <MailTable mails={items} retry={retry} />}
+      </List>
     </section>
   )
 }
@@ -65,14 +87,39 @@ function MailTable({ mails, retry }: { mails: MailRecord[]; retry: (mail: MailRe
     <div class="scroll" tabIndex={0} role="region" aria-label="Mails">
       <table>
         <thead>
-          <tr><th scope="col">Asked for</th><th scope="col">Kind</th><th scope="col">To</th><th scope="col" class="right">Tries</th><th scope="col">Last reason</th><th scope="col"><span class="hidden">Send again</span></th></tr>
+          <tr>
+            <th scope="col">Asked for</th>
+            <th scope="col">Kind</th>
+            <th scope="col">To</th>
+            <th scope="col" class="right">
+              Tries
+            </th>
+            <th scope="col">Last reason</th>
+            <th scope="col">
+              <span class="hidden">Send again</span>
+            </th>
+          </tr>
         </thead>
         <tbody>
           {mails.map((mail) => (
             <tr key={mail.id}>
-              <td><Time iso={mail.createdAt} /></td><td>{mail.kind}</td><td>{mail.recipient}</td><td class="right digits">{number(mail.tries)}</td>
+              <td>
+                <Time iso={mail.createdAt} />
+              </td>
+              <td>{mail.kind}</td>
+              <td>{mail.recipient}</td>
+              <td class="right digits">{number(mail.tries)}</td>
               <td class="wrap">{mail.note}</td>
-              <td class="right"><Action class="small" busy={false} aria-label={`Send the mail to ${mail.recipient} again`} onClick={() => retry(mail)}>Send again</Action></td>
+              <td class="right">
+                <Action
+                  class="small"
+                  busy={false}
+                  aria-label={`Send the mail to ${mail.recipient} again`}
+                  onClick={() => retry(mail)}
+                >
+                  Send again
+                </Action>
+              </td>
             </tr>
           ))}
         </tbody>
@@ -85,28 +132,53 @@ export function UpstreamsSection() {
   const upstreams = useLoad('upstreams', getUpstreams)
   return (
     <section class="panel">
-      <h2>The last hour <button type="button" class="small quiet more" onClick={upstreams.reload}>Look again</button></h2>
-      <Trouble problem={upstreams.problem} retry={upstreams.reload} />
-      {!upstreams.data ? !upstreams.problem && <Waiting /> : upstreams.data.data.length === 0
-        ? <Empty title="No call ended in the last hour" />
-        : (
-          <div class="scroll" tabIndex={0} role="region" aria-label="Upstreams">
-            <table>
-              <thead>
-                <tr><th scope="col">Upstream</th><th scope="col" class="right">Calls</th><th scope="col" class="right">Failed</th><th scope="col" class="right">Median</th><th scope="col">Last call</th></tr>
-              </thead>
-              <tbody>
-                {upstreams.data.data.map(({ upstream, calls, failed, latencyMs, lastCallAt }) => (
-                  <tr key={upstream}>
-                    <td>{upstream}</td><td class="right digits">{number(calls)}</td><td class="right digits">{share(failed, calls)}</td>
-                    <td class="right digits">{latencyMs === null ? '' : duration(latencyMs)}</td><td><Time iso={lastCallAt} /></td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
+      <h2>
+        The last hour{' '}
+        <button type="button" class="small quiet more" onClick={upstreams.reload}>
+          Look again
+        </button>
+      </h2>
+      <List of={upstreams} empty={<Empty title="No call ended in the last hour" />}>
+        {(items) => <UpstreamTable upstreams={items} />}
+      </List>
     </section>
+  )
+}
+
+function UpstreamTable({ upstreams }: { upstreams: UpstreamReport[] }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Upstreams">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Upstream</th>
+            <th scope="col" class="right">
+              Calls
+            </th>
+            <th scope="col" class="right">
+              Failed
+            </th>
+            <th scope="col" class="right">
+              Median
+            </th>
+            <th scope="col">Last call</th>
+          </tr>
+        </thead>
+        <tbody>
+          {upstreams.map(({ upstream, calls, failed, latencyMs, lastCallAt }) => (
+            <tr key={upstream}>
+              <td>{upstream}</td>
+              <td class="right digits">{number(calls)}</td>
+              <td class="right digits">{share(failed, calls)}</td>
+              <td class="right digits">{latencyMs === null ? '' : duration(latencyMs)}</td>
+              <td>
+                <Time iso={lastCallAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   )
 }
 
@@ -115,34 +187,54 @@ export function ActionsSection() {
   return (
     <section class="panel">
       <h2>What operators did</h2>
-      <Trouble problem={actions.problem} retry={actions.reload} />
-      {!actions.data ? !actions.problem && <Waiting /> : actions.data.data.length === 0
-        ? <Empty title="Nothing yet">Grants, suspensions and the like are recorded here for good.</Empty> : <ActionTable actions={actions.data.data} />}
+      <List
+        of={actions}
+        empty={<Empty title="Nothing yet">Grants, suspensions and the like are recorded here for good.</Empty>}
+      >
+        {(items) => <ActionTable actions={items} />}
+      </List>
     </section>
   )
 }
 
 const ACTION_WORDS: Record<OperatorAction['action'], string> = {
-  credits_granted: 'Granted credits', account_suspended: 'Suspended', account_activated: 'Activated', role_changed: 'Changed the role',
+  credits_granted: 'Granted credits',
+  account_suspended: 'Suspended',
+  account_activated: 'Activated',
+  role_changed: 'Changed the role',
   mail_revived: 'Sent a mail again',
 }
 
 const detailText = ({ details }: OperatorAction): string =>
-  Object.entries(details).filter(([name, value]) => value !== null && name !== 'grantId')
-    .map(([name, value]) => `${name}: ${typeof value === 'number' ? number(value) : value}`).join(' · ')
+  Object.entries(details)
+    .filter(([name, value]) => value !== null && name !== 'grantId')
+    .map(([name, value]) => `${name}: ${typeof value === 'number' ? number(value) : value}`)
+    .join(' · ')
 
 export function ActionTable({ actions }: { actions: OperatorAction[] }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Audit">
       <table>
-        <thead><tr><th scope="col">Time</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">To whom</th><th scope="col">More</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">To whom</th>
+            <th scope="col">More</th>
+          </tr>
+        </thead>
         <tbody>
           {actions.map((action) => (
             <tr key={action.id}>
-              <td><Time iso={action.createdAt} /></td>
+              <td>
+                <Time iso={action.createdAt} />
+              </td>
               <td>{action.operatorEmail ?? 'command line'}</td>
               <td>{ACTION_WORDS[action.action]}</td>
-              <td>{action.accountId && <a href={`/operator/accounts/${action.accountId}`}>{action.accountEmail}</a>}</td>
+              <td>
+                {action.accountId && <a href={`/operator/accounts/${action.accountId}`}>{action.accountEmail}</a>}
+              </td>
               <td class="wrap">{detailText(action)}</td>
             </tr>
           ))}

@@ -1,6 +1,7 @@
 /**
  * A chat, streamed, that can be stopped.
  */
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { problemOf } from '../../api/client.ts'
 import type { Problem } from '../../api/client.ts'
@@ -14,7 +15,14 @@ import { playgroundKey } from '../../state/playground-key.ts'
 import { ceilingOf } from './examples.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 
-type Talk = { messages: ChatMessage[]; problem: Problem | null; cost: Cost | null; callId: string | null; running: AbortController | null; stopped: boolean }
+type Talk = {
+  messages: ChatMessage[]
+  problem: Problem | null
+  cost: Cost | null
+  callId: string | null
+  running: AbortController | null
+  stopped: boolean
+}
 
 const SILENCE: Talk = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
 
@@ -43,61 +51,145 @@ function useTalk() {
     } catch (thrown) {
       const problem = controller.signal.aborted ? null : problemOf(thrown)
       put(({ messages }) => ({
-        running: null, problem, stopped: controller.signal.aborted,
+        running: null,
+        problem,
+        stopped: controller.signal.aborted,
         messages: messages.at(-1)?.content === '' ? messages.slice(0, -1) : messages,
       }))
     }
     void loadAccount()
   }
-  return { talk, send, clear: () => { running.current?.abort(); setTalk(SILENCE) } }
+  return {
+    talk,
+    send,
+    clear: () => {
+      running.current?.abort()
+      setTalk(SILENCE)
+    },
+  }
 }
 
-export function ChatPlayground({ models, model, choose }: { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }) {
+type Props = { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
+
+export function ChatPlayground({ models, model, choose }: Props) {
   const { talk, send, clear } = useTalk()
   const [text, setText] = useState('')
   const [maxTokens, setMaxTokens] = useState('')
-  const end = useRef<HTMLDivElement>(null)
   const next: ChatMessage[] = [...talk.messages, { role: 'user', content: text || 'Hello!' }]
-  const fields: ChatFields = { model: model.id, messages: next, ...(Number(maxTokens) >= 1 && { max_tokens: Math.floor(Number(maxTokens)) }) }
-  const submit = (event: Event): void => {
-    event.preventDefault()
+  const limit = Number(maxTokens) >= 1 ? { max_tokens: Math.floor(Number(maxTokens)) } : {}
+  const fields: ChatFields = { model: model.id, messages: next, ...limit }
+  const submit = (): void => {
     if (talk.running || text.trim() === '' || playgroundKey.value === '') return
     setText('')
     void send({ ...fields, messages: [...talk.messages, { role: 'user', content: text }] })
   }
-  useEffect(() => end.current?.scrollIntoView({ block: 'nearest' }), [talk.messages])
   return (
     <div class="play">
       <section class="panel">
         <ModelChoice models={models} model={model} choose={choose} />
-        <Field label="Most output tokens" type="number" min={1} value={maxTokens} placeholder="1024" onInput={(event) => setMaxTokens(event.currentTarget.value)} />
+        <Field
+          label="Most output tokens"
+          type="number"
+          min={1}
+          value={maxTokens}
+          placeholder="1024"
+          onInput={(event) => setMaxTokens(event.currentTarget.value)}
+        />
         <AsCode kind="chat" fields={fields} />
       </section>
       <section class="panel talk">
-        <div class="messages" aria-live="polite" aria-busy={talk.running !== null} data-testid="messages">
-          {talk.messages.length === 0 && <p class="soft">Ask something. The answer appears as it is written, and you pay for its tokens.</p>}
-          {talk.messages.map(({ role, content }, index) => (
-            <div key={index} class={`message ${role}`}><small class="soft">{role === 'user' ? 'You' : model.id}</small><p>{content || '…'}</p></div>
-          ))}
-          <div ref={end} />
-        </div>
+        <Messages talk={talk} name={model.id} />
         <Trouble problem={talk.problem} />
         {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} />}
-        {talk.stopped && <p class="receipt" role="status">Stopped. You pay for what was written{talk.callId && <>: see <a href={`/calls/${talk.callId}`}>this call</a></>}.</p>}
-        <form onSubmit={submit}>
-          <label for="message" class="hidden">Message</label>
-          <textarea id="message" rows={3} placeholder="Your message" value={text} onInput={(event) => setText(event.currentTarget.value)}
-            onKeyDown={(event) => { if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) submit(event) }} />
-          <div class="row between">
-            <Ceiling most={ceilingOf(model, next, fields.max_tokens)} />
-            <span class="row">
-              {talk.messages.length > 0 && !talk.running && <button type="button" class="quiet" onClick={clear}>New chat</button>}
-              {talk.running ? <button type="button" class="danger" onClick={() => talk.running?.abort()}>Stop</button>
-                : <button type="submit" disabled={playgroundKey.value === ''}>Send</button>}
-            </span>
-          </div>
-        </form>
+        {talk.stopped && (
+          <p class="receipt" role="status">
+            Stopped. You pay for what was written. {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
+          </p>
+        )}
+        <Composer text={text} type={setText} submit={submit}>
+          <Ceiling most={ceilingOf(model, next, fields.max_tokens)} />
+          <Buttons talk={talk} clear={clear} />
+        </Composer>
       </section>
     </div>
+  )
+}
+
+function Messages({ talk, name }: { talk: Talk; name: string }) {
+  const end = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (talk.messages.length > 0) end.current?.scrollIntoView({ block: 'nearest' })
+  }, [talk.messages])
+  return (
+    <div
+      class="messages"
+      tabIndex={0}
+      role="log"
+      aria-label="Chat"
+      aria-busy={talk.running !== null}
+      data-testid="messages"
+    >
+      {talk.messages.length === 0 && (
+        <p class="soft">Ask something. The answer appears as it is written, and you pay for its tokens.</p>
+      )}
+      {talk.messages.map(({ role, content }, index) => (
+        <div key={index} class={`message ${role}`}>
+          <small class="soft">{role === 'user' ? 'You' : name}</small>
+          <p>{content || '…'}</p>
+        </div>
+      ))}
+      <div ref={end} />
+    </div>
+  )
+}
+
+type ComposerProps = { text: string; type: (text: string) => void; submit: () => void; children: ComponentChildren }
+
+/** Enter sends, Shift and Enter begins a line. */
+function Composer({ text, type, submit, children }: ComposerProps) {
+  const sent = (event: Event): void => {
+    event.preventDefault()
+    submit()
+  }
+  return (
+    <form onSubmit={sent}>
+      <label for="message" class="hidden">
+        Message
+      </label>
+      <textarea
+        id="message"
+        rows={3}
+        placeholder="Your message"
+        value={text}
+        onInput={(event) => type(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) sent(event)
+        }}
+      />
+      <div class="row between">{children}</div>
+    </form>
+  )
+}
+
+function Buttons({ talk, clear }: { talk: Talk; clear: () => void }) {
+  const { running, messages } = talk
+  if (running) {
+    return (
+      <button type="button" class="danger" onClick={() => running.abort()}>
+        Stop
+      </button>
+    )
+  }
+  return (
+    <span class="row">
+      {messages.length > 0 && (
+        <button type="button" class="quiet" onClick={clear}>
+          New chat
+        </button>
+      )}
+      <button type="submit" disabled={playgroundKey.value === ''}>
+        Send
+      </button>
+    </span>
   )
 }

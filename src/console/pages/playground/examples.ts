@@ -25,20 +25,34 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
 /** The request as a curl line. The key stands in a variable: what is copied is often pasted where others see it. */
 export function asCurl(kind: keyof typeof PATHS, fields: ChatFields | MediaFields): string {
   return [
-    `curl -s ${location.origin}/v1/${PATHS[kind]}`, `-H "Authorization: Bearer $TOLLGATE_KEY"`, `-H 'Content-Type: application/json'`,
+    `curl -s ${location.origin}/v1/${PATHS[kind]}`,
+    `-H "Authorization: Bearer $TOLLGATE_KEY"`,
+    `-H 'Content-Type: application/json'`,
     `-d ${quoted(JSON.stringify(fields))}`,
   ].join(' \\\n  ')
 }
 
-/** The request with OpenAI's SDK for JavaScript. Images and videos have fields that it does not know: `post` sends any. */
+/**
+ * The request with OpenAI's SDK for JavaScript. Images and videos have fields that it does not know: `post` sends any.
+ */
 export function asSdk(kind: keyof typeof PATHS, fields: ChatFields | MediaFields): string {
   const opening = [
-    `import OpenAI from 'openai'`, '',
+    `import OpenAI from 'openai'`,
+    '',
     `const client = new OpenAI({ baseURL: '${location.origin}/v1', apiKey: process.env.TOLLGATE_KEY })`,
   ]
   const body = JSON.stringify(fields, null, 2)
-  const call = kind === 'chat'
-    ? [`const answer = await client.chat.completions.create(${body})`, 'console.log(answer.choices[0].message.content)']
-    : [`const answer = await client.post('/${PATHS[kind]}', {`, `  body: ${body.replaceAll('\n', '\n  ')},`, '})', 'console.log(answer.data[0].url)']
+  const call =
+    kind === 'chat'
+      ? [
+          `const answer = await client.chat.completions.create(${body})`,
+          'console.log(answer.choices[0].message.content)',
+        ]
+      : [
+          `const answer = await client.post('/${PATHS[kind]}', {`,
+          `  body: ${body.replaceAll('\n', '\n  ')},`,
+          '})',
+          'console.log(answer.data[0].url)',
+        ]
   return [...opening, ...call].join('\n')
 }

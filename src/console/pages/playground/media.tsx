@@ -16,8 +16,13 @@ import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 import { ceilingOf } from './examples.ts'
 
 type Work = {
-  busy: boolean; status: string; progress: number | null; problem: Problem | null
-  url: string | null; cost: Cost | null; callId: string | null
+  busy: boolean
+  status: string
+  progress: number | null
+  problem: Problem | null
+  url: string | null
+  cost: Cost | null
+  callId: string | null
 }
 
 const IDLE: Work = { busy: false, status: '', progress: null, problem: null, url: null, cost: null, callId: null }
@@ -28,7 +33,9 @@ function useWork(kind: 'image' | 'video') {
   useEffect(() => () => leaving.current.abort(), [])
   const make = async (fields: MediaFields): Promise<void> => {
     const { signal } = leaving.current
-    const put = (changes: Partial<Work>): void => { if (!signal.aborted) setWork((old) => ({ ...old, ...changes })) }
+    const put = (changes: Partial<Work>): void => {
+      if (!signal.aborted) setWork((old) => ({ ...old, ...changes }))
+    }
     setWork({ ...IDLE, busy: true, status: 'Sending…' })
     try {
       const { callId, news } = await media(kind, playgroundKey.value, fields, signal)
@@ -50,12 +57,13 @@ function useWork(kind: 'image' | 'video') {
 /** The largest picture that fits into a request of 1 MB as a data: address. */
 const MOST_BYTES = 700_000
 
-const dataUrl = (file: File): Promise<string> => new Promise((resolve, reject) => {
-  const reader = new FileReader()
-  reader.onload = () => resolve(reader.result as string)
-  reader.onerror = () => reject(new Error('The file cannot be read.'))
-  reader.readAsDataURL(file)
-})
+const dataUrl = (file: File): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader()
+    reader.onload = () => resolve(reader.result as string)
+    reader.onerror = () => reject(new Error('The file cannot be read.'))
+    reader.readAsDataURL(file)
+  })
 
 type Props = { kind: 'image' | 'video'; models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
 
@@ -63,11 +71,13 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   const { work, make } = useWork(kind)
   const [prompt, setPrompt] = useState('')
   const [image, setImage] = useState('')
-  const [resolution, setResolution] = useState('')
-  const [duration, setDuration] = useState('')
+  const [extras, setExtras] = useState<ExtraFields>({ resolution: '', duration: '' })
   const fields: MediaFields = {
-    model: model.id, prompt: prompt || 'a red fox in snow', ...(image && { image_url: image }), ...(resolution && { resolution }),
-    ...(kind === 'video' && Number(duration) > 0 && { duration: Number(duration) }),
+    model: model.id,
+    prompt: prompt || 'a red fox in snow',
+    ...(image && { image_url: image }),
+    ...(extras.resolution && { resolution: extras.resolution }),
+    ...(kind === 'video' && Number(extras.duration) > 0 && { duration: Number(extras.duration) }),
   }
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
@@ -81,21 +91,55 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <ModelChoice models={models} model={model} choose={choose} />
           <div class="field">
             <label for="prompt">Prompt</label>
-            <textarea id="prompt" rows={4} maxLength={2000} placeholder="a red fox in snow" value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} />
+            <textarea
+              id="prompt"
+              rows={4}
+              maxLength={2000}
+              placeholder="a red fox in snow"
+              value={prompt}
+              onInput={(event) => setPrompt(event.currentTarget.value)}
+            />
           </div>
           <Picture kind={kind} image={image} put={setImage} />
-          <div class="columns">
-            <Field label="Resolution" value={resolution} placeholder={kind === 'image' ? '1K' : '720p'} maxLength={32} onInput={(event) => setResolution(event.currentTarget.value)} />
-            {kind === 'video' && <Field label="Seconds" type="number" min={1} max={600} value={duration} onInput={(event) => setDuration(event.currentTarget.value)} />}
-          </div>
+          <Extras kind={kind} extras={extras} put={setExtras} />
           <div class="row between">
             <Ceiling most={ceilingOf(model)} />
-            <Action type="submit" busy={work.busy} busyText="Making…" disabled={playgroundKey.value === ''}>{image ? 'Make it from the picture' : `Make the ${kind}`}</Action>
+            <Action type="submit" busy={work.busy} busyText="Making…" disabled={playgroundKey.value === ''}>
+              {image ? 'Make it from the picture' : `Make the ${kind}`}
+            </Action>
           </div>
         </form>
         <AsCode kind={kind} fields={shown} />
       </section>
       <Result kind={kind} work={work} />
+    </div>
+  )
+}
+
+type ExtraFields = { resolution: string; duration: string }
+
+type ExtrasProps = { kind: 'image' | 'video'; extras: ExtraFields; put: (extras: ExtraFields) => void }
+
+function Extras({ kind, extras: { resolution, duration }, put }: ExtrasProps) {
+  return (
+    <div class="columns">
+      <Field
+        label="Resolution"
+        value={resolution}
+        placeholder={kind === 'image' ? '1K' : '720p'}
+        maxLength={32}
+        onInput={(event) => put({ resolution: event.currentTarget.value, duration })}
+      />
+      {kind === 'video' && (
+        <Field
+          label="Seconds"
+          type="number"
+          min={1}
+          max={600}
+          value={duration}
+          onInput={(event) => put({ resolution, duration: event.currentTarget.value })}
+        />
+      )}
     </div>
   )
 }
@@ -106,16 +150,35 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
   const read = (file: File | undefined): void => {
     setProblem(null)
     if (!file) return
-    if (file.size > MOST_BYTES) return setProblem('A request holds 1 MB: choose a picture of at most 700 kB, or give its address.')
+    if (file.size > MOST_BYTES)
+      return setProblem('A request holds 1 MB: choose a picture of at most 700 kB, or give its address.')
     dataUrl(file).then(put, (error: Error) => setProblem(error.message))
   }
   const name = kind === 'image' ? 'Picture to edit (optional)' : 'First frame (optional)'
   return (
     <details open={image !== ''}>
       <summary>{name}</summary>
-      <Field label="Its address" type="url" value={image.startsWith('data:') ? '' : image} placeholder="https://…" onInput={(event) => put(event.currentTarget.value)} />
-      <Field label="Or a file" type="file" accept="image/png,image/jpeg,image/webp" onChange={(event) => read(event.currentTarget.files?.[0])} />
-      {image.startsWith('data:') && <p class="row"><img src={image} width="64" alt="The chosen picture" /><button type="button" class="small quiet" onClick={() => put('')}>Take it away</button></p>}
+      <Field
+        label="Its address"
+        type="url"
+        value={image.startsWith('data:') ? '' : image}
+        placeholder="https://…"
+        onInput={(event) => put(event.currentTarget.value)}
+      />
+      <Field
+        label="Or a file"
+        type="file"
+        accept="image/png,image/jpeg,image/webp"
+        onChange={(event) => read(event.currentTarget.files?.[0])}
+      />
+      {image.startsWith('data:') && (
+        <p class="row">
+          <img src={image} width="64" alt="The chosen picture" />
+          <button type="button" class="small quiet" onClick={() => put('')}>
+            Take it away
+          </button>
+        </p>
+      )}
       <Trouble problem={problem} />
     </details>
   )
@@ -126,12 +189,22 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
     <section class="panel result" aria-live="polite" aria-busy={work.busy} data-testid="result">
       {work.busy && (
         <div class="progress">
-          <p>{work.status}{work.progress !== null && ` ${work.progress} %`}</p>
+          <p>
+            {work.status}
+            {work.progress !== null && ` ${work.progress} %`}
+          </p>
           <progress aria-label="Progress" {...(work.progress !== null && { value: work.progress, max: 100 })} />
         </div>
       )}
       <Trouble problem={work.problem} />
-      {work.url ? <Media url={work.url} modality={kind} /> : !work.busy && !work.problem && <Empty title={`Your ${kind} appears here`}>It is kept for a while, and stays in your calls.</Empty>}
+      {work.url ? (
+        <Media url={work.url} modality={kind} />
+      ) : (
+        !work.busy &&
+        !work.problem && (
+          <Empty title={`Your ${kind} appears here`}>It is kept for a while, and stays in your calls.</Empty>
+        )
+      )}
       {work.cost && <Receipt cost={work.cost} callId={work.callId} />}
     </section>
   )

@@ -10,7 +10,11 @@ import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
 import { KeyBar } from './parts.tsx'
 
-const KINDS = [['chat', 'Chat'], ['image', 'Image'], ['video', 'Video']] as const
+const KINDS = [
+  ['chat', 'Chat'],
+  ['image', 'Image'],
+  ['video', 'Video'],
+] as const
 
 export function PlaygroundPage({ params, query }: PageProps) {
   const { route } = useLocation()
@@ -22,14 +26,27 @@ export function PlaygroundPage({ params, query }: PageProps) {
   return (
     <Page title="Playground">
       <nav class="tabs" aria-label="Kinds">
-        {KINDS.map(([one, name]) => <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>{name}</a>)}
+        {KINDS.map(([one, name]) => (
+          <a key={one} href={`/playground/${one}`} aria-current={one === kind ? 'page' : undefined}>
+            {name}
+          </a>
+        ))}
       </nav>
       <KeyBar />
       <Trouble problem={models.problem} retry={models.reload} />
-      {!models.data ? !models.problem && <Waiting rows={8} /> : !model
-        ? <section class="panel"><Empty title={`No ${kind} model is offered`}>See the <a href="/models">models</a> that are.</Empty></section>
-        : kind === 'chat' ? <ChatPlayground models={offered} model={model} choose={choose} />
-          : <MediaPlayground key={kind} kind={kind} models={offered} model={model} choose={choose} />}
+      {!models.data ? (
+        !models.problem && <Waiting rows={8} />
+      ) : !model ? (
+        <section class="panel">
+          <Empty title={`No ${kind} model is offered`}>
+            See the <a href="/models">models</a> that are.
+          </Empty>
+        </section>
+      ) : kind === 'chat' ? (
+        <ChatPlayground models={offered} model={model} choose={choose} />
+      ) : (
+        <MediaPlayground key={kind} kind={kind} models={offered} model={model} choose={choose} />
+      )}
     </Page>
   )
 }

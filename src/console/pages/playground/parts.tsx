@@ -25,17 +25,45 @@ export function KeyBar() {
   }
   return (
     <div class="keybar">
-      {key === '' ? <span>Calls need an API key.</span> : <span>Calls with <code>{key.slice(0, 7)}…{key.slice(-4)}</code>, kept in this tab alone.</span>}
+      {key === '' ? (
+        <span>Calls need an API key.</span>
+      ) : (
+        <span>
+          Calls with{' '}
+          <code>
+            {key.slice(0, 7)}…{key.slice(-4)}
+          </code>
+          , kept in this tab alone.
+        </span>
+      )}
       <span class="row">
-        {key !== '' && <button type="button" class="small quiet" onClick={() => setPlaygroundKey('')}>Forget it</button>}
-        <button type="button" class="small quiet" onClick={() => setAsking('paste')}>{key === '' ? 'Paste a key' : 'Another key'}</button>
-        {key === '' && <button type="button" class="small" onClick={() => setAsking('make')}>Make a key</button>}
+        {key !== '' && (
+          <button type="button" class="small quiet" onClick={() => setPlaygroundKey('')}>
+            Forget it
+          </button>
+        )}
+        <button type="button" class="small quiet" onClick={() => setAsking('paste')}>
+          {key === '' ? 'Paste a key' : 'Another key'}
+        </button>
+        {key === '' && (
+          <button type="button" class="small" onClick={() => setAsking('make')}>
+            Make a key
+          </button>
+        )}
       </span>
       {asking === 'make' && <NewKey close={() => setAsking(null)} made={(_key, secret) => setPlaygroundKey(secret)} />}
       {asking === 'paste' && (
         <Dialog title="Use a key" close={() => setAsking(null)}>
           <form onSubmit={paste} noValidate>
-            <Field label="API key" name="secret" type="password" autoComplete="off" required autoFocus hint="It stays in this tab, and is forgotten with it." />
+            <Field
+              label="API key"
+              name="secret"
+              type="password"
+              autoComplete="off"
+              required
+              autoFocus
+              hint="It stays in this tab, and is forgotten with it."
+            />
             <button type="submit">Use it</button>
           </form>
         </Dialog>
@@ -45,10 +73,23 @@ export function KeyBar() {
 }
 
 /** Which model. */
-export function ModelChoice({ models, model, choose }: { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }) {
+export function ModelChoice({
+  models,
+  model,
+  choose,
+}: {
+  models: ModelEntry[]
+  model: ModelEntry
+  choose: (id: string) => void
+}) {
   return (
     <>
-      <Choice label="Model" value={model.id} options={models.map(({ id, name }) => [id, name ?? id] as const)} onChange={(event) => choose(event.currentTarget.value)} />
+      <Choice
+        label="Model"
+        value={model.id}
+        options={models.map(({ id, name }) => [id, name ?? id] as const)}
+        onChange={(event) => choose(event.currentTarget.value)}
+      />
       <p class="soft price">{priceText(model)}</p>
     </>
   )
@@ -60,19 +101,29 @@ export function Ceiling({ most }: { most: number }) {
   const short = balance !== undefined && balance < most
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
-      At most <strong class="digits">{credits(most)}</strong>{short ? `; you have ${number(balance)}, so it would be refused` : ''}
+      At most <strong class="digits">{credits(most)}</strong>
+      {short ? `; you have ${number(balance)}, so it would be refused` : ''}
     </p>
   )
 }
 
 /** What the call cost in the end. */
 export function Receipt({ cost, callId }: { cost: Cost; callId: string | null }) {
-  const tokens = cost.input_tokens === undefined ? '' : ` · ${number(cost.input_tokens)} tokens in, ${number(cost.output_tokens ?? 0)} out`
+  const tokens =
+    cost.input_tokens === undefined
+      ? ''
+      : ` · ${number(cost.input_tokens)} tokens in, ${number(cost.output_tokens ?? 0)} out`
   return (
     <p class="receipt" data-testid="receipt" role="status">
-      Cost <strong class="digits">{credits(cost.credits)}</strong>{tokens}
+      Cost <strong class="digits">{credits(cost.credits)}</strong>
+      {tokens}
       {cost.latencyMs === undefined ? '' : ` · took ${duration(cost.latencyMs)}`} · balance {number(cost.balance)}
-      {callId && <> · <a href={`/calls/${callId}`}>this call</a></>}
+      {callId && (
+        <>
+          {' '}
+          · <a href={`/calls/${callId}`}>this call</a>
+        </>
+      )}
     </p>
   )
 }

@@ -1,0 +1,24 @@
+/**
+ * A list that is loaded: its trouble, its place while it is on its way, what stands there when it is empty, and itself.
+ */
+import type { ComponentChildren } from 'preact'
+import type { Data } from '../api/endpoints.ts'
+import type { Loaded } from '../state/load.ts'
+import { Trouble, Waiting } from './basics.tsx'
+
+type Props<T> = {
+  of: Pick<Loaded<Data<T>>, 'data' | 'problem' | 'reload'>
+  /** How tall it will be, about. */
+  rows?: number
+  empty: ComponentChildren
+  children: (items: T[]) => ComponentChildren
+}
+
+export function List<T>({ of: { data, problem, reload }, rows, empty, children }: Props<T>) {
+  return (
+    <>
+      <Trouble problem={problem} retry={reload} />
+      {data ? (data.data.length === 0 ? empty : children(data.data)) : !problem && <Waiting rows={rows} />}
+    </>
+  )
+}
