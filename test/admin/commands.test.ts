@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { CommandError } from '../../src/admin/command.ts'
+import { accountCommands } from '../../src/admin/commands/accounts.ts'
+import { moneyCommands } from '../../src/admin/commands/money.ts'
+import { connectDb } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/db.ts'
+import { testDatabaseUrl } from '../support/database.ts'
+import { anAccount, balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+
+const COMMANDS = [...accountCommands, ...moneyCommands]
+
+describe('the operator\'s commands', () => {
+  let db: Db
+  let account: TestAccount
+  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 }) })
+  after(() => db.destroy())
+  beforeEach(async () => { account = await anAccount(db, 10) })
+
+  /** The sentence that a command refuses with. */
+  async function refusal(name: string, args: string[], options: Record<string, string> = {}): Promise<string> {
+    const command = COMMANDS.find(({ usage }) => usage.startsWith(name))!
+    try {
+      await command.run(db, args, options)
+    } catch (error) {
+      expect(error).to.be.an.instanceOf(CommandError)
+      return (error as Error).message
+    }
+    throw new Error(`${name} ${args.join(' ')} was done`)
+  }
+
+  it('grant whole credits, from 1 to a trillion, and nothing else', async () => {
+    for (const amount of ['', '0', '-5', '+5', '1.5', '1e3', '0x10', 'ten', ' 5', '1000000000001', '9'.repeat(30)]) {
+      expect(await refusal('credits grant', [account.email, amount]), amount).to.match(/amount is a whole number/)
+    }
+    expect(await balanceOf(db, account.id)).to.equal(10)
+  })
+
+  it('grant of a known origin, never as a sign-up, with an end that lies ahead', async () => {
+    for (const origin of ['signup', 'theft', '']) expect(await refusal('credits grant', [account.email, '5'], { origin }), origin).to.match(/--origin is one of purchase, bonus, adjustment/)
+    for (const expires of ['tomorrow', '', '5', '2090-13-45']) expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(/ISO 8601/)
+    expect(await refusal('credits grant', [account.email, '5'], { expires: '2001-01-01T00:00:00Z' })).to.match(/past/)
+    expect(await balanceOf(db, account.id)).to.equal(10)
+  })
+
+  it('say of whom there is no account', async () => {
+    for (const name of ['account show', 'account suspend', 'account activate', 'key create']) {
+      expect(await refusal(name, ['nobody@example.com']), name).to.equal('There is no account nobody@example.com.')
+      expect(await refusal(name, []), name).to.equal('There is no account (no address given).')
+    }
+    expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal('There is no account nobody@example.com.')
+  })
+
+  it('make no account twice, and none without a real address and a strong password', async () => {
+    expect(await refusal('account create', [account.email, 'secret123'])).to.match(/already/)
+    expect(await refusal('account create', ['x', 'secret123'])).to.match(/no e-mail address/)
+    for (const password of [[], ['short1'], ['onlyletters'], ['12345678'], ['a1'.repeat(37)]]) {
+      expect(await refusal('account create', ['new@example.com', ...password])).to.match(/password/i)
+    }
+    expect(await db('users').where({ email: 'new@example.com' })).to.deep.equal([])
+  })
+
+  it('show only calls that there are', async () => {
+    for (const id of ['', 'x', `call_${'0'.repeat(32)}`, "call_'--"]) expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
+  })
+
+  it('give keys names of at most 60 characters', async () => {
+    expect(await refusal('key create', [account.email, 'x'.repeat(61)])).to.match(/60/)
+  })
+})
