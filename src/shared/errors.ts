@@ -52,6 +52,9 @@ export const statusOf = (code: ErrorCode): number => CATALOGUE[code].status
 /** The public sentence that belongs to a code when nothing more exact is known. */
 export const messageOf = (code: ErrorCode): string => CATALOGUE[code].message
 
+/** The HTTP status of what succeeded. */
+export const SUCCESS = 200
+
 /** All codes, for the OpenAPI document and the tests that walk the table. */
 export const errorCodes = (): ErrorCode[] => Object.keys(CATALOGUE) as ErrorCode[]
 

@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { Db } from '../db.ts'
 import { isContention, isUnreachable, untilAnswered } from '../db.ts'
 import type { GatewayError } from '../errors.ts'
-import { statusOf } from '../errors.ts'
+import { SUCCESS, statusOf } from '../errors.ts'
 import type { CallId } from '../ids.ts'
 import { step } from '../steps.ts'
 import { answerOf, errorOutput } from './answers.ts'
@@ -131,7 +131,7 @@ export class Calls {
   /** Ends a call with its result at its real cost; null when it had ended before. */
   settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended | null> {
     return this.end({
-      id, status: 'succeeded', cost: settlement.cost, http_status: 200, upstream: settlement.upstream,
+      id, status: 'succeeded', cost: settlement.cost, http_status: SUCCESS, upstream: settlement.upstream,
       input_tokens: settlement.tokens?.input, output_tokens: settlement.tokens?.output,
       result_url: settlement.resultUrl, result_seconds: this.limits.resultSeconds,
     }, settlement.output, modality, OUTCOME_PATIENCE_MS)

@@ -10,6 +10,7 @@ import { parseId } from '../ids.ts'
 /** An account as operators see it. */
 export type OperatedAccount = User & { status: AccountStatus; role: Role }
 
+/** What of an account its operators see. */
 export const presentOperated = (row: UserRow): OperatedAccount => ({
   ...presentUser(row),
   status: row.status,
