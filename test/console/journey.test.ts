@@ -1,0 +1,283 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { grant } from '../../src/shared/ledger/ledger.ts'
+import { newId } from '../../src/shared/ids.ts'
+import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import { until } from '../support/http.ts'
+import { PASSWORD, startWorld } from './support/world.ts'
+import type { World } from './support/world.ts'
+import { visit } from './support/visit.ts'
+
+/** What the texts of an element say as numbers: `1,204` and `−40`. */
+const numberOf = (text: string): number => Number(text.replaceAll(/[,+]/g, '').replace('−', '-'))
+
+const receipt = (page: Page): Promise<string> => page.getByTestId('receipt').innerText()
+
+/** Waits until a page says yes. Playwright's own way evaluates texts inside of the page, which its policy refuses. */
+const holds = (page: Page, question: string): Promise<unknown> => until(question, () => page.evaluate(question))
+
+async function signUp(page: Page, world: World, email: string): Promise<void> {
+  await page.goto(`${world.url}/sign-up`)
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Make my account' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+}
+
+/** Makes a key on its page and answers its secret. */
+async function makeKey(page: Page, name: string): Promise<string> {
+  await page.getByRole('link', { name: 'Keys', exact: true }).click()
+  await page.getByRole('button', { name: 'New key' }).click()
+  await page.getByLabel('Name').fill(name)
+  await page.getByRole('button', { name: 'Make the key' }).click()
+  const secret = await page.getByTestId('secret').locator('code').innerText()
+  await page.getByRole('button', { name: 'I have it' }).click()
+  return secret
+}
+
+async function useKey(page: Page, secret: string): Promise<void> {
+  await page.getByRole('link', { name: 'Playground' }).click()
+  await page.getByRole('button', { name: 'Paste a key' }).click()
+  await page.getByLabel('API key').fill(secret)
+  await page.getByRole('button', { name: 'Use it' }).click()
+}
+
+describe('the console, from sign-up to sign-out', () => {
+  let world: World
+  let browser: Browser
+  before(async function () {
+    browser = await openBrowser(this)
+    world = await startWorld()
+  })
+  after(async () => {
+    await closeBrowser()
+    await world?.stop()
+  })
+
+  it('leads a customer from nothing to paid calls whose every credit adds up', async function () {
+    this.timeout(60_000)
+    const email = 'journey@example.com'
+    const { page, faults, close } = await visit(browser, world)
+    await signUp(page, world, email)
+    await page.getByText('is not verified yet').waitFor()
+    await page.goto(await world.link(email))
+    await page.getByRole('button', { name: 'Verify my address' }).click()
+    await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+    await page.getByRole('link', { name: 'To the overview' }).click()
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
+    expect(await page.getByText('is not verified yet').count()).to.equal(0)
+
+    const { id } = (await findUserByEmail(world.db, email))!
+    await world.db.transaction((trx) =>
+      grant(trx, { id: newId('grant'), accountId: id, origin: 'purchase', amount: 1000 }),
+    )
+    const secret = await makeKey(page, 'laptop')
+    expect(secret).to.match(/^tg_[0-9A-Za-z]{40}$/)
+    expect(await page.content()).not.to.contain(secret)
+
+    // A chat, as it is written.
+    await useKey(page, secret)
+    expect(await page.getByTestId('ceiling').innerText()).to.match(/^At most 4 credits/)
+    await page.getByLabel('Message').fill('[chunks 8 60] [answer one two three four five six seven eight] hi')
+    await page.keyboard.press('Enter')
+    const answer = page.locator('.message.assistant p')
+    const lengths = new Set<number>()
+    while ((await page.getByTestId('receipt').count()) === 0) lengths.add((await answer.innerText()).length)
+    expect(lengths.size).to.be.greaterThan(2)
+    expect(await answer.innerText()).to.equal('one two three four five six seven eight')
+    expect(await receipt(page)).to.match(/^Cost 1 credit · .* balance 999 · this call$/)
+
+    // An image.
+    await page.getByRole('link', { name: 'Image' }).click()
+    await page.getByLabel('Prompt').fill('a red fox')
+    expect(await page.getByTestId('ceiling').innerText()).to.equal('At most 40 credits')
+    await page.getByRole('button', { name: 'Make the image' }).click()
+    await holds(page, `document.querySelector('.media img')?.naturalWidth > 0`)
+    expect(await receipt(page)).to.match(/^Cost 40 credits · .* balance 959/)
+
+    // A video.
+    await page.getByRole('link', { name: 'Video' }).click()
+    await page.getByLabel('Prompt').fill('waves at dusk')
+    await page.getByRole('button', { name: 'Make the video' }).click()
+    await page
+      .getByTestId('result')
+      .getByText(/Running… \d+ %/)
+      .waitFor()
+    await holds(page, `document.querySelector('video')?.readyState >= 2`)
+    await page.evaluate(`document.querySelector('video').play()`)
+    await holds(page, `document.querySelector('video').currentTime > 0`)
+    expect(await receipt(page)).to.match(/^Cost 250 credits · .* balance 709/)
+
+    // What became of it.
+    await page.getByRole('link', { name: 'this call' }).click()
+    const trail = await page.getByTestId('trail').innerText()
+    expect(trail.split('\n').filter((line) => /^[A-Z][a-z]+$/.test(line))).to.deep.equal([
+      'Accepted',
+      'Charged',
+      'Running',
+      'Settled',
+    ])
+    expect(trail).to.contain('−250').and.to.contain('balance 709')
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect(new URL(page.url()).pathname).to.equal('/calls')
+    expect(await page.locator('tbody tr').count()).to.equal(3)
+    await page.goBack()
+    await page.getByTestId('trail').waitFor()
+    await page.goForward()
+
+    // The ledger adds up to the balance.
+    await page.getByRole('link', { name: 'Credits', exact: true }).click()
+    await page.getByTestId('ledger').waitFor()
+    const amounts = (await page.getByTestId('ledger').locator('tbody tr td:nth-child(3)').allInnerTexts()).map(numberOf)
+    const balances = (await page.getByTestId('ledger').locator('tbody tr td:nth-child(4)').allInnerTexts()).map(
+      numberOf,
+    )
+    expect(amounts.reduce((sum, one) => sum + one, 0)).to.equal(709)
+    expect(balances[0]).to.equal(709)
+    balances.slice(1).forEach((balance, index) => expect(balances[index]).to.equal(balance + amounts[index]!))
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ])
+    expect(download.suggestedFilename()).to.equal('tollgate-ledger.csv')
+
+    // The end of the key, and of the session.
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('button', { name: 'Revoke laptop' }).click()
+    await page.getByRole('button', { name: 'Revoke the key' }).click()
+    await page.getByText(/^revoked/).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.evaluate('sessionStorage.length + localStorage.length')).to.equal(0)
+    expect(faults()).to.deep.equal([])
+    await expectBooksToBalance(world.db)
+    await close()
+  })
+
+  it('stops a chat on demand: what was written is paid, the rest is given back', async () => {
+    const email = 'stopper@example.com'
+    await world.person(email, { credits: 100_000 })
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn(email)
+    await useKey(page, await makeKey(page, 'stop'))
+    await page.getByLabel('Model').selectOption('dear-chat')
+    await page.getByLabel('Message').fill('[chunks 200 50] [tokens 200] a long story')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await holds(page, `document.querySelector('.message.assistant p').textContent.length > 20`)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('link', { name: 'This call' }).click()
+    await page.getByTestId('trail').getByText('Settled').waitFor()
+    await page.getByTestId('trail').getByText(/^\+/).waitFor()
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('shows calls and the balance as they change, without a reload', async () => {
+    const { token } = await world.person('live@example.com', { credits: 500 })
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn('live@example.com')
+    await page.locator('.dot.on').waitFor()
+    const made = await fetch(`${world.url}/api/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"name":"server"}',
+    })
+    const { secret } = (await made.json()) as { secret: string }
+    const call = fetch(`${world.url}/v1/videos/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox-video', prompt: 'waves [duration 1.2]' }),
+    })
+    await page.getByText('250 held by 1 running').waitFor()
+    await page.locator('.status.running').waitFor()
+    expect((await call).status).to.equal(200)
+    await page.locator('.status.succeeded').waitFor()
+    await holds(page, `document.querySelector('[data-testid=balance]').textContent === '250'`)
+    await page.getByText('credits to spend').waitFor()
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('brings somebody whose session is over to the sign-in, and back to where they were', async () => {
+    const { id } = await world.person('away@example.com')
+    const { page, signIn, close } = await visit(browser, world)
+    await signIn('away@example.com')
+    await world.db('sessions').where({ user_id: id }).delete()
+    await page.goto(`${world.url}/calls?status=failed`)
+    await page.getByText('Your session is over').waitFor()
+    await page.getByLabel('E-mail address').fill('away@example.com')
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor()
+    expect(page.url()).to.equal(`${world.url}/calls?status=failed`)
+    await close()
+  })
+
+  it('leads no one elsewhere after a sign-in', async () => {
+    await world.person('wary@example.com')
+    const { page, close } = await visit(browser, world)
+    for (const next of ['//evil.example/', 'https://evil.example/', '/\\evil.example']) {
+      await page.goto(`${world.url}/sign-in?next=${encodeURIComponent(next)}`)
+      await page.getByLabel('E-mail address').fill('wary@example.com')
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+      expect(new URL(page.url()).origin).to.equal(world.url)
+      await page.getByRole('button', { name: 'Sign out' }).click()
+    }
+    await close()
+  })
+
+  it('keeps the session in the tab, or in the browser where that was chosen', async () => {
+    await world.person('stay@example.com')
+    const { page, signIn, close } = await visit(browser, world)
+    await signIn('stay@example.com')
+    const another = await page.context().newPage()
+    await another.goto(`${world.url}/overview`)
+    await another.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await another.getByLabel('E-mail address').fill('stay@example.com')
+    await another.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await another.getByLabel('Stay signed in').check()
+    await another.getByRole('button', { name: 'Sign in' }).click()
+    await another.getByRole('heading', { name: 'Overview' }).waitFor()
+    const third = await page.context().newPage()
+    await third.goto(`${world.url}/overview`)
+    await third.getByRole('heading', { name: 'Overview' }).waitFor()
+    await close()
+  })
+
+  it('lets an operator find an account, grant credits and suspend it, and shows what was done', async () => {
+    await world.person('chief@example.com', { admin: true })
+    const customer = await world.person('customer@example.com')
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn('chief@example.com')
+    await page.getByRole('link', { name: 'Operator' }).click()
+    await page.getByLabel('Find an account').fill('customer@')
+    await page.getByRole('button', { name: 'Find' }).click()
+    await page.getByRole('link', { name: customer.email }).click()
+    await page.getByLabel('Amount').fill('750')
+    await page.getByLabel('Note').fill('welcome')
+    await page.getByRole('button', { name: 'Grant', exact: true }).click()
+    await page.getByText('Granted. The balance of customer@example.com is 750 credits.').waitFor()
+    await page.getByRole('button', { name: 'Suspend', exact: true }).click()
+    await page.getByRole('button', { name: 'Suspend the account' }).click()
+    await page.getByRole('button', { name: 'Activate', exact: true }).waitFor()
+    const { status } = await fetch(`${world.url}/api/account`, {
+      headers: { authorization: `Bearer ${customer.token}` },
+    })
+    expect(status).to.equal(401)
+    await page.getByRole('link', { name: 'Audit' }).click()
+    const rows = page.locator('tbody tr', { hasText: customer.email })
+    await rows.first().waitFor()
+    expect(await rows.locator('td:nth-child(3)').allInnerTexts()).to.deep.equal(['Suspended', 'Granted credits'])
+    expect(await rows.last().innerText())
+      .to.contain('chief@example.com')
+      .and.to.contain('welcome')
+    expect(faults()).to.deep.equal([])
+    await expectBooksToBalance(world.db)
+    await close()
+  })
+})

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { openPage } from '../../support/browser.ts'
+import { PASSWORD } from './world.ts'
+import type { World } from './world.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** A page of the console in a browser of its own, and everything that went wrong in it: its policy, errors, strange requests. */
+export type Visit = {
+  page: Page
+  /** Refused requests are errors of the browser's console; a test that means them says which. */
+  faults: (expected?: RegExp) => string[]
+  signIn: (email: string) => Promise<void>
+  open: (path: string, heading: string) => Promise<void>
+  close: () => Promise<void>
+}
+
+/** Opens a browser's window on a world. */
+export async function visit(browser: Browser, world: World, options: BrowserContextOptions = {}): Promise<Visit> {
+  const { page, faults, close } = await openPage(browser, world.url, {
+    viewport: { width: 1280, height: 820 },
+    ...options,
+  })
+  page.setDefaultTimeout(10_000)
+  page.on('console', (message) => {
+    if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`)
+  })
+  const open = async (path: string, heading: string): Promise<void> => {
+    await page.goto(`${world.url}${path}`)
+    await page.getByRole('heading', { level: 1, name: heading }).waitFor()
+  }
+  return {
+    page,
+    open,
+    close,
+    faults: (expected) => faults.filter((fault) => !expected?.test(fault)),
+    signIn: async (email) => {
+      await open('/sign-in', 'Sign in')
+      await page.getByLabel('E-mail address').fill(email)
+      await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    },
+  }
+}
+
+type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
+
+/** The serious and critical faults that axe finds in what a page shows now. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which a page's policy does not bind.
+  await page.evaluate(AXE)
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(
+    'axe.run(document, { resultTypes: ["violations"] })',
+  )
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+          .join('; ')
+          .slice(0, 600)}`,
+    )
+}
+
+/** Whether nothing is wider than the screen. */
+export const fitsTheScreen = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
