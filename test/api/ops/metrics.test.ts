@@ -1,4 +1,7 @@
 import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../../../scripts/folders.ts'
 import { freePort } from '../../../scripts/services/ports.ts'
 import { newDatabaseUrl } from '../../support/database.ts'
 import type { Family } from '../../support/exposition.ts'
@@ -137,6 +140,13 @@ describe('the metrics', () => {
     }
   })
 
+  it('are the ones that the page for operators explains', async () => {
+    const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
+    const explained = new Set(page.match(/tollgate_[a-z_]+/g))
+    const served = new Set([...(await ofWeb()).keys(), ...(await ofWorker()).keys()].filter((name) => name.startsWith('tollgate_')))
+    expect([...explained].toSorted()).to.deep.equal([...served].toSorted())
+  })
+
   it('are for those who have the token, whatever characters it has', async () => {
     const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: TOKEN }))
     for (const wrong of [{}, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${'x'.repeat(5000)}` }, { authorization: `Basic ${btoa('admin:x')}` }] as Record<string, string>[]) {
@@ -156,7 +166,7 @@ describe('the metrics', () => {
   })
 
   it('leave out what cannot be read now, and tell the rest', async () => {
-    const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: 'plain-token', REDIS_URL: 'redis://127.0.0.1:9' }))
+    const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: 'plain-token', REDIS_URL: 'redis://127.0.0.1:9', LOG_LEVEL: 'silent' }))
     const families = await scrape(web.url)
     for (const name of ['tollgate_queue_jobs', 'tollgate_audit_breaches']) expect(valueOf(families, name), name).to.equal(undefined)
     for (const name of ['tollgate_db_connections', 'tollgate_queue_oldest_seconds']) expect(valueOf(families, name), name).to.be.a('number')
