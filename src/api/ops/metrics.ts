@@ -2,12 +2,15 @@
  * GET /metrics of the web process, for Prometheus: its own requests and charges, and what all processes share (queues, mails,
  * the last audit of the books).
  */
+import type { Redis } from 'ioredis'
 import type { Middleware } from 'koa'
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../../shared/calls/observer.ts'
+import type { Replies } from '../../shared/calls/replies.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Config } from '../../shared/config.ts'
+import type { Db } from '../../shared/db.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { createAudits, measureAudits } from '../../shared/metrics/audits.ts'
@@ -16,7 +19,7 @@ import { measureCalls } from '../../shared/metrics/calls.ts'
 import { only, showGauge } from '../../shared/metrics/gauges.ts'
 import { measurePool } from '../../shared/metrics/pool.ts'
 import { createRegistry, mayScrape } from '../../shared/metrics/registry.ts'
-import type { WebDeps } from '../deps.ts'
+import type { Queues } from '../../shared/queues.ts'
 
 /** From a probe's millisecond to a waiting video's hour, in seconds. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
@@ -57,8 +60,11 @@ export function createWebMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WebMetr
   }
 }
 
+/** What a web process has opened, as far as it is shown. */
+type Services = { config: Pick<Config, 'REDIS_PREFIX'>; db: Db; redis: Redis; queues: Queues; replies: Pick<Replies, 'waiting'> }
+
 /** Shows what the process has opened, and what all processes share. */
-export function showServices({ registry }: WebMetrics, { config, db, redis, queues, replies }: Pick<WebDeps, 'config' | 'db' | 'redis' | 'queues' | 'replies'>): void {
+export function showServices({ registry }: WebMetrics, { config, db, redis, queues, replies }: Services): void {
   measurePool(registry, db)
   measureBacklog(registry, { db, queues })
   measureAudits(registry, createAudits(redis, config.REDIS_PREFIX))
