@@ -66,6 +66,7 @@ async function stream(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run:
     if (signal.reason instanceof Cancelled && !assembly.isEmpty) return { completion: assembly.completion(CANCELLED), usage }
     throw error
   } finally {
+    if (signal.aborted) relay.drop()
     await relay.flush()
   }
   if (assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')

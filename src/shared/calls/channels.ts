@@ -27,8 +27,15 @@ export const accountOfChannel = (prefix: string, channel: string): AccountId | n
 /** Calls whose streaming client has left, for all workers. */
 export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
 
-/** A message on a reply channel. */
-export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'news'; news: CallNews })
+/** A message on a reply channel. `stored`: the call has ended, and its answer is to be read from its row. */
+export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'stored' } | { kind: 'news'; news: CallNews })
+
+/** The longest answer that travels on a channel, in characters: Redis cuts a subscriber off when 32 MB wait for it. */
+const MAX_TOLD = 1024 * 1024
+
+/** The reply that tells a call's end. */
+export const endOf = (callId: CallId, answer: Answer): Reply =>
+  answer.body.length > MAX_TOLD ? { callId, kind: 'stored' } : { callId, kind: 'end', answer }
 
 /**
  * A reply as text: the call's id (36 characters), a word, and bodies and chunks as they are, so that neither side
@@ -36,6 +43,7 @@ export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { ki
  */
 export function writeReply(reply: Reply): string {
   if (reply.kind === 'end') return `${reply.callId} end ${reply.answer.status} ${reply.answer.body}`
+  if (reply.kind === 'stored') return `${reply.callId} row`
   const { news } = reply
   return news.type === 'chunks'
     ? `${reply.callId} txt ${news.from}\n${news.chunks.join('\n')}`
@@ -48,6 +56,7 @@ export function readReply(message: string): Reply {
   const word = message.slice(37, 40)
   const rest = message.slice(41)
   if (word === 'end') return { callId, kind: 'end', answer: { status: Number(rest.slice(0, 3)), body: rest.slice(4) } }
+  if (word === 'row') return { callId, kind: 'stored' }
   if (word === 'new') return { callId, kind: 'news', news: JSON.parse(rest) as CallNews }
   const [from, ...chunks] = rest.split('\n')
   return { callId, kind: 'news', news: { type: 'chunks', from: Number(from), chunks } }

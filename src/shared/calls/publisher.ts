@@ -6,7 +6,7 @@ import type { CallId } from '../ids.ts'
 import { step } from '../steps.ts'
 import type { BegunCall, Ended } from './types.ts'
 import type { AccountEvent, CallNews } from './channels.ts'
-import { cancelChannel, eventChannel, replyChannel, writeReply } from './channels.ts'
+import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
 
 /** The worker's side. Publishing never fails a call: a lost message is found by the waiter. */
 export function createPublisher(redis: Redis, prefix: string) {
@@ -19,7 +19,7 @@ export function createPublisher(redis: Redis, prefix: string) {
       step('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
       await redis.pipeline()
-        .publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'end', answer }))
+        .publish(replyChannel(prefix, replyTo), writeReply(endOf(callId, answer)))
         .publish(eventChannel(prefix, accountId), JSON.stringify(event))
         .exec().catch(() => {})
       step('reply.published', callId)

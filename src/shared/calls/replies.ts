@@ -122,6 +122,7 @@ export class Replies {
   private onReply(message: string): void {
     const reply = readReply(message)
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
+    else if (reply.kind === 'stored') void this.lookAt(reply.callId, false)
     else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onNews(reply.news)
   }
 
