@@ -5,8 +5,11 @@ import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import { HEARTBEAT_MS } from './answer.ts'
 
-/** What a reader may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our memory. */
-const MAX_UNREAD_BYTES = 4 * 1024 * 1024
+/**
+ * What a reader may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our memory. Twice the
+ * largest event that an upstream may send: a reader that is only slow over a picture is not one that does not read.
+ */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
 export type EventStream = {
   /** Sends one event; `event` names it where it is not plain data. `data` is one line. */
