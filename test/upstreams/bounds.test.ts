@@ -1,0 +1,136 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { expect } from 'chai'
+import Koa from 'koa'
+import { beginEventStream } from '../../src/api/v1/event-stream.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { until } from '../support/http.ts'
+import { CHAT, prompted } from '../api/v1/calling.ts'
+import { startChildWorker } from './support/child-worker.ts'
+import type { ChildWorker } from './support/child-worker.ts'
+import { startStream } from './support/streams.ts'
+import { aRichAccount, ask, bodyOf, everyProtocol } from './support/targets.ts'
+import type { Target } from './support/targets.ts'
+
+const chat = { protocol: 'openai', modality: 'chat' } as const
+const MEGABYTE = 1024 * 1024
+
+/** Resident memory of a process, in MB. */
+const residentMb = (pid: number): number => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096 / MEGABYTE
+
+/** How many MB a process grows by at most while something is done. */
+async function growthOf(pid: number, work: () => Promise<unknown>): Promise<number> {
+  const before = residentMb(pid)
+  let most = before
+  const timer = setInterval(() => { most = Math.max(most, residentMb(pid)) }, 10)
+  await work()
+  clearInterval(timer)
+  return most - before
+}
+
+const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, work))
+
+describe('the memory of the processes', function () {
+  this.timeout(40_000)
+  let gateway: Gateway
+  let worker: ChildWorker
+  let account: TestAccount
+
+  before(async function () {
+    if (process.platform !== 'linux') this.skip()
+    gateway = await startGateway({}, everyProtocol)
+    await gateway.stopWorker()
+    worker = await startChildWorker(gateway.config)
+    account = await aRichAccount(gateway)
+    await times(5, () => ask(gateway, account, chat, prompted()))
+  })
+  after(async () => {
+    await worker?.stop()
+    await gateway?.stop()
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const expectStatus = (target: Target, words: string, status: number) => async () => {
+    const reply = await ask(gateway, account, target, prompted(words))
+    expect(reply.status, reply.text.slice(0, 500)).to.equal(status)
+  }
+
+  it('of a worker holds the 32 MB of an answer that it reads at the most, of the 100 MB that each of three upstreams sends', async () => {
+    const growth = await growthOf(worker.pid, () => times(3, expectStatus(chat, '[big 100]', 502)))
+    expect(growth).to.be.below(3 * 32 + 100)
+  })
+
+  it('of a worker holds next to nothing of the files that it brings home: five of 45 MB', async () => {
+    const growth = await growthOf(worker.pid, () => times(5, expectStatus({ protocol: 'fal', modality: 'image' }, '[big 45]', 200)))
+    expect(growth).to.be.below(80)
+  })
+
+  it('of a web process stays bounded under clients that do not read, whose calls end all the same', async () => {
+    const readers: Socket[] = []
+    const own = await aRichAccount(gateway)
+    const growth = await growthOf(process.pid, async () => {
+      readers.push(...await times(3, () => startReader(own, prompted('[big 20]'))))
+      await until('the calls having ended', async () => (await endedCalls(own)).length === 3, 30_000)
+    })
+    expect(growth).to.be.below(3 * (16 + 8) + 100)
+    readers.forEach((socket) => socket.destroy())
+  })
+
+  it('is no reason to lose a part of a stream beside many large ones', async () => {
+    const beside = await startStream(gateway, account, chat, prompted('[tokens 80] [chunks 80 40]'))
+    await Promise.all([times(2, expectStatus(chat, '[big 20]', 200)), times(3, async () => {
+      const large = await startStream(gateway, account, chat, prompted('[big 8]'))
+      await large.ended
+      expect(large.last()).to.equal('[DONE]')
+      expect(large.content()).to.have.length(8 * MEGABYTE)
+    }), beside.ended])
+    expect(beside.last(), beside.text().slice(-500)).to.equal('[DONE]')
+  })
+
+  /** A client that sends its request and reads nothing of the answer. */
+  function startReader({ key }: TestAccount, prompt: string): Promise<Socket> {
+    const body = JSON.stringify({ ...bodyOf(chat, prompt), stream: true })
+    const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' })
+    socket.on('error', () => {}).pause()
+    return new Promise((resolve) => socket.once('connect', () => {
+      socket.write(`POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
+      resolve(socket)
+    }))
+  }
+
+  const endedCalls = ({ id }: TestAccount) => gateway.db('calls').where({ user_id: id }).whereIn('status', ['succeeded', 'failed']).select('id')
+})
+
+describe('a stream of events whose client does not read', () => {
+  it('is cut off when 16 MB wait for it, whatever the kernels between have taken', async () => {
+    const app = new Koa()
+    app.silent = true
+    let sentMb = 0
+    const closed = new Promise<void>((resolve) => app.use((ctx) => {
+      ctx.res.once('close', resolve)
+      const events = beginEventStream(ctx)
+      const piece = 'x'.repeat(MEGABYTE)
+      const write = (): void => {
+        if (ctx.res.destroyed || sentMb > 500) return
+        events.send(piece)
+        sentMb++
+        setImmediate(write)
+      }
+      write()
+    }))
+    const server = app.listen(0)
+    await once(server, 'listening')
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.on('error', () => {}).pause()
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    await closed
+    expect(sentMb).to.be.within(16, 80)
+    socket.destroy()
+    server.close()
+  })
+})
