@@ -118,7 +118,8 @@ describe('the pages as files', () => {
   it('say what to do where they were not built', async () => {
     const router = new Router<RequestState>()
     routeConsole(router, join(root, 'dist/there-is-no-such-folder'))
-    const server = createServer(new Koa<RequestState>().use(router.routes()).callback()).listen(0, '127.0.0.1')
+    const handle = new Koa<RequestState>().use(router.routes()).callback()
+    const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1')
     await once(server, 'listening')
     try {
       const { status, text, headers } = await get(`http://127.0.0.1:${(server.address() as AddressInfo).port}/overview`)
