@@ -112,7 +112,7 @@ const MALFORMED = 'image_url must be an http(s) address or a base64 data: URI of
  * What is wrong with an `image_url`, as one public sentence, or null when nothing is: an http(s) address of at most
  * 2,048 characters without credentials, or a base64 data URI of an image. Refuses every spelling of an address
  * that is not public, and the spellings that URL parsers disagree about (backslashes, white space, missing
- * slashes): the upstream that gets the text may read another host out of them than we did.
+ * slashes, IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another host out of them than we did.
  */
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED
@@ -122,5 +122,10 @@ export function imageUrlProblem(text: string): string | null {
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return MALFORMED
   if (authority.includes('@')) return 'image_url must not carry credentials.'
-  return namesPublicHost(new URL(text)) ? null : SPECIAL_HOST
+  const url = new URL(text)
+  return namesPublicHost(url) && !isAmbiguous(authority, url) ? null : SPECIAL_HOST
 }
+
+/** Whether an IPv4 address is written in a way of its own: `0127.0.0.1` is 87.0.0.1 to one parser, 127.0.0.1 to another. */
+const isAmbiguous = (authority: string, url: URL): boolean =>
+  isIP(url.hostname) === 4 && authority.replace(/:\d*$/, '') !== url.hostname
