@@ -1,0 +1,206 @@
+import { expect } from 'chai'
+import { createLog } from '../../src/shared/log.ts'
+import { systemResolver } from '../../src/workers/fetching/connections.ts'
+import type { ResolvedAddress } from '../../src/workers/fetching/connections.ts'
+import { startWorker } from '../../src/workers/worker.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import type { Reply } from '../support/http.ts'
+import { movementsOf, prompted } from '../api/v1/calling.ts'
+import type { Listening } from '../workers/fetching/servers.ts'
+import { startCanary } from './support/canary.ts'
+import { RICH, TARGETS, aRichAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
+import type { Target } from './support/targets.ts'
+
+/** Hosts that are not of the public internet, however they are written; `%` stands for the canary's port. */
+const PRIVATE_HOSTS = [
+  '127.0.0.1:%', '127.1:%', '127.0.1:%', '0177.0.0.1:%', '0x7f.0.0.1:%', '0x7f000001:%', '2130706433:%', '017700000001:%', '127.0.0.1.:%',
+  '０.0.0.0:%', '１２７.0.0.1:%', '127。0。0。1:%', '0:%', '0.0.0.0:%', 'localhost:%', 'LOCALHOST:%', 'localhost.:%', 'x.localhost:%', 'localhost.localdomain:%',
+  '[::1]:%', '[::]:%', '[0:0:0:0:0:0:0:1]:%', '[::ffff:127.0.0.1]:%', '[::ffff:7f00:1]:%', '[::127.0.0.1]:%', '[64:ff9b::7f00:1]:%', '[2002:7f00:1::]:%',
+  '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', '169.254.169.254', '2852039166', '[::ffff:169.254.169.254]', '[fe80::1]', '[fc00::1]', '[fd12:3456::1]',
+  '100.64.0.1', '100.100.100.200', '168.63.129.16', '192.0.0.192', '198.18.0.1', '192.0.2.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '[ff02::1]', '[2001:db8::1]',
+  'metadata.google.internal', 'printer.local', 'intranet', 'db.internal', '1.0.0.127.in-addr.arpa',
+]
+
+/** Addresses that URL parsers read differently, or that are no web addresses of a public host at all. */
+const ODD_ADDRESSES = [
+  'http://0127.0.0.1:%/', 'http://134744072/', 'http://8.8.2056/',
+  'http://user@127.0.0.1:%/', 'http://127.0.0.1:%@example.com/', 'http://example.com@127.0.0.1:%/', 'http://example.com\\@127.0.0.1:%/', 'http:\\\\127.0.0.1:%/',
+  'http:127.0.0.1:%/', 'http:/127.0.0.1:%/', 'http:///127.0.0.1:%/', 'ht\ntp://127.0.0.1:%/', ' http://127.0.0.1:%/', 'http://127.0.0.1:%/ x', 'http://127.0.0.1\t:%/',
+  'file:///etc/passwd', 'gopher://127.0.0.1:%/', 'ftp://127.0.0.1/', 'javascript:alert(1)', 'data:text/html;base64,PGI+', 'data:image/svg+xml;base64,PHN2Zz4=', '//127.0.0.1:%/', '', 'x',
+]
+
+/** What a name resolves to, one answer after the other, the last for ever. */
+const NAMES: Record<string, string[][]> = {
+  'inside.example': [['127.0.0.1']],
+  'metadata.example': [['169.254.169.254']],
+  'half-inside.example': [['93.184.216.34', '10.0.0.1']],
+  'inside-v6.example': [['::1']],
+  'mapped.example': [['::ffff:127.0.0.1']],
+}
+
+const chats = targetsOf('chat')
+const media = targetsOf('direct', 'task')
+const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modality}`
+
+describe('addresses that lead into the private network', function () {
+  this.timeout(20_000)
+  let gateway: Gateway
+  let canary: Listening
+  let worker: Awaited<ReturnType<typeof startWorker>>
+  let account: TestAccount
+  const asked = new Map<string, number>()
+
+  /** The machine's resolver, but for the names of these tests. `rebinding-N.example` is public once, then the canary. */
+  async function resolve(hostname: string): Promise<ResolvedAddress[]> {
+    if (!hostname.endsWith('.example')) return systemResolver(hostname)
+    const nth = asked.get(hostname) ?? 0
+    asked.set(hostname, nth + 1)
+    const answers = hostname.startsWith('rebinding-') ? [['93.184.216.34'], ['127.0.0.1']] : NAMES[hostname]
+    if (!answers) throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
+    return answers[Math.min(nth, answers.length - 1)]!.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+  }
+
+  before(async () => {
+    gateway = await startGateway({}, (catalogue) => {
+      everyProtocol(catalogue)
+      catalogue.models.push(modelEntry('linking-image', 'image', [{ upstream: 'linking', model: 'url-image' }]))
+      catalogue.upstreams.linking = { ...catalogue.upstreams.openai, results: 'link' }
+    })
+    canary = await startCanary()
+    await gateway.stopWorker()
+    worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, { resolver: resolve })
+  })
+  after(async () => {
+    await worker.stop()
+    await gateway.stop()
+    await canary.close()
+  })
+  beforeEach(async () => { account = await aRichAccount(gateway) })
+  afterEach(async () => {
+    expect(canary.connections(), 'the canary was reached').to.equal(0)
+    await expectBooksToBalance(gateway.db)
+  })
+
+  const portOf = (address: string): string => address.replace('%', String(canary.port))
+  const partOf = (url: unknown) => [{ type: 'text', text: 'Look' }, { type: 'image_url', image_url: url }]
+  const message = (url: unknown) => [{ role: 'user', content: 'Hello' }, { role: 'user', content: partOf(url) }]
+
+  /** A call that names an address, in its own way. */
+  const askWith = (target: Target, url: string, prompt = prompted()): Promise<Reply> =>
+    ask(gateway, account, target, prompt, { more: target.modality === 'chat' ? { messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, { type: 'image_url', image_url: { url } }] }] } : { image_url: url } })
+
+  describe('by their spelling', () => {
+    async function expectRefused(reply: Reply, param: string, about: string): Promise<void> {
+      expect(reply.status, `${about}: ${reply.text}`).to.equal(400)
+      expect(reply.json.error, about).to.include({ type: 'invalid_request', param })
+      expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
+    }
+
+    for (const [kind, addresses] of [['host', PRIVATE_HOSTS.map((host) => `http://${host}/x.png`)], ['address', ODD_ADDRESSES]] as const) {
+      for (const address of addresses) {
+        it(`are refused: the ${kind} ${JSON.stringify(address)}`, async () => {
+          const url = portOf(address)
+          await expectRefused(await askWith({ protocol: 'fal', modality: 'image' }, url), 'image_url', 'image')
+          await expectRefused(await askWith({ protocol: 'openai', modality: 'video' }, url), 'image_url', 'video')
+          for (const given of [{ url }, url, { url, detail: 'low' }]) {
+            const reply = await ask(gateway, account, { protocol: 'anthropic', modality: 'chat' }, '', { more: { messages: message(given) } })
+            await expectRefused(reply, 'messages[1].content[1].image_url', 'chat')
+          }
+          expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+        })
+      }
+    }
+
+    it('are refused in further parts of messages that an upstream would fetch', async () => {
+      for (const field of ['video_url', 'audio_url', 'file_url']) {
+        const content = [{ type: field, [field]: { url: portOf('http://127.0.0.1:%/') } }]
+        const reply = await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, '', { more: { messages: [{ role: 'user', content }] } })
+        await expectRefused(reply, `messages[0].content[0].${field}`, field)
+      }
+    })
+  })
+
+  describe('by a name', () => {
+    for (const target of TARGETS) {
+      it(`fail the call, refunded, before anything is sent to the upstream: ${nameOf(target)}`, async () => {
+        await Promise.all(Object.keys(NAMES).map(async (name) => {
+          const prompt = prompted()
+          const reply = await askWith(target, `http://${name}:${canary.port}/x.png`, prompt)
+          expect(reply.status, `${name}: ${reply.text}`).to.equal(502)
+          expect(reply.json.error.message, name).to.match(/image_url leads to an address that is not public/)
+          expect(gateway.sandbox.journal(prompt), name).to.deep.equal([])
+        }))
+        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      })
+    }
+
+    for (const target of [{ protocol: 'openai', modality: 'image' }, { protocol: 'openai', modality: 'video' }] as const) {
+      it(`do not get through where the name answers differently between check and connection: ${nameOf(target)}`, async () => {
+        const name = `rebinding-${target.modality}.example`
+        const reply = await askWith(target, `http://${name}:${canary.port}/x.png`)
+        expect(reply.status, reply.text).to.equal(502)
+        expect(reply.json.error.message).to.match(/^image_url: The address leads into a network that is not public/)
+        expect(asked.get(name), 'once to check, once to connect').to.equal(2)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      })
+    }
+
+    it('that nobody knows is handed on to upstreams that fetch by themselves, and to no other', async () => {
+      const url = 'https://nowhere.example/x.png'
+      const fetching = [...chats, ...media.filter(({ protocol }) => protocol !== 'openai')]
+      await Promise.all(fetching.map(async (target) => {
+        const prompt = prompted()
+        const reply = await askWith(target, url, prompt)
+        expect(reply.status, `${nameOf(target)} ${reply.text}`).to.equal(200)
+        expect(JSON.stringify(gateway.sandbox.journal(prompt)[0]!.body), nameOf(target)).to.include(url)
+      }))
+      for (const modality of ['image', 'video'] as const) {
+        const reply = await askWith({ protocol: 'openai', modality }, url)
+        expect(reply.status).to.equal(502)
+        expect(reply.json.error.message).to.match(/^image_url: The name does not resolve/)
+      }
+    })
+  })
+
+  describe('by a result', () => {
+    const image = { protocol: 'fal', modality: 'image' } as const
+
+    async function expectNotFetched(prompt: string, about: string): Promise<void> {
+      const reply = await ask(gateway, account, image, prompt)
+      expect(reply.status, `${about}: ${reply.text}`).to.equal(502)
+      expect(reply.json.error.message, about).to.match(/^The result was not fetched: The address leads into a network that is not public|could not produce/)
+    }
+
+    it('are not followed, however they are written', async () => {
+      await Promise.all(PRIVATE_HOSTS.map((host) => expectNotFetched(prompted(`[result-url http://${portOf(host)}/x.png]`), host)))
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    })
+
+    it('are not followed behind a redirect, nor behind a name, nor behind one that answers differently later', async () => {
+      await Promise.all([
+        ...PRIVATE_HOSTS.filter((host) => /^[!-~]+$/.test(host)).map((host) => expectNotFetched(prompted(`[redirect http://${portOf(host)}/x.png]`), `redirect to ${host}`)),
+        ...Object.keys(NAMES).map((name) => expectNotFetched(prompted(`[result-url http://${name}:${canary.port}/x.png]`), name)),
+        ...Object.keys(NAMES).map((name) => expectNotFetched(prompted(`[redirect http://${name}:${canary.port}/x.png]`), `redirect to ${name}`)),
+      ])
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    })
+
+    it("are not followed to another port of the upstream's own host", async () => {
+      const { port } = gateway.sandbox
+      expect(canary.port).to.not.equal(port)
+      await expectNotFetched(prompted(`[result-url http://127.0.0.1:${canary.port}/x.png]`), 'port')
+      await expectNotFetched(prompted(`[result-url http://localhost:${port}/x.png]`), 'name of the same host')
+    })
+
+    it('are handed on unread where the operator wants results by their own address', async () => {
+      const url = portOf('http://127.0.0.1:%/x.png')
+      const reply = await ask(gateway, account, { ...image, protocol: 'openai' }, prompted(`[result-url ${url}]`), { more: { model: 'linking-image' } })
+      expect(reply.status, reply.text).to.equal(200)
+      expect(reply.json.data).to.deep.equal([{ url }])
+    })
+  })
+})
