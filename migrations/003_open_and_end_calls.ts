@@ -53,9 +53,11 @@ export async function up(db: Knex): Promise<void> {
       ), checked AS (
         SELECT r.*, u.credits AS balance_before, u.outstanding_calls, coalesce(own.id, same.id) AS existing_id,
           CASE
+            -- First: an earlier try of this very request had committed, whatever was revoked since.
+            WHEN own.id IS NOT NULL THEN 'exists'
             WHEN k.id IS NULL OR k.revoked_at IS NOT NULL THEN 'unauthorized'
             WHEN u.status <> 'active' THEN 'account_suspended'
-            WHEN coalesce(own.id, same.id) IS NOT NULL THEN 'exists'
+            WHEN same.id IS NOT NULL THEN 'exists'
             WHEN r.idempotency_key IS NOT NULL
               AND row_number() OVER (PARTITION BY r.user_id, r.idempotency_key ORDER BY r.place) > 1 THEN 'try_alone'
           END AS verdict
