@@ -11,7 +11,7 @@ import type { Story } from './run.ts'
 
 type CallRow = {
   id: CallId; user_id: AccountId; modality: Modality; status: CallStatus; credits: number; credits_precharged: number; credits_uncollected: number
-  estimated_input_tokens: number | null; balance_after: number; http_status: number
+  estimated_input_tokens: number | null; balance_after: number; http_status: number; attempts: number; started_at: Date | null
 }
 
 /** Chat may be sent to its upstream so often, whatever fails and whoever dies: twice an attempt, in two attempts. */
@@ -20,7 +20,11 @@ const MAX_CHAT_SENDS = 4
 /** Everything that a schedule must not have broken, beyond the books. */
 export async function checkEnd(story: Story): Promise<void> {
   const rows = await callsOf(story)
+  expect(story.world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
   for (const request of story.requests) await checkRequest(story, request, rows.get(request.callId))
+  for (const [id, attempt] of story.world.lost.attempts) {
+    expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
+  }
   checkOneCallAKey(story.requests, rows)
   await checkEntries(story)
   await checkReplays(story, rows)
@@ -52,6 +56,7 @@ async function checkRequest(story: Story, request: Request, row: CallRow | undef
 function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: CallRow | undefined): void {
   if (code === 'service_unavailable') {
     if (row) expect(row.status, `${about}: answered ${code}, so nothing may stay charged`).to.equal('failed')
+    if (row?.http_status === statusOf(code)) expect(row.started_at, `${about}: given back by its web process while a worker had it`).to.equal(null)
     return
   }
   // A refused request that joined carries the id of a call that is somebody else's.

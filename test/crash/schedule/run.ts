@@ -10,7 +10,7 @@ import { forgetAccounts, openAccount } from '../world/accounts.ts'
 import { Request } from '../world/clients.ts'
 import type { Asked } from '../world/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { checkEnd } from './checks.ts'
+import { checkEnd, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
 
 /** What one run of a schedule leaves to be judged. */
@@ -37,6 +37,7 @@ export async function play(db: Db, name: string, { lots, moves }: Schedule, look
       world.turns.history.push(`— ${JSON.stringify(move)}`)
       await make(story, move)
     }
+    await checkOutstanding(story)
     world.turns.history.push('— healing')
     await heal(story)
     await expectBooksToBalance(db)
@@ -71,13 +72,18 @@ async function make(story: Story, move: Move): Promise<void> {
     case 'mend wire': return void world.wire.mend()
     case 'sweep grants': return void await expireGrants(db, 100)
     case 'change prices': return changePrices(world)
-    case 'audit': return expectBooksToBalance(db)
+    case 'audit': return audit(story)
     case 'pass': return world.pass(accounts.map(({ id }) => id), move.seconds, move.deadlines)
     case 'enqueue': return void (world.dispatch.fate = move.fate)
     case 'grant': return give(db, pick(accounts, move.who)!, move.amount)
     case 'expire lot': return void await db('grants').where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! }).update({ expires_at: db.fn.now() })
     case 'revoke key': return void await db('api_keys').where({ id: pick(accounts, move.who)!.keyId }).update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
   }
+}
+
+async function audit(story: Story): Promise<void> {
+  await expectBooksToBalance(story.db)
+  await checkOutstanding(story)
 }
 
 async function ask(story: Story, asks: readonly Ask[]): Promise<void> {

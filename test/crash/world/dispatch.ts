@@ -10,6 +10,9 @@ export type EnqueueFate = 'taken' | 'acknowledgement lost' | 'refused'
 
 type Entry = { id: CallId; modality: Modality; data: CallJob; state: 'waiting' | 'active' | 'delayed'; holder: Process | null; token: number; failures: number }
 
+/** What the queue says of a job that it has forgotten, or has given to somebody else. */
+class Forgotten extends Error {}
+
 /** How often a job that fails runs, as in the queue's own options. */
 const ATTEMPTS = 3
 
@@ -19,6 +22,8 @@ const ATTEMPTS = 3
  */
 export class Dispatch {
   fate: EnqueueFate = 'taken'
+  /** What no run of a job should have failed with. */
+  readonly defects: unknown[] = []
   private readonly jobs = new Map<CallId, Entry>()
   private readonly seen: { modality: Modality; data: CallJob }[] = []
   private readonly turns: Turns
@@ -96,21 +101,23 @@ export class Dispatch {
   }
 
   private failed(entry: Entry, mine: () => boolean, error: unknown): void {
-    if (error instanceof DelayedError || error instanceof WaitingError || !mine()) return
+    if (error instanceof DelayedError || error instanceof WaitingError) return
+    if (!(error instanceof Forgotten)) this.defects.push(error)
+    if (!mine()) return
     if (++entry.failures >= ATTEMPTS) this.jobs.delete(entry.id)
     else entry.state = 'delayed'
   }
 
   private handle(entry: Entry, process: Process, mine: () => boolean): Job<CallJob> {
     const move = (state: 'delayed' | 'waiting') => this.turns.effect(process, `${state} ${entry.id}`, () => {
-      if (!mine()) throw new Error(`Missing lock for job ${entry.id}`)
+      if (!mine()) throw new Forgotten(`Missing lock for job ${entry.id}`)
       entry.state = state
     })
     const job = {
       id: entry.id,
       data: entry.data,
       updateData: (data: CallJob) => this.turns.effect(process, `update ${entry.id}`, () => {
-        if (this.jobs.get(entry.id) !== entry) throw new Error(`Missing key for job ${entry.id}`)
+        if (this.jobs.get(entry.id) !== entry) throw new Forgotten(`Missing key for job ${entry.id}`)
         job.data = entry.data = data
       }),
       moveToDelayed: () => move('delayed'),

@@ -10,6 +10,7 @@ import { createPublisher, listenForCancels } from '../../../src/shared/calls/pub
 import { findEnded } from '../../../src/shared/calls/records.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
+import type { StaleCall } from '../../../src/shared/calls/types.ts'
 import { createCallProcessor } from '../../../src/workers/call-processor.ts'
 import type { WorkerDeps } from '../../../src/workers/deps.ts'
 import { createHeldCalls } from '../../../src/workers/held-calls.ts'
@@ -39,14 +40,36 @@ const upstreamEntry: UpstreamEntry = { name: 'scripted', protocol: 'openai', bas
 const verbs = ['open', 'begin', 'resume', 'submitted', 'handBack', 'renew', 'settle', 'refund', 'requesterLeft', 'findStale'] as const
 
 /** The verbs of a process of its own, each one effect. */
-function callsOf(db: Db, turns: Turns, process: Process): Calls {
+function callsOf(db: Db, turns: Turns, process: Process, lost: LostCalls): Calls {
   const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_OUTSTANDING })
   const gated = Object.create(calls) as Calls
   for (const verb of verbs) {
     const own = calls[verb].bind(calls) as (...given: unknown[]) => Promise<unknown>
     Object.assign(gated, { [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)) })
   }
+  gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
+  gated.refund = (id, error, ...rest) => turns.effect(process, `refund ${id}`, async () => {
+    const ended = await calls.refund(id, error, ...rest)
+    if (ended && /^The call was lost /.test(error.message)) lost.refunded(id)
+    return ended
+  })
   return gated
+}
+
+/** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */
+class LostCalls {
+  /** The attempt that was refunded, as it was when the call was looked at. */
+  readonly attempts = new Map<CallId, number>()
+  private readonly looked = new Map<CallId, number>()
+
+  seen(stale: StaleCall[]): StaleCall[] {
+    for (const { id, attempt } of stale) this.looked.set(id, attempt)
+    return stale
+  }
+
+  refunded(id: CallId): void {
+    this.attempts.set(id, this.looked.get(id) ?? -1)
+  }
 }
 
 /** What a verb was given first: an id, or a request to open with one. */
@@ -62,6 +85,7 @@ export class World {
   readonly dispatch: Dispatch
   readonly wire = new Wire()
   readonly upstream: Upstream
+  readonly lost = new LostCalls()
   readonly webs: Web[] = []
   readonly workers: Worker[] = []
   /** Prices by model; changed as an operator changes the catalogue. */
@@ -93,7 +117,7 @@ export class World {
   /** Starts a web process. */
   async addWeb(): Promise<Web> {
     const process = new Process(`web-${++this.processes}`)
-    const calls = callsOf(this.db, this.turns, process)
+    const calls = callsOf(this.db, this.turns, process, this.lost)
     const replies = new Replies({
       subscriber: this.wire.subscriberOf(process), publisher: this.wire.publisherOf(process), prefix: config.REDIS_PREFIX,
       address: `${this.name}-${process.name}`, readAnswer: readAnswer({ db: this.db, calls }),
@@ -112,7 +136,7 @@ export class World {
   /** Starts a worker process. */
   async addWorker(): Promise<Worker> {
     const process = new Process(`worker-${++this.processes}`)
-    const calls = callsOf(this.db, this.turns, process)
+    const calls = callsOf(this.db, this.turns, process, this.lost)
     const held = createHeldCalls(calls, log)
     const catalogue: CatalogueHolder = { current: () => this.catalogue(), reload: () => {} }
     const adapter = this.upstream.adapterOf(process)
@@ -151,8 +175,7 @@ export class World {
 
   /** Begins a run of the reconciler in a worker. */
   reconcile(worker: Worker): void {
-    // A reconciler that fails is logged and runs again.
-    reconcileCalls(worker.deps).catch(() => {})
+    reconcileCalls(worker.deps).catch((error: unknown) => this.dispatch.defects.push(error))
   }
 
   /** Lets so many seconds pass for the accounts' open calls: leases run out, and deadlines come where they are to. */

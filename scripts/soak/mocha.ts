@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { Counts } from '../closing-line.ts'
+import { readIfThere } from '../services/secrets.ts'
+import { dyingWithParent } from '../services/processes.ts'
+import type { TestAddresses } from '../services/test-services.ts'
+
+/** Where tests run: their services, and the folder of the tree. */
+export type Surroundings = TestAddresses & { folder: string; bail?: boolean; env?: Record<string, string> }
+
+/** How a run of mocha ended; `counts` is missing where it did not even load its files. */
+export type Run = { counts: Counts | undefined; output: string }
+
+/** Runs test files (or folders of them) of a tree in a process of its own, to the end. */
+export async function runMocha(tests: readonly string[], { folder, bail = false, env, databaseUrl, redisUrl }: Surroundings): Promise<Run> {
+  const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
+  const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
+  const [program = '', ...args] = dyingWithParent('SIGTERM', [
+    process.execPath, bin, '--exit', '--forbid-only', '--recursive', ...(bail ? ['--bail'] : []), ...tests,
+  ])
+  const child = spawn(program, args, {
+    cwd: folder, stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env, TOLLGATE_TEST_DATABASE_URL: databaseUrl, TOLLGATE_TEST_REDIS_URL: redisUrl, TOLLGATE_TEST_FOLDER: place,
+      TOLLGATE_TEST_RESULT: join(place, 'result.json'), ...env,
+    },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  await once(child, 'close')
+  const result = readIfThere(join(place, 'result.json'))
+  rmSync(place, { recursive: true, force: true })
+  return { counts: result === undefined ? undefined : JSON.parse(result) as Counts, output }
+}
