@@ -51,7 +51,7 @@ describe('the architecture', () => {
 
   it('knows a home for every table of the migrations', () => {
     const tables = sourcesOf('migrations').flatMap(({ code }) => [...code.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table))
-    expect(tables.toSorted()).to.deep.equal(Object.keys(HOMES).toSorted())
+    expect(tables).to.have.members(Object.keys(HOMES))
   })
 
   it('lets nobody but the verbs write a call\'s status, and nobody but ledger and calls move credits', () => {

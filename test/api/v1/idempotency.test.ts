@@ -237,7 +237,8 @@ describe('a retry that an SDK numbers', () => {
     await gateway.db.transaction(async (trx) => {
       await trx('users').where({ id: account.id }).forUpdate().first('id')
       const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal }).catch(() => null)
-      await until('the charge to wait', async () => (await trx.raw<{ rows: unknown[] }>(
+      // Not within the transaction, which would see the same moment again and again.
+      await until('the charge to wait', async () => (await gateway.db.raw<{ rows: unknown[] }>(
         "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'")).rows.length > 0)
       leaving.abort()
       await sent
