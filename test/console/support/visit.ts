@@ -48,12 +48,13 @@ export async function visit(browser: Browser, world: World, options: BrowserCont
 
 type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
 
-/** The serious and critical faults that axe finds in what a page shows now. */
-export async function seriousFaults(page: Page): Promise<string[]> {
+/** The serious and critical faults that axe finds in what a page shows now, by all rules or by these. */
+export async function seriousFaults(page: Page, rules: string[] = []): Promise<string[]> {
   // Evaluated by the debugger, which a page's policy does not bind.
   await page.evaluate(AXE)
+  const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<{ violations: Violation[] }>(
-    'axe.run(document, { resultTypes: ["violations"] })',
+    `axe.run(document, ${JSON.stringify(options)})`,
   )
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -1,0 +1,189 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { post, send, until } from '../support/http.ts'
+import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+import { startWorld } from './support/world.ts'
+import type { World } from './support/world.ts'
+
+/** Every page, by its address and its heading; `:call`, `:account` stand for ids. */
+const OUTSIDE: [string, string][] = [
+  ['/sign-in', 'Sign in'],
+  ['/sign-up', 'Make an account'],
+  ['/forgot', 'Forgot your password?'],
+  ['/verify#token=x', 'Verify your e-mail address'],
+  ['/reset#token=x', 'Choose a new password'],
+]
+const INSIDE: [string, string][] = [
+  ['/overview', 'Overview'],
+  ['/calls', 'Calls'],
+  ['/calls/:call', 'Calls'],
+  ['/playground/chat', 'Playground'],
+  ['/playground/image', 'Playground'],
+  ['/playground/video', 'Playground'],
+  ['/keys', 'Keys'],
+  ['/credits', 'Credits'],
+  ['/models', 'Models'],
+  ['/settings', 'Settings'],
+  ['/operator', 'Operator'],
+  ['/operator/accounts/:account', 'Operator'],
+  ['/operator/calls/:call', 'Operator'],
+  ['/operator/mails', 'Operator'],
+  ['/operator/upstreams', 'Operator'],
+  ['/operator/actions', 'Operator'],
+]
+
+const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+describe('the pages of the console', () => {
+  let world: World
+  let browser: Browser
+  let call: string
+  let account: string
+  let token: string
+  const email = 'pages@example.com'
+  before(async function () {
+    browser = await openBrowser(this)
+    world = await startWorld()
+    const person = await world.person(email, { credits: 5000, admin: true })
+    token = person.token
+    const { json } = await post(`${world.url}/api/keys`, token, { name: SCRIPT.slice(0, 60) })
+    const { headers } = await post(`${world.url}/v1/images/generations`, json.secret, {
+      model: 'sandbox-image',
+      prompt: 'x',
+    })
+    call = headers.get('x-call-id')!
+    await post(`${world.url}/v1/images/generations`, json.secret, { model: 'sandbox-image', prompt: 'y [status 500]' })
+    await post(`${world.url}/v1/chat/completions`, json.secret, { model: SCRIPT, messages: [] })
+    account = (await send('GET', `${world.url}/api/account`, { key: token })).json.user.id
+    await send('PATCH', `${world.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
+    const note = { amount: 5, origin: 'bonus', note: SCRIPT }
+    await post(`${world.url}/api/operator/accounts/${account}/grants`, token, note)
+  })
+  after(async () => {
+    await closeBrowser()
+    await world?.stop()
+  })
+
+  const address = (path: string): string => path.replace(':call', call).replace(':account', account)
+
+  /** Until everything that is on its way has come. */
+  const settled = (page: Page): Promise<unknown> =>
+    until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
+
+  it('have no serious fault of access, in light and dark', async function () {
+    this.timeout(60_000)
+    const { page, open, signIn, faults, close } = await visit(browser, world, { reducedMotion: 'reduce' })
+    const look = async (path: string, heading: string): Promise<void> => {
+      await page.emulateMedia({ colorScheme: 'light' })
+      await open(address(path), heading)
+      await settled(page)
+      expect(await seriousFaults(page), path).to.deep.equal([])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.locator('html[data-theme=dark]').waitFor()
+      expect(await seriousFaults(page, ['color-contrast']), `${path}, dark`).to.deep.equal([])
+    }
+    for (const [path, heading] of OUTSIDE) await look(path, heading)
+    await signIn(email)
+    for (const [path, heading] of INSIDE) await look(path, heading)
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('fit a phone of 360 pixels', async function () {
+    this.timeout(40_000)
+    const { page, open, signIn, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    const look = async (path: string, heading: string): Promise<void> => {
+      await open(address(path), heading)
+      await settled(page)
+      expect(await fitsTheScreen(page), path).to.equal(true)
+    }
+    for (const [path, heading] of OUTSIDE) await look(path, heading)
+    await signIn(email)
+    for (const [path, heading] of INSIDE) await look(path, heading)
+    await close()
+  })
+
+  it('show what others typed as text, whatever it is', async () => {
+    const { page, open, signIn, faults, close } = await visit(browser, world)
+    await signIn(email)
+    for (const [path, heading, seen] of [
+      ['/calls', 'Calls', SCRIPT],
+      ['/keys', 'Keys', SCRIPT.slice(0, 60)],
+      ['/credits', 'Credits', SCRIPT],
+      ['/operator/accounts/:account', 'Operator', SCRIPT],
+    ] as const) {
+      await open(address(path), heading)
+      await page.getByText(seen).first().waitFor()
+      expect(await page.title()).to.equal(`${heading} · Tollgate`)
+    }
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it("say so where a page is for operators, and where a call is nobody's", async () => {
+    await world.person('plain@example.com')
+    const { page, open, signIn, close } = await visit(browser, world)
+    await signIn('plain@example.com')
+    expect(await page.getByRole('link', { name: 'Operator' }).count()).to.equal(0)
+    await open('/operator', 'Operator')
+    await page.getByText('This page is for operators').waitFor()
+    await open(`/calls/${call}`, 'Calls')
+    await page.getByText('There is no such call in your account').waitFor()
+    await close()
+  })
+
+  it('can be walked with the keyboard alone: skip link, drawer, and back to the row', async () => {
+    const { page, open, signIn, close } = await visit(browser, world)
+    await signIn(email)
+    await open('/calls', 'Calls')
+    await settled(page)
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the content')
+    await page.keyboard.press('Enter')
+    const row = page.locator('tbody a').first()
+    const focused = (): Promise<string | null> => page.evaluate('document.activeElement.getAttribute("href")')
+    const first = await row.getAttribute('href')
+    await until('the first call has the focus', async () => {
+      await page.keyboard.press('Tab')
+      return (await focused()) === first
+    })
+    await page.keyboard.press('Enter')
+    await page.getByTestId('trail').waitFor()
+    expect(await page.evaluate('document.activeElement.closest("dialog") !== null')).to.equal(true)
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    expect(await focused()).to.equal(first)
+    await close()
+  })
+
+  it('keep the filters of the calls in the address, for links and for the way back', async () => {
+    const { page, open, signIn, close } = await visit(browser, world)
+    await signIn(email)
+    await open('/calls', 'Calls')
+    await settled(page)
+    await page.getByLabel('Status').selectOption('failed')
+    await until('one call is left', async () => (await page.locator('tbody tr').count()) === 1)
+    expect(page.url()).to.equal(`${world.url}/calls?status=failed`)
+    await page.reload()
+    await page.locator('tbody tr').waitFor()
+    expect(await page.getByLabel('Status').inputValue()).to.equal('failed')
+    await page.goBack()
+    await until('all calls are back', async () => (await page.locator('tbody tr').count()) === 3)
+    await close()
+  })
+
+  it('say what happened while the server is away, and mend it on demand', async () => {
+    const { page, open, signIn, close } = await visit(browser, world)
+    await signIn(email)
+    await open('/models', 'Models')
+    await page.context().setOffline(true)
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('tbody tr').waitFor()
+    expect(await page.getByRole('alert').count()).to.equal(0)
+    await close()
+  })
+})
