@@ -44,5 +44,7 @@ export class Cancelled extends Error {}
 /** This process stops: another one goes on with the call. */
 export class HandedBack extends Error {}
 
-/** The call's deadline has come. */
-export class DeadlinePassed extends Error {}
+/** The call's deadline has come. The name is that of the platform's own time-outs, by which adapters know one. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'TimeoutError'
+}

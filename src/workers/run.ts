@@ -73,6 +73,7 @@ export function describeFailure(error: UpstreamError): string {
     case 'rejected':
       return `The upstream refused the request${status}.`
     case 'unknown':
+    case 'late':
     case 'aborted':
       return `The upstream failed${status}.`
   }

@@ -89,9 +89,10 @@ export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaA
  * - `unknown`: 500, 502, 504, reset or time-out after sending, an answer that makes no sense: it may have been
  *   billed. Chat may be sent once more, media never.
  * - `rejected`: other 4xx, 402, quota-type 429: the same answer would come again.
- * - `aborted`: our own signal ended it.
+ * - `late`: our own signal ended it, because the call's time was over.
+ * - `aborted`: our own signal ended it for another reason.
  */
-export type FailureKind = 'not_sent' | 'rate_limited' | 'overloaded' | 'unknown' | 'rejected' | 'aborted'
+export type FailureKind = 'not_sent' | 'rate_limited' | 'overloaded' | 'unknown' | 'rejected' | 'late' | 'aborted'
 
 /** What may be known of a failure beside its kind. */
 export type UpstreamErrorDetails = {

@@ -87,7 +87,9 @@ export const nonsense = (message: string, cause?: unknown): UpstreamError =>
 /** The failure behind whatever was thrown while a request was made or its answer read. */
 export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
   if (error instanceof UpstreamError) return error
-  if (signal.aborted) return new UpstreamError('aborted', 'ended by ourselves', { cause: error })
+  if (signal.aborted) {
+    return new UpstreamError(isTimeout(signal.reason) ? 'late' : 'aborted', 'ended by ourselves', { cause: error })
+  }
   const { code, message } = error as { code?: unknown; message?: unknown }
   const text = [code, message].filter((part) => typeof part === 'string').join(': ') || String(error)
   if (error instanceof Error && connectErrors.has(error)) return new UpstreamError('not_sent', text, { cause: error })
@@ -95,6 +97,9 @@ export function transportFailure(error: unknown, signal: AbortSignal): UpstreamE
   if (code === 'UND_ERR_INVALID_ARG') return new UpstreamError('rejected', text, { cause: error })
   return new UpstreamError('unknown', text, { cause: error })
 }
+
+/** Whether a signal's reason is that time was over: `AbortSignal.timeout` names it so, and so does a call's deadline. */
+const isTimeout = (reason: unknown): boolean => reason instanceof Error && reason.name === 'TimeoutError'
 
 /** How long an answer's headers ask to wait, in ms, at most MAX_RETRY_AFTER_MS; null where they do not. */
 export function retryAfterMs(headers: IncomingHttpHeaders, now = Date.now()): number | null {

@@ -35,8 +35,11 @@ export type BreakerSettings = { failures: number; coolDownMs: number }
 /** Opens after five failures in a row; after ten seconds one call tests whether it may close. */
 export const BREAKER: BreakerSettings = { failures: 5, coolDownMs: 10_000 }
 
-/** What says that an upstream is ill. A refusal or a rate limit says that it is well. */
-const ILL: ReadonlySet<FailureKind> = new Set(['not_sent', 'overloaded', 'unknown'])
+/**
+ * What says that an upstream is ill. A refusal or a rate limit says that it is well. One that keeps calls waiting until
+ * their deadlines is as ill as one that fails: nobody else would ever be asked.
+ */
+const ILL: ReadonlySet<FailureKind> = new Set(['not_sent', 'overloaded', 'unknown', 'late'])
 
 const STATES = {
   [CircuitState.Closed]: 'closed',

@@ -39,7 +39,7 @@ describe('the health of an upstream', () => {
     health = createHealth({ failures: 3, coolDownMs: COOL_DOWN_MS })
   })
 
-  for (const kind of ['not_sent', 'overloaded', 'unknown'] as const) {
+  for (const kind of ['not_sent', 'overloaded', 'unknown', 'late'] as const) {
     it(`is bad after several failures in a row that are ${kind}`, async () => {
       await failTimes(health, 2, kind)
       expect([stateOf(health), health.openUntil('a')]).to.deep.equal(['closed', 0])
