@@ -1,0 +1,215 @@
+import type { RequestListener } from 'node:http'
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import type { Reply } from '../support/http.ts'
+import { until } from '../support/http.ts'
+import { prompted, recordOf } from '../api/v1/calling.ts'
+import type { Listening } from '../workers/fetching/servers.ts'
+import { serve } from '../workers/fetching/servers.ts'
+import { startStream } from './support/streams.ts'
+import { RICH, aRichAccount, ask, modelEntry } from './support/targets.ts'
+
+const MODALITIES = ['chat', 'image', 'video'] as const
+type Modality = (typeof MODALITIES)[number]
+
+/** Upstreams that misbehave by themselves, whatever they are asked. */
+const MANNERS: Record<string, RequestListener> = {
+  failing: (_request, response) => void response.writeHead(500).end('{}'),
+  overloaded: (_request, response) => void response.writeHead(503).end('{}'),
+  limiting: (_request, response) => void response.writeHead(429, { 'retry-after': '60' }).end('{}'),
+  resetting: (request) => void request.on('end', () => request.socket.resetAndDestroy()).resume(),
+  refusing: (_request, response) => void response.writeHead(403).end('{}'),
+  hanging: (request) => void request.resume(),
+}
+
+/** An upstream that answers every chat after 40 ms, and knows how many it had at once. */
+function counting() {
+  const seen = { now: 0, most: 0, all: 0 }
+  const answer: RequestListener = (request, response) => {
+    seen.all++
+    seen.most = Math.max(seen.most, ++seen.now)
+    request.resume()
+    setTimeout(() => {
+      seen.now--
+      const choice = { index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [choice] }))
+    }, 40)
+  }
+  return { seen, answer }
+}
+
+describe('a model of two upstreams', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  const servers: Record<string, Listening> = {}
+  const limited = counting()
+
+  before(async () => {
+    for (const [name, manner] of Object.entries({ ...MANNERS, limited: limited.answer })) servers[name] = await serve(manner)
+    gateway = await startGateway({}, ({ upstreams, models }) => {
+      const { sandbox } = upstreams
+      const add = (id: string, modality: Modality, names: string[], more: object = {}) =>
+        models.push(modelEntry(`${id}-${modality}`, modality, names.map((upstream) => ({ upstream, model: `sandbox/${modality}` })), more))
+      for (const modality of MODALITIES) {
+        for (const manner of [...Object.keys(MANNERS), 'unreachable']) {
+          // Names of their own, so that no test opens a circuit of another's.
+          const first = `${manner}-for-${modality}`
+          upstreams[first] = { protocol: 'openai', baseUrl: servers[manner]?.origin ?? 'http://127.0.0.1:9/v1' }
+          add(manner, modality, [first, 'sandbox'])
+        }
+        add('only', modality, ['sandbox'])
+      }
+      upstreams.ill = { protocol: 'openai', baseUrl: servers.failing!.origin }
+      add('ill', 'chat', ['ill', 'sandbox'])
+      upstreams.silent = { protocol: 'openai', baseUrl: servers.hanging!.origin }
+      add('silent', 'chat', ['silent', 'sandbox'], { timeoutSeconds: 1 })
+      upstreams.limited = { protocol: 'openai', baseUrl: servers.limited!.origin, concurrency: 3 }
+      add('limited', 'chat', ['limited'])
+      upstreams.narrow = { ...sandbox, concurrency: 1 }
+      for (const modality of MODALITIES) add('narrow', modality, ['narrow'])
+      add('narrow-and-hasty', 'chat', ['narrow'], { timeoutSeconds: 1 })
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await Promise.all(Object.values(servers).map((one) => one.close()))
+  })
+  beforeEach(async () => { account = await aRichAccount(gateway) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const call = (id: string, modality: Modality, prompt: string): Promise<Reply> =>
+    ask(gateway, account, { protocol: 'openai', modality }, prompt, { more: { model: `${id}-${modality}` } })
+
+  /** How often an upstream of this manner was asked since. */
+  function requestsTo(manner: string): () => number {
+    const before = servers[manner]!.requests.length
+    return () => servers[manner]!.requests.length - before
+  }
+
+  async function expectServed(reply: Reply): Promise<void> {
+    expect(reply.status, reply.text).to.equal(200)
+    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox', attempts: 1 })
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - reply.json.usage.credits)
+  }
+
+  for (const modality of MODALITIES) {
+    for (const manner of ['unreachable', 'overloaded', 'limiting']) {
+      it(`is served by the second where the first is ${manner}, at once, and charged once: ${modality}`, async () => {
+        const prompt = prompted()
+        const asked = manner === 'unreachable' ? () => 1 : requestsTo(manner)
+        const begunAt = performance.now()
+        await expectServed(await call(manner, modality, prompt))
+        expect(asked()).to.equal(1)
+        expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+        expect(performance.now() - begunAt, 'nobody waits for the Retry-After of the first').to.be.below(5000)
+      })
+    }
+
+    it(`is not served by the second where the first refuses for good: ${modality}`, async () => {
+      const prompt = prompted()
+      const reply = await call('refusing', modality, prompt)
+      expect(reply.status).to.equal(502)
+      expect(reply.json.error.message).to.match(/refused the request \(HTTP 403\)/)
+      expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
+      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    })
+  }
+
+  for (const manner of ['failing', 'resetting']) {
+    it(`is served by the second where the first is ${manner}: chat`, async () => {
+      const asked = requestsTo(manner)
+      await expectServed(await call(manner, 'chat', prompted()))
+      expect(asked()).to.equal(1)
+    })
+
+    for (const modality of ['image', 'video'] as const) {
+      it(`is never submitted to the second where the first may have taken it (${manner}): ${modality}`, async () => {
+        const prompt = prompted()
+        const asked = requestsTo(manner)
+        expect((await call(manner, modality, prompt)).status).to.equal(502)
+        expect(asked()).to.equal(1)
+        expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
+        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      })
+    }
+  }
+
+  it('streams from the second where the first fails before its first chunk', async () => {
+    const stream = await startStream(gateway, account, { protocol: 'openai', modality: 'chat' }, prompted('[answer Hello]'), { more: { model: 'failing-chat' } })
+    await stream.ended
+    expect(stream.last()).to.equal('[DONE]')
+    expect(stream.content()).to.equal('Hello')
+  })
+
+  describe('that tells when to come back', () => {
+    const pausesOf = (prompt: string): number[] => {
+      const times = gateway.sandbox.journal(prompt).map(({ at }) => new Date(at).getTime())
+      return times.slice(1).map((time, index) => time - times[index]!)
+    }
+
+    for (const [words, ms] of [['[status 429 retry-after 1]', 1000], ['[status 503 retry-after-ms 700]', 700]] as const) {
+      it(`is obeyed to the millisecond, and asked three times: ${words}`, async () => {
+        const prompt = prompted(words)
+        expect((await call('only', 'image', prompt)).status).to.equal(502)
+        expect(pausesOf(prompt)).to.have.length(2)
+        for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 600)
+      })
+    }
+  })
+
+  describe('whose first is ill', () => {
+    it('asks it last once it has failed five times in a row', async () => {
+      const asked = requestsTo('failing')
+      for (let calls = 1; calls <= 5; calls++) {
+        expect((await call('ill', 'chat', prompted())).status).to.equal(200)
+        expect(asked()).to.equal(calls)
+      }
+      for (let calls = 0; calls < 3; calls++) await expectServedElsewhere(await call('ill', 'chat', prompted()))
+      expect(asked(), 'asked though its circuit is open').to.equal(5)
+    })
+
+    it('asks it last once it has kept five calls waiting until their deadlines', async () => {
+      const lost = await Promise.all(Array.from({ length: 5 }, () => call('silent', 'chat', prompted())))
+      expect(lost.map(({ status }) => status)).to.deep.equal([502, 502, 502, 502, 502])
+      await expectServedElsewhere(await call('silent', 'chat', prompted()))
+    })
+
+    async function expectServedElsewhere(reply: Reply): Promise<void> {
+      expect(reply.status, reply.text).to.equal(200)
+      expect(await recordOf(gateway.db, reply)).to.include({ upstream: 'sandbox' })
+    }
+  })
+
+  describe('with a limit of requests at once', () => {
+    it('never has more, and serves all', async () => {
+      const replies = await Promise.all(Array.from({ length: 30 }, () => call('limited', 'chat', prompted())))
+      expect(replies.every(({ status }) => status === 200)).to.equal(true)
+      expect(limited.seen).to.deep.equal({ now: 0, most: 3, all: 30 })
+    })
+
+    it('counts all modalities together, but not the polls of a task', async () => {
+      const prompt = prompted('[delay 60]')
+      let most = 0
+      const look = setInterval(() => { most = Math.max(most, gateway.sandbox.open(prompt).requests.filter(({ method }) => method === 'POST').length) }, 3)
+      const replies = await Promise.all(MODALITIES.flatMap((modality) => [1, 2, 3].map(() => call('narrow', modality, prompt))))
+      clearInterval(look)
+      expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 200))
+      expect(most).to.equal(1)
+    })
+
+    it('gives back at its deadline what never had its turn, unsent', async () => {
+      const hold = prompted('[delay 2500]')
+      const holding = call('narrow', 'chat', hold)
+      await until('the turn being taken', () => gateway.sandbox.open(hold).open)
+      const prompt = prompted()
+      const reply = await call('narrow-and-hasty', 'chat', prompt)
+      expect(reply.status).to.equal(502)
+      expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
+      expect((await holding).status).to.equal(200)
+    })
+  })
+})
