@@ -44,8 +44,8 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const draining = new AbortController()
   const stopping = new AbortController()
-  // Every waiting request listens to it.
-  setMaxListeners(0, stopping.signal)
+  // Every waiting request listens to it, every page that follows its account to the other.
+  setMaxListeners(0, stopping.signal, draining.signal)
   const replies = new Replies({
     subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
     findEnded: (ids) => findEnded(db, ids),

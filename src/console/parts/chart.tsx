@@ -36,18 +36,24 @@ export function stackOf(usage: UsageRow[], days: string[]): Stack {
   return { days, models, rows }
 }
 
+/** The library that draws: asked for while the numbers are on their way. */
+type Library = { default: typeof uPlot }
+let library: Promise<Library> | undefined
+const drawing = (): Promise<Library> => (library ??= import('uplot'))
+
 /** The chart. `usage` undefined: on its way; its place is kept. */
 export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; days: string[] }) {
   const place = useRef<HTMLDivElement>(null)
   const [day, setDay] = useState<number | null>(null)
   const stack = useMemo(() => stackOf(usage ?? [], days), [usage, days])
   const colours = COLOURS[shown.value]
+  useEffect(() => void drawing(), [])
   useEffect(() => {
     if (!usage) return undefined
     let over = false
     let plot: uPlot | null = null
     const resized = new ResizeObserver(() => plot?.setSize({ width: place.current!.clientWidth, height: HEIGHT }))
-    void import('uplot').then(({ default: Plot }) => {
+    void drawing().then(({ default: Plot }) => {
       if (over || !place.current) return
       plot = new Plot(options(Plot, stack, place.current.clientWidth, setDay), drawn(stack), place.current)
       resized.observe(place.current)

@@ -1,0 +1,151 @@
+import { expect } from 'chai'
+import Router from '@koa/router'
+import Koa from 'koa'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Redis } from 'ioredis'
+import { followAccount } from '../../../src/api/console/events.ts'
+import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
+import type { RequestState } from '../../../src/api/middleware/request-context.ts'
+import { requireSession } from '../../../src/api/middleware/session.ts'
+import { eventChannel } from '../../../src/shared/calls/channels.ts'
+import { Replies } from '../../../src/shared/calls/replies.ts'
+import { createLog } from '../../../src/shared/log.ts'
+import { newId, parseId } from '../../../src/shared/ids.ts'
+import { connectPatient } from '../../../src/shared/redis.ts'
+import type { Person, TestConsole } from '../../support/console.ts'
+import { aPerson, startConsole } from '../../support/console.ts'
+import { until } from '../../support/http.ts'
+
+/** How often sessions are looked at here, in ms. */
+const CHECK_MS = 50
+
+describe('GET /api/events', () => {
+  let web: TestConsole
+  let redis: Redis
+  let subscriber: Redis
+  let server: Server
+  const draining = new AbortController()
+  before(async () => {
+    web = await startConsole()
+    redis = connectPatient(web.config)
+    subscriber = connectPatient(web.config)
+    const log = createLog('silent', 'web')
+    const replies = new Replies({
+      subscriber,
+      publisher: redis,
+      prefix: web.config.REDIS_PREFIX,
+      address: 'events-test',
+      readAnswer: async () => null,
+      findEnded: async () => [],
+    })
+    const router = new Router<RequestState>()
+    const deps = { db: web.db, replies, draining: draining.signal, log }
+    router.get('/api/events', requireSession(deps), followAccount(deps, CHECK_MS))
+    const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
+    // A client that leaves is no news.
+    app.silent = true
+    server = createServer((request, response) => void app.callback()(request, response)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  after(async () => {
+    server.closeAllConnections()
+    server.close()
+    redis.disconnect()
+    subscriber.disconnect()
+    await web.stop()
+  })
+
+  /** Follows an account; `text` grows as events come, `ended` once the stream has ended. */
+  async function follow(person: Person) {
+    const leave = new AbortController()
+    const { port } = server.address() as AddressInfo
+    const headers = { authorization: `Bearer ${person.token}` }
+    const response = await fetch(`http://127.0.0.1:${port}/api/events`, { headers, signal: leave.signal })
+    const stream = { status: response.status, text: '', ended: false, leave: () => leave.abort() }
+    const read = async (): Promise<void> => {
+      for await (const chunk of response.body!) stream.text += Buffer.from(chunk as Uint8Array).toString()
+      stream.ended = true
+    }
+    read().catch(() => {
+      stream.ended = true
+    })
+    return stream
+  }
+
+  const seen = (stream: { text: string }, part: string | RegExp): Promise<unknown> =>
+    until(String(part), () => (typeof part === 'string' ? stream.text.includes(part) : part.test(stream.text)))
+
+  const publish = (person: Person, event: object): Promise<number> =>
+    redis.publish(eventChannel(web.config.REDIS_PREFIX, parseId('account', person.id)!), JSON.stringify(event))
+
+  it('begins with where the account stands, and tells each change of the balance', async () => {
+    const person = await aPerson(web)
+    const stream = await follow(person)
+    await seen(stream, 'event: account\ndata: {"role":"user","credits":0,"held":0,"openCalls":0}')
+    const before = stream.text.length
+    await publish(person, { callId: null, balance: 5 })
+    await until('another event', () => stream.text.length > before)
+    stream.leave()
+  })
+
+  it('tells nobody of the calls of somebody else', async () => {
+    const [person, other] = [await aPerson(web), await aPerson(web)]
+    const stream = await follow(person)
+    await seen(stream, 'event: account')
+    const begin = stream.text.length
+    await publish(other, { callId: newId('call'), status: 'running', balance: null })
+    // An id of another account's on the own channel is looked up under the own account alone.
+    await publish(person, { callId: newId('call'), status: 'running', balance: null })
+    await until('the own event', () => stream.text.length > begin)
+    expect(stream.text).not.to.contain('event: call')
+    stream.leave()
+  })
+
+  it('gathers a burst of changes, and says that some may be missing', async () => {
+    const person = await aPerson(web)
+    const stream = await follow(person)
+    await seen(stream, 'event: account')
+    for (let times = 0; times < 200; times++)
+      void publish(person, { callId: newId('call'), status: 'running', balance: null })
+    await seen(stream, 'event: refresh')
+    expect(stream.text.match(/event: account/g)!.length).to.be.lessThan(50)
+    stream.leave()
+  })
+
+  it('ends soon after its session does', async () => {
+    const person = await aPerson(web)
+    const stream = await follow(person)
+    await seen(stream, 'event: account')
+    await web.post('/api/auth/logout', {}, person.token)
+    await until('the end', () => stream.ended)
+    expect(stream.text).to.contain('event: signed_out')
+  })
+
+  it('is refused without a session', async () => {
+    const person = await aPerson(web)
+    expect((await follow({ ...person, token: 'x'.repeat(43) })).status).to.equal(401)
+  })
+
+  it('lets one account hold so many streams and no more, until it leaves one', async () => {
+    const person = await aPerson(web)
+    const streams = await Promise.all(Array.from({ length: 20 }, () => follow(person)))
+    expect((await follow(person)).status).to.equal(429)
+    streams[0]!.leave()
+    await until('a place is free', async () => {
+      const another = await follow(person)
+      if (another.status === 200) streams.push(another)
+      return another.status === 200
+    })
+    for (const stream of streams) stream.leave()
+  })
+
+  it('ends where the process stops, so that the page finds another', async () => {
+    const stream = await follow(await aPerson(web))
+    await seen(stream, 'event: account')
+    draining.abort()
+    await until('the end', () => stream.ended)
+  })
+})
