@@ -50,7 +50,7 @@ function callsOf(db: Db, turns: Turns, process: Process, lost: LostCalls): Calls
   gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
   gated.refund = (id, error, ...rest) => turns.effect(process, `refund ${id}`, async () => {
     const ended = await calls.refund(id, error, ...rest)
-    if (ended && /^The call was lost /.test(error.message)) lost.refunded(id)
+    if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
     return ended
   })
   return gated
