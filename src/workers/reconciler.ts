@@ -18,8 +18,11 @@ import { sweepMails } from './mail-processor.ts'
 /** How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
 export const RECONCILE_EVERY_MS = 1500
 
-/** A run that takes longer than this has died. */
-const LEASE_SECONDS = 30
+/**
+ * After this nobody waits for a run any more: its process may have died in it, and lost calls wait. A sweep of the storage may
+ * take longer, and then two run beside each other, which does no harm: what moves credits is guarded by itself.
+ */
+const LEASE_SECONDS = 6
 
 /** Rows of one kind in one run. */
 const BATCH = 200
