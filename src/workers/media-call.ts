@@ -14,6 +14,7 @@ import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, sending, upstreamFailure } from './run.ts'
 import { LeadsInside, leadsInside } from './references.ts'
+import { NotStored } from './results.ts'
 import type { MediaSource, TaskMediaAdapter } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
@@ -93,7 +94,8 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
 }
 
 /** Looking again costs nothing, whatever went wrong, except where the same answer would come again. */
-const mayPollAgain = (error: unknown): boolean => error instanceof UpstreamError && error.kind !== 'rejected'
+const mayPollAgain = (error: unknown): boolean =>
+  error instanceof NotStored || (error instanceof UpstreamError && error.kind !== 'rejected')
 
 async function pending(deps: WorkerDeps, run: Run, route: Route, ref: UpstreamRef, pollAfterMs: number): Promise<Outcome> {
   const againAfterMs = Math.min(pollAfterMs, Math.max(0, run.call.remainingMs))

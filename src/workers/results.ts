@@ -21,12 +21,16 @@ export type Produced = { kind: MediaKind; source: MediaSource; upstream: Upstrea
 export type Results = {
   /**
    * Stores a result under the name of its type.
-   * @throws UpstreamError `rejected` where it is no complete image or video, `unknown` where it could not be fetched now.
+   * @throws UpstreamError `rejected` where it is no complete image or video, `unknown` where it could not be fetched now;
+   * NotStored where our own storage did not take it
    */
   keep(produced: Produced, signal: AbortSignal): Promise<MediaName>
   /** Forgets results older than so many days; answers how many. */
   sweep(days: number): Promise<number>
 }
+
+/** Our own storage is away, or full: neither the upstream's fault nor the customer's, and perhaps soon over. */
+export class NotStored extends Error {}
 
 /** Results over a store and a way to fetch. */
 export function createResults(store: MediaStore, fetcher: Fetcher): Results {
@@ -43,7 +47,7 @@ export function createResults(store: MediaStore, fetcher: Fetcher): Results {
           return await save(produced, signal)
         } catch (error) {
           const mayHelp = error instanceof FetchFailed && error.retryable && tries < PAUSES_MS.length
-          if (!mayHelp || signal.aborted) throw asUpstreamError(error)
+          if (!mayHelp || signal.aborted) throw signal.aborted ? signal.reason : meaningOf(error)
           await sleep(PAUSES_MS[tries]!)
         }
       }
@@ -52,10 +56,10 @@ export function createResults(store: MediaStore, fetcher: Fetcher): Results {
   }
 }
 
-function asUpstreamError(error: unknown): unknown {
+function meaningOf(error: unknown): Error {
   if (error instanceof MediaRefused) return new UpstreamError('rejected', `The result was refused: ${error.message}`, { cause: error })
   if (error instanceof FetchFailed) return new UpstreamError(error.retryable ? 'unknown' : 'rejected', `The result was not fetched: ${error.message}`, { cause: error })
-  return error
+  return new NotStored(`the result was not stored: ${(error as Error).message}`, { cause: error })
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
