@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect } from 'chai'
@@ -13,25 +12,13 @@ import { until } from '../support/http.ts'
 import { CHAT, prompted } from '../api/v1/calling.ts'
 import { startChildWorker } from './support/child-worker.ts'
 import type { ChildWorker } from './support/child-worker.ts'
+import { growthOf } from './support/memory.ts'
 import { startStream } from './support/streams.ts'
 import { aRichAccount, ask, bodyOf, everyProtocol } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
 const chat = { protocol: 'openai', modality: 'chat' } as const
 const MEGABYTE = 1024 * 1024
-
-/** Resident memory of a process, in MB. */
-const residentMb = (pid: number): number => Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * 4096 / MEGABYTE
-
-/** How many MB a process grows by at most while something is done. */
-async function growthOf(pid: number, work: () => Promise<unknown>): Promise<number> {
-  const before = residentMb(pid)
-  let most = before
-  const timer = setInterval(() => { most = Math.max(most, residentMb(pid)) }, 10)
-  await work()
-  clearInterval(timer)
-  return most - before
-}
 
 const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, work))
 

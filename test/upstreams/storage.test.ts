@@ -1,0 +1,194 @@
+import { readdirSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { get, until } from '../support/http.ts'
+import type { Reply } from '../support/http.ts'
+import { prompted, recordOf } from '../api/v1/calling.ts'
+import { fixture } from '../workers/storage/media-files.ts'
+import type { S3Server } from '../workers/storage/s3-server.ts'
+import { startS3 } from '../workers/storage/s3-server.ts'
+import { startChildWorker } from './support/child-worker.ts'
+import { growthOf } from './support/memory.ts'
+import type { Scripted } from './support/scripted.ts'
+import { startScripted } from './support/scripted.ts'
+import { PRICES, RICH, aRichAccount, ask, everyProtocol, modelEntry } from './support/targets.ts'
+
+const MEGABYTE = 1024 * 1024
+const DAY_MS = 86_400_000
+const MEDIA_TTL_DAYS = 30
+
+/** A real video, with so many megabytes of media behind its head. */
+function largeVideo(megabytes: number): Buffer {
+  const whole = fixture('faststart.mp4')
+  const head = whole.subarray(0, whole.indexOf('mdat') - 4)
+  const data = Buffer.alloc(megabytes * MEGABYTE, 7)
+  data.writeUInt32BE(data.length, 0)
+  data.write('mdat', 4, 'latin1')
+  return Buffer.concat([head, data])
+}
+
+describe('results in a bucket', function () {
+  this.timeout(25_000)
+  let s3: S3Server
+  let scripted: Scripted
+  let gateway: Gateway
+  let account: TestAccount
+  const variablesBefore: Record<string, string | undefined> = {}
+
+  before(async () => {
+    s3 = await startS3()
+    scripted = await startScripted()
+    // The only way in which an operator gives them: the SDK's own variables.
+    const variables = { AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey }
+    for (const [name, value] of Object.entries(variables)) {
+      variablesBefore[name] = process.env[name]
+      process.env[name] = value
+    }
+    const settings = { LOG_LEVEL: 'fatal', STORAGE_URL: `s3://${s3.bucket}/results`, S3_ENDPOINT: s3.origin, MEDIA_TTL_DAYS: String(MEDIA_TTL_DAYS) }
+    gateway = await startGateway(settings, (catalogue) => {
+      everyProtocol(catalogue)
+      catalogue.upstreams.scripted = { protocol: 'replicate', baseUrl: scripted.origin }
+      catalogue.upstreams.linking = { ...catalogue.upstreams.replicate, results: 'link' }
+      catalogue.models.push(modelEntry('large-video', 'video', [{ upstream: 'scripted', model: 'some/video' }]))
+      catalogue.models.push(modelEntry('linked-video', 'video', [{ upstream: 'linking', model: 'some/video' }]))
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await Promise.all([s3.close(), scripted.close()])
+    for (const [name, value] of Object.entries(variablesBefore)) {
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+    }
+  })
+  beforeEach(async () => { account = await aRichAccount(gateway) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const video = (prompt: string, model = 'replicate-video'): Promise<Reply> =>
+    ask(gateway, account, { protocol: 'replicate', modality: 'video' }, prompt, { more: { model } })
+
+  const addressOf = (reply: Reply): string => reply.json.data[0].url
+  /** The result's path on the port that this test's web process has. */
+  const pathOf = (reply: Reply): string => `${gateway.url}${new URL(addressOf(reply)).pathname}`
+  const keyOf = (reply: Reply): string => `results/${new URL(addressOf(reply)).pathname.split('/').at(-1)}`
+
+  it('are read from a signed address, to which their own leads', async () => {
+    const reply = await video(prompted())
+    expect(reply.status, reply.text).to.equal(200)
+    expect(addressOf(reply)).to.match(new RegExp(`^${gateway.config.BASE_URL}/media/[\\w-]{32}\\.mp4$`))
+    const stored = s3.objects.get(keyOf(reply))!
+    expect(stored.contentType).to.equal('video/mp4')
+    const redirect = await get(pathOf(reply))
+    expect(redirect.status).to.equal(302)
+    const signed = redirect.headers.get('location')!
+    expect(signed).to.match(/X-Amz-Signature=/)
+    const served = await fetch(signed)
+    expect([served.status, served.headers.get('content-type')]).to.deep.equal([200, 'video/mp4'])
+    expect(Buffer.from(await served.arrayBuffer()).equals(stored.bytes)).to.equal(true)
+    expect((await fetch(signed.replace(/X-Amz-Signature=..../, 'X-Amz-Signature=0000'))).status).to.equal(403)
+    expect(await recordOf(gateway.db, reply)).to.include({ resultUrl: addressOf(reply) })
+  })
+
+  it('pass through the worker in parts, in constant memory however large they are', async function () {
+    if (process.platform !== 'linux') this.skip()
+    await gateway.stopWorker()
+    const worker = await startChildWorker(gateway.config)
+    const file = largeVideo(110)
+    const prompt = (): string => {
+      const id = scripted.prompt((request, response) => {
+        if (request.url!.startsWith('/file')) return void response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': file.length }).end(file)
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, status: 'succeeded', output: `${scripted.origin}/file/${id}` }))
+      })
+      return id
+    }
+    await video(prompted())
+    let reply: Reply | undefined
+    const growth = await growthOf(worker.pid, async () => { reply = await video(prompt(), 'large-video') })
+    expect(reply!.status, reply!.text).to.equal(200)
+    expect(s3.objects.get(keyOf(reply!))!.bytes.equals(file)).to.equal(true)
+    expect(s3.requests.filter(({ url }) => url.includes('partNumber')), 'parts of 8 MB').to.have.length.within(13, 15)
+    expect(s3.uploads.size, 'uploads left open').to.equal(0)
+    // Two parts of 8 MB, and what the SDK, the sockets and the garbage collector have of them besides.
+    expect(growth).to.be.below(95)
+    await worker.stop()
+    await gateway.startWorker()
+  })
+
+  it('wait for a bucket that is away, where the task can be collected again', async () => {
+    let failures = 0
+    s3.failOn((method) => method === 'PUT' && ++failures <= 4)
+    const reply = await video(prompted('[duration 0.1]'))
+    expect(reply.status, reply.text).to.equal(200)
+    expect(failures).to.be.above(4)
+    expect(s3.objects.has(keyOf(reply))).to.equal(true)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - PRICES.video)
+  })
+
+  it('are refunded as our own failure where a picture cannot be kept', async () => {
+    s3.failOn((method) => method === 'PUT')
+    const reply = await ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())
+    s3.failOn(() => false)
+    expect(reply.status, reply.text).to.equal(500)
+    expect(reply.json.error).to.include({ type: 'internal_error' })
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+  })
+
+  it('are answered 503 while the bucket is away, and 404 where there is none', async () => {
+    const reply = await video(prompted())
+    s3.failOn((method) => method === 'HEAD')
+    expect((await get(pathOf(reply))).status).to.equal(503)
+    s3.failOn(() => false)
+    expect((await get(`${gateway.url}/media/${'x'.repeat(32)}.mp4`)).status).to.equal(404)
+  })
+
+  it("stay where they are under the upstream's own address, where the operator wants it so", async () => {
+    const kept = s3.objects.size
+    const reply = await video(prompted(), 'linked-video')
+    expect(addressOf(reply)).to.match(new RegExp(`^${gateway.sandbox.url}/files/`))
+    expect((await fetch(addressOf(reply))).headers.get('content-type')).to.equal('video/mp4')
+    expect(s3.objects.size).to.equal(kept)
+  })
+
+  it('are swept when they are too old, with what broken-off uploads have left, and nothing else', async () => {
+    const [old, young] = [await video(prompted()), await video(prompted())]
+    s3.objects.get(keyOf(old))!.modified = new Date(Date.now() - MEDIA_TTL_DAYS * DAY_MS - 60_000)
+    s3.objects.set('results/not-ours.txt', { bytes: Buffer.from('x'), contentType: 'text/plain', modified: new Date(0) })
+    s3.uploads.set('left', { key: 'results/x', contentType: 'video/mp4', parts: new Map(), initiated: new Date(Date.now() - 2 * DAY_MS) })
+    // A worker sweeps at its first run.
+    await gateway.stopWorker()
+    await gateway.startWorker()
+    await until('the sweep', () => !s3.objects.has(keyOf(old)) && !s3.uploads.has('left'))
+    expect(s3.objects.has(keyOf(young))).to.equal(true)
+    expect(s3.objects.has('results/not-ours.txt')).to.equal(true)
+    expect((await get(pathOf(old))).status).to.equal(404)
+    expect((await get(pathOf(young))).status).to.equal(302)
+  })
+})
+
+describe('results on a disk', () => {
+  it('are swept by the reconciler when they are too old', async () => {
+    const gateway = await startGateway({ MEDIA_TTL_DAYS: '2' }, everyProtocol)
+    const account = await aRichAccount(gateway)
+    const [old, young] = await Promise.all([1, 2].map(() => ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())))
+    for (const reply of [old!, young!]) expect(reply.status, reply.text).to.equal(200)
+    const pathOf = (reply: Reply): string => new URL(reply.json.data[0].url).pathname
+    const folder = gateway.config.STORAGE_URL.replace('file:', '')
+    const fileOf = (reply: Reply): string => {
+      const name = pathOf(reply).split('/').at(-1)!
+      return join(folder, name.slice(0, 2), name)
+    }
+    const threeDaysAgo = new Date(Date.now() - 3 * DAY_MS)
+    utimesSync(fileOf(old!), threeDaysAgo, threeDaysAgo)
+    await gateway.stopWorker()
+    await gateway.startWorker()
+    await until('the sweep', async () => (await get(`${gateway.url}${pathOf(old!)}`)).status === 404)
+    expect((await get(`${gateway.url}${pathOf(young!)}`)).status).to.equal(200)
+    expect(readdirSync(join(folder, '.incoming'))).to.deep.equal([])
+    await gateway.stop()
+  })
+})
