@@ -4,6 +4,7 @@ import { connectDb } from '../../src/shared/db.ts'
 import type { Db } from '../../src/shared/db.ts'
 import { createLog } from '../../src/shared/log.ts'
 import type { AccountId } from '../../src/shared/ids.ts'
+import type { Modality } from '../../src/shared/calls/lifecycle.ts'
 import { startWeb } from '../../src/api/web.ts'
 import { startWorker } from '../../src/workers/worker.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
@@ -65,7 +66,7 @@ function through(address: string, proxy: Proxy): string {
 
 /** The calls of an account, as far as crash tests look at them. */
 export type CallRow = {
-  id: string; model: string; status: string; credits: number; credits_precharged: number; attempts: number; http_status: number | null
+  id: string; model: string; modality: Modality; status: string; credits: number; credits_precharged: number; attempts: number; http_status: number | null
   created_at: Date; finished_at: Date | null
 }
 

@@ -56,7 +56,7 @@ const money: Plant[] = [
   },
   {
     name: 'expired lots can be spent', why: 'An expired grant pays for nothing from that moment.',
-    edits: [{ file: CALLS_SQL, find: 'AND g.open AND (g.expires_at IS NULL OR g.expires_at > now())', replace: 'AND g.open' }], tests: [SCHEDULES],
+    edits: [{ file: CALLS_SQL, find: 'AND g.open AND (g.expires_at IS NULL OR g.expires_at > now())', replace: 'AND g.open' }], tests: [VERBS],
   },
   {
     name: 'credits go back to the wrong lot', why: 'A refund gives back to the very grants it came from.',

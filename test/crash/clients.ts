@@ -1,0 +1,62 @@
+import type { Reply } from '../support/http.ts'
+import { post } from '../support/http.ts'
+
+/** One answer that a client got, or did not. `ms` from its sending. */
+export type Told = { at: number; ms: number; status: number; reply: Reply | null; error: string }
+
+/** A request of a client, by its number. */
+export type Ask = (nth: number) => { path: string; body: object; headers?: Record<string, string> }
+
+/** Asks on and on, so many at a time, until it is told to stop. */
+export class Crowd {
+  readonly told: Told[] = []
+  private stopped = false
+  private readonly loops: Promise<void>[]
+
+  /** @param url is asked for each request anew, so that a test can direct the load. */
+  constructor(size: number, url: () => string, key: string, ask: Ask) {
+    let nth = 0
+    this.loops = Array.from({ length: size }, async () => {
+      while (!this.stopped) this.told.push(await tell(url(), key, ask(nth++)))
+    })
+  }
+
+  /** Lets what is on its way be answered, and answers what everybody was told. */
+  async stop(): Promise<Told[]> {
+    this.stopped = true
+    await Promise.all(this.loops)
+    return this.told
+  }
+}
+
+/** Sends one request and waits for its answer; a connection that breaks is an answer of status 0. */
+export async function tell(url: string, key: string, { path, body, headers }: ReturnType<Ask>): Promise<Told> {
+  const at = Date.now()
+  const startedAt = performance.now()
+  try {
+    const reply = await post(`${url}/v1/${path}`, key, body, headers)
+    return { at, ms: performance.now() - startedAt, status: reply.status, reply, error: '' }
+  } catch (error) {
+    const { message, cause } = error as Error
+    return { at, ms: performance.now() - startedAt, status: 0, reply: null, error: `${message}: ${String(cause)}` }
+  }
+}
+
+/** A chat of the sandbox's, with its steering words. */
+export const chat = (words: string, more: object = {}) => ({ path: 'chat/completions', body: { model: 'sandbox-chat', messages: [{ role: 'user', content: words }], ...more } })
+
+/** An image of the sandbox's. */
+export const image = (prompt: string) => ({ path: 'images/generations', body: { model: 'sandbox-image', prompt } })
+
+/** A video of the sandbox's. */
+export const video = (prompt: string) => ({ path: 'videos/generations', body: { model: 'sandbox-video', prompt } })
+
+/** How often each status was told, for people. */
+export function statuses(told: readonly Told[]): string {
+  const counts = new Map<number, number>()
+  for (const { status } of told) counts.set(status, (counts.get(status) ?? 0) + 1)
+  return [...counts].toSorted(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`).join(', ')
+}
+
+/** The middle of many times, in ms. */
+export const medianOf = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0

@@ -1,0 +1,102 @@
+import { expect } from 'chai'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { callsOf, untilEnded } from '../support/crash.ts'
+import { anAccount } from '../support/factories.ts'
+import { get, until } from '../support/http.ts'
+import type { Installation, Program } from '../support/processes.ts'
+import { install } from '../support/processes.ts'
+import { Crowd, chat, image, medianOf, statuses, tell as ask } from './clients.ts'
+import { inSoak, tell } from './scale.ts'
+
+/** Calls of the account that floods. */
+const FLOOD = 1000
+
+/** Calls in progress when a process is stopped. */
+const IN_FLIGHT = 50
+
+/** How often web and worker are replaced. */
+const GENERATIONS = inSoak ? 4 : 1
+
+describe('a gateway under load', () => {
+  let sandbox: Sandbox
+  let town: Installation
+  let web: Program
+  let worker: Program
+
+  before(async () => {
+    sandbox = await createSandbox({ imageSeconds: 0.05 })
+    town = await install(sandbox, { CHAT_CONCURRENCY: '60' })
+    ;[web, worker] = await Promise.all([town.start('web'), town.start('worker')])
+  })
+  after(async () => {
+    await town.end()
+    await sandbox.close()
+  })
+  afterEach(() => expectBooksToBalance(town.db))
+
+  it('serves an account beside another one\'s flood of 1,000 waiting calls in less than three times its idle time', async () => {
+    const [flooder, other] = [await anAccount(town.db, 1_000_000), await anAccount(town.db, 1_000_000)]
+    const measure = async (): Promise<number> => {
+      const times: number[] = []
+      for (let nth = 0; nth < 9; nth++) times.push((await ask(web.url, other.key, chat('beside [delay 150]'))).ms)
+      return medianOf(times)
+    }
+    const idle = await measure()
+    const sent = Array.from({ length: FLOOD }, () => ask(web.url, flooder.key, { ...chat('flood [delay 300]'), headers: { prefer: 'respond-async' } }))
+    const accepted = await Promise.all(sent)
+    expect(statuses(accepted), accepted.find(({ status }) => status !== 202)?.error).to.equal(`${FLOOD} × 202`)
+    const beside = await measure()
+    const waiting = (await callsOf(town.db, flooder.id)).filter(({ status }) => status === 'queued').length
+    tell(`idle ${Math.round(idle)} ms, beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`)
+    expect(waiting, 'the flood still waits').to.be.above(0)
+    expect(beside).to.be.below(3 * idle)
+    await untilEnded(town.db, flooder.id, 60_000)
+  }).timeout(120_000)
+
+  /** As a router does: the new process is up before the old one gets no more requests, and only then is it stopped. */
+  async function replaceBoth(): Promise<void> {
+    const [oldWeb, oldWorker] = [web, worker]
+    web = await town.start('web')
+    worker = await town.start('worker')
+    const ends = await Promise.all([oldWeb.stop(), oldWorker.stop()])
+    expect(ends.map(({ code }) => code), `${oldWeb.log()}\n${oldWorker.log()}`).to.deep.equal([0, 0])
+  }
+
+  it('fails no request while its web and worker processes are replaced', async () => {
+    const account = await anAccount(town.db, 1_000_000)
+    const crowd = new Crowd(12, () => web.url, account.key, (nth) => nth % 3 === 0 ? image(`rolling ${nth}`) : chat(`rolling ${nth} [delay 50]`))
+    try {
+      await until('load', () => crowd.told.length > 20)
+      for (let generation = 0; generation < GENERATIONS; generation++) await replaceBoth()
+    } finally {
+      await crowd.stop()
+    }
+    const { told } = crowd
+    tell(`${GENERATIONS} × new web and worker: ${statuses(told)}`)
+    const wrong = told.filter(({ status }) => ![200, 202, 503].includes(status))
+    expect(wrong.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`)).to.deep.equal([])
+    for (const { status, reply } of told) {
+      if (status === 202) expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
+    }
+    await untilEnded(town.db, account.id)
+  }).timeout(120_000)
+
+  it(`answers all ${IN_FLIGHT} calls in progress when both processes are asked to stop`, async () => {
+    const account = await anAccount(town.db, 1_000_000)
+    // The soak has some that take longer than a stopping process waits: they are answered 202, and run on elsewhere.
+    const asked = Array.from({ length: IN_FLIGHT }, (_one, nth) => ask(web.url, account.key, chat(`stopping [delay ${inSoak && nth % 10 === 0 ? 28_000 : 1500}]`)))
+    await worker.reaches('upstream.sending', IN_FLIGHT)
+    const next = await town.start('worker')
+    const startedAt = performance.now()
+    const [ends, told] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])
+    tell(`stopped with ${IN_FLIGHT} calls in progress: ${statuses(told)}, gone after ${Math.round(performance.now() - startedAt)} ms`)
+    expect(ends.map(({ code }) => code)).to.deep.equal([0, 0])
+    expect(told.filter(({ status }) => status !== 200 && status !== 202), statuses(told)).to.deep.equal([])
+    web = await town.start('web')
+    worker = next
+    const calls = await untilEnded(town.db, account.id, 60_000)
+    expect(calls.filter(({ status }) => status === 'succeeded').length).to.equal(IN_FLIGHT)
+  }).timeout(120_000)
+})

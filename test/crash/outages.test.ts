@@ -1,0 +1,93 @@
+import { expect } from 'chai'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
+import type { PrivateRedis } from '../../scripts/services/redis.ts'
+import type { Postgres } from '../../scripts/services/postgres.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { untilEnded } from '../support/crash.ts'
+import { migrate } from '../support/database.ts'
+import { anAccount } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import { until } from '../support/http.ts'
+import type { Installation, Program } from '../support/processes.ts'
+import { install } from '../support/processes.ts'
+import { startPrivatePostgres, startPrivateRedis } from '../support/services.ts'
+import { Crowd, chat, image, statuses } from './clients.ts'
+import type { Told } from './clients.ts'
+import { inSoak, tell } from './scale.ts'
+
+const CLIENTS = 12
+
+/** How long Postgres is away, in ms. */
+const AWAY_MS = inSoak ? 10_000 : 2500
+
+/** The promise, with room for a machine that is busy with other tests. */
+const SERVING_AGAIN_MS = 5000 + (inSoak ? 0 : 10_000)
+
+describe('an outage under load', () => {
+  let sandbox: Sandbox
+  let postgres: Postgres
+  let redis: PrivateRedis
+  let town: Installation
+  let web: Program
+  let account: TestAccount
+
+  before(async () => {
+    [sandbox, postgres, redis] = await Promise.all([createSandbox({ imageSeconds: 0.05 }), startPrivatePostgres(), startPrivateRedis()])
+    await migrate(postgres.url)
+    town = await install(sandbox, {}, { databaseUrl: postgres.url, redisUrl: redis.url })
+    ;[web] = await Promise.all([town.start('web'), town.start('worker')])
+    account = await anAccount(town.db, 10_000_000)
+  })
+  after(async () => {
+    await town.end()
+    await Promise.all([postgres.stop('immediate'), redis.stop()])
+    await sandbox.close()
+  })
+
+  const crowd = (): Crowd => new Crowd(CLIENTS, () => web.url, account.key, (nth) => nth % 2 === 0 ? chat(`outage ${nth}`) : image(`outage ${nth}`))
+  const served = (load: Crowd, since: number): Told | undefined => load.told.find(({ at, status }) => at > since && status === 200)
+
+  async function observed(load: Crowd, outage: () => Promise<number>): Promise<{ first: Told; backAt: number }> {
+    await until('calls to be served', () => served(load, 0))
+    const backAt = await outage()
+    return { backAt, first: await until('calls to be served again', () => served(load, backAt), 60_000) }
+  }
+
+  /** Loads the gateway, lets an outage happen, and waits until calls are served again. Answers how long that took from `back`. */
+  async function through(name: string, outage: () => Promise<number>): Promise<void> {
+    const load = crowd()
+    const { first, backAt } = await observed(load, outage).finally(() => load.stop())
+    const { told } = load
+    const calls = await untilEnded(town.db, account.id, 30_000)
+    const other = told.filter(({ status }) => ![200, 502, 503].includes(status))
+    expect(other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`), 'nothing but answers, refunds and documented refusals').to.deep.equal([])
+    for (const { status, reply } of told) if (status === 503) expect(reply!.headers.get('retry-after'), reply!.text).to.match(/^\d+$/)
+    const succeeded = calls.filter(({ status }) => status === 'succeeded').length
+    expect(told.filter(({ status }) => status === 200).length, 'every 200 is a call that succeeded').to.be.at.most(succeeded)
+    await expectBooksToBalance(town.db)
+    const againMs = Math.max(0, first.at + first.ms - backAt)
+    tell(`${name}: ${statuses(told)}; serving again ${Math.round(againMs)} ms after it was back`)
+    expect(againMs).to.be.below(SERVING_AGAIN_MS)
+  }
+
+  it(`of Postgres for ${AWAY_MS / 1000} s answers 503 and loses nothing`, () => through(`Postgres away for ${AWAY_MS / 1000} s`, async () => {
+    await postgres.stop('fast')
+    const awayAt = performance.now()
+    await until('the outage to be over', () => performance.now() - awayAt > AWAY_MS, 2 * AWAY_MS)
+    await postgres.start()
+    return Date.now()
+  })).timeout(120_000)
+
+  it('by a crash of Postgres is over within 5 s of its return', () => through('Postgres killed and started', async () => {
+    await postgres.kill()
+    await postgres.start()
+    return Date.now()
+  })).timeout(120_000)
+
+  it('by a crash of a Redis that forgets everything is over within 5 s of its return', () => through('Redis killed and started', async () => {
+    await redis.kill()
+    await redis.start()
+    return Date.now()
+  })).timeout(120_000)
+})

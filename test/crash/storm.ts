@@ -1,0 +1,250 @@
+import { expect } from 'chai'
+import { randomUUID } from 'node:crypto'
+import { STEPS } from '../../src/shared/steps.ts'
+import type { StepName } from '../../src/shared/steps.ts'
+import { publicId } from '../../src/shared/ids.ts'
+import type { CallId } from '../../src/shared/ids.ts'
+import type { Modality } from '../../src/shared/calls/lifecycle.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { untilEnded } from '../support/crash.ts'
+import type { CallRow } from '../support/crash.ts'
+import { anAccount } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import { get, post } from '../support/http.ts'
+import type { Reply } from '../support/http.ts'
+import type { Installation, Kind, Program } from '../support/processes.ts'
+
+/** Steps at which only an orderly stop arrives: a kill there is a test of its own. */
+const ONLY_WHEN_STOPPING: ReadonlySet<StepName> = new Set(['call.handing_back', 'call.handed_back'])
+
+const WEB_STEPS: readonly StepName[] = ['call.opening', 'call.opened', 'call.enqueuing', 'call.enqueued', 'call.answering']
+
+const WORKER_STEPS = (Object.keys(STEPS) as StepName[]).filter((name) => !ONLY_WHEN_STOPPING.has(name)
+  && (!WEB_STEPS.includes(name) || name === 'call.enqueuing' || name === 'call.enqueued'))
+
+/** The steps that a process of this kind passes. */
+export const stepsOf = (kind: Kind): readonly StepName[] => kind === 'web' ? WEB_STEPS : WORKER_STEPS
+
+/** Request bodies by kind; each prompt names its request in the sandbox's bill. */
+const KINDS: readonly { path: string; body: (prompt: string) => object; mayBeSent: number }[] = [
+  { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content }] }), mayBeSent: 4 },
+  { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: `${content} [chunks 4 20]` }] }), mayBeSent: 4 },
+  { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
+  { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }), mayBeSent: 4 },
+  { path: 'videos/generations', body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 0.6]` }), mayBeSent: 1 },
+]
+
+type Sent = { prompt: string; key: string; mayBeSent: number; reply: Reply | null }
+
+export type StormOptions = {
+  kills: number
+  /** How many processes live at a time, all of them bound to die. */
+  webs: number
+  workers: number
+  /** Requests in progress at a time. */
+  clients: number
+  /** Where the rotation of steps begins. */
+  seed: number
+  /** Forgets everything in Redis; called now and then. */
+  flush?: () => Promise<void>
+  /** Hears of each kill. */
+  onKill?: (program: Program, crashAt: string) => void
+}
+
+/**
+ * What a storm showed. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by
+ * another one, or ended.
+ */
+export type StormFigures = { kills: number; steps: Set<string>; calls: number; answered: number; succeeded: number; recoveries: Record<Modality, number[]> }
+
+/**
+ * Keeps an installation under load while its processes kill themselves at one named step after the other, each replaced at
+ * once; then lets it come to rest and holds it to its promises.
+ */
+export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
+  const account = await anAccount(town.db, 100_000_000)
+  const storm = new Storm(town, account, options)
+  await storm.rage()
+  const sent = await storm.calm()
+  const calls = await untilEnded(town.db, account.id, 60_000)
+  await expectBooksToBalance(town.db)
+  await judge(town, storm.webUrl(), account, sandbox, sent)
+  return {
+    kills: storm.dead.length, steps: storm.steps, calls: calls.length,
+    answered: sent.filter(({ reply }) => reply?.status === 200).length,
+    succeeded: calls.filter(({ status }) => status === 'succeeded').length,
+    recoveries: recoveriesOf(storm, calls),
+  }
+}
+
+/** Steps after which a worker has a call in its hands, and those after which it has not any more. */
+const TAKES: ReadonlySet<StepName> = new Set(['call.begun', 'task.polling'])
+const LEAVES: ReadonlySet<StepName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
+
+/** The calls that a dead worker held, and when it died in Unix ms. */
+function heldBy(program: Program): { ids: CallId[]; at: number } {
+  const held = new Set<CallId>()
+  for (const { name, callId } of program.steps) {
+    if (TAKES.has(name)) held.add(callId)
+    if (LEAVES.has(name)) held.delete(callId)
+  }
+  return { ids: [...held], at: program.end!.at }
+}
+
+function recoveriesOf({ dead, live }: Storm, calls: readonly CallRow[]): Record<Modality, number[]> {
+  const everybody = [...dead, ...live.worker, ...live.web].map((program) => ({ program, steps: program.steps }))
+  const found: Record<Modality, number[]> = { chat: [], image: [], video: [] }
+  const rows = new Map(calls.map((call) => [call.id, call]))
+  for (const program of dead.filter(({ kind }) => kind === 'worker')) {
+    const { ids, at } = heldBy(program)
+    for (const id of ids) {
+      const row = rows.get(id)
+      if (!row || row.finished_at!.getTime() < at) continue
+      const others = everybody.filter((other) => other.program !== program)
+      const taken = others.flatMap(({ steps }) => steps).filter((step) => step.callId === id && step.at >= at && (TAKES.has(step.name) || LEAVES.has(step.name))).map((step) => step.at)
+      found[row.modality].push(Math.min(row.finished_at!.getTime(), ...taken) - at)
+    }
+  }
+  return found
+}
+
+/** Median and maximum, for people. */
+export function spread(times: readonly number[]): string {
+  if (times.length === 0) return 'none'
+  const sorted = times.toSorted((a, b) => a - b)
+  return `${(sorted[sorted.length >> 1]! / 1000).toFixed(1)} s (median of ${sorted.length}), ${(sorted.at(-1)! / 1000).toFixed(1)} s (longest)`
+}
+
+class Storm {
+  readonly dead: Program[] = []
+  readonly steps = new Set<string>()
+  private readonly sent: Sent[] = []
+  readonly live: Record<Kind, Program[]> = { web: [], worker: [] }
+  private readonly planned: Record<Kind, number>
+  private raging = true
+  private readonly town: Installation
+  private readonly account: TestAccount
+  private readonly options: StormOptions
+
+  constructor(town: Installation, account: TestAccount, options: StormOptions) {
+    this.town = town
+    this.account = account
+    this.options = options
+    this.planned = { web: options.seed, worker: options.seed }
+  }
+
+  /** Kills until it has killed enough. */
+  async rage(): Promise<void> {
+    const { webs, workers, clients, kills, flush } = this.options
+    const slots = [...Array.from({ length: webs }, () => this.keep('web')), ...Array.from({ length: workers }, () => this.keep('worker'))]
+    const load = Array.from({ length: clients }, (_one, at) => this.client(at))
+    for (let flushes = 0; this.dead.length < kills; await pause(50)) {
+      // Lost jobs are the reconciler's work: without them it would have none to be killed at.
+      if (flush && this.dead.length > flushes * FLUSH_EVERY_KILLS + FLUSH_EVERY_KILLS / 2) {
+        flushes++
+        await flush()
+      }
+    }
+    this.raging = false
+    await Promise.all(slots)
+    await Promise.all(load)
+  }
+
+  /** Lets everybody who went unanswered ask once more; answers what was sent. */
+  async calm(): Promise<Sent[]> {
+    const waiting = this.sent.filter(({ reply }) => reply === null)
+    await Promise.all(Array.from({ length: this.options.clients }, async () => {
+      for (let one = waiting.shift(); one; one = waiting.shift()) one.reply = await this.ask(one, this.webUrl())
+    }))
+    return this.sent
+  }
+
+  webUrl(): string {
+    return this.live.web.find(({ end }) => end === null)!.url
+  }
+
+  /** One place for a process: whoever dies there is replaced, at last by one that is not bound to die. */
+  private async keep(kind: Kind): Promise<void> {
+    for (;;) {
+      const all = stepsOf(kind)
+      const turn = this.planned[kind]++
+      const step = all[turn % all.length]!
+      // A web process that dies at its first call would leave the workers nothing to die of.
+      const nth = kind === 'web' ? 5 + turn % 11 : 1 + turn % 3
+      const crashAt = this.raging ? `${step}#${nth}` : ''
+      const program = await this.begin(kind, crashAt)
+      if (!program) continue
+      if (crashAt === '') return
+      const patience = performance.now() + LONGEST_LIFE_MS
+      while (this.raging && program.end === null && performance.now() < patience) await pause(20)
+      if (program.end === null) await program.kill()
+      if (program.end?.signal !== 'SIGKILL') throw new Error(`${kind} ended by itself: ${program.log()}`)
+      this.live[kind] = this.live[kind].filter((one) => one !== program)
+      this.dead.push(program)
+      if (program.steps.at(-1)?.name === step) this.steps.add(step)
+      this.options.onKill?.(program, crashAt)
+    }
+  }
+
+  private async begin(kind: Kind, crashAt: string): Promise<Program | null> {
+    const program = this.town.launch(kind, { crashAt })
+    try {
+      await program.up()
+      this.live[kind].push(program)
+      return program
+    } catch (error) {
+      // A worker may meet its step before it says that it is up.
+      if (program.end?.signal !== 'SIGKILL') throw error
+      this.dead.push(program)
+      return null
+    }
+  }
+
+  private async client(at: number): Promise<void> {
+    for (let nth = at; this.raging; nth++) {
+      const { path, body, mayBeSent } = KINDS[nth % KINDS.length]!
+      const prompt = `storm ${randomUUID()}`
+      const one: Sent & { path: string; body: object } = { prompt, key: randomUUID(), mayBeSent, reply: null, path, body: body(prompt) }
+      this.sent.push(one)
+      // An unanswered client asks again under the same key, of whichever web process there is.
+      while (one.reply === null && this.raging) {
+        const web = this.live.web.find(({ end }) => end === null)
+        one.reply = web ? await this.ask(one, web.url).catch(() => null) : null
+        if (one.reply === null) await pause(50)
+      }
+    }
+  }
+
+  private async ask(one: Sent & { path?: string; body?: object }, url: string): Promise<Reply> {
+    return await post(`${url}/v1/${one.path}`, this.account.key, one.body, { 'idempotency-key': one.key })
+  }
+}
+
+/** A process that does not come to its step is killed wherever it is, after so many ms. */
+const LONGEST_LIFE_MS = 6000
+
+/** So many kills between two losses of everything in Redis. */
+const FLUSH_EVERY_KILLS = 25
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
+
+/** One key is one call; what was answered is what can be fetched; no picture and no video was asked for twice. */
+async function judge(town: Installation, url: string, account: TestAccount, sandbox: Sandbox, sent: readonly Sent[]): Promise<void> {
+  const rows = await town.db('calls').where({ user_id: account.id }).whereNot({ status: 'rejected' }).select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
+  const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])
+  expect(new Set(keyed).size, 'one key, one call').to.equal(keyed.length)
+  const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
+  for (const { prompt, key, mayBeSent, reply } of sent) {
+    const billed = sandbox.billed(prompt).total
+    expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
+    expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503])
+    const row = byKey.get(key)
+    if (reply?.status !== 200 || !row) continue
+    const isStream = reply.text.startsWith('data:') || reply.text.startsWith(':')
+    const fetched = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)
+    if (!isStream) expect(reply.text, `${prompt}: what was answered can be fetched`).to.equal(fetched.text)
+    expect(row.status, `${prompt}: what was answered 200 has succeeded, or failed in its stream`).to.be.oneOf(isStream ? ['succeeded', 'failed'] : ['succeeded'])
+    if (row.status === 'succeeded') expect(billed, `${prompt}: succeeded, so it was made`).to.be.at.least(1)
+  }
+}

@@ -1,0 +1,154 @@
+import { expect } from 'chai'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { callsOf, untilEnded } from '../support/crash.ts'
+import { anAccount, balanceOf } from '../support/factories.ts'
+import { until } from '../support/http.ts'
+import type { Installation } from '../support/processes.ts'
+import { install } from '../support/processes.ts'
+import { startPrivateRedis } from '../support/services.ts'
+import { chat, image, statuses, tell as ask, video } from './clients.ts'
+import { meanwhile } from './meanwhile.ts'
+import { inSoak, tell } from './scale.ts'
+
+/** The promise is 10 s, on a machine that is not busy with other tests too. */
+const LONGEST_MS = 25_000
+
+const FROZEN_MS = inSoak ? 30_000 : 9000
+const VIDEO_SECONDS = inSoak ? 30 : 6
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
+
+describe('calls that a process left behind', () => {
+  let sandbox: Sandbox
+  const towns: Installation[] = []
+  let runs: Record<keyof ReturnType<typeof scenarios>, () => Promise<void>>
+
+  before(async () => {
+    sandbox = await createSandbox({ videoSeconds: 0.5, imageSeconds: 0.05 })
+    runs = meanwhile(scenarios())
+  })
+  after(async () => {
+    await Promise.all(towns.map((town) => town.end()))
+    await sandbox.close()
+  })
+
+  const newTown = async (...given: Parameters<typeof install> extends [unknown, ...infer Rest] ? Rest : never): Promise<Installation> => {
+    const town = await install(sandbox, ...given)
+    towns.push(town)
+    return town
+  }
+
+  it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => { await runs.charged() })
+  it('run, and are answered under their key, when their web process is killed after it has enqueued them', async () => { await runs.enqueued() })
+  it('are all answered, in every state, when Redis forgets everything', async () => { await runs.flushed() })
+  it('are ended once when a worker is frozen until another has its calls, and goes on', async () => { await runs.frozen() })
+  it('are billed once when a video\'s worker is stopped half-way: another goes on with it', async () => { await runs.handedOver() })
+
+  const scenarios = () => ({
+    charged: async () => {
+      const town = await newTown()
+      const [web, next] = await Promise.all([town.start('web', { crashAt: 'call.opened' }), town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 100)
+      const headers = { 'idempotency-key': 'once' }
+      expect((await ask(web.url, account.key, { ...image('charged'), headers })).status).to.equal(0)
+      const [call] = await untilEnded(town.db, account.id, LONGEST_MS)
+      const tookMs = call!.finished_at!.getTime() - (await web.ended).at
+      expect(call).to.include({ status: 'failed', credits: 0, credits_precharged: 40, attempts: 0 })
+      expect(await balanceOf(town.db, account.id)).to.equal(100)
+      expect((await ask(next.url, account.key, { ...image('charged'), headers })).status, 'the answer under its key').to.equal(502)
+      expect(sandbox.billed('charged').total).to.equal(0)
+      await expectBooksToBalance(town.db)
+      tell(`web killed between charge and enqueue: refunded after ${seconds(tookMs)}`)
+    },
+
+    enqueued: async () => {
+      const town = await newTown()
+      const [web, next] = await Promise.all([town.start('web', { crashAt: 'call.enqueued' }), town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 100)
+      const headers = { 'idempotency-key': 'once' }
+      expect((await ask(web.url, account.key, { ...image('enqueued'), headers })).status).to.equal(0)
+      const again = await ask(next.url, account.key, { ...image('enqueued'), headers })
+      expect(again.status, again.reply?.text).to.equal(200)
+      expect(again.reply!.headers.get('idempotent-replayed')).to.equal('true')
+      expect(await balanceOf(town.db, account.id)).to.equal(60)
+      expect(sandbox.billed('enqueued').total).to.equal(1)
+      await expectBooksToBalance(town.db)
+    },
+
+    flushed: async () => {
+      const redis = await startPrivateRedis()
+      const town = await newTown({ CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4' }, { redisUrl: redis.url })
+      const [web] = await Promise.all([town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 100_000)
+      const kinds = [() => chat('flushed [delay 150]'), () => chat('flushed [chunks 4 40]', { stream: true }), () => image('flushed [delay 150]'),
+        ...(inSoak ? [() => video('flushed [duration 3]')] : [])]
+      const asked = Array.from({ length: 200 }, (_one, nth) => ask(web.url, account.key, kinds[nth % kinds.length]!()))
+      await until('calls in every state', async () => {
+        const states = (await callsOf(town.db, account.id)).map(({ status }) => status)
+        return states.length === 200 && ['queued', 'running', 'succeeded'].every((state) => states.includes(state))
+      })
+      await flushAll(redis.url)
+      const flushedAt = performance.now()
+      const told = await Promise.all(asked)
+      const tookMs = performance.now() - flushedAt
+      const calls = await untilEnded(town.db, account.id)
+      expect(told.filter(({ status }) => status !== 200 && status !== 502), statuses(told)).to.deep.equal([])
+      expect(calls.length).to.equal(200)
+      expect(await balanceOf(town.db, account.id)).to.equal(100_000 - calls.reduce((sum, { credits }) => sum + credits, 0))
+      await expectBooksToBalance(town.db)
+      await redis.stop()
+      tell(`Redis flushed with 200 calls in all states: ${statuses(told)}, the last after ${seconds(tookMs)}`)
+    },
+
+    frozen: async () => {
+      const town = await newTown()
+      const [web, frozen] = await Promise.all([town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 1000)
+      const asked = [ask(web.url, account.key, chat('frozen chat [delay 1500]')), ask(web.url, account.key, image('frozen image [delay 1500]'))]
+      await frozen.reaches('upstream.sending', 2)
+      frozen.signal('SIGSTOP')
+      const frozenAt = performance.now()
+      const other = await town.start('worker')
+      const calls = await untilEnded(town.db, account.id, LONGEST_MS)
+      const tookMs = performance.now() - frozenAt
+      await until('the frozen worker\'s time to be over', () => performance.now() - frozenAt > FROZEN_MS, 2 * FROZEN_MS)
+      frozen.signal('SIGCONT')
+      const told = await Promise.all(asked)
+      // The chat was sent again by the other worker; a second picture could have been a second bill.
+      expect(told.map(({ status }) => status)).to.deep.equal([200, 502])
+      await other.stop()
+      const after = await ask(web.url, account.key, chat('after the frost'))
+      expect(after.status, `the worker that was frozen works on: ${after.reply?.text}`).to.equal(200)
+      expect((await callsOf(town.db, account.id)).slice(0, 2), 'what had ended stays as it was').to.deep.equal(calls)
+      expect(sandbox.billed('frozen chat').total).to.equal(2)
+      expect(sandbox.billed('frozen image').total).to.equal(1)
+      await expectBooksToBalance(town.db)
+      tell(`worker frozen for ${seconds(FROZEN_MS)}: its calls ended after ${seconds(tookMs)}, once`)
+    },
+
+    handedOver: async () => {
+      const town = await newTown()
+      const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 1000)
+      const asked = ask(web.url, account.key, video(`handed over [duration ${VIDEO_SECONDS}]`))
+      await first.reaches('task.polled', 2)
+      const [stopped] = await Promise.all([first.stop(), town.start('worker')])
+      expect(stopped.code).to.equal(0)
+      const told = await asked
+      expect(told.status, told.reply?.text).to.equal(200)
+      expect(sandbox.billed('handed over').total, 'submissions that were billed').to.equal(1)
+      expect(await balanceOf(town.db, account.id)).to.equal(750)
+      await expectBooksToBalance(town.db)
+      tell(`video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: one submission, answered after ${seconds(told.ms)}`)
+    },
+  })
+}).timeout(120_000)
+
+async function flushAll(url: string): Promise<void> {
+  const { Redis } = await import('ioredis')
+  const redis = new Redis(url)
+  await redis.flushall()
+  redis.disconnect()
+}
