@@ -1,0 +1,49 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../support/books.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { readStreams } from './measuring/streams.ts'
+import { startTicking } from './measuring/ticking-upstream.ts'
+import type { Ticking } from './measuring/ticking-upstream.ts'
+import { makeVideos } from './measuring/videos.ts'
+import { PRICES, RICH, aRichAccount, everyProtocol, modelEntry } from './support/targets.ts'
+
+/** The small form of `scripts/measure-streams.ts` and `scripts/measure-videos.ts`: all in one process, on a busy machine. */
+describe('many at once', () => {
+  let gateway: Gateway
+  let ticking: Ticking
+
+  before(async () => {
+    ticking = await startTicking()
+    gateway = await startGateway({}, (catalogue) => {
+      everyProtocol(catalogue)
+      catalogue.upstreams.ticking = { protocol: 'openai', baseUrl: `http://127.0.0.1:${ticking.port}` }
+      catalogue.models.push(modelEntry('ticking', 'chat', [{ upstream: 'ticking', model: 'any' }]))
+    })
+  })
+  after(async () => {
+    await gateway.stop()
+    await ticking.close()
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  it('streams come whole, fifty of them, each chunk soon after it left its upstream', async () => {
+    const account = await aRichAccount(gateway)
+    const { complete, failures, delays } = await readStreams({ url: gateway.url, key: account.key, model: 'ticking', streams: 50, chunks: 40, everyMs: 50 })
+    expect(failures).to.deep.equal([])
+    expect(complete).to.equal(50)
+    // A few ms on an idle machine; this one runs tests beside it, and all four parties share its one thread.
+    expect(delays.p50).to.be.below(150)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - 50 * ((10 * PRICES.input + 40 * PRICES.output) / 10))
+  })
+
+  it('videos are settled, a hundred of them in one worker, each once', async () => {
+    const account = await aRichAccount(gateway)
+    const result = await makeVideos({ url: gateway.url, db: gateway.db, account, model: 'openai-video', videos: 100, seconds: 2 })
+    expect(result).to.include({ succeeded: 100, failed: 0 })
+    expect(result.atOnce).to.be.above(50)
+    expect(gateway.sandbox.billed('A calm sea').total).to.equal(100)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - 100 * PRICES.video)
+  })
+})
