@@ -1,11 +1,10 @@
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PLANTS } from '../../test/crash/panel/plants.ts'
 import type { Plant } from '../../test/crash/panel/plants.ts'
 import { root } from '../folders.ts'
+import type { TestAddresses } from '../services/test-services.ts'
 import { runMocha } from './mocha.ts'
-import type { Surroundings } from './mocha.ts'
 
 /** What a copy of the tree is made of. */
 const PARTS = ['src', 'migrations', 'test', 'scripts', 'assets', 'package.json', 'tsconfig.json', '.mocharc.json', 'knexfile.ts', 'models.json']
@@ -13,8 +12,8 @@ const PARTS = ['src', 'migrations', 'test', 'scripts', 'assets', 'package.json',
 /** How many schedules a planted bug may live through. */
 const SCHEDULES = 800
 
-/** What became of a planted bug: found, or by which tests it was overlooked. */
-export type Verdict = { plant: string; found: boolean; seconds: number; note: string }
+/** What became of a planted bug: whether a test failed over it, and which; or why the copy did not even run. */
+export type Verdict = { found: boolean; note: string }
 
 function copyTree(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-plant-'))
@@ -32,38 +31,18 @@ function plantInto(folder: string, { name, edits }: Plant): void {
   }
 }
 
-async function judge(plant: Plant, surroundings: Surroundings): Promise<Verdict> {
-  const startedAt = Date.now()
+/**
+ * Plants a bug into a copy of the tree and runs the tests that must find it. They prove nothing unless they pass without it:
+ * `npm test` runs them so.
+ */
+export async function judge(plant: Plant, addresses: TestAddresses): Promise<Verdict> {
   const folder = copyTree()
   try {
     plantInto(folder, plant)
-    const { counts, output } = await runMocha(plant.tests, {
-      ...surroundings, folder, bail: true, env: { TOLLGATE_SCHEDULES: String(SCHEDULES) },
-    })
-    // A copy that does not even load proves nothing about the tests.
-    const note = counts ? output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' : output.slice(-500)
-    return { plant: plant.name, found: (counts?.failed ?? 0) > 0, seconds: (Date.now() - startedAt) / 1000, note }
+    const { counts, output } = await runMocha(plant.tests, { ...addresses, folder, bail: true, env: { TOLLGATE_SCHEDULES: String(SCHEDULES) } })
+    if (!counts) return { found: false, note: `its copy does not run: ${output.slice(-1000)}` }
+    return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
-
-/**
- * Plants each bug into a copy of the tree of its own and runs the tests that must find it, so many at a time. Tests that are
- * red without any bug would prove nothing: run them before.
- */
-export async function runPanel(surroundings: Surroundings, atOnce: number, onVerdict: (verdict: Verdict) => void, only = ''): Promise<Verdict[]> {
-  const waiting = PLANTS.filter(({ name }) => name.includes(only))
-  const verdicts: Verdict[] = []
-  await Promise.all(Array.from({ length: atOnce }, async () => {
-    for (let plant = waiting.shift(); plant; plant = waiting.shift()) {
-      const verdict = await judge(plant, surroundings)
-      verdicts.push(verdict)
-      onVerdict(verdict)
-    }
-  }))
-  return verdicts
-}
-
-/** Every test file that some planted bug relies on. */
-export const panelTests = (): string[] => [...new Set(PLANTS.flatMap(({ tests }) => tests))]

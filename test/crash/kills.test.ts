@@ -1,33 +1,55 @@
 import { expect } from 'chai'
+import { Redis } from 'ioredis'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Installation } from '../support/processes.ts'
 import { install } from '../support/processes.ts'
-import { seed, tell } from './scale.ts'
-import { spread, storm } from './storm.ts'
+import { inSoak, seed, tell } from './scale.ts'
+import { spread, stepsOf, storm } from './storm.ts'
+import type { StormFigures, StormOptions } from './storm.ts'
 
-/** How many processes die in `npm test`; the soak has hundreds of them, at every step. */
-const KILLS = 8
+/** How many processes die: with Redis left alone, and with a Redis that forgets everything now and then. */
+const KILLS = inSoak ? { calm: 210, forgetful: 90 } : { calm: 8, forgetful: 0 }
 
 /** The promise is 10 s beyond what the upstream needs, on a machine that is not busy with other tests too. */
-const LONGEST_RECOVERY_MS = 30_000
+const LONGEST_TAKEOVER_MS = 30_000
 
 describe('processes killed at named steps of calls, under load', () => {
   let sandbox: Sandbox
   let town: Installation
+  let redis: Redis
+  const steps = new Set<string>()
+  const size = inSoak ? { webs: 2, workers: 4, clients: 40 } : { webs: 1, workers: 3, clients: 16 }
+
   before(async () => {
     sandbox = await createSandbox({ videoSeconds: 0.3, imageSeconds: 0.05 })
     town = await install(sandbox, { DATABASE_POOL: '5' })
+    redis = new Redis(town.config.REDIS_URL)
   })
   after(async () => {
+    redis.disconnect()
     await town.end()
     await sandbox.close()
   })
 
+  async function rage(options: Pick<StormOptions, 'kills' | 'flush'>): Promise<StormFigures> {
+    const figures = await storm(town, sandbox, { ...size, ...options, seed, steps })
+    tell(`${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded; seed ${seed}`)
+    return figures
+  }
+
   it('leave no call open, none charged twice and no client without the answer of its key', async () => {
-    const figures = await storm(town, sandbox, { kills: KILLS, webs: 1, workers: 3, clients: 16, seed })
-    const recoveries = [...figures.recoveries.chat, ...figures.recoveries.image]
-    tell(`${figures.kills} processes killed at ${figures.steps.size} different steps, ${figures.calls} calls, ${figures.answered} answered 200; chats and images taken over after ${spread(recoveries)}; seed ${seed}`)
-    expect(Math.max(0, ...recoveries)).to.be.below(LONGEST_RECOVERY_MS)
-  }).timeout(120_000)
+    const { recoveries } = await rage({ kills: KILLS.calm })
+    tell(`taken over after the death of their worker: chats ${spread(recoveries.chat)}; images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`)
+    expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
+  }).timeout(inSoak ? 600_000 : 120_000)
+
+  if (inSoak) {
+    it('leave none behind either where Redis forgets everything meanwhile; and they have died at every step', async () => {
+      await rage({ kills: KILLS.forgetful, flush: async () => { await redis.flushdb() } })
+      const all = (['web', 'worker'] as const).flatMap((kind) => stepsOf(kind).map((step) => `${kind} ${step}`))
+      tell(`died at ${steps.size} of ${all.length} steps`)
+      expect(all.filter((step) => !steps.has(step))).to.deep.equal([])
+    }).timeout(600_000)
+  }
 })

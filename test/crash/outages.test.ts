@@ -57,7 +57,7 @@ describe('an outage under load', () => {
   /** Loads the gateway, lets an outage happen, and waits until calls are served again. Answers how long that took from `back`. */
   async function through(name: string, outage: () => Promise<number>): Promise<void> {
     const load = crowd()
-    const { first, backAt } = await observed(load, outage).finally(() => load.stop())
+    const { first, backAt } = await observed(load, outage).finally(async () => { await load.stop() })
     const { told } = load
     const calls = await untilEnded(town.db, account.id, 30_000)
     const other = told.filter(({ status }) => ![200, 502, 503].includes(status))

@@ -46,6 +46,8 @@ export type StormOptions = {
   clients: number
   /** Where the rotation of steps begins. */
   seed: number
+  /** The steps at which processes have died, by kind: an earlier storm's are gone on with. */
+  steps?: Set<string>
   /** Forgets everything in Redis; called now and then. */
   flush?: () => Promise<void>
   /** Hears of each kill. */
@@ -118,7 +120,7 @@ export function spread(times: readonly number[]): string {
 
 class Storm {
   readonly dead: Program[] = []
-  readonly steps = new Set<string>()
+  readonly steps: Set<string>
   private readonly sent: Sent[] = []
   readonly live: Record<Kind, Program[]> = { web: [], worker: [] }
   private readonly planned: Record<Kind, number>
@@ -132,6 +134,7 @@ class Storm {
     this.account = account
     this.options = options
     this.planned = { web: options.seed, worker: options.seed }
+    this.steps = options.steps ?? new Set()
   }
 
   /** Kills until it has killed enough. */
@@ -167,11 +170,13 @@ class Storm {
   /** One place for a process: whoever dies there is replaced, at last by one that is not bound to die. */
   private async keep(kind: Kind): Promise<void> {
     for (;;) {
-      const all = stepsOf(kind)
+      // Steps at which nobody has died yet come first.
+      const missing = stepsOf(kind).filter((name) => !this.steps.has(`${kind} ${name}`))
+      const all = missing.length > 0 ? missing : stepsOf(kind)
       const turn = this.planned[kind]++
       const step = all[turn % all.length]!
       // A web process that dies at its first call would leave the workers nothing to die of.
-      const nth = kind === 'web' ? 5 + turn % 11 : 1 + turn % 3
+      const nth = kind === 'web' ? 5 + turn % 11 : missing.length > 0 ? 1 : 1 + turn % 3
       const crashAt = this.raging ? `${step}#${nth}` : ''
       const program = await this.begin(kind, crashAt)
       if (!program) continue
@@ -182,7 +187,7 @@ class Storm {
       if (program.end?.signal !== 'SIGKILL') throw new Error(`${kind} ended by itself: ${program.log()}`)
       this.live[kind] = this.live[kind].filter((one) => one !== program)
       this.dead.push(program)
-      if (program.steps.at(-1)?.name === step) this.steps.add(step)
+      if (program.steps.at(-1)?.name === step) this.steps.add(`${kind} ${step}`)
       this.options.onKill?.(program, crashAt)
     }
   }

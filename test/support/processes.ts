@@ -25,9 +25,12 @@ export type Kind = 'web' | 'worker'
 const PROGRAMS: Record<Kind, string> = { web: 'src/api/main', worker: 'src/workers/main' }
 const UP: Record<Kind, string> = { web: 'web process listens', worker: 'worker process runs' }
 
+let compiled: boolean | undefined
+
 /** The compiled programs where they are of these very sources, as production runs them; else the sources through tsx. */
 function argumentsOf(kind: Kind): string[] {
-  return buildIsStale() ? ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)] : [join(root, 'dist', `${PROGRAMS[kind]}.js`)]
+  compiled ??= !buildIsStale()
+  return compiled ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)] : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
 }
 
 /** A step that a process came to. `at` in Unix ms. */

@@ -27,12 +27,10 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
   return { id, keyId, grants }
 }
 
-const TABLES = ['call_results', 'calls', 'ledger_entries', 'grants', 'api_keys', 'users']
-
-/** Empties the database of worlds: the ledger's own guard against that is for production. */
+/** Empties the database of worlds, in one round trip. The ledger's own guard against that is for production. */
 export async function forgetAccounts(db: Db): Promise<void> {
-  await db.transaction(async (trx) => {
-    await trx.raw('SET LOCAL session_replication_role = replica')
-    for (const table of TABLES) await trx(table).delete()
-  })
+  await db.raw(`
+    BEGIN; SET LOCAL session_replication_role = replica;
+    DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants; DELETE FROM api_keys; DELETE FROM users;
+    COMMIT`)
 }

@@ -1,0 +1,62 @@
+import './require-node.ts'
+import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { processName } from '../test/support/services.ts'
+import { ensureTemplate } from '../test/support/database.ts'
+import { build, buildIsStale } from './builder.ts'
+import { testData } from './folders.ts'
+import { startTestServices, stopTestServices } from './services/test-services.ts'
+import { jobsOf } from './soak/jobs.ts'
+import type { Job, Result } from './soak/jobs.ts'
+import { seconds } from './tools.ts'
+
+/**
+ * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds to play a failure again; exit code 1
+ * on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random choices of a run,
+ * `--lanes N` runs so many jobs at a time.
+ */
+const { values } = parseArgs({
+  options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '3' } },
+})
+const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
+const folder = join(testData, `run-${processName}`)
+const startedAt = Date.now()
+
+async function run(job: Job): Promise<Result> {
+  const began = Date.now()
+  const result = await job.run()
+  console.log(`${result.ok ? 'ok    ' : 'FAILED'} ${job.name} (${seconds(Date.now() - began)})`)
+  for (const line of result.figures) console.log(`         ${line}`)
+  if (!result.ok) console.log(result.story)
+  return result
+}
+
+/** Runs jobs, so many at a time. */
+async function runAll(jobs: Job[], lanes: number): Promise<Result[]> {
+  const results: Result[] = []
+  await Promise.all(Array.from({ length: lanes }, async () => {
+    for (let job = jobs.shift(); job; job = jobs.shift()) results.push(await run(job))
+  }))
+  return results
+}
+
+async function soak(): Promise<boolean> {
+  console.log(`seed ${seed} (npm run soak -- --seed ${seed} repeats its random choices)`)
+  if (buildIsStale()) await build()
+  const addresses = await startTestServices(folder, 'with-starter', console.log)
+  await ensureTemplate(addresses.databaseUrl)
+  const { alone, together } = jobsOf(addresses, seed)
+  const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
+  // What measures times has the machine for itself.
+  const results = [...await runAll(wanted(alone), 1), ...await runAll(wanted(together), Number(values.lanes))]
+  const plants = results.filter(({ plant }) => plant)
+  if (plants.length > 0) console.log(`planted bugs found: ${plants.filter(({ ok }) => ok).length} of ${plants.length}`)
+  const schedules = results.reduce((sum, result) => sum + result.schedules, 0)
+  if (schedules > 0) console.log(`schedules: ${schedules}`)
+  return results.length > 0 && results.every(({ ok }) => ok)
+}
+
+const ok = await soak().finally(() => stopTestServices(folder))
+console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, seed ${seed}`)
+process.exit(ok ? 0 : 1)

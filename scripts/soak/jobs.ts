@@ -1,0 +1,55 @@
+import { root } from '../folders.ts'
+import type { TestAddresses } from '../services/test-services.ts'
+import { runMocha } from './mocha.ts'
+import { judge } from './panel.ts'
+import { PLANTS } from '../../test/crash/panel/plants.ts'
+
+/** What came of a job. `plant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
+export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; plant: boolean }
+
+/** One part of the soak. */
+export type Job = { name: string; run: () => Promise<Result> }
+
+/** Random schedules in all, and how many processes play them. */
+const SCHEDULES = 10_200
+const SHARDS = 6
+
+/** A figure that a test tells (test/crash/scale.ts). */
+const FIGURE = /^\s+· (.*)$/
+
+const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
+
+/** The parts of the soak: those that measure times and must run alone, and those that may run beside each other. */
+export function jobsOf(addresses: TestAddresses, seed: number): { alone: Job[]; together: Job[] } {
+  const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
+    name,
+    run: async () => {
+      const { counts, output } = await runMocha(files, {
+        ...addresses, folder: root, env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), ...env },
+      })
+      const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
+      return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, plant: false }
+    },
+  })
+  const shard = (nth: number): Job => {
+    const runs = Math.ceil(SCHEDULES / SHARDS)
+    return test(`schedules ${nth + 1} of ${SHARDS}`, ['test/crash/schedules.test.ts'], { TOLLGATE_SCHEDULES: String(runs), TOLLGATE_SEED: String(seed + nth) }, runs)
+  }
+  const plants = PLANTS.map((plant): Job => ({
+    name: `planted bug: ${plant.name}`,
+    run: async () => {
+      const { found, note } = await judge(plant, addresses)
+      return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, plant: true }
+    },
+  }))
+  const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
+  return {
+    alone: [test('load', ['test/crash/load.test.ts']), test('outages', ['test/crash/outages.test.ts'])],
+    together: [
+      test('kills', ['test/crash/kills.test.ts']),
+      test('takeovers', ['test/crash/takeovers.test.ts']),
+      test('cuts', ['test/crash/cuts.test.ts', 'test/crash/moments.test.ts']),
+      ...shards, ...plants,
+    ],
+  }
+}
