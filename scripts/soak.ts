@@ -57,6 +57,11 @@ async function soak(): Promise<boolean> {
   return results.length > 0 && results.every(({ ok }) => ok)
 }
 
-const ok = await soak().finally(() => stopTestServices(folder))
+let ok = false
+try {
+  ok = await soak()
+} finally {
+  await stopTestServices(folder)
+}
 console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, seed ${seed}`)
 process.exit(ok ? 0 : 1)

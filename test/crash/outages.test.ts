@@ -49,15 +49,19 @@ describe('an outage under load', () => {
   const served = (load: Crowd, since: number): Told | undefined => load.told.find(({ at, status }) => at > since && status === 200)
 
   async function observed(load: Crowd, outage: () => Promise<number>): Promise<{ first: Told; backAt: number }> {
-    await until('calls to be served', () => served(load, 0))
-    const backAt = await outage()
-    return { backAt, first: await until('calls to be served again', () => served(load, backAt), 60_000) }
+    try {
+      await until('calls to be served', () => served(load, 0))
+      const backAt = await outage()
+      return { backAt, first: await until('calls to be served again', () => served(load, backAt), 60_000) }
+    } finally {
+      await load.stop()
+    }
   }
 
   /** Loads the gateway, lets an outage happen, and waits until calls are served again. Answers how long that took from `back`. */
   async function through(name: string, outage: () => Promise<number>): Promise<void> {
     const load = crowd()
-    const { first, backAt } = await observed(load, outage).finally(async () => { await load.stop() })
+    const { first, backAt } = await observed(load, outage)
     const { told } = load
     const calls = await untilEnded(town.db, account.id, 30_000)
     const other = told.filter(({ status }) => ![200, 502, 503].includes(status))

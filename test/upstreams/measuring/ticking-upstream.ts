@@ -51,4 +51,8 @@ function tick(response: ServerResponse, chunks: number, everyMs: number): void {
   response.once('close', () => clearInterval(timer))
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.stdout.write(`${(await startTicking()).port}\n`)
+// No top-level await here: mocha cannot require such a module, imports it instead, and all that it shares with other tests
+// (the database's name, for one) would be loaded a second time.
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  void startTicking().then(({ port }) => process.stdout.write(`${port}\n`))
+}
