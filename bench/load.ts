@@ -4,6 +4,7 @@
  *
  * Run as a child: it gets one JSON job on its command line and prints one JSON result.
  */
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
@@ -17,6 +18,8 @@ export type LoadJob = {
   connections: number
   warmupMs: number
   ms: number
+  /** A file with an API key a line: requests take them in turn. Absent: `headers` has all there is. */
+  keysFile?: string
 }
 
 /** Latencies in ms, counted after the warm-up. `errors`: answers other than 200, and broken connections. */
@@ -28,6 +31,14 @@ export const loadProgram = fileURLToPath(import.meta.url)
 function requestBytes({ host, port, path, headers, body }: LoadJob): Buffer {
   const lines = Object.entries({ Host: `${host}:${port}`, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)), ...headers })
   return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** What to send next: one request over and over, or one an account in turn. */
+function requestsOf(job: LoadJob): () => Buffer {
+  const keys = job.keysFile ? readFileSync(job.keysFile, 'utf8').trim().split('\n') : [null]
+  const requests = keys.map((key) => requestBytes(key === null ? job : { ...job, headers: { ...job.headers, Authorization: `Bearer ${key}` } }))
+  let sent = 0
+  return () => requests[sent++ % requests.length]!
 }
 
 /** Where the answer at the beginning of this text ends; -1 while it is not complete. */
@@ -44,7 +55,7 @@ function endOfAnswer(text: string): number {
 }
 
 /** One connection: sends, waits for the answer, sends again. */
-function loop(job: LoadJob, request: Buffer, onAnswer: (ms: number) => void, onBroken: (why: string) => void): () => void {
+function loop(job: LoadJob, nextRequest: () => Buffer, onAnswer: (ms: number) => void, onBroken: (why: string) => void): () => void {
   let received = ''
   let sentAt = 0
   let stopped = false
@@ -53,7 +64,7 @@ function loop(job: LoadJob, request: Buffer, onAnswer: (ms: number) => void, onB
   socket.setEncoding('latin1')
   const send = () => {
     sentAt = performance.now()
-    socket.write(request)
+    socket.write(nextRequest())
   }
   socket.on('connect', send)
   socket.on('data', (chunk: string) => {
@@ -76,12 +87,12 @@ function loop(job: LoadJob, request: Buffer, onAnswer: (ms: number) => void, onB
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {
-  const request = requestBytes(job)
+  const nextRequest = requestsOf(job)
   const latencies: number[] = []
   let counting = false
   let errors = 0
   let firstError: string | null = null
-  const stops = Array.from({ length: job.connections }, () => loop(job, request,
+  const stops = Array.from({ length: job.connections }, () => loop(job, nextRequest,
     (ms) => { if (counting) latencies.push(ms) },
     (why) => {
       errors++

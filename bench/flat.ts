@@ -1,0 +1,195 @@
+/**
+ * `npx tsx bench/flat.ts [--rows 1000000] [--accounts 10000] [--few 1000] [--in-flight 50] [--seconds 4] [--rounds 5]`: whether a call
+ * costs the same when the tables are full. Two databases in one Postgres, one with few calls and one with many, each with a web
+ * and a worker of its own, are loaded in turn in one run: by one hot account, and by all accounts in turn. Prints the ratio
+ * of calls a second. The books of both are audited before and after.
+ */
+import { execFile } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { build, buildIsStale } from '../scripts/builder.ts'
+import { root } from '../scripts/folders.ts'
+import { removeDataFolder } from '../scripts/services/postgres-place.ts'
+import type { Postgres } from '../scripts/services/postgres.ts'
+import { startPostgres } from '../scripts/services/postgres.ts'
+import { redisProgram, startRedis } from '../scripts/services/redis.ts'
+import { connectDb } from '../src/shared/db.ts'
+import type { Db } from '../src/shared/db.ts'
+import { audit } from '../src/shared/ledger/books.ts'
+import { migrate } from '../test/support/database.ts'
+import { until } from '../test/support/http.ts'
+import type { LoadedAccount } from '../test/support/loaded-books.ts'
+import { loadAccounts, loadHistory } from '../test/support/loaded-books.ts'
+import type { LoadJob, LoadResult } from './load.ts'
+import { loadProgram } from './load.ts'
+import type { Process } from './processes.ts'
+import { cpuMicros, runCompiled, runProgram } from './processes.ts'
+
+const { values: options } = parseArgs({ options: {
+  rows: { type: 'string', default: '1000000' },
+  few: { type: 'string', default: '1000' },
+  accounts: { type: 'string', default: '10000' },
+  'in-flight': { type: 'string', default: '50' },
+  seconds: { type: 'string', default: '4' },
+  rounds: { type: 'string', default: '5' },
+} })
+
+const folder = join(root, '.bench-flat')
+const runFile = promisify(execFile)
+const say = (line: string) => process.stderr.write(`${line}\n`)
+
+/** The least part of the calls a second with few rows that those with many may be. */
+const GOAL = 0.9
+
+/** One of the two systems under load. */
+type Side = { name: string; rows: number; url: string; db: Db; accounts: LoadedAccount[]; keysFile: string; web: Process; worker: Process }
+
+/** Who calls: one account, or all in turn. */
+const SPREADS = ['one hot account', 'every account in turn'] as const
+
+type Figures = { rate: number; p50: number; p99: number; postgresMicros: number }
+
+const timed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
+  const began = performance.now()
+  const result = await work()
+  say(`${what}: ${((performance.now() - began) / 1000).toFixed(1)} s`)
+  return result
+}
+
+async function auditBooks(side: Pick<Side, 'name' | 'db'>): Promise<void> {
+  const { checked, breaches } = await timed(`audit of ${side.name}`, () => audit(side.db))
+  say(`  ${JSON.stringify(checked)}`)
+  if (breaches.length > 0) throw new Error(`the books of ${side.name} do not balance: ${JSON.stringify(breaches.slice(0, 3))}`)
+}
+
+/** A database with its accounts and history, and the processes that serve it. */
+async function prepare(name: string, rows: number, postgres: Postgres, redisUrl: string, catalogue: string): Promise<Side> {
+  const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  await main.raw('CREATE DATABASE ??', [name])
+  await main.destroy()
+  const url = postgres.urlOf(name)
+  await migrate(url)
+  const db = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+  const accounts = await loadAccounts(db, Number(options.accounts))
+  await timed(`${rows} calls and their entries for ${name}`, () => loadHistory(db, accounts, rows))
+  await auditBooks({ name, db })
+  const keysFile = join(folder, `${name}.keys`)
+  writeFileSync(keysFile, accounts.map(({ secret }) => secret).join('\n'))
+  const environment = {
+    DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: name, MODELS_FILE: catalogue, PORT: '0',
+    APP_SECRET: 'a secret of the benchmark, long enough', GATEWAY_RATE_LIMIT: '1000000000', CHAT_CONCURRENCY: '500',
+    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production',
+  }
+  const web = await runCompiled(`web of ${name}`, 'api/main.js', environment, /"port":(\d+)/)
+  const worker = await runCompiled(`worker of ${name}`, 'workers/main.js', environment, /worker process runs()/)
+  return { name, rows, url, db, accounts, keysFile, web, worker }
+}
+
+const chat = JSON.stringify({
+  model: 'bench-chat', max_tokens: 200,
+  messages: [{ role: 'user', content: 'How many waves does a lighthouse keeper count in a night?' }],
+})
+
+async function load(side: Side, spread: (typeof SPREADS)[number], postgres: Postgres): Promise<Figures> {
+  const job: LoadJob = {
+    host: '127.0.0.1', port: side.web.port, path: '/v1/chat/completions', body: chat, connections: Number(options['in-flight']),
+    warmupMs: 1500, ms: Number(options.seconds) * 1000, headers: { Authorization: `Bearer ${side.accounts[0]!.secret}` },
+    ...(spread === 'every account in turn' && { keysFile: side.keysFile }),
+  }
+  const before = cpuMicros(postgres.process.pid)
+  const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(job)], { cwd: root, maxBuffer: 1 << 24 })
+  const { calls, errors, firstError, seconds, latencies } = JSON.parse(stdout) as LoadResult
+  if (errors > 0) throw new Error(`${side.name}, ${spread}: ${errors} errors, the first: ${firstError}. A run with errors has no figures.`)
+  const rate = calls / seconds
+  const postgresMicros = (cpuMicros(postgres.process.pid) - before) / (rate * (seconds + job.warmupMs / 1000))
+  return { rate, p50: latencies.p50, p99: latencies.p99, postgresMicros }
+}
+
+/** Before each round: nothing open, and the few rows are few again. The many grow by what is called, a percent or two. */
+async function settleDown(side: Side): Promise<void> {
+  await until('the end of every call', async () => (await side.db('users').where('outstanding_calls', '>', 0).first('id')) === undefined, 30_000)
+  if (side.rows === Number(options.few)) await loadHistory(side.db, side.accounts, side.rows)
+  await side.db.raw('CHECKPOINT')
+}
+
+async function measureAll(sides: Side[], postgres: Postgres): Promise<boolean> {
+  let flat = true
+  for (const spread of SPREADS) {
+    const rounds = new Map<Side, Figures[]>(sides.map((side) => [side, []]))
+    for (let round = 0; round <= Number(options.rounds); round++) {
+      // Who goes first changes, so that a drift of the machine favours neither; round 0 warms the processes up.
+      for (const side of round % 2 ? sides : sides.toReversed()) {
+        await settleDown(side)
+        const figures = await load(side, spread, postgres)
+        say(`${spread}, round ${round}, ${side.rows} rows: ${figures.rate.toFixed(0)} calls/s`)
+        if (round > 0) rounds.get(side)!.push(figures)
+      }
+    }
+    flat = report(spread, rounds) && flat
+  }
+  return flat
+}
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+/** Prints the medians and the ratio. @returns whether the goal is met. */
+function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
+  const [few, many] = [...rounds].map(([side, figures]) => {
+    const of = (name: keyof Figures) => median(figures.map((one) => one[name]))
+    console.log(`${spread.padEnd(22)} ${String(side.rows).padStart(8)} rows  ${of('rate').toFixed(0).padStart(6)} calls/s  p50 ${of('p50').toFixed(1)} ms  p99 ${of('p99').toFixed(1)} ms  Postgres ${of('postgresMicros').toFixed(0)} µs of CPU a call`)
+    return figures.map((one) => one.rate)
+  })
+  const ratio = median(many!) / median(few!)
+  const pairs = many!.map((rate, index) => (rate / few![index]!).toFixed(2)).join(', ')
+  console.log(`${spread.padEnd(22)} ratio ${ratio.toFixed(2)} (goal ${GOAL}); by rounds ${pairs}`)
+  return ratio >= GOAL
+}
+
+function writeCatalogue(upstreamPort: number): string {
+  const file = join(folder, 'models.json')
+  // A price at which every call has a charge and a settlement that gives something back.
+  writeFileSync(file, JSON.stringify({
+    upstreams: { bench: { protocol: 'openai', baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
+    models: [{ id: 'bench-chat', modality: 'chat', pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'bench', model: 'bench' }] }],
+  }))
+  return file
+}
+
+async function main(): Promise<boolean> {
+  removeDataFolder(folder)
+  mkdirSync(folder, { recursive: true })
+  if (buildIsStale()) await build()
+  const postgres = await startPostgres({ folder, say })
+  const redis = await startRedis({ program: await redisProgram(say), folder, durable: true })
+  const running: Process[] = []
+  try {
+    const upstream = await runProgram('upstream', 'bench/upstream.ts')
+    running.push(upstream)
+    const catalogue = writeCatalogue(upstream.port)
+    const sides: Side[] = []
+    for (const [name, rows] of [['few', Number(options.few)], ['many', Number(options.rows)]] as const) {
+      const side = await prepare(name, rows, postgres, redis.url, catalogue)
+      sides.push(side)
+      running.push(side.web, side.worker)
+    }
+    console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options['in-flight']} in flight, ${options.accounts} accounts, ${options.rounds} rounds of ${options.seconds} s`)
+    const flat = await measureAll(sides, postgres)
+    for (const side of sides) {
+      await settleDown(side)
+      await auditBooks(side)
+      await side.db.destroy()
+    }
+    return flat
+  } finally {
+    for (const one of running.toReversed()) one.child.kill('SIGKILL')
+    await redis.stop()
+    await postgres.stop('immediate')
+    removeDataFolder(folder)
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const flat = await main()
+process.exit(flat ? 0 : 1)
