@@ -57,6 +57,7 @@ const variables = z.object({
   S3_ENDPOINT: httpUrl.optional(),
   MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
   RESULT_TTL_SECONDS: wholeNumber(86_400, 1, 31_536_000),
+  CALL_RETENTION_DAYS: numberBetween(1, 36_500).optional(),
   DASHBOARD_PASSWORD: z.string().min(1).optional(),
   DASHBOARD_WRITE: z.enum(['on', 'off']).default('off'),
   METRICS_TOKEN: z.string().min(1).optional(),

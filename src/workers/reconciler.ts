@@ -9,7 +9,7 @@ import { underLease } from '../shared/leases.ts'
 import { step } from '../shared/steps.ts'
 import { forgetExpiredSessions } from '../shared/accounts/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
-import { sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
+import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
 import { forgetOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
@@ -33,6 +33,9 @@ const STILL_QUEUED_LEASE_SECONDS = 10
 /** How often this process sweeps what nobody waits for, in ms: media (which walks the storage), ended sessions, old mails. */
 const SWEEP_EVERY_MS = 3_600_000
 
+/** How long one run goes on with deleting old call records, in ms. */
+const SWEEP_RECORDS_MS = 500
+
 /** The processor of the maintenance queue. Each step's failure is logged and leaves the others alone. */
 export function createReconciler(deps: WorkerDeps) {
   const steps: Record<string, () => Promise<unknown>> = {
@@ -41,6 +44,7 @@ export function createReconciler(deps: WorkerDeps) {
     grants: async () => { while (await expireGrants(deps.db, BATCH) >= BATCH); },
     results: () => sweepResults(deps.db, 10 * BATCH),
     keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),
+    records: () => sweepRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => forgetExpiredSessions(deps.db)),
     oldMails: hourly(() => forgetOldMails(deps.db)),
@@ -63,6 +67,17 @@ function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
     doneAt = performance.now()
     await work()
   }
+}
+
+/**
+ * Deletes call records past CALL_RETENTION_DAYS, where that is set: batches for half a second at most, because lost calls wait
+ * meanwhile. What is left is the next run's.
+ */
+async function sweepRecords({ db, config }: WorkerDeps): Promise<void> {
+  const days = config.CALL_RETENTION_DAYS
+  if (days === undefined) return
+  const until = performance.now() + SWEEP_RECORDS_MS
+  while (await sweepCalls(db, days, 10 * BATCH) >= 10 * BATCH && performance.now() < until);
 }
 
 /** What a log line says of a call whose job, and with it its trace, is gone. */

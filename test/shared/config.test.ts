@@ -27,7 +27,7 @@ describe('the configuration', () => {
       MAIL_CONCURRENCY: 5, STORAGE_URL: 'file:.data/media', MEDIA_TTL_DAYS: 30, RESULT_TTL_SECONDS: 86_400, LOG_LEVEL: 'info',
     })
     expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'maintenance'])
-    for (const name of ['SMTP_URL', 'DASHBOARD_PASSWORD', 'METRICS_TOKEN', 'HEALTH_PORT'] as const) expect(read()[name], name).to.equal(undefined)
+    for (const name of ['SMTP_URL', 'DASHBOARD_PASSWORD', 'METRICS_TOKEN', 'HEALTH_PORT', 'CALL_RETENTION_DAYS'] as const) expect(read()[name], name).to.equal(undefined)
   })
 
   it('takes what is set, and an empty value for none', () => {
@@ -60,6 +60,7 @@ describe('the configuration', () => {
     STORAGE_URL: ['/var/media', 's3://', 'file:'],
     MEDIA_TTL_DAYS: ['0'],
     RESULT_TTL_SECONDS: ['0'],
+    CALL_RETENTION_DAYS: ['0', '-1', 'never'],
     LOG_LEVEL: ['loud'],
   })) {
     it(`refuses a bad ${name} by its name, and never shows its value`, () => {

@@ -41,9 +41,10 @@ export const moneyCommands: Command[] = [
     summary: 'Show a call and its movements of credits.',
     run: async (db, [text = '']) => {
       const id = parseId('call', text)
+      // A record may have been swept (CALL_RETENTION_DAYS); its movements are kept for good.
       const call = id && await findRecord(db, id)
-      if (!id || !call) throw new CommandError(`There is no call ${text}.`)
-      const ledger = await entriesOfCall(db, id)
+      const ledger = id ? await entriesOfCall(db, id) : []
+      if (!call && ledger.length === 0) throw new CommandError(`There is no call ${text}.`)
       return { json: { call, ledger }, text: JSON.stringify({ call, ledger }, null, 2) }
     },
   },
