@@ -36,7 +36,7 @@ export function stackOf(usage: UsageRow[], days: string[]): Stack {
   return { days, models, rows }
 }
 
-/** The library that draws: asked for while the numbers are on their way. */
+/** The library that draws: asked for with the first chart, while its numbers are on their way. */
 type Library = { default: typeof uPlot }
 let library: Promise<Library> | undefined
 const drawing = (): Promise<Library> => (library ??= import('uplot'))
@@ -47,7 +47,7 @@ export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; day
   const [day, setDay] = useState<number | null>(null)
   const stack = useMemo(() => stackOf(usage ?? [], days), [usage, days])
   const colours = COLOURS[shown.value]
-  useEffect(() => void drawing(), [])
+  void drawing()
   useEffect(() => {
     if (!usage) return undefined
     let over = false

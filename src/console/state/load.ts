@@ -1,8 +1,8 @@
 /**
  * What pages show: asked for when they open, kept so that going back shows it at once while it is asked for again.
  */
-import { effect } from '@preact/signals'
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { effect, untracked } from '@preact/signals'
+import { useCallback, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
 import { token } from './session.ts'
@@ -40,7 +40,7 @@ export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
       if (current.current !== key) return
       setState((old) => ({ key, data: data ?? (old.key === key ? old.data : undefined), problem }))
     }
-    latest.current().then(
+    untracked(latest.current).then(
       (data) => settle(data, null),
       (thrown: unknown) => settle(undefined, problemOf(thrown)),
     )
@@ -57,7 +57,12 @@ export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
     [key],
   )
 
-  useEffect(reload, [reload])
+  // While the page is being made, not after it was drawn: the answer is on its way a tenth of a second earlier.
+  const asked = useRef<string | null>(null)
+  if (asked.current !== key) {
+    asked.current = key
+    reload()
+  }
   // On a new key the old data is no answer, unless that key was shown before.
   const data = state.key === key ? state.data : (kept.get(key) as T | undefined)
   return { data, problem: state.key === key ? state.problem : null, reload, change }
