@@ -9,6 +9,7 @@ import * as openAndEndCalls from './003_open_and_end_calls.ts'
 import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
 import * as consoleIndexes from './005_console_indexes.ts'
 import * as rolesAndAudit from './006_roles_and_audit.ts'
+import * as deadLettersIndex from './007_dead_letters_index.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 
@@ -20,6 +21,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '004_sessions_tokens_mail': sessionsTokensMail,
   '005_console_indexes': consoleIndexes,
   '006_roles_and_audit': rolesAndAudit,
+  '007_dead_letters_index': deadLettersIndex,
 }
 
 /** What `knexfile.ts`, the release phase and the tests migrate with. */

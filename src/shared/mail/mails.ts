@@ -100,7 +100,7 @@ type MailRow = {
 
 /** The newest mails of these states, newest first. */
 export async function listMails(db: Db, statuses: readonly MailStatus[], limit: number): Promise<MailRecord[]> {
-  const rows = await db('mails').whereIn('status', [...statuses]).orderBy('created_at', 'desc').limit(limit)
+  const rows = await db('mails').whereIn('status', [...statuses]).orderBy('id', 'desc').limit(limit)
     .select<MailRow[]>('id', 'kind', 'recipient', 'status', 'tries', 'note', 'created_at', 'finished_at', 'next_try_at')
   return rows.map((row) => ({
     id: publicId('mail', row.id), kind: row.kind, recipient: row.recipient, status: row.status, tries: row.tries, note: row.note,
@@ -120,9 +120,8 @@ const KEPT_DAYS = { skipped: 2, sent: 30, dead: 90 } as const
 
 /** Deletes finished mails past their time, and with them what is left of their links. */
 export async function forgetOldMails(db: Db): Promise<number> {
-  const { rowCount } = await db.raw<{ rowCount: number }>(`
-    DELETE FROM mails USING (VALUES ${Object.keys(KEPT_DAYS).map(() => '(?, ?::integer)').join(', ')}) AS kept (status, days)
-    WHERE mails.status = kept.status AND mails.finished_at < now() - make_interval(days => kept.days)`,
-  Object.entries(KEPT_DAYS).flat())
+  const pastItsTime = '(status = ? AND finished_at < now() - make_interval(days => ?))'
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `DELETE FROM mails WHERE ${Object.keys(KEPT_DAYS).map(() => pastItsTime).join(' OR ')}`, Object.entries(KEPT_DAYS).flat())
   return rowCount
 }

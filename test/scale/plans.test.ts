@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import { createKeyLookup, listKeys, newSecret } from '../../src/shared/accounts/api-keys.ts'
+import { tokensOfLastHour } from '../../src/shared/accounts/one-time-tokens.ts'
+import { findSession, forgetExpiredSessions, listSessions } from '../../src/shared/accounts/sessions.ts'
+import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import { oldestQueued } from '../../src/shared/calls/backlog.ts'
+import { listCalls } from '../../src/shared/calls/call-list.ts'
+import { findEnded, findOrigin, findRecord, findRecords, findRetried, readState } from '../../src/shared/calls/records.ts'
+import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/sweeps.ts'
+import { usageByDay } from '../../src/shared/calls/usage.ts'
+import { connectDb } from '../../src/shared/db.ts'
+import type { Db, Trx } from '../../src/shared/db.ts'
+import { newId } from '../../src/shared/ids.ts'
+import type { CallId } from '../../src/shared/ids.ts'
+import { entriesOfCall, expireGrants, listEntries, listGrants, spendableCredits } from '../../src/shared/ledger/ledger.ts'
+import { dueMails, forgetOldMails, listMails, mailBacklog, verificationsOfLastHour } from '../../src/shared/mail/mails.ts'
+import { findAccounts, upstreamsOfLastHour } from '../../src/shared/operators/accounts.ts'
+import { listActions } from '../../src/shared/operators/actions.ts'
+import { newDatabaseUrl } from '../support/database.ts'
+import { loadAccounts, loadHistory } from '../support/loaded-books.ts'
+import type { LoadedAccount } from '../support/loaded-books.ts'
+import { anOrder, verbs } from '../shared/calls/opening.ts'
+
+const ACCOUNTS = 4000
+const CALLS = 60_000
+
+/** What a read is about: one account among thousands, or the one that has a tenth of all calls. */
+type Scene = { db: Db; mine: LoadedAccount; call: CallId }
+
+/** `sorts`: an account has so few of these that Postgres may sort them after the index has found them. */
+type Read = { read: (scene: Scene) => Promise<unknown>; index: string; sorts?: true }
+
+const place = { micros: Date.now() * 1000 - 86_400_000_000, id: newId('call') }
+const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
+const date = (ago: number) => day(ago).toISOString().slice(0, 10)
+const inTrx = (db: Db, work: (trx: Trx) => Promise<unknown>) => db.transaction(work)
+
+/** Every list and every look-up that the code runs, by who runs it, and the index that it is to go by. */
+const READS: Record<string, Record<string, Read>> = {
+  'the console': {
+    'calls': { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, null), index: 'calls_user_time' },
+    'a later page of calls': { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, place), index: 'calls_user_time' },
+    'calls of a model': { read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-video' }, 50, null), index: 'calls_user_time' },
+    'calls of a modality': { read: ({ db, mine }) => listCalls(db, mine.id, { modality: 'image' }, 50, place), index: 'calls_user_time' },
+    'calls of a status': { read: ({ db, mine }) => listCalls(db, mine.id, { status: 'failed' }, 50, null), index: 'calls_user_time', sorts: true },
+    'calls that run': { read: ({ db, mine }) => listCalls(db, mine.id, { status: 'running' }, 50, null), index: 'calls_', sorts: true },
+    'calls of a key': { read: ({ db, mine }) => listCalls(db, mine.id, { keyId: mine.keyId }, 50, null), index: 'calls_user_time' },
+    'calls of some days': { read: ({ db, mine }) => listCalls(db, mine.id, { from: day(9), before: day(2) }, 50, place), index: 'calls_user_time' },
+    'calls by every filter': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-chat', modality: 'chat', status: 'succeeded', keyId: mine.keyId, from: day(9), before: day(2) }, 50, place),
+      index: 'calls_user_time', sorts: true,
+    },
+    'a call': { read: ({ db, mine, call }) => findRecord(db, call, mine.id), index: 'calls_pkey' },
+    'some calls': { read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], mine.id), index: 'calls_', sorts: true },
+    'the beginning of a call': { read: ({ db, call }) => findOrigin(db, call), index: 'calls_pkey' },
+    'entries of a call': { read: ({ db, call }) => entriesOfCall(db, call), index: 'ledger_entries_once_per_call', sorts: true },
+    'usage': { read: ({ db, mine }) => usageByDay(db, mine.id, date(29), date(0)), index: 'calls_user_time', sorts: true },
+    'the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, null), index: 'ledger_entries_pkey' },
+    'a later page of the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, 9), index: 'ledger_entries_pkey' },
+    'grants': { read: ({ db, mine }) => listGrants(db, mine.id), index: 'grants_user', sorts: true },
+    'keys': { read: ({ db, mine }) => listKeys(db, mine.id), index: 'api_keys_user', sorts: true },
+    'sessions': { read: ({ db, mine }) => listSessions(db, mine.id, newId('session')), index: 'sessions_user', sorts: true },
+    'a session': { read: ({ db }) => findSession(db, randomBytes(32).toString('base64url')), index: 'sessions_token_hash_key' },
+    'an account by its address': { read: ({ db }) => findUserByEmail(db, 'somebody@example.com'), index: 'users_email_key' },
+    'verification mails of an account': { read: ({ db, mine }) => inTrx(db, (trx) => verificationsOfLastHour(trx, mine.id, 5)), index: 'mails_user' },
+  },
+  'the gateway': {
+    'the holder of a key': { read: ({ db }) => createKeyLookup(db)(newSecret()), index: 'api_keys_hash_key' },
+    'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
+    'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
+    'the call that a retry joins': { read: ({ db, mine }) => findRetried(db, mine.id, 'ab'.repeat(32)), index: 'calls_' },
+    'what an account can spend': { read: ({ db, mine }) => spendableCredits(db, mine.id), index: 'grants_user', sorts: true },
+  },
+  'an operator': {
+    'the newest accounts': { read: ({ db }) => findAccounts(db, '', 50), index: 'users_pkey' },
+    'an account by its id': { read: ({ db, mine }) => findAccounts(db, `acc_${mine.id.replaceAll('-', '')}`, 50), index: 'users_pkey' },
+    // By the order, that is: in the worst case, a text that no address has, it looks at every account.
+    'accounts by a part of their address': { read: ({ db }) => findAccounts(db, '-7', 50), index: 'users_pkey' },
+    'actions': { read: ({ db }) => listActions(db, 50), index: 'operator_actions_pkey' },
+    'actions on an account': { read: ({ db, mine }) => listActions(db, 50, mine.id), index: 'operator_actions_account', sorts: true },
+    'upstreams of the last hour': { read: ({ db }) => upstreamsOfLastHour(db), index: 'calls_pkey', sorts: true },
+    'mails that were given up': { read: ({ db }) => listMails(db, ['dead'], 50), index: 'mails_dead' },
+    'mails': { read: ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50), index: 'mails_pkey' },
+  },
+  'the reconciler': {
+    'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open_by_lease' },
+    'results past their time': { read: ({ db }) => sweepResults(db, 2000), index: 'call_results_expiry' },
+    'idempotency keys past their time': { read: ({ db }) => sweepIdempotencyKeys(db, 2000), index: 'calls_idempotency_expiry' },
+    'call records past their time': { read: ({ db }) => sweepCalls(db, 3650, 2000), index: 'calls_pkey' },
+    'grants past their time': { read: ({ db }) => expireGrants(db, 200), index: 'grants_expiry' },
+    'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
+    'mails past their time': { read: ({ db }) => forgetOldMails(db), index: 'mails_finished', sorts: true },
+    'sessions past their time': { read: ({ db }) => forgetExpiredSessions(db), index: 'sessions_expiry' },
+    'links of an account in the last hour': { read: ({ db, mine }) => inTrx(db, (trx) => tokensOfLastHour(trx, mine.id, 'reset', newId('mail'))), index: 'one_time_tokens_user' },
+  },
+  'the metrics': {
+    'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open_by_lease', sorts: true },
+    'the mails that wait': { read: ({ db }) => mailBacklog(db), index: 'mails_due' },
+  },
+}
+
+/** The rest of a house that is lived in: sessions, mails, links, actions and expired grants, thousands of each. */
+const LIVED_IN = `
+  INSERT INTO sessions (id, user_id, token_hash, user_agent, ip, created_at, expires_at)
+  SELECT gen_random_uuid(), id, sha256((id::text || n)::bytea), 'browser', '', now() - n * interval '1 day', now() - n * interval '1 day' + interval '7 days'
+  FROM users, generate_series(0, 4) n;
+  INSERT INTO mails (id, kind, recipient, user_id, status, created_at, finished_at)
+  SELECT gen_random_uuid(), 'verification', email, id, CASE WHEN n = 4 AND seq % 20 = 0 THEN 'dead' ELSE 'sent' END, at, at
+  FROM (SELECT *, row_number() OVER () AS seq FROM users) u, generate_series(0, 4) n, LATERAL (SELECT now() - n * interval '2 days' - seq * interval '10 seconds' AS at) t;
+  INSERT INTO mails (id, kind, recipient, user_id) SELECT gen_random_uuid(), 'verification', email, id FROM users LIMIT 100;
+  INSERT INTO one_time_tokens (mail_id, user_id, purpose, token_hash, email, asked_at, expires_at)
+  SELECT id, user_id, kind, sha256(id::text::bytea), recipient, created_at, created_at + interval '1 day' FROM mails;
+  INSERT INTO operator_actions (id, action, account_id, created_at)
+  SELECT gen_random_uuid(), 'credits_granted', id, now() FROM users, generate_series(0, 4);
+  UPDATE calls SET idempotency_key = 'key-' || id, idempotency_expires_at = created_at + interval '1 day' WHERE created_at > now() - interval '1 day';
+  ANALYZE sessions; ANALYZE mails; ANALYZE one_time_tokens; ANALYZE operator_actions; ANALYZE calls; ANALYZE users`
+
+describe('plans over loaded tables', function () {
+  this.timeout(60_000)
+  let db: Db
+  let accounts: LoadedAccount[]
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    accounts = await loadAccounts(db, ACCOUNTS)
+    await loadHistory(db, accounts, CALLS)
+    await db.raw(LIVED_IN)
+    const calls = verbs(db)
+    await Promise.all(accounts.slice(0, 200).map((account) => calls.open(anOrder({ id: account.id, keyId: account.keyId }, 1))))
+  })
+  after(() => db.destroy())
+
+  /** What Postgres itself chooses, scans of whole tables among its choices: our own connections do without them (db.ts). */
+  async function plansOf({ read }: Read, account: LoadedAccount): Promise<string> {
+    const [call] = await db('calls').where({ user_id: account.id }).limit(1).pluck<CallId[]>('id')
+    const seen: { sql: string; bindings: readonly unknown[] }[] = []
+    const note = (query: { sql: string; bindings: readonly unknown[] }): number => seen.push(query)
+    db.on('query', note)
+    await read({ db, mine: account, call: call! })
+    db.removeListener('query', note)
+    const statements = seen.filter(({ sql }) => /^\s*(select|with|update|delete)\b/i.test(sql))
+    expect(statements).not.to.deep.equal([])
+    return db.transaction(async (trx) => {
+      await trx.raw('SET LOCAL enable_seqscan = on')
+      const plans: string[] = []
+      for (const { sql, bindings } of statements) {
+        // Knex shows the statement with numbered places; raw takes it back with question marks.
+        const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${sql.replaceAll(/\$\d+/g, '?')}`, [...bindings] as string[])
+        plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
+      }
+      return plans.join('\n')
+    })
+  }
+
+  for (const [who, reads] of Object.entries(READS)) {
+    describe(`of what ${who} reads`, () => {
+      for (const [name, one] of Object.entries(reads)) {
+        it(`go by an index${one.sorts ? '' : ' that has their order'}: ${name}`, async () => {
+          const [busy, ordinary] = [await plansOf(one, accounts[0]!), await plansOf(one, accounts[1]!)]
+          for (const plan of [busy, ordinary]) {
+            expect(plan).to.contain(one.index)
+            expect(plan).not.to.match(/Seq Scan/)
+          }
+          // Of an account with a dozen calls Postgres may sort them; of one with thousands a page must not read all.
+          if (!one.sorts) expect(busy).not.to.match(/Sort/)
+        })
+      }
+    })
+  }
+})
