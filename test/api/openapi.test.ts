@@ -12,6 +12,7 @@ import { createRouter } from '../../src/api/routes.ts'
 import { errorCodes, statusOf } from '../../src/shared/errors.ts'
 import { newId, parseId, publicId } from '../../src/shared/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
+import { putRole } from '../../src/shared/operators/changes.ts'
 import { PASSWORD, anEmail, consoleConfig, startMailWorker, testQueues } from '../support/console.ts'
 import { startGateway } from '../support/harness.ts'
 import type { Gateway } from '../support/harness.ts'
@@ -19,10 +20,11 @@ import { send, until } from '../support/http.ts'
 import type { Reply } from '../support/http.ts'
 import type { Client, Described } from './support/described.ts'
 import { describedClient, readDescribed } from './support/described.ts'
+import { operate } from './support/operating.ts'
 
-/** Pages and their files, the document itself, and what only operators use are no endpoints of the public API. */
+/** Pages and their files, the document itself, and the queues' dashboard are no endpoints of the API. */
 const isPage = (path: string): boolean =>
-  CONSOLE_PATHS.includes(path) || /^\/(docs|api\/operator\/.*|console\/.*|docs\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
+  CONSOLE_PATHS.includes(path) || /^\/(docs|console\/.*|docs\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
 
 const METRICS = 'a token of the operators'
 
@@ -212,6 +214,14 @@ describe('the OpenAPI document', () => {
       await me('DELETE', `/api/keys/${key.id}`)
     }
 
+    /** The session token of a fresh account, or of an operator's. */
+    async function signUp(role: 'user' | 'admin' = 'user'): Promise<string> {
+      const { token, user } = (await client()('POST', '/api/auth/register', { email: anEmail(), password: PASSWORD }))
+        .json
+      if (role !== 'user') await putRole(gateway.db, null, parseId('account', user.id as string)!, role)
+      return token as string
+    }
+
     async function lookAfterIt(): Promise<void> {
       await client()('GET', '/healthz')
       await client()('GET', '/readyz')
@@ -221,6 +231,7 @@ describe('the OpenAPI document', () => {
     it('at every endpoint, to somebody who does everything', async () => {
       await liveAsAnAccount()
       await callModels()
+      await operate(client(await signUp('admin')), gateway.db)
       await lookAfterIt()
       // The account's events have no end to wait for.
       expect(operations.map(nameOf).filter((name) => !seen.has(name))).to.deep.equal(['GET /api/events'])
@@ -231,6 +242,8 @@ describe('the OpenAPI document', () => {
       path
         .replace('/sessions/:id', `/sessions/${publicId('session', newId('session'))}`)
         .replace('/keys/:id', `/keys/${publicId('key', newId('key'))}`)
+        .replace('/accounts/:id', `/accounts/${publicId('account', newId('account'))}`)
+        .replace('/mails/:id', `/mails/${publicId('mail', newId('mail'))}`)
         .replace('/calls/:id', `/calls/${publicId('call', newId('call'))}`)
         .replace(':name', 'nothing')
 
@@ -241,8 +254,16 @@ describe('the OpenAPI document', () => {
       }
     })
 
+    it('to an account that is no operator', async () => {
+      const user = client(await signUp())
+      for (const operation of operations.filter((one) => one.tag === 'Operators')) {
+        const reply = await user(operation.method.toUpperCase(), somePath(operation))
+        expect([reply.status, reply.json.error], nameOf(operation)).to.deep.equal([403, 'forbidden'])
+      }
+    })
+
     it('to bodies that are no JSON, none of the right type, or too long', async () => {
-      const { token } = (await client()('POST', '/api/auth/register', { email: anEmail(), password: PASSWORD })).json
+      const token = await signUp('admin')
       const { secret } = (await client(token)('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.body)) {
         const method = operation.method.toUpperCase()
@@ -312,12 +333,13 @@ describe('the OpenAPI document', () => {
     })
 
     it('to ids that belong to nothing', async () => {
-      const { token } = (await client()('POST', '/api/auth/register', { email: anEmail(), password: PASSWORD })).json
+      const token = await signUp('admin')
       const { secret } = (await client(token)('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.params)) {
         const reply = await client(operation.auth === 'key' ? secret : token)(
           operation.method.toUpperCase(),
           somePath(operation),
+          operation.body && { amount: 1, origin: 'bonus' },
         )
         expect(reply.status, nameOf(operation)).to.equal(404)
       }

@@ -8,14 +8,17 @@ import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
 import { isGateway } from '../middleware/error-handler.ts'
 
-const ok = z.literal(true)
-const credits = z.int().meta({ description: 'Credits.' })
-const time = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601, UTC, milliseconds.' })
+/** Of every answer that is no error. */
+export const ok = z.literal(true)
+/** An amount. */
+export const credits = z.int().meta({ description: 'Credits.' })
+/** A moment. */
+export const time = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601, UTC, milliseconds.' })
 const modality = z.enum(MODALITIES)
 const nextCursor = z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last one.' })
 
 /** An id with its prefix. */
-const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
+export const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 
 export const done = z.strictObject({ ok })
 
@@ -75,7 +78,8 @@ export const acceptedCall = z.strictObject({ ok, id: id('call'), status: z.enum(
 /** A stream of server-sent events. */
 export const events = (description: string) => z.string().meta({ description })
 
-const user = z.strictObject({
+/** An account as its owner sees it. */
+export const user = z.strictObject({
   id: id('acc'), email: z.string(), displayName: z.string(), avatarUrl: z.string(), credits,
   emailVerified: z.boolean(), createdAt: time,
 }).meta({ id: 'User' })
@@ -117,7 +121,8 @@ export const keyList = z.strictObject({ ok, data: z.array(key) })
 
 const tokens = z.int().nullable()
 
-const call = z.strictObject({
+/** The record of a call. */
+export const call = z.strictObject({
   id: id('call'), model: z.string(), modality, status: z.enum(CALL_STATUSES),
   httpStatus: z.int().nullable(), errorType: z.string().nullable(),
   credits: z.int().meta({ description: 'Credits charged so far; in the end what the call cost.' }),
@@ -143,13 +148,13 @@ export const callWithLedger = z.strictObject({ ok, call, startedAt: time.nullabl
 
 export const entryList = z.strictObject({ ok, data: z.array(entry), nextCursor })
 
-export const grantList = z.strictObject({
-  ok,
-  data: z.array(z.strictObject({
-    id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits,
-    expiresAt: time.nullable(), createdAt: time,
-  }).meta({ id: 'Grant' })),
-})
+/** A lot of credits. */
+export const grant = z.strictObject({
+  id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits,
+  expiresAt: time.nullable(), createdAt: time,
+}).meta({ id: 'Grant' })
+
+export const grantList = z.strictObject({ ok, data: z.array(grant) })
 
 export const usageList = z.strictObject({
   ok,
@@ -164,8 +169,11 @@ export const alive = z.strictObject({ ok })
 
 export const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.string()) })
 
+/** What an account may do. */
+export const role = z.enum(['user', 'admin'])
+
 export const accountState = z.strictObject({
-  ok, user, role: z.enum(['user', 'admin']), credits,
+  ok, user, role, credits,
   held: z.int().meta({ description: 'Credits that open calls have taken so far, and perhaps give back in part.' }),
   openCalls: z.int().meta({ description: 'Calls that are queued or running.' }),
 })

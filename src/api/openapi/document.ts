@@ -9,11 +9,15 @@ import { consoleOperations } from './console.ts'
 import { gatewayOperations } from './gateway.ts'
 import type { Operation } from './operation.ts'
 import { SCHEMES, openApiOperation } from './operation.ts'
+import { operatorOperations } from './operator.ts'
 import { recordOperations } from './records.ts'
 import { serviceOperations } from './service.ts'
 
 /** Every endpoint that is no page. */
-export const operations: readonly Operation[] = [...gatewayOperations, ...accountOperations, ...recordOperations, ...consoleOperations, ...serviceOperations]
+export const operations: readonly Operation[] = [
+  ...gatewayOperations, ...accountOperations, ...recordOperations, ...consoleOperations, ...operatorOperations,
+  ...serviceOperations,
+]
 
 const INTRODUCTION = `
 A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token,
@@ -31,6 +35,7 @@ const TAGS = [
   { name: 'Mail', description: 'How mails are sent.' },
   { name: 'API keys', description: 'The keys of the gateway.' },
   { name: 'Records', description: 'What was called, and where the credits went.' },
+  { name: 'Operators', description: 'For accounts whose role is `admin`; everybody else is refused with 403.' },
   { name: 'Service', description: 'Results and health.' },
 ]
 

@@ -30,7 +30,7 @@ export type Operation = {
 }
 
 /** The groups of the document. */
-export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Service'
+export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Operators' | 'Service'
 
 /** An answer that is no error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
 export type Answer = {
