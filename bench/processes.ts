@@ -27,10 +27,12 @@ export function run(name: string, args: string[], environment: Record<string, st
   return new Promise((resolve, reject) => {
     let seen = ''
     const look = (text: Buffer) => {
-      if (seen === null) return
       seen += text.toString()
       const found = ready.exec(seen)
-      if (found) resolve({ name, pid: child.pid!, child, port: Number(found[1] ?? 0) })
+      if (!found) return
+      // What it logs from here on is read and dropped: to look at it would cost the measured processes their turn.
+      for (const stream of [child.stdout!, child.stderr!]) stream.off('data', look).resume()
+      resolve({ name, pid: child.pid!, child, port: Number(found[1] ?? 0) })
     }
     child.stdout!.on('data', look)
     child.stderr!.on('data', look)

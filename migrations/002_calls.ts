@@ -63,7 +63,9 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT calls_count_positive CHECK (count >= 1)
     ) WITH (fillfactor = 80);
     CREATE INDEX calls_user ON calls (user_id, id DESC);
-    CREATE INDEX calls_open_by_lease ON calls (lease_until) WHERE status IN ('queued', 'running');
+    -- By finished_at, which says the same as status (calls_ended_are_complete): every call passes through this index and leaves its
+    -- dead entries in it until the next vacuum, so no statement that has a call's id may ever be planned over it.
+    CREATE INDEX calls_open_by_lease ON calls (lease_until) WHERE finished_at IS NULL;
     CREATE UNIQUE INDEX calls_idempotency ON calls (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_request_hash ON calls (user_id, request_hash, id DESC) WHERE request_hash IS NOT NULL;
@@ -142,7 +144,7 @@ export async function up(db: Knex): Promise<void> {
       END IF;
       IF touched = '{}' THEN RETURN NULL; END IF;
       SELECT entry.call_id INTO broken
-      FROM ledger_entries entry LEFT JOIN calls call ON call.id = entry.call_id
+      FROM ledger_entries entry LEFT JOIN calls call ON call.id = entry.call_id AND call.id = ANY (touched)
       WHERE entry.call_id = ANY (touched)
       GROUP BY entry.call_id, call.id
       HAVING call.id IS NULL

@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createKeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
 import { EXIT_CONFIG } from '../shared/config.ts'
 import type { Log } from '../shared/log.ts'
@@ -55,7 +56,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const mailer = createMailer(config)
   await prepareDummyHash()
   const app = createApp({
-    config, log, db, redis, queues, calls, replies, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
+    config, log, db, redis, queues, calls, findPrincipal: createKeyLookup(db), replies, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
     media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.

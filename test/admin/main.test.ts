@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
-import { findPrincipal } from '../../src/shared/accounts/api-keys.ts'
+import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
 import { verifyPassword } from '../../src/shared/accounts/passwords.ts'
 import { connectDb } from '../../src/shared/db.ts'
 import type { Db } from '../../src/shared/db.ts'
@@ -79,7 +79,7 @@ describe('the operator\'s command line', function () {
     const { id, email } = await anAccount(db)
     const [plain, json] = await Promise.all([admin(['key', 'create', email]), admin(['key', 'create', email, 'for the shop', '--json'])])
     expect(json.json).to.have.all.keys('id', 'secret')
-    for (const secret of [plain.out.trim(), json.json.secret as string]) expect((await findPrincipal(db, secret))?.accountId).to.equal(id)
+    for (const secret of [plain.out.trim(), json.json.secret as string]) expect((await createKeyLookup(db)(secret))?.accountId).to.equal(id)
     expect(await db('api_keys').where({ id: parseId('key', json.json.id) }).first('name')).to.deep.equal({ name: 'for the shop' })
   })
 

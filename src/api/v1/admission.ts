@@ -5,7 +5,6 @@
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
-import { findPrincipal } from '../../shared/accounts/api-keys.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { newCallId, recordRefusal } from '../../shared/calls/records.ts'
 import { traceFields } from '../../shared/trace.ts'
@@ -22,9 +21,9 @@ import { modelOf } from './schemas.ts'
  * Finds the holder of the key.
  * @throws ApiError unauthorized. A suspended account is let through here: its refusal is recorded as a call's.
  */
-export function requireKey({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
+export function requireKey({ findPrincipal }: Pick<WebDeps, 'findPrincipal'>): Middleware<RequestState> {
   return async (ctx, next) => {
-    const principal = await findPrincipal(db, bearerToken(ctx.get('authorization')))
+    const principal = await findPrincipal(bearerToken(ctx.get('authorization')))
     if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
     ctx.state.principal = principal
     ctx.state.suspended = principal.status === 'suspended'

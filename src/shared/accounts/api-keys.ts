@@ -4,7 +4,9 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { batched } from '../batcher.ts'
 import type { Db, Trx } from '../db.ts'
+import { isUnreachable } from '../db.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import type { AccountStatus } from './users.ts'
@@ -90,12 +92,25 @@ export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promis
 /** Who calls: the key, its account, and whether that account may do anything. */
 export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
 
-/** The holder of a key; null for one that is malformed (without a query), unknown or revoked. */
-export async function findPrincipal(db: Db, secret: string): Promise<Principal | null> {
-  if (!looksLikeKey(secret)) return null
-  const { rows } = await db.raw<{ rows: { id: KeyId; user_id: AccountId; status: AccountStatus }[] }>(`
-    SELECT k.id, k.user_id, u.status FROM api_keys k JOIN users u ON u.id = k.user_id
-    WHERE k.key_hash = ? AND k.revoked_at IS NULL`, [hashOf(secret)]).options({ name: 'find_principal' })
-  const row = rows[0]
-  return row ? { keyId: row.id, accountId: row.user_id, status: row.status } : null
+/** Finds the holder of a key; null for one that is malformed (without a query), unknown or revoked. */
+export type FindPrincipal = (secret: string) => Promise<Principal | null>
+
+type PrincipalRow = { key_hash: Buffer; id: KeyId; user_id: AccountId; status: AccountStatus }
+
+/**
+ * Finds holders of keys, those of simultaneous requests in one statement. Nothing is kept between requests, so that a key that
+ * is revoked is unknown to every process from the next request on.
+ */
+export function createKeyLookup(db: Db): FindPrincipal {
+  const find = batched((secrets: string[]) => findPrincipals(db, secrets), isUnreachable)
+  return async (secret) => (looksLikeKey(secret) ? await find(secret) : null)
+}
+
+async function findPrincipals(db: Db, secrets: string[]): Promise<(Principal | null)[]> {
+  const hashes = secrets.map(hashOf)
+  const { rows } = await db.raw<{ rows: PrincipalRow[] }>(`
+    SELECT k.key_hash, k.id, k.user_id, u.status FROM api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.key_hash = ANY (?::bytea[]) AND k.revoked_at IS NULL`, [hashes]).options({ name: 'find_principals' })
+  const found = new Map(rows.map((row) => [row.key_hash.toString('hex'), { keyId: row.id, accountId: row.user_id, status: row.status }]))
+  return hashes.map((hash) => found.get(hash.toString('hex')) ?? null)
 }

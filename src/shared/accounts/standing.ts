@@ -12,7 +12,7 @@ export type AccountState = { role: Role; credits: number; held: number; openCall
 export async function standingOf(db: Db, id: AccountId): Promise<AccountState | null> {
   const { rows } = await db.raw<{ rows: AccountState[] }>(`
     SELECT u.role, u.credits, coalesce(sum(c.credits), 0)::bigint AS held, count(c.id) AS "openCalls"
-    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.status IN ('queued', 'running')
+    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
     WHERE u.id = ? GROUP BY u.id`, [id])
   return rows[0] ?? null
 }

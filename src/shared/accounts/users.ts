@@ -81,11 +81,7 @@ export async function setPasswordHash(trx: Trx, id: AccountId, passwordHash: str
 }
 
 /** Suspends or activates an account; false when there is none. Suspending ends its sessions; its keys obey at their next request. */
-export const setStatus = async (db: Db, id: AccountId, status: AccountStatus): Promise<boolean> =>
-  db.transaction((trx) => changeStatus(trx, id, status))
-
-/** As `setStatus`, in the caller's transaction. */
-export async function changeStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
+export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
   const found = (await trx('users').where({ id }).update({ status })) === 1
   if (status === 'suspended') await endSessions(trx, id)
   return found

@@ -9,6 +9,6 @@ import type { Modality } from './lifecycle.ts'
 export async function oldestQueued(db: Db): Promise<Partial<Record<Modality, number>>> {
   const { rows } = await db.raw<{ rows: { modality: Modality; seconds: number }[] }>(`
     SELECT modality, extract(epoch FROM now() - min(created_at))::float8 AS seconds
-    FROM calls WHERE status IN ('queued', 'running') AND status = 'queued' GROUP BY modality`)
+    FROM calls WHERE finished_at IS NULL AND status = 'queued' GROUP BY modality`)
   return Object.fromEntries(rows.map(({ modality, seconds }) => [modality, seconds]))
 }

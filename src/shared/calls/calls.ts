@@ -6,6 +6,7 @@
  * Every verb is guarded and safe to repeat: zero rows mean that somebody else did it, which is no error.
  */
 import { randomUUID } from 'node:crypto'
+import { batched } from '../batcher.ts'
 import type { Db } from '../db.ts'
 import { isContention, isUnreachable, untilAnswered } from '../db.ts'
 import type { GatewayError } from '../errors.ts'
@@ -13,7 +14,6 @@ import { SUCCESS, statusOf } from '../errors.ts'
 import type { CallId } from '../ids.ts'
 import { step } from '../steps.ts'
 import { answerOf, errorOutput } from './answers.ts'
-import { batched } from './batcher.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
@@ -170,7 +170,7 @@ export class Calls {
     const { rows } = await this.db.raw<{ rows: StaleCall[] }>(`
       SELECT id, modality, model, status, attempts AS attempt, request_id AS "requestId", upstream_ref IS NOT NULL AS submitted,
         deadline_at + make_interval(secs => ?) < now() AS overdue
-      FROM calls WHERE status IN ('queued', 'running') AND lease_until < now()
+      FROM calls WHERE finished_at IS NULL AND lease_until < now()
       ORDER BY lease_until LIMIT ?`, [DEADLINE_GRACE_SECONDS, limit])
     return rows
   }

@@ -18,10 +18,10 @@ export function createPublisher(redis: Redis, prefix: string) {
     async ended({ replyTo, callId, accountId, status, balance, answer }: Ended): Promise<void> {
       step('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
-      await redis.pipeline()
-        .publish(replyChannel(prefix, replyTo), writeReply(endOf(callId, answer)))
-        .publish(eventChannel(prefix, accountId), JSON.stringify(event))
-        .exec().catch(() => {})
+      await Promise.all([
+        publish(replyChannel(prefix, replyTo), writeReply(endOf(callId, answer))),
+        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
+      ])
       step('reply.published', callId)
     },
     /** Passes on what happens while the call runs. */
@@ -31,10 +31,10 @@ export function createPublisher(redis: Redis, prefix: string) {
     /** Tells the waiting web process, and the account's followers, that a worker has begun the call. */
     async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {
       const event: AccountEvent = { callId: id, status: 'running', balance: null }
-      await redis.pipeline()
-        .publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'news', news: { type: 'running' } }))
-        .publish(eventChannel(prefix, accountId), JSON.stringify(event))
-        .exec().catch(() => {})
+      await Promise.all([
+        publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'news', news: { type: 'running' } })),
+        publish(eventChannel(prefix, accountId), JSON.stringify(event)),
+      ])
     },
   }
 }

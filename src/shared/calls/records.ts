@@ -76,7 +76,7 @@ export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[
 const RETRY_WINDOW_SECONDS = 600
 
 /** A call that a retry may be a retry of. */
-export type RetriedCall = { id: CallId; requesterLeft: boolean; open: boolean; replyTo: string }
+export type RetriedCall = { id: CallId; requesterLeft: boolean; replyTo: string }
 
 /**
  * The newest call of this account with this very request that a retry could join: it runs, or it succeeded and its
@@ -84,7 +84,7 @@ export type RetriedCall = { id: CallId; requesterLeft: boolean; open: boolean; r
  */
 export async function findRetried(db: Db, accountId: AccountId, requestHash: string): Promise<RetriedCall | null> {
   const { rows } = await db.raw<{ rows: RetriedCall[] }>(`
-    SELECT id, requester_left_at IS NOT NULL AS "requesterLeft", status IN ('queued', 'running') AS open, reply_to AS "replyTo"
+    SELECT id, requester_left_at IS NOT NULL AS "requesterLeft", reply_to AS "replyTo"
     FROM calls
     WHERE user_id = ? AND request_hash = decode(?, 'hex') AND created_at > now() - make_interval(secs => ?)
       AND (status IN ('queued', 'running') OR status = 'succeeded' AND requester_left_at IS NOT NULL)

@@ -2,7 +2,7 @@
  * What operators may change, each with its record in the same transaction.
  */
 import type { AccountStatus, Role } from '../accounts/users.ts'
-import { changeStatus, setRole } from '../accounts/users.ts'
+import { setRole, setStatus } from '../accounts/users.ts'
 import type { Db } from '../db.ts'
 import type { AccountId, GrantId, MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'
@@ -29,7 +29,7 @@ export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & {
 /** Suspends or activates an account; false where there is none. */
 export const putStatus = async (db: Db, operator: Operator, id: AccountId, status: AccountStatus): Promise<boolean> =>
   db.transaction(async (trx) => {
-    const found = await changeStatus(trx, id, status)
+    const found = await setStatus(trx, id, status)
     if (found) await recordAction(trx, operator, status === 'suspended' ? 'account_suspended' : 'account_activated', id)
     return found
   })

@@ -76,8 +76,8 @@ const money: Plant[] = [
   },
   {
     name: 'one bad call fails its whole batch', why: 'Neighbours of one moment share a statement, not a fate.',
-    edits: [{ file: 'src/shared/calls/batcher.ts', find: 'else for (const one of batch) await send([one])', replace: 'else batch.forEach((one) => one.reject(error))' }],
-    tests: [BATCHES, 'test/shared/calls/batcher.test.ts'],
+    edits: [{ file: 'src/shared/batcher.ts', find: 'else for (const one of batch) await send([one])', replace: 'else batch.forEach((one) => one.reject(error))' }],
+    tests: [BATCHES, 'test/shared/batcher.test.ts'],
   },
   {
     name: 'a used idempotency key opens a second call', why: 'The duplicate check gone, the index answers with a defect.',

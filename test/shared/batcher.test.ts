@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { batched } from '../../../src/shared/calls/batcher.ts'
+import { batched } from '../../src/shared/batcher.ts'
 
 /** A run that is held until it is let go, and the batches it was given. */
 function heldRun() {
@@ -26,22 +26,32 @@ describe('batched', () => {
     expect(batches).to.deep.equal([[1], [2]])
   })
 
-  it('gathers what comes while statements are on their way, in order, at most 64 in one', async () => {
+  it('gathers what comes in one turn, in order, at most 64 in one statement', async () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
     const answers = Array.from({ length: 100 }, (_, at) => one(at))
     held.letGo()
     expect(await Promise.all(answers)).to.deep.equal(Array.from({ length: 100 }, (_, at) => at * 10))
-    expect(held.batches.map((batch) => batch.length)).to.deep.equal([1, 1, 64, 34])
+    expect(held.batches.map((batch) => batch.length)).to.deep.equal([64, 36])
     expect(held.batches.flat()).to.deep.equal(Array.from({ length: 100 }, (_, at) => at))
   })
 
+  it('gathers what comes while a statement is on its way, and never sends a second one meanwhile', async () => {
+    const held = heldRun()
+    const one = batched(held.run, () => false)
+    const answers = [one(1)]
+    await new Promise((resolve) => { setImmediate(resolve) })
+    answers.push(one(2))
+    await new Promise((resolve) => { setImmediate(resolve) })
+    answers.push(one(3))
+    expect(held.batches).to.deep.equal([[1]])
+    held.letGo()
+    expect(await Promise.all(answers)).to.deep.equal([10, 20, 30])
+    expect(held.batches).to.deep.equal([[1], [2, 3]])
+  })
+
   it('gives the error of one item to its own caller only', async () => {
-    let isFirst = true
     const one = batched(async (items: number[]) => {
-      // Held back once, so that the others become one batch.
-      if (isFirst) await new Promise((resolve) => { setImmediate(resolve) })
-      isFirst = false
       if (items.includes(3)) throw new Error('three is bad')
       return items
     }, () => false)
@@ -53,11 +63,10 @@ describe('batched', () => {
     let runs = 0
     const one = batched(async () => {
       runs++
-      await new Promise((resolve) => { setImmediate(resolve) })
       throw new Error('away')
     }, (error) => (error as Error).message === 'away')
     const ends = await Promise.allSettled(Array.from({ length: 50 }, (_, at) => one(at)))
     expect(ends.every((end) => end.status === 'rejected')).to.equal(true)
-    expect(runs).to.equal(3)
+    expect(runs).to.equal(1)
   })
 })

@@ -5,15 +5,13 @@
 /** How many items one statement carries at most. */
 const MAX_BATCH = 64
 
-/** How many statements of one kind are on their way at once. */
-const MAX_IN_FLIGHT = 2
-
 type Waiting<Item, Answer> = { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }
 
 /**
- * A function for one item over a function for many. An item that comes alone is sent at once; items that come while
- * statements are on their way are gathered and leave together, in the order they came, when one returns. So an idle
- * system pays no delay, and a busy one shares round trips and commits.
+ * A function for one item over a function for many. The items of one turn of the event loop leave together; items that come
+ * while their statement is on its way are gathered and leave, in the order they came, when it returns. So an idle system pays
+ * no delay, and a busy one shares round trips and commits. Never two statements at once: those of one account would only wait
+ * for each other's lock, each with half the items (measured in docs/performance.md).
  *
  * When a batch fails over one of its items, the items are run again one by one, so that each caller meets its own error
  * only; `run` must therefore be safe to repeat. An error that `isEveryones` knows (Postgres is away) goes to all at once.
@@ -22,8 +20,8 @@ export function batched<Item, Answer>(
   run: (items: Item[]) => Promise<Answer[]>,
   isEveryones: (error: unknown) => boolean,
 ): (item: Item) => Promise<Answer> {
-  const waiting: Waiting<Item, Answer>[] = []
-  let inFlight = 0
+  let waiting: Waiting<Item, Answer>[] = []
+  let busy = false
 
   async function send(batch: Waiting<Item, Answer>[]): Promise<void> {
     try {
@@ -35,18 +33,19 @@ export function batched<Item, Answer>(
     }
   }
 
-  function pump(): void {
-    while (inFlight < MAX_IN_FLIGHT && waiting.length > 0) {
-      inFlight++
-      void send(waiting.splice(0, MAX_BATCH)).finally(() => {
-        inFlight--
-        pump()
-      })
+  async function sendAll(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MAX_BATCH)
+      waiting = waiting.slice(MAX_BATCH)
+      await send(batch)
     }
+    busy = false
   }
 
   return (item) => new Promise((resolve, reject) => {
     waiting.push({ item, resolve, reject })
-    pump()
+    if (busy) return
+    busy = true
+    setImmediate(() => void sendAll())
   })
 }
