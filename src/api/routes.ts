@@ -22,7 +22,7 @@ import { serveMedia } from './media.ts'
 import { perClient } from './middleware/client-address.ts'
 import { jsonBody, optionalJsonBody } from './middleware/json-body.ts'
 import type { RequestState } from './middleware/request-context.ts'
-import { noStore, perAccount, requireSession } from './middleware/session.ts'
+import { perAccount, requireSession } from './middleware/session.ts'
 import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/metrics.ts'
@@ -63,7 +63,6 @@ function gateway(router: Router<RequestState>, deps: WebDeps): void {
 function console(router: Router<RequestState>, deps: WebDeps): void {
   const { config: { TRUST_PROXY }, limits } = deps
   const session = requireSession(deps)
-  router.use('/api', noStore)
 
   router.post('/api/auth/register', perClient(limits.registrations, TRUST_PROXY), jsonBody(), createAccount(deps))
   router.post('/api/auth/login', perClient(limits.logins, TRUST_PROXY), jsonBody(), login(deps))

@@ -11,12 +11,6 @@ import { bearerToken } from './bearer.ts'
 import { clientAddress } from './client-address.ts'
 import type { RequestState } from './request-context.ts'
 
-/** Answers of the console are for one person: no cache keeps them. */
-export const noStore: Middleware = async (ctx, next) => {
-  ctx.set('Cache-Control', 'no-store')
-  await next()
-}
-
 /** Finds the session of the token. @throws ApiError unauthorized; a suspended account's sessions have ended. */
 export function requireSession({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
   return async (ctx, next) => {

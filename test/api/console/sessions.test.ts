@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createHash } from 'node:crypto'
-import { setStatus } from '../../../src/shared/accounts/users.ts'
+import { putStatus } from '../../../src/shared/operators/changes.ts'
 import { endSessions, forgetExpiredSessions, openSession } from '../../../src/shared/accounts/sessions.ts'
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
@@ -106,9 +106,9 @@ describe('sessions', () => {
 
   it('of a suspended account are refused at once, and do not come back with it', async () => {
     const { token, id, email } = await aPerson(web)
-    await setStatus(web.db, idOf(id), 'suspended')
+    await putStatus(web.db, null, idOf(id), 'suspended')
     expect(await me(token)).to.equal(401)
-    await setStatus(web.db, idOf(id), 'active')
+    await putStatus(web.db, null, idOf(id), 'active')
     expect(await me(token)).to.equal(401)
     expect(await me(await logIn(web, email))).to.equal(200)
   })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { newSecret, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { openSession } from '../../../src/shared/accounts/sessions.ts'
-import { setStatus } from '../../../src/shared/accounts/users.ts'
+import { putStatus } from '../../../src/shared/operators/changes.ts'
 import { messageOf, shouldRetry, statusOf } from '../../../src/shared/errors.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -174,13 +174,13 @@ describe('refusals of the gateway', () => {
   })
 
   it('answer 403 account_suspended to a suspended account whatever it asks, and take it again once it is active', async () => {
-    await setStatus(gateway.db, account.id, 'suspended')
+    await putStatus(gateway.db, null, account.id, 'suspended')
     const reply = await image(gateway, account, 'x')
     expectError(reply, 'account_suspended')
     await expectUntouched(reply, 'account_suspended')
     expectError(await get(`${gateway.url}/v1/models`, account.key), 'account_suspended')
     expectError(await get(`${gateway.url}/v1/calls/call_1`, account.key), 'account_suspended')
-    await setStatus(gateway.db, account.id, 'active')
+    await putStatus(gateway.db, null, account.id, 'active')
     expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
   })
 

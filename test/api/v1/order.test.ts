@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
-import { setStatus } from '../../../src/shared/accounts/users.ts'
+import { putStatus } from '../../../src/shared/operators/changes.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { anAccount } from '../../support/factories.ts'
 import type { TestAccount } from '../../support/factories.ts'
@@ -45,7 +45,7 @@ describe('the order of a call\'s checks', () => {
     const draft: Draft = { account, key: account.key, contentType: 'application/json', fields, spoil: (text) => text, isSuspended: false, isSpent: false }
     for (const spoil of spoils) spoil(draft, path)
     if (draft.isSpent) for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/models`, account.key)
-    if (draft.isSuspended) await setStatus(gateway.db, account.id, 'suspended')
+    if (draft.isSuspended) await putStatus(gateway.db, null, account.id, 'suspended')
     const reply = await send('POST', `${gateway.url}${path}`, {
       key: draft.key, body: draft.spoil(JSON.stringify(draft.fields)), headers: { 'content-type': draft.contentType },
     })
