@@ -174,11 +174,14 @@ const COLUMNS = ['createdAt', 'kind', 'amount', 'balanceAfter', 'origin', 'callI
 const csvOf = (entries: LedgerEntry[]): string =>
   [COLUMNS.join(','), ...entries.map((entry) => COLUMNS.map((column) => cell(entry[column])).join(','))].join('\r\n')
 
+/** What a formula begins with; some spreadsheets take the wide forms too. */
+const FORMULA = /^[=+\-@\t\r＝＋－＠]/
+
 /** A spreadsheet runs a text that begins like a formula: a quote before it makes it a text. */
 function cell(value: string | number | null): string {
   if (typeof value === 'number') return String(value)
   const text = value ?? ''
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const safe = FORMULA.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
