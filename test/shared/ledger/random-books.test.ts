@@ -30,11 +30,13 @@ class Model {
     return taken
   }
   giveBack({ taken }: Call, amount: number, order: number[]): void {
+    // Lots that one movement revives have one end.
+    const revived = 1 + ++this.revivals * 1e-6
     for (const at of order.toReversed()) {
       const back = Math.min(taken[at] ?? 0, amount)
       amount -= back
       this.lots[at]!.left += back
-      if (back > 0 && this.lots[at]!.expires <= 0) this.lots[at]!.expires = 1 + ++this.revivals * 1e-6
+      if (back > 0 && this.lots[at]!.expires <= 0) this.lots[at]!.expires = revived
     }
   }
 }
