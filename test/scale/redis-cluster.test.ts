@@ -1,0 +1,78 @@
+import { Queue, Worker } from 'bullmq'
+import { expect } from 'chai'
+import { Cluster } from 'ioredis'
+import { findProgram } from '../../scripts/services/processes.ts'
+import { QUEUE_NAMES } from '../../src/shared/config.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { newDatabaseUrl } from '../support/database.ts'
+import { anAccount, balanceOf } from '../support/factories.ts'
+import { startGateway } from '../support/harness.ts'
+import { post, until } from '../support/http.ts'
+import type { RedisCluster } from '../support/redis-cluster.ts'
+import { startRedisCluster } from '../support/redis-cluster.ts'
+
+const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 20 }
+
+describe('on a Redis Cluster of three nodes', () => {
+  let cluster: RedisCluster
+  before(async function () {
+    const program = findProgram('redis-server')
+    if (program === undefined) {
+      process.stderr.write('skipped: there is no redis-server on this machine\n')
+      return this.skip()
+    }
+    cluster = await startRedisCluster(program)
+  })
+  after(() => cluster?.stop())
+
+  it('serves calls where REDIS_PREFIX has a hash tag and REDIS_URL names the node that has it', async () => {
+    const prefix = '{tollgate}'
+    const { owner } = await cluster.ownerOf(prefix)
+    const gateway = await startGateway({ DATABASE_URL: await newDatabaseUrl(), REDIS_URL: owner, REDIS_PREFIX: prefix })
+    try {
+      const account = await anAccount(gateway.db, 100_000)
+      const replies = await Promise.all([
+        ...Array.from({ length: 40 }, () => post(`${gateway.url}/v1/chat/completions`, account.key, chat)),
+        post(`${gateway.url}/v1/chat/completions`, account.key, { ...chat, stream: true }),
+        post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a boat' }),
+        post(`${gateway.url}/v1/videos/generations`, account.key, { model: 'sandbox-video', prompt: 'a boat' }),
+      ])
+      expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 200))
+      expect(await balanceOf(gateway.db, account.id)).to.be.below(100_000)
+      await expectBooksToBalance(gateway.db)
+      // One slot: everything lies on one node.
+      const urls = (await cluster.sizes()).flatMap((size, node) => (size > 0 ? [cluster.urls[node]] : []))
+      expect(urls).to.deep.equal([owner])
+    } finally {
+      await gateway.stop()
+    }
+  })
+
+  it('charges nothing where REDIS_URL names a node that has not the slot', async () => {
+    const prefix = '{tollgate}'
+    const { others } = await cluster.ownerOf(prefix)
+    const gateway = await startGateway({ DATABASE_URL: await newDatabaseUrl(), REDIS_URL: others[0]!, REDIS_PREFIX: prefix, LOG_LEVEL: 'silent' })
+    try {
+      const account = await anAccount(gateway.db, 1000)
+      expect((await post(`${gateway.url}/v1/chat/completions`, account.key, chat)).status).to.be.within(500, 503)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+      await expectBooksToBalance(gateway.db)
+    } finally {
+      await gateway.stop()
+    }
+  })
+
+  it('could spread its queues, each with a hash tag of its own, over connections that know the cluster', async () => {
+    const connections = [0, 1].map(() => new Cluster(cluster.urls, { redisOptions: { maxRetriesPerRequest: null } }))
+    const prefixOf = (name: string) => `{gate:${name}}`
+    const owners = await Promise.all(QUEUE_NAMES.map((name) => cluster.ownerOf(prefixOf(name))))
+    expect(new Set(owners.map(({ owner }) => owner)).size).to.be.above(1)
+    const seen = new Set<string>()
+    const queues = QUEUE_NAMES.map((name) => new Queue(name, { connection: connections[0]!, prefix: prefixOf(name) }))
+    const workers = QUEUE_NAMES.map((name) => new Worker(name, async (job) => void seen.add(`${name} ${job.id}`), { connection: connections[1]!, prefix: prefixOf(name), drainDelay: 1 }))
+    await Promise.all(queues.flatMap((queue) => Array.from({ length: 10 }, (_, n) => queue.add('job', {}, { jobId: `job-${n}` }))))
+    await until('every job', () => seen.size === 10 * QUEUE_NAMES.length)
+    await Promise.all([...workers, ...queues].map((one) => one.close()))
+    for (const connection of connections) connection.disconnect()
+  })
+})
