@@ -3,11 +3,11 @@
  */
 import type { Middleware } from 'koa'
 import { z } from 'zod'
-import { usageByDay } from '../../shared/calls/usage.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { day, endOf, parseFields, startOf } from './fields.ts'
+import { UsageDays } from './usage-days.ts'
 
 const DAY_MS = 86_400_000
 
@@ -24,9 +24,10 @@ export const usageQuery = z.object({
 
 /** Shows the usage of some days. */
 export function showUsage({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
+  const usage = new UsageDays(db)
   return async (ctx) => {
     const { from, to } = daysOf(parseFields(usageQuery, ctx.query), dayOf(Date.now()))
-    ctx.body = { ok: true, data: await usageByDay(db, ctx.state.session!.accountId, from, to) }
+    ctx.body = { ok: true, data: await usage.read(ctx.state.session!.accountId, from, to) }
   }
 }
 

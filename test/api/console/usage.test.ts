@@ -1,4 +1,7 @@
 import { expect } from 'chai'
+import { Calls } from '../../../src/shared/calls/calls.ts'
+import type { UsageRow } from '../../../src/shared/calls/usage.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
 import { post } from '../../support/http.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
@@ -95,6 +98,30 @@ describe('GET /api/usage', () => {
     ).to.equal(400)
     expect((await api('GET', '/api/usage')).json.data).to.deep.equal([])
     expect((await api('GET', '/api/calls?status=rejected')).json.data).to.have.length(1)
+  })
+
+  it('shows how calls of a day that is over end, and tells the same whenever it is asked', async () => {
+    const { account, api } = await web.signedIn(1000)
+    const read = async (query = 'from=2026-01-01&to=2026-01-05') => (await api('GET', `/api/usage?${query}`)).json.data
+    await aCall(web.db, account, { at: '2026-01-02T10:00:00Z' })
+    const open = await aCall(web.db, account, { at: '2026-01-03T11:00:00Z', end: null })
+    const summary = async () =>
+      (await read()).map((row: UsageRow) => [row.day, row.calls, row.failed, row.credits])
+    expect(await summary()).to.deep.equal([['2026-01-02', 1, 0, 40], ['2026-01-03', 1, 0, 40]])
+    await new Calls(web.db, { resultSeconds: 60, maxOutstanding: 10 }).refund(open, gatewayError('upstream_failed'))
+    const ended = [['2026-01-02', 1, 0, 40], ['2026-01-03', 1, 1, 0]]
+    expect(await summary()).to.deep.equal(ended)
+    expect(await summary()).to.deep.equal(ended)
+    expect(await read('from=2026-01-03&to=2026-01-03')).to.deep.equal((await read()).slice(1))
+    expect(await read('from=2026-01-04&to=2026-01-04')).to.deep.equal([])
+  })
+
+  it('counts a call of today in the very next answer', async () => {
+    const { account, api } = await web.signedIn(1000)
+    for (const calls of [1, 2]) {
+      await aCall(web.db, account)
+      expect((await api('GET', '/api/usage')).json.data[0].calls).to.equal(calls)
+    }
   })
 
   it('shows nothing of another account', async () => {

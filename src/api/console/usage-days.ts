@@ -1,0 +1,58 @@
+/**
+ * Usage by days, of which those that are over are added up once. A page asks again after every burst of calls: the
+ * thousands of calls of all the days before need not be read each time.
+ */
+import type { DayUsage, UsageRow } from '../../shared/calls/usage.ts'
+import { usageByDay } from '../../shared/calls/usage.ts'
+import type { Db } from '../../shared/db.ts'
+import type { AccountId } from '../../shared/ids.ts'
+
+const DAY_MS = 86_400_000
+
+/** How long after its end a day counts as over, in ms: clocks differ, and a call is stored a moment after its time. */
+const GRACE_MS = 3_600_000
+
+/** The most days that are kept, of all accounts together: some ten megabytes. */
+const MOST_DAYS = 20_000
+
+/** Reads usage; keeps the days of which nothing can change any more. */
+export class UsageDays {
+  private readonly db: Db
+  /** By account and day; the first in are the first out. */
+  private readonly kept = new Map<string, UsageRow[]>()
+
+  constructor(db: Db) {
+    this.db = db
+  }
+
+  /** The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), as `usageByDay` orders them. */
+  async read(accountId: AccountId, from: string, to: string): Promise<UsageRow[]> {
+    const known = new Map(daysOf(from, to).map((day) => [day, this.kept.get(`${accountId} ${day}`)]))
+    const missing = [...known.keys()].filter((day) => known.get(day) === undefined)
+    if (missing.length > 0) {
+      const rows = await usageByDay(this.db, accountId, missing[0]!, missing.at(-1)!)
+      for (const day of missing) {
+        const own = rows.filter((row) => row.day === day)
+        known.set(day, own.map(withoutOpen))
+        if (isOver(day) && own.every((row) => row.open === 0)) this.keep(`${accountId} ${day}`, known.get(day)!)
+      }
+    }
+    return [...known.values()].flatMap((rows) => rows!)
+  }
+
+  private keep(key: string, rows: UsageRow[]): void {
+    this.kept.set(key, rows)
+    if (this.kept.size > MOST_DAYS) this.kept.delete(this.kept.keys().next().value!)
+  }
+}
+
+const withoutOpen = ({ open: _open, ...row }: DayUsage): UsageRow => row
+
+const isOver = (day: string): boolean => Date.parse(day) + DAY_MS + GRACE_MS < Date.now()
+
+function daysOf(from: string, to: string): string[] {
+  const first = Date.parse(from)
+  return Array.from({ length: Math.round((Date.parse(to) - first) / DAY_MS) + 1 }, (_, index) =>
+    new Date(first + index * DAY_MS).toISOString().slice(0, 10),
+  )
+}
