@@ -41,15 +41,21 @@ type Subject = { name: string; port: number; headers: Record<string, string>; bo
 const message = { role: 'user', content: 'How many waves does a lighthouse keeper count in a night?' }
 const chat = (model: string, stream: boolean) => JSON.stringify({ model, messages: [message], max_tokens: 200, ...(stream && { stream }) })
 
-async function measure(subject: Subject, connections: number, seconds: number): Promise<Row> {
+/** Loads a subject from a process of its own. @throws where any answer was an error: such a run has no figures. */
+async function load(subject: Subject, connections: number, ms: number): Promise<LoadResult> {
   const job: LoadJob = {
     host: '127.0.0.1', port: subject.port, path: '/v1/chat/completions', headers: subject.headers, body: subject.body, connections,
-    warmupMs: 1000, ms: seconds * 1000,
+    warmupMs: 1000, ms,
   }
-  const before = subject.processes.map((one) => cpuMicros(one.pid))
   const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(job)], { cwd: root, maxBuffer: 1 << 24 })
   const result = JSON.parse(stdout) as LoadResult
   if (result.errors > 0) throw new Error(`${subject.name} at ${connections} in flight: ${result.errors} errors, the first: ${result.firstError}. A run with errors has no figures.`)
+  return result
+}
+
+async function measure(subject: Subject, connections: number, seconds: number): Promise<Row> {
+  const before = subject.processes.map((one) => cpuMicros(one.pid))
+  const result = await load(subject, connections, seconds * 1000)
   const rate = result.calls / result.seconds
   // CPU is read around the warm-up too; the rate is taken to be the same in it.
   const calls = rate * (result.seconds + 1)
@@ -119,9 +125,16 @@ async function main(): Promise<void> {
   }
 }
 
+/** How long each subject is loaded before anything is measured, in ms: a process just started runs code that is not yet compiled. */
+const WARM_UP = { connections: 50, ms: 8000 }
+
 /** Rounds in turn, so that what disturbs the machine disturbs all; the median round of each counts. */
 async function measureAll(subjects: Subject[]): Promise<Row[]> {
   const rows: Row[] = []
+  for (const subject of subjects) {
+    say(`warm-up: ${subject.name}`)
+    await load(subject, WARM_UP.connections, WARM_UP.ms)
+  }
   for (const connections of options['in-flight'].split(',').map(Number)) {
     const rounds = new Map<string, Row[]>(subjects.map((subject) => [subject.name, []]))
     for (let round = 1; round <= Number(options.rounds); round++) {

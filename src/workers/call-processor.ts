@@ -29,6 +29,9 @@ import { UpstreamError } from './upstreams/adapter.ts'
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
 const BEGIN_PATIENCE_MS = 30_000
 
+/** How long a call runs before it is told that it does, in ms: nobody needs news of what is over at once. */
+const NEWS_AFTER_MS = 10
+
 /** The processor of the chat, image and video queues. */
 export function createCallProcessor(deps: WorkerDeps) {
   return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
@@ -64,8 +67,8 @@ async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller:
   shutdown?.addEventListener('abort', handBack, { once: true })
   if (shutdown?.aborted) handBack()
   const run: Run = { call, job, signal: controller.signal, maybeSent: false }
+  const news = call.resumed ? undefined : setTimeout(() => void deps.publisher.begun(call), NEWS_AFTER_MS)
   try {
-    if (!call.resumed) void deps.publisher.begun(call)
     const model = findModel(deps.catalogue.current(), call.model, call.modality)
     if (!model) return upstreamFailure('The model is no longer offered.')
     if (call.remainingMs <= 0) return await tooLate(deps, model, run)
@@ -74,6 +77,7 @@ async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller:
     return await outcomeOf(deps, run, error)
   } finally {
     clearTimeout(deadline)
+    clearTimeout(news)
     shutdown?.removeEventListener('abort', handBack)
   }
 }

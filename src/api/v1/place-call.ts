@@ -46,13 +46,13 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
     onNews?.(news)
   })
   const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false }
+  // Before the job is there, so that both leave in one write, and nobody hears of the call's end first.
+  deps.replies.tell(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
     await enqueue(ctx, deps, order, request, outcome.outstanding)
   } catch (error) {
     wait.cancel()
     throw error
-  } finally {
-    deps.replies.tell(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   }
   return placed
 }
