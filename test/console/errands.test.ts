@@ -84,6 +84,20 @@ describe('errands in the console', () => {
     await close()
   })
 
+  it("tells the chart's numbers as a table", async () => {
+    const { secret } = await aCustomer('reader@example.com', 100)
+    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn('reader@example.com')
+    await page.locator('.plot canvas').waitFor()
+    await page.getByText('As a table').click()
+    const cells = page.getByRole('region', { name: 'Usage' }).locator('tbody td')
+    await cells.first().waitFor()
+    expect((await cells.allInnerTexts()).slice(1)).to.deep.equal(['sandbox-image', '1', '0', '40', '0', '0'])
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
   it('lets an operator send a mail again that was given up', async () => {
     const email = 'lost@example.com'
     await world.person(email)

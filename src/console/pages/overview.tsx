@@ -66,12 +66,7 @@ export function OverviewPage({ query }: PageProps) {
         <h2>Credits a day, by model</h2>
         <Trouble problem={usage.problem} retry={usage.reload} />
         <UsageChart usage={usage.data?.data} days={days} />
-        {usage.data && usage.data.data.length > 0 && (
-          <details>
-            <summary>As a table</summary>
-            <UsageTable rows={usage.data.data} />
-          </details>
-        )}
+        {usage.data && usage.data.data.length > 0 && <AsTable rows={usage.data.data} />}
       </section>
       <section class="panel">
         <h2>
@@ -149,6 +144,17 @@ const Tile = ({ name, value, children }: { name: string; value: string; children
     <small class="soft">{children}</small>
   </div>
 )
+
+/** The chart's numbers. Their hundreds of cells are made for whoever opens them. */
+function AsTable({ rows }: { rows: UsageRow[] }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>As a table</summary>
+      {open && <UsageTable rows={rows} />}
+    </details>
+  )
+}
 
 function UsageTable({ rows }: { rows: UsageRow[] }) {
   return (

@@ -1,7 +1,7 @@
 /**
  * Credits a day, stacked by model. Whoever cannot see it has the same numbers as a table.
  */
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot'
 import type { UsageRow } from '../api/endpoints.ts'
 import { shown } from '../state/theme.ts'
@@ -48,7 +48,8 @@ export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; day
   const stack = useMemo(() => stackOf(usage ?? [], days), [usage, days])
   const colours = COLOURS[shown.value]
   void drawing()
-  useEffect(() => {
+  // In the frame that shows its numbers, not in the one after it.
+  useLayoutEffect(() => {
     if (!usage) return undefined
     let over = false
     let plot: uPlot | null = null

@@ -3,53 +3,45 @@
  */
 import type { CallRecord, LedgerEntry, ModelEntry } from '../api/endpoints.ts'
 
-const whole = new Intl.NumberFormat()
-const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
-const moment = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
-const momentWithYear = new Intl.DateTimeFormat(undefined, {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-})
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-})
-const dayOfMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+/** Made when it is first used: a formatter takes the browser milliseconds, and no page needs them all. */
+function lazily<Made>(make: () => Made): () => Made {
+  let made: Made | undefined
+  return () => (made ??= make())
+}
 
-export const number = (value: number): string => whole.format(value)
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+
+const DAY = { day: 'numeric', month: 'short' } as const
+
+const whole = lazily(() => new Intl.NumberFormat())
+const percent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }))
+const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...CLOCK }))
+const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
+const clock = lazily(() => new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 3 }))
+const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, timeZone: 'UTC' }))
+
+export const number = (value: number): string => whole().format(value)
 
 /** With its sign, also a plus. */
 export const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'))
 
 export const credits = (value: number): string => `${number(value)} ${value === 1 ? 'credit' : 'credits'}`
 
-export const share = (part: number, all: number): string => percent.format(all === 0 ? 0 : part / all)
+export const share = (part: number, all: number): string => percent().format(all === 0 ? 0 : part / all)
 
 /** Local time; with its year unless it is this one. */
 export function localTime(iso: string): string {
   const date = new Date(iso)
-  return (date.getFullYear() === new Date().getFullYear() ? moment : momentWithYear).format(date)
+  return (date.getFullYear() === new Date().getFullYear() ? moment() : momentWithYear()).format(date)
 }
 
-export const localClock = (iso: string): string => clock.format(new Date(iso))
+export const localClock = (iso: string): string => clock().format(new Date(iso))
 
 /** For hovers: the same moment for everybody. */
 export const utcTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
 
 /** A day in UTC, as the usage counts them. */
-export const dayText = (day: string): string => dayOfMonth.format(new Date(`${day}T00:00:00Z`))
+export const dayText = (day: string): string => dayOfMonth().format(new Date(`${day}T00:00:00Z`))
 
 export function duration(ms: number): string {
   if (ms < 1000) return `${number(ms)} ms`
