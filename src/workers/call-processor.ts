@@ -29,7 +29,7 @@ import { UpstreamError } from './upstreams/adapter.ts'
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
 const BEGIN_PATIENCE_MS = 30_000
 
-/** How long a call runs before it is told that it does, in ms: nobody needs news of what is over at once. */
+/** How long a chat runs before it is told that it does, in ms: nobody needs news of what is over at once. */
 const NEWS_AFTER_MS = 10
 
 /** The processor of the chat, image and video queues. */
@@ -67,7 +67,7 @@ async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller:
   shutdown?.addEventListener('abort', handBack, { once: true })
   if (shutdown?.aborted) handBack()
   const run: Run = { call, job, signal: controller.signal, maybeSent: false }
-  const news = call.resumed ? undefined : setTimeout(() => void deps.publisher.begun(call), NEWS_AFTER_MS)
+  const news = tellBegun(deps, call)
   try {
     const model = findModel(deps.catalogue.current(), call.model, call.modality)
     if (!model) return upstreamFailure('The model is no longer offered.')
@@ -80,6 +80,13 @@ async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller:
     clearTimeout(news)
     shutdown?.removeEventListener('abort', handBack)
   }
+}
+
+/** Tells that a call has begun: of media at once, ahead of their progress. Answers the timer of what is told later. */
+function tellBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
+  if (call.resumed) return undefined
+  if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), NEWS_AFTER_MS)
+  void publisher.begun(call)
 }
 
 /** A job that comes past its call's deadline is refunded unread; a task that runs on is cancelled. */

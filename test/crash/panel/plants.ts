@@ -52,7 +52,7 @@ const money: Plant[] = [
     name: 'check, then spend', why: 'Without the lock on the account two requests see one balance.',
     edits: [{ file: CALLS_SQL, find: `      PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
 
-      IF EXISTS`, replace: '      IF EXISTS' }], tests: [SCHEDULES, VERBS, BATCHES],
+      IF cardinality`, replace: '      IF cardinality' }], tests: [SCHEDULES, VERBS, BATCHES],
   },
   {
     name: 'expired lots can be spent', why: 'An expired grant pays for nothing from that moment.',
