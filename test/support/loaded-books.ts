@@ -50,9 +50,18 @@ export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], ca
     await planHistory(trx, accounts, calls)
     for (const statement of [CALLS, RESULTS, GRANTS, ENTRIES, BALANCES]) await trx.raw(statement)
   })
-  // As they would have been read by the time that tables are so large: no statistics, no visibility map, slow plans.
-  for (const table of ['users', 'api_keys', 'grants', 'calls', 'call_results', 'ledger_entries']) {
-    await db.transaction((trx) => trx.raw(`SET LOCAL statement_timeout = 0`).then(() => trx.raw(`ANALYZE ${table}`)))
+  await vacuum(db)
+}
+
+/** Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would begin to clean up. */
+async function vacuum(db: Db): Promise<void> {
+  const connection: unknown = await db.client.acquireConnection()
+  try {
+    await db.raw('SET statement_timeout = 0').connection(connection)
+    await db.raw('VACUUM (ANALYZE) users, api_keys, grants, calls, call_results, ledger_entries').connection(connection)
+    await db.raw(`SET statement_timeout = '20s'`).connection(connection)
+  } finally {
+    await db.client.releaseConnection(connection)
   }
 }
 
@@ -113,6 +122,6 @@ const ENTRIES = `
   FROM loaded_call CROSS JOIN generate_series(0, 1) AS step`
 
 const BALANCES = `
-  UPDATE users SET credits = remaining, outstanding_calls = 0,
-    ledger_seq = (SELECT coalesce(max(seq), 0) FROM ledger_entries entry WHERE entry.user_id = users.id)
-  FROM grants WHERE grants.user_id = users.id`
+  UPDATE users SET credits = remaining, ledger_seq = newest, outstanding_calls = 0
+  FROM grants JOIN (SELECT user_id, max(seq) AS newest FROM ledger_entries GROUP BY user_id) entry USING (user_id)
+  WHERE grants.user_id = users.id AND (credits, ledger_seq, outstanding_calls) <> (remaining, newest, 0)`
