@@ -18,7 +18,7 @@ import { migrate } from '../test/support/database.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { loadProgram } from './load.ts'
 import type { Process } from './processes.ts'
-import { cpuMicros, residentMb, run, runCompiled, runProgram } from './processes.ts'
+import { cpuMicros, killTree, residentMb, run, runCompiled, runProgram } from './processes.ts'
 import { printReport } from './report.ts'
 import type { Row } from './report.ts'
 
@@ -119,7 +119,7 @@ async function main(): Promise<void> {
     ].filter((subject) => !options.only || options.only.split(',').includes(subject.name))
     printReport(await measureAll(subjects), join(root, options.out), `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`)
   } finally {
-    for (const one of running.toReversed()) one.child.kill('SIGKILL')
+    for (const one of running.toReversed()) killTree(one.pid)
     await services.redis.stop()
     await services.postgres.stop()
   }

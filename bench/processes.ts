@@ -66,6 +66,17 @@ export function residentMb(pid: number): number {
   return Math.round(kb / 1024)
 }
 
+/** Kills a process with all that it started: npx leaves the program that it runs behind. */
+export function killTree(pid: number): void {
+  for (const one of [pid, ...childrenOf(pid)]) {
+    try {
+      process.kill(one, 'SIGKILL')
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
 function childrenOf(pid: number): number[] {
   return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
