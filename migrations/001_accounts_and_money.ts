@@ -127,7 +127,6 @@ export async function up(db: Knex): Promise<void> {
         ELSE false END)
     );
     CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries (call_id, grant_id, kind) WHERE call_id IS NOT NULL;
-    CREATE INDEX ledger_entries_grant ON ledger_entries (grant_id);
     COMMENT ON TABLE ledger_entries IS 'Every movement of credits, append-only, numbered without gaps within its account.';
     COMMENT ON COLUMN ledger_entries.user_id IS 'Whose credits.';
     COMMENT ON COLUMN ledger_entries.seq IS '1, 2, 3… within the account: the order of the ledger.';

@@ -63,12 +63,14 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT calls_count_positive CHECK (count >= 1)
     ) WITH (fillfactor = 80);
     CREATE INDEX calls_user ON calls (user_id, id DESC);
-    -- By finished_at, which says the same as status (calls_ended_are_complete): every call passes through this index and leaves its
-    -- dead entries in it until the next vacuum, so no statement that has a call's id may ever be planned over it.
-    CREATE INDEX calls_open_by_lease ON calls (lease_until) WHERE finished_at IS NULL;
+    -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an update of
+    -- an indexed column writes into every index of the table. By finished_at, which says the same as status
+    -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a call's id may
+    -- be planned over it.
+    CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
     CREATE UNIQUE INDEX calls_idempotency ON calls (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
-    CREATE INDEX calls_request_hash ON calls (user_id, request_hash, id DESC) WHERE request_hash IS NOT NULL;
+    CREATE INDEX calls_to_join ON calls (user_id, request_hash, id DESC) WHERE finished_at IS NULL OR requester_left_at IS NOT NULL;
     CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL;
     COMMENT ON TABLE calls IS 'One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.';
     COMMENT ON COLUMN calls.id IS 'UUIDv7, made by the web process before the charge; call_… in text.';

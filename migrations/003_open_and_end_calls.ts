@@ -152,7 +152,8 @@ export async function up(db: Knex): Promise<void> {
     BEGIN
       PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
       -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
-      ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND c.user_id = ANY (accounts) ORDER BY c.id FOR NO KEY UPDATE);
+      -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
+      ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.user_id] <@ accounts ORDER BY c.id FOR NO KEY UPDATE);
 
       RETURN QUERY
       WITH outcome AS MATERIALIZED (

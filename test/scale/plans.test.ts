@@ -84,7 +84,7 @@ const READS: Record<string, Record<string, Read>> = {
     'mails': { read: ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50), index: 'mails_pkey' },
   },
   'the reconciler': {
-    'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open_by_lease' },
+    'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open', sorts: true },
     'results past their time': { read: ({ db }) => sweepResults(db, 2000), index: 'call_results_expiry' },
     'idempotency keys past their time': { read: ({ db }) => sweepIdempotencyKeys(db, 2000), index: 'calls_idempotency_expiry' },
     'call records past their time': { read: ({ db }) => sweepCalls(db, 3650, 2000), index: 'calls_pkey' },
@@ -95,7 +95,7 @@ const READS: Record<string, Record<string, Read>> = {
     'links of an account in the last hour': { read: ({ db, mine }) => inTrx(db, (trx) => tokensOfLastHour(trx, mine.id, 'reset', newId('mail'))), index: 'one_time_tokens_user' },
   },
   'the metrics': {
-    'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open_by_lease', sorts: true },
+    'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open', sorts: true },
     'the mails that wait': { read: ({ db }) => mailBacklog(db), index: 'mails_due' },
   },
 }

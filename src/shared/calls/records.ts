@@ -87,7 +87,7 @@ export async function findRetried(db: Db, accountId: AccountId, requestHash: str
     SELECT id, requester_left_at IS NOT NULL AS "requesterLeft", reply_to AS "replyTo"
     FROM calls
     WHERE user_id = ? AND request_hash = decode(?, 'hex') AND created_at > now() - make_interval(secs => ?)
-      AND (status IN ('queued', 'running') OR status = 'succeeded' AND requester_left_at IS NOT NULL)
+      AND (finished_at IS NULL OR requester_left_at IS NOT NULL AND status = 'succeeded')
     ORDER BY id DESC LIMIT 1`, [accountId, requestHash, RETRY_WINDOW_SECONDS])
   return rows[0] ?? null
 }
