@@ -27,10 +27,10 @@ export function describeError(error: unknown): Record<string, unknown> {
 }
 
 /**
- * Lines leave together, as soon as there are 4 KiB of them or after 50 ms: a write for each would cost a call two turns of the
+ * Lines leave together, as soon as there are 8 KiB of them or after 50 ms: a write for each would cost a call two turns of the
  * event loop. An exit writes what is left; only a SIGKILL can take those 50 ms with it.
  */
-const TOGETHER = { sync: false, minLength: 4096, periodicFlush: 50 }
+const TOGETHER = { sync: false, minLength: 8192, periodicFlush: 50 }
 
 /** The logger of a process. */
 export function createLog(level: string, process: 'web' | 'worker' | 'admin'): Log {
