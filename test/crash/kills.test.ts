@@ -19,7 +19,7 @@ describe('processes killed at named steps of calls, under load', () => {
   let town: Installation
   let redis: Redis
   const steps = new Set<string>()
-  const size = inSoak ? { webs: 2, workers: 4, clients: 40 } : { webs: 1, workers: 3, clients: 16 }
+  const size = inSoak ? { webs: 2, workers: 4, clients: 24 } : { webs: 1, workers: 3, clients: 16 }
 
   before(async () => {
     sandbox = await createSandbox({ videoSeconds: 0.3, imageSeconds: 0.05 })
