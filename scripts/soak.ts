@@ -17,7 +17,7 @@ import { seconds } from './tools.ts'
  * `--lanes N` runs so many jobs at a time.
  */
 const { values } = parseArgs({
-  options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '4' } },
+  options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '3' } },
 })
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
 const folder = join(testData, `run-${processName}`)

@@ -17,7 +17,7 @@ const FLOOD = 1000
 const IN_FLIGHT = 50
 
 /** How often web and worker are replaced. */
-const GENERATIONS = inSoak ? 3 : 1
+const GENERATIONS = inSoak ? 2 : 1
 
 describe('a gateway under load', () => {
   let sandbox: Sandbox

@@ -142,17 +142,28 @@ class Storm {
     const { webs, workers, clients, kills, flush } = this.options
     const slots = [...Array.from({ length: webs }, () => this.keep('web')), ...Array.from({ length: workers }, () => this.keep('worker'))]
     const load = Array.from({ length: clients }, (_one, at) => this.client(at))
-    const isMissingSteps = (): boolean => flush !== undefined && this.steps.size < stepsOf('web').length + stepsOf('worker').length
-    for (let flushes = 0; this.dead.length < kills || (isMissingSteps() && this.dead.length < kills + OVERTIME_KILLS); await pause(50)) {
+    for (let flushes = 0; this.dead.length < kills; await pause(50)) {
       // Lost jobs are the reconciler's work: without them it would have none to be killed at.
       if (flush && this.dead.length > flushes * FLUSH_EVERY_KILLS + FLUSH_EVERY_KILLS / 2) {
         flushes++
         await flush()
       }
     }
+    if (flush) await this.rageOn(flush)
     this.raging = false
     await Promise.all(slots)
     await Promise.all(load)
+  }
+
+  /** Goes on for the steps at which chance has let nobody die: a lost task is collected again only when its lease has run out. */
+  private async rageOn(flush: () => Promise<void>): Promise<void> {
+    const all = stepsOf('web').length + stepsOf('worker').length
+    const startedAt = performance.now()
+    for (let flushes = 0; this.steps.size < all && performance.now() - startedAt < OVERTIME_MS; await pause(50)) {
+      if (performance.now() - startedAt < flushes * OVERTIME_FLUSH_MS) continue
+      flushes++
+      await flush()
+    }
   }
 
   /** Lets everybody who went unanswered ask once more; answers what was sent. */
@@ -182,7 +193,7 @@ class Storm {
       const program = await this.begin(kind, crashAt)
       if (!program) continue
       if (crashAt === '') return
-      const patience = performance.now() + (missing.length > 0 ? 2 : 1) * LONGEST_LIFE_MS
+      const patience = performance.now() + LONGEST_LIFE_MS
       while (this.raging && program.end === null && performance.now() < patience) await pause(20)
       if (program.end === null) await program.kill()
       if (program.end?.signal !== 'SIGKILL') throw new Error(`${kind} ended by itself: ${program.log()}`)
@@ -233,8 +244,9 @@ const LONGEST_LIFE_MS = 6000
 /** So many kills between two losses of everything in Redis. */
 const FLUSH_EVERY_KILLS = 15
 
-/** So many more for the steps at which chance has let nobody die. */
-const OVERTIME_KILLS = 45
+/** How long to go on for the last steps, and how often everything in Redis is lost meanwhile, in ms. */
+const OVERTIME_MS = 100_000
+const OVERTIME_FLUSH_MS = 30_000
 
 /** What one account may read in a minute is 600 (contract section 5.3): so many answers are fetched again. */
 const FETCHED_AGAIN = 500
