@@ -35,8 +35,7 @@ describe('the OpenAPI document', () => {
   let mails: { stop: () => Promise<void> }
   let described: Described
   before(async () => {
-    const { REDIS_PREFIX } = await consoleConfig()
-    gateway = await startGateway({ REDIS_PREFIX, WORKER_QUEUES: 'chat,image,video', METRICS_TOKEN: METRICS })
+    gateway = await startGateway({ WORKER_QUEUES: 'chat,image,video', METRICS_TOKEN: METRICS })
     mails = startMailWorker(gateway.config)
     described = await readDescribed(gateway.url)
   })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { findProgram } from '../../scripts/services/processes.ts'
-import { consoleConfig, startMailWorker } from '../support/console.ts'
+import { startMailWorker } from '../support/console.ts'
 import { startGateway } from '../support/harness.ts'
 import type { Gateway } from '../support/harness.ts'
 
@@ -21,9 +21,7 @@ describe('docs/console-api.md', () => {
     }
     folder = mkdtempSync(join(tmpdir(), 'tollgate-docs-'))
     mkdirSync(join(folder, '.data'))
-    const { REDIS_PREFIX } = await consoleConfig()
     gateway = await startGateway({
-      REDIS_PREFIX,
       WORKER_QUEUES: 'chat,image,video',
       SIGNUP_CREDITS: '1000',
       MAIL_FILE: join(folder, '.data/mail.jsonl'),

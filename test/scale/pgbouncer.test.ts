@@ -11,7 +11,6 @@ import { startGateway } from '../support/harness.ts'
 import { post } from '../support/http.ts'
 import { findPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import type { PgBouncer } from '../support/pgbouncer.ts'
-import { testRedis } from '../support/redis.ts'
 import { aResult, anOrder, verbs, wordOf } from '../shared/calls/opening.ts'
 
 /** Connections to Postgres: far fewer than clients have, so that each statement meets another's session. */
@@ -70,8 +69,7 @@ describe('behind PgBouncer in transaction mode', () => {
   })
 
   it('serves chat, images and videos through web and worker, and bills each once', async () => {
-    const { prefix } = await testRedis()
-    const gateway = await startGateway({ DATABASE_URL: bouncer.through(direct), REDIS_PREFIX: `${prefix}-bouncer` })
+    const gateway = await startGateway({ DATABASE_URL: bouncer.through(direct) })
     try {
       const account = await anAccount(db, 100_000)
       const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 20 }

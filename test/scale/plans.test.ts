@@ -22,7 +22,7 @@ import { loadAccounts, loadHistory } from '../support/loaded-books.ts'
 import type { LoadedAccount } from '../support/loaded-books.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
 
-const ACCOUNTS = 4000
+const ACCOUNTS = 8000
 const CALLS = 60_000
 
 /** What a read is about: one account among thousands, or the one that has a tenth of all calls. */

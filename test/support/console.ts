@@ -11,18 +11,15 @@ import { get, send, until } from './http.ts'
 import type { Reply } from './http.ts'
 import { startTestWeb, testConfig } from './harness.ts'
 import type { Settings, TestWeb } from './harness.ts'
-import { testRedis } from './redis.ts'
 
 let names = 0
 
 /** An address that no other test has. */
 export const anEmail = (): string => `person-${process.pid}-${++names}@example.com`
 
-/** A configuration whose queues and limits no other test shares. */
-export async function consoleConfig(settings: Settings = {}): Promise<Config> {
-  const { prefix } = await testRedis()
-  return testConfig('http://127.0.0.1:9', { REDIS_PREFIX: `${prefix}-${++names}`, BASE_URL: 'https://gate.example', ...settings })
-}
+/** A configuration of the console alone: no upstream is behind it. */
+export const consoleConfig = (settings: Settings = {}): Promise<Config> =>
+  testConfig('http://127.0.0.1:9', { BASE_URL: 'https://gate.example', ...settings })
 
 /** A web process of the console alone. */
 export type TestConsole = TestWeb & {

@@ -28,16 +28,14 @@ export type Arena = {
   stop: () => Promise<void>
 }
 
-let arenas = 0
-
 /** Starts one. Each has a database and Redis keys of its own. */
 export async function startArena(sandbox: Sandbox, settings: Settings = {}, change: (catalogue: Catalogue) => void = () => {}): Promise<Arena> {
   const databaseUrl = await newDatabaseUrl()
-  const { url: redisUrl, prefix } = await testRedis()
+  const { url: redisUrl } = await testRedis()
   const names = ['web', 'worker'] as const
   const proxies = {} as Arena['proxies']
   const configs = {} as Record<'web' | 'worker', Config>
-  const config = await testConfig(sandbox.url, { REDIS_PREFIX: `${prefix}-arena-${++arenas}`, LOG_LEVEL: 'silent', ...settings }, change)
+  const config = await testConfig(sandbox.url, { LOG_LEVEL: 'silent', ...settings }, change)
   for (const name of names) {
     const postgres = await startPostgresProxy(Number(new URL(databaseUrl).port))
     const redis = await startRedisProxy(Number(new URL(redisUrl).port))

@@ -42,7 +42,12 @@ export function sandboxCatalogue(url: string) {
 
 export type Catalogue = ReturnType<typeof sandboxCatalogue>
 
-/** A configuration on this test process's own Postgres, Redis and folder. `change` edits the catalogue. */
+let configurations = 0
+
+/**
+ * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares: what a
+ * failed test left running takes no other test's jobs. `change` edits the catalogue.
+ */
 export async function testConfig(sandboxUrl: string, settings: Settings = {}, change: (catalogue: Catalogue) => void = () => {}): Promise<Config> {
   const { url, prefix } = await testRedis()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
@@ -51,7 +56,7 @@ export async function testConfig(sandboxUrl: string, settings: Settings = {}, ch
   change(catalogue)
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogue))
   return readConfig({
-    PORT: '0', DATABASE_URL: await testDatabaseUrl(), REDIS_URL: url, REDIS_PREFIX: prefix, LOG_LEVEL: 'error',
+    PORT: '0', DATABASE_URL: await testDatabaseUrl(), REDIS_URL: url, REDIS_PREFIX: `${prefix}-${++configurations}`, LOG_LEVEL: 'error',
     MODELS_FILE: join(folder, 'models.json'), MAIL_FILE: join(folder, 'mail.jsonl'), STORAGE_URL: `file:${join(folder, 'media')}`,
     APP_SECRET: 'a secret of the tests, long enough for it', SANDBOX_API_KEY: 'sk-made-up',
     GATEWAY_RATE_LIMIT: '1000000', LOGIN_RATE_LIMIT: '1000000', REGISTER_RATE_LIMIT: '1000000', ...settings,

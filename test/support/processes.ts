@@ -149,14 +149,12 @@ export class Installation {
 /** Where an installation's services are, where they are not those of the tests. */
 export type Services = { databaseUrl?: string; redisUrl?: string }
 
-let installations = 0
-
 /** Prepares an installation; its processes are started one by one. */
 export async function install(sandbox: Sandbox, settings: Settings = {}, services?: Services, change: (catalogue: Catalogue) => void = () => {}): Promise<Installation> {
-  const { url, prefix } = await testRedis()
+  const { url } = await testRedis()
   const databaseUrl = services?.databaseUrl ?? await newDatabaseUrl()
   const own = {
-    DATABASE_URL: databaseUrl, REDIS_URL: services?.redisUrl ?? url, REDIS_PREFIX: `${prefix}-real-${++installations}`, LOG_LEVEL: 'info', ...settings,
+    DATABASE_URL: databaseUrl, REDIS_URL: services?.redisUrl ?? url, LOG_LEVEL: 'info', ...settings,
   }
   const config = await testConfig(sandbox.url, own, change)
   const { secretOf: _secretOf, WORKER_QUEUES, ...values } = config

@@ -9,7 +9,7 @@ import { startGateway } from '../support/harness.ts'
 import { until } from '../support/http.ts'
 import type { Reply } from '../support/http.ts'
 import { prompted, recordOf } from '../api/v1/calling.ts'
-import { startChildWorker } from './support/child-worker.ts'
+import { withChildWorker } from './support/child-worker.ts'
 import { startStream } from './support/streams.ts'
 import type { ChatStream } from './support/streams.ts'
 import { CHAT_COST, PRICES, RICH, aRichAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
@@ -51,8 +51,13 @@ describe('a worker process that is killed', function () {
 
   before(async () => {
     gateway = await startGateway({ IMAGE_CONCURRENCY: '100' }, everyProtocol)
-    await gateway.stopWorker()
-    const victim = await startChildWorker(gateway.config)
+    await withChildWorker(gateway, async (victim) => {
+      await beginAll()
+      await victim.kill()
+    })
+  })
+
+  async function beginAll(): Promise<void> {
     await Promise.all([
       ...targetsOf('chat', 'direct', 'task').map((target) => begin(unanswered, target, UNANSWERED)),
       ...targetsOf('task').map((target) => begin(submitted, target, '[duration 4]')),
@@ -63,9 +68,7 @@ describe('a worker process that is killed', function () {
       && [...streaming.values()].every(({ heard }) => heard.chunks().length > 2)
       && (await Promise.all([...submitted.values()].map(isPersisted))).every(Boolean))
     expect([...unanswered.values()].every(({ prompt }) => gateway.sandbox.open(prompt).open === 1), 'some call was answered too soon').to.equal(true)
-    await victim.kill()
-    await gateway.startWorker()
-  })
+  }
   after(() => gateway.stop())
 
   /** Ended at this cost, after so many submissions that a provider would bill. */

@@ -37,7 +37,7 @@ describe('the metrics', () => {
     const port = await freePort()
     workerUrl = `http://127.0.0.1:${port}`
     gateway = await startGateway({
-      DATABASE_URL: await newDatabaseUrl(), REDIS_PREFIX: `metrics-${process.pid}`, METRICS_TOKEN: 'plain-token', HEALTH_PORT: String(port),
+      DATABASE_URL: await newDatabaseUrl(), METRICS_TOKEN: 'plain-token', HEALTH_PORT: String(port),
     }, ({ models }) => models.push({
       id: ODD_MODEL, modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
     }))

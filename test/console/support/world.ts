@@ -9,7 +9,6 @@ import { putRole } from '../../../src/shared/operators/changes.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { startGateway } from '../../support/harness.ts'
 import type { Gateway, Settings } from '../../support/harness.ts'
-import { testRedis } from '../../support/redis.ts'
 import { send } from '../../support/http.ts'
 
 export const PASSWORD = 'correct horse 1'
@@ -25,17 +24,13 @@ export type World = Gateway & {
   link: (email: string, count?: number) => Promise<string>
 }
 
-let worlds = 0
-
 /** Builds the console where the sources have changed, and starts a world around it. */
 export async function startWorld(settings: Settings = {}): Promise<World> {
   await ensureConsole()
   const port = await freePort()
-  const { prefix } = await testRedis()
   const gateway = await startGateway({
     PORT: String(port),
     BASE_URL: `http://127.0.0.1:${port}`,
-    REDIS_PREFIX: `${prefix}-world-${++worlds}`,
     ...settings,
   })
   const { db, url, config } = gateway

@@ -13,7 +13,6 @@ import { testConfig } from '../../support/harness.ts'
 import { until } from '../../support/http.ts'
 import { loadAccounts, loadHistory } from '../../support/loaded-books.ts'
 import type { LoadedAccount } from '../../support/loaded-books.ts'
-import { testRedis } from '../../support/redis.ts'
 import { opened, verbs } from './opening.ts'
 
 describe('the sweep of old call records', () => {
@@ -113,8 +112,7 @@ describe('the sweep of old call records', () => {
   })
 
   it('is the reconciler\'s work where CALL_RETENTION_DAYS is set', async () => {
-    const { prefix } = await testRedis()
-    const settings = { DATABASE_URL: url, REDIS_PREFIX: `${prefix}-sweep`, WORKER_QUEUES: 'maintenance', CALL_RETENTION_DAYS: '10' }
+    const settings = { DATABASE_URL: url, WORKER_QUEUES: 'maintenance', CALL_RETENTION_DAYS: '10' }
     const worker = await startWorker(await testConfig('http://127.0.0.1:9', settings), createLog('silent', 'worker'), 100)
     try {
       await until('the sweep', async () => await olderThan(10) <= 1)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { root } from '../../../scripts/folders.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import type { Config } from '../../../src/shared/config.ts'
+import type { Gateway } from '../../support/harness.ts'
 
 /** A worker process of its own, which can be killed as a machine would kill it. */
 export type ChildWorker = {
@@ -33,6 +34,18 @@ export async function startChildWorker(config: Config, more: Record<string, stri
     await closed
   }
   return { pid: child.pid!, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+}
+
+/** Does something while a worker process of its own stands in for the gateway's own worker. */
+export async function withChildWorker<T>(gateway: Gateway, work: (worker: ChildWorker) => Promise<T>): Promise<T> {
+  await gateway.stopWorker()
+  const worker = await startChildWorker(gateway.config)
+  try {
+    return await work(worker)
+  } finally {
+    await worker.stop()
+    await gateway.startWorker()
+  }
 }
 
 function taking(child: ChildProcess): Promise<void> {
