@@ -4,17 +4,14 @@
  * and a worker of its own, are loaded in turn in one run: by one hot account, and by all accounts in turn. Prints the ratio
  * of calls a second. The books of both are audited before and after.
  */
-import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { build, buildIsStale } from '../scripts/builder.ts'
 import { root } from '../scripts/folders.ts'
 import { removeDataFolder } from '../scripts/services/postgres-place.ts'
 import type { Postgres } from '../scripts/services/postgres.ts'
-import { startPostgres } from '../scripts/services/postgres.ts'
-import { redisProgram, startRedis } from '../scripts/services/redis.ts'
 import { connectDb } from '../src/shared/db.ts'
 import type { Db } from '../src/shared/db.ts'
 import { audit } from '../src/shared/ledger/books.ts'
@@ -22,10 +19,9 @@ import { migrate } from '../test/support/database.ts'
 import { until } from '../test/support/http.ts'
 import type { LoadedAccount } from '../test/support/loaded-books.ts'
 import { loadAccounts, loadHistory } from '../test/support/loaded-books.ts'
-import type { LoadJob, LoadResult } from './load.ts'
-import { loadProgram } from './load.ts'
 import type { Process } from './processes.ts'
-import { cpuMicros, runCompiled, runProgram } from './processes.ts'
+import { cpuMicros, runProgram } from './processes.ts'
+import { chatBody, load, median, say, startServices, startStack, writeCatalogue } from './stack.ts'
 
 const { values: options } = parseArgs({ options: {
   rows: { type: 'string', default: '1000000' },
@@ -37,8 +33,6 @@ const { values: options } = parseArgs({ options: {
 } })
 
 const folder = join(root, '.bench-flat')
-const runFile = promisify(execFile)
-const say = (line: string) => process.stderr.write(`${line}\n`)
 
 /** The least part of the calls a second with few rows that those with many may be. */
 const GOAL = 0.9
@@ -78,32 +72,19 @@ async function prepare(name: string, rows: number, postgres: Postgres, redisUrl:
   await auditBooks({ name, db })
   const keysFile = join(folder, `${name}.keys`)
   writeFileSync(keysFile, accounts.map(({ secret }) => secret).join('\n'))
-  const environment = {
-    DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: name, MODELS_FILE: catalogue, PORT: '0',
-    APP_SECRET: 'a secret of the benchmark, long enough', GATEWAY_RATE_LIMIT: '1000000000', CHAT_CONCURRENCY: '500',
-    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production',
-  }
-  const web = await runCompiled(`web of ${name}`, 'api/main.js', environment, /"port":(\d+)/)
-  const worker = await runCompiled(`worker of ${name}`, 'workers/main.js', environment, /worker process runs()/)
+  const { web, worker } = await startStack({ name, folder, catalogue, databaseUrl: url, redisUrl })
   return { name, rows, url, db, accounts, keysFile, web, worker }
 }
 
-const chat = JSON.stringify({
-  model: 'bench-chat', max_tokens: 200,
-  messages: [{ role: 'user', content: 'How many waves does a lighthouse keeper count in a night?' }],
-})
-
-async function load(side: Side, spread: (typeof SPREADS)[number], services: Record<string, number>): Promise<Figures> {
-  const job: LoadJob = {
-    host: '127.0.0.1', port: side.web.port, path: '/v1/chat/completions', body: chat, connections: Number(options['in-flight']),
+async function loadSide(side: Side, spread: (typeof SPREADS)[number], services: Record<string, number>): Promise<Figures> {
+  const job = {
+    port: side.web.port, body: chatBody('bench-chat'), connections: Number(options['in-flight']),
     warmupMs: 1500, ms: Number(options.seconds) * 1000, headers: { Authorization: `Bearer ${side.accounts[0]!.secret}` },
     ...(spread === 'every account in turn' && { keysFile: side.keysFile }),
   }
   const pids = Object.entries({ web: side.web.pid, worker: side.worker.pid, ...services })
   const before = pids.map(([, pid]) => cpuMicros(pid))
-  const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(job)], { cwd: root, maxBuffer: 1 << 24 })
-  const { calls, errors, firstError, seconds, latencies } = JSON.parse(stdout) as LoadResult
-  if (errors > 0) throw new Error(`${side.name}, ${spread}: ${errors} errors, the first: ${firstError}. A run with errors has no figures.`)
+  const { calls, seconds, latencies } = await load(`${side.name}, ${spread}`, job)
   const rate = calls / seconds
   // CPU is read around the warm-up too; the rate is taken to be the same in it.
   const served = rate * (seconds + job.warmupMs / 1000)
@@ -127,7 +108,7 @@ async function measureAll(sides: Side[], services: Record<string, number>): Prom
       // Who goes first changes, so that a drift of the machine favours neither; round 0 warms the processes up.
       for (const side of round % 2 ? sides : sides.toReversed()) {
         await settleDown(side)
-        const figures = await load(side, spread, services)
+        const figures = await loadSide(side, spread, services)
         say(`${spread}, round ${round}, ${side.rows} rows: ${figures.rate.toFixed(0)} calls/s`)
         if (round > 0) rounds.get(side)!.push(figures)
       }
@@ -136,8 +117,6 @@ async function measureAll(sides: Side[], services: Record<string, number>): Prom
   }
   return flat
 }
-
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 /** Prints the medians and the ratio. @returns whether the goal is met. */
 function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
@@ -153,27 +132,17 @@ function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
   return ratio >= GOAL
 }
 
-function writeCatalogue(upstreamPort: number): string {
-  const file = join(folder, 'models.json')
-  // A price at which every call has a charge and a settlement that gives something back.
-  writeFileSync(file, JSON.stringify({
-    upstreams: { bench: { protocol: 'openai', baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
-    models: [{ id: 'bench-chat', modality: 'chat', pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'bench', model: 'bench' }] }],
-  }))
-  return file
-}
-
 async function main(): Promise<boolean> {
-  removeDataFolder(folder)
+  removeDataFolder(join(folder, 'postgres'))
+  rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   if (buildIsStale()) await build()
-  const postgres = await startPostgres({ folder, say })
-  const redis = await startRedis({ program: await redisProgram(say), folder, durable: true })
+  const { postgres, redis } = await startServices(folder)
   const running: Process[] = []
   try {
     const upstream = await runProgram('upstream', 'bench/upstream.ts')
     running.push(upstream)
-    const catalogue = writeCatalogue(upstream.port)
+    const catalogue = writeCatalogue(folder, upstream.port)
     const sides: Side[] = []
     for (const [name, rows] of [['few', Number(options.few)], ['many', Number(options.rows)]] as const) {
       const side = await prepare(name, rows, postgres, redis.url, catalogue)
@@ -192,7 +161,7 @@ async function main(): Promise<boolean> {
     for (const one of running.toReversed()) one.child.kill('SIGKILL')
     await redis.stop()
     await postgres.stop('immediate')
-    removeDataFolder(folder)
+    removeDataFolder(join(folder, 'postgres'))
     rmSync(folder, { recursive: true, force: true })
   }
 }

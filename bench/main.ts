@@ -3,24 +3,20 @@
  * figures can be compared: the upstream directly, a bare proxy without billing or queue, Tollgate's chat with everything on, and
  * with --peer a stateless gateway that does not bill. Absolute times are this machine's; ratios travel.
  */
-import { execFile } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs, promisify } from 'node:util'
+import { parseArgs } from 'node:util'
 import { connectDb } from '../src/shared/db.ts'
 import { build, buildIsStale } from '../scripts/builder.ts'
 import { root } from '../scripts/folders.ts'
-import { startPostgres } from '../scripts/services/postgres.ts'
-import { redisProgram, startRedis } from '../scripts/services/redis.ts'
 import { anAccount } from '../test/support/factories.ts'
 import { migrate } from '../test/support/database.ts'
-import type { LoadJob, LoadResult } from './load.ts'
-import { loadProgram } from './load.ts'
 import type { Process } from './processes.ts'
-import { cpuMicros, killTree, residentMb, run, runCompiled, runProgram } from './processes.ts'
+import { cpuMicros, killTree, residentMb, run, runProgram } from './processes.ts'
 import { printReport } from './report.ts'
 import type { Row } from './report.ts'
+import { chatBody, load, say, startServices, startStack, writeCatalogue } from './stack.ts'
 
 const { values: options } = parseArgs({ options: {
   peer: { type: 'boolean', default: false },
@@ -32,63 +28,30 @@ const { values: options } = parseArgs({ options: {
 } })
 
 const folder = join(root, '.bench')
-const runFile = promisify(execFile)
-const say = (line: string) => process.stderr.write(`${line}\n`)
-
 /** One thing to measure: where requests go, and whose CPU they cost. */
 type Subject = { name: string; port: number; headers: Record<string, string>; body: string; processes: Process[] }
 
-const message = { role: 'user', content: 'How many waves does a lighthouse keeper count in a night?' }
-const chat = (model: string, stream: boolean) => JSON.stringify({ model, messages: [message], max_tokens: 200, ...(stream && { stream }) })
-
-/** Loads a subject from a process of its own. @throws where any answer was an error: such a run has no figures. */
-async function load(subject: Subject, connections: number, ms: number): Promise<LoadResult> {
-  const job: LoadJob = {
-    host: '127.0.0.1', port: subject.port, path: '/v1/chat/completions', headers: subject.headers, body: subject.body, connections,
-    warmupMs: 1000, ms,
-  }
-  const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(job)], { cwd: root, maxBuffer: 1 << 24 })
-  const result = JSON.parse(stdout) as LoadResult
-  if (result.errors > 0) throw new Error(`${subject.name} at ${connections} in flight: ${result.errors} errors, the first: ${result.firstError}. A run with errors has no figures.`)
-  return result
-}
+/** How long a subject is loaded before anything counts, in ms. */
+const WARM_UP_OF_A_ROUND_MS = 1000
 
 async function measure(subject: Subject, connections: number, seconds: number): Promise<Row> {
   const before = subject.processes.map((one) => cpuMicros(one.pid))
-  const result = await load(subject, connections, seconds * 1000)
+  const { port, headers, body } = subject
+  const result = await load(subject.name, { port, headers, body, connections, warmupMs: WARM_UP_OF_A_ROUND_MS, ms: seconds * 1000 })
   const rate = result.calls / result.seconds
   // CPU is read around the warm-up too; the rate is taken to be the same in it.
-  const calls = rate * (result.seconds + 1)
+  const calls = rate * (result.seconds + WARM_UP_OF_A_ROUND_MS / 1000)
   const cpu = Object.fromEntries(subject.processes.map((one, index) => [one.name, Math.round((cpuMicros(one.pid) - before[index]!) / calls)]))
   const memory = Object.fromEntries(subject.processes.map((one) => [one.name, residentMb(one.pid)]))
   return { subject: subject.name, inFlight: connections, rate, ...result.latencies, cpuMicros: cpu, memoryMb: memory }
-}
-
-function median(rows: Row[]): Row {
-  return rows.toSorted((a, b) => a.rate - b.rate)[Math.floor(rows.length / 2)]!
-}
-
-async function startServices() {
-  const postgres = await startPostgres({ folder: join(folder, 'postgres'), say })
-  const redis = await startRedis({ program: await redisProgram(say), folder: join(folder, 'redis'), durable: true })
-  await migrate(postgres.url)
-  return { postgres, redis }
-}
-
-function writeCatalogue(upstreamPort: number): string {
-  const file = join(folder, 'models.json')
-  writeFileSync(file, JSON.stringify({
-    upstreams: { bench: { protocol: 'openai', baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
-    models: [{ id: 'bench-chat', modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'bench', model: 'bench' }] }],
-  }))
-  return file
 }
 
 async function main(): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   if (buildIsStale()) await build()
-  const services = await startServices()
+  const services = await startServices(folder)
+  await migrate(services.postgres.url)
   const running: Process[] = []
   const started = async (one: Promise<Process>): Promise<Process> => {
     running.push(await one)
@@ -97,13 +60,10 @@ async function main(): Promise<void> {
   try {
     const upstream = await started(runProgram('upstream', 'bench/upstream.ts'))
     const proxy = await started(runProgram('proxy', 'bench/proxy.ts', String(upstream.port)))
-    const environment = {
-      DATABASE_URL: services.postgres.url, REDIS_URL: services.redis.url, MODELS_FILE: writeCatalogue(upstream.port), PORT: '0',
-      APP_SECRET: 'a secret of the benchmark, long enough', GATEWAY_RATE_LIMIT: '1000000000', CHAT_CONCURRENCY: '500',
-      STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production',
-    }
-    const web = await started(runCompiled('web', 'api/main.js', environment, /"port":(\d+)/))
-    const worker = await started(runCompiled('worker', 'workers/main.js', environment, /worker process runs()/))
+    const { web, worker } = await startStack({
+      name: 'tollgate', folder, catalogue: writeCatalogue(folder, upstream.port), databaseUrl: services.postgres.url, redisUrl: services.redis.url,
+    })
+    running.push(web, worker)
     const db = connectDb({ DATABASE_URL: services.postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const account = await anAccount(db, 1_000_000_000_000)
     await db.destroy()
@@ -111,11 +71,11 @@ async function main(): Promise<void> {
     const tollgate = [web, worker, asProcess('postgres', services.postgres.process.pid), asProcess('redis', services.redis.process.pid)]
     const key = { Authorization: `Bearer ${account.key}` }
     const subjects: Subject[] = [
-      { name: 'upstream', port: upstream.port, headers: {}, body: chat('bench', false), processes: [upstream] },
-      { name: 'proxy', port: proxy.port, headers: {}, body: chat('bench', false), processes: [proxy] },
+      { name: 'upstream', port: upstream.port, headers: {}, body: chatBody('bench'), processes: [upstream] },
+      { name: 'proxy', port: proxy.port, headers: {}, body: chatBody('bench'), processes: [proxy] },
       ...(options.peer ? [await startPeer(started, upstream.port)] : []),
-      { name: 'tollgate', port: web.port, headers: key, body: chat('bench-chat', false), processes: tollgate },
-      { name: 'tollgate stream', port: web.port, headers: key, body: chat('bench-chat', true), processes: tollgate },
+      { name: 'tollgate', port: web.port, headers: key, body: chatBody('bench-chat'), processes: tollgate },
+      { name: 'tollgate stream', port: web.port, headers: key, body: chatBody('bench-chat', true), processes: tollgate },
     ].filter((subject) => !options.only || options.only.split(',').includes(subject.name))
     printReport(await measureAll(subjects), join(root, options.out), `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`)
   } finally {
@@ -133,7 +93,8 @@ async function measureAll(subjects: Subject[]): Promise<Row[]> {
   const rows: Row[] = []
   for (const subject of subjects) {
     say(`warm-up: ${subject.name}`)
-    await load(subject, WARM_UP.connections, WARM_UP.ms)
+    const { name, port, headers, body } = subject
+    await load(name, { port, headers, body, connections: WARM_UP.connections, warmupMs: 0, ms: WARM_UP.ms })
   }
   for (const connections of options['in-flight'].split(',').map(Number)) {
     const rounds = new Map<string, Row[]>(subjects.map((subject) => [subject.name, []]))
@@ -143,7 +104,7 @@ async function measureAll(subjects: Subject[]): Promise<Row[]> {
         rounds.get(subject.name)!.push(await measure(subject, connections, Number(options.seconds)))
       }
     }
-    for (const one of rounds.values()) rows.push(median(one))
+    for (const one of rounds.values()) rows.push(one.toSorted((a, b) => a.rate - b.rate)[Math.floor(one.length / 2)]!)
   }
   return rows
 }
@@ -153,7 +114,7 @@ async function startPeer(started: (one: Promise<Process>) => Promise<Process>, u
   const port = 18_787
   const peer = await started(run('peer', ['--yes', '@portkey-ai/gateway@1.15.2', `--port=${port}`, '--headless'], { NODE_ENV: 'production' }, /ready|running|listening|localhost/i, 'npx'))
   return {
-    name: 'peer', port, body: chat('bench', false), processes: [peer],
+    name: 'peer', port, body: chatBody('bench'), processes: [peer],
     headers: { Authorization: 'Bearer made-up', 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1` },
   }
 }

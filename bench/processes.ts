@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { root } from '../scripts/folders.ts'
 
 export type Process = { name: string; pid: number; child: ChildProcess; port: number }
@@ -16,9 +17,9 @@ export function runProgram(name: string, file: string, ...args: string[]): Promi
   return run(name, ['--import', 'tsx', file, ...args], {}, /^(\d+)$/m)
 }
 
-/** Runs a compiled process of Tollgate; `ready` finds its port in the log, where it has one. */
-export function runCompiled(name: string, file: string, environment: Record<string, string>, ready: RegExp): Promise<Process> {
-  return run(name, [`${root}/dist/src/${file}`], environment, ready)
+/** Runs a compiled process of a checkout; `ready` finds its port in the log, where it has one. */
+export function runCompiled(name: string, tree: string, file: string, environment: Record<string, string>, ready: RegExp): Promise<Process> {
+  return run(name, [join(tree, 'dist/src', file)], environment, ready)
 }
 
 /** Runs any program until `ready` is seen in what it prints. */

@@ -10,6 +10,7 @@ import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
 import * as consoleIndexes from './005_console_indexes.ts'
 import * as rolesAndAudit from './006_roles_and_audit.ts'
 import * as deadLettersIndex from './007_dead_letters_index.ts'
+import * as keptPlans from './008_kept_plans.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 
@@ -22,6 +23,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '005_console_indexes': consoleIndexes,
   '006_roles_and_audit': rolesAndAudit,
   '007_dead_letters_index': deadLettersIndex,
+  '008_kept_plans': keptPlans,
 }
 
 /** What `knexfile.ts`, the release phase and the tests migrate with. */

@@ -3,6 +3,7 @@
  */
 import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
+import type { Redis } from 'ioredis'
 import type { Config, QueueName } from '../shared/config.ts'
 import type { Log } from '../shared/log.ts'
 import { openMoney, reloadCatalogue } from '../shared/core.ts'
@@ -54,7 +55,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
   showWork(metrics, { db, held })
   const cancels = connectPatient(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
-  const blocking = config.WORKER_QUEUES.map((name) => createWorker(name, deps, connectPatient(config)))
+  const takers = config.WORKER_QUEUES.flatMap((name) => createTakers(name, deps, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
   const health = config.HEALTH_PORT === undefined
     ? undefined
@@ -65,14 +66,13 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
       clearInterval(schedule)
-      const closed = Promise.all(blocking.map((one) => one.worker.close()))
-      const handBack = setTimeout(() => blocking.forEach((one) => one.worker.cancelAllJobs('shutdown')), drainMs)
+      const closed = Promise.all(takers.map((one) => one.close()))
+      const handBack = setTimeout(() => takers.forEach((one) => one.cancelAllJobs('shutdown')), drainMs)
       await closed
       clearTimeout(handBack)
       held.stop()
       health?.close()
       await queues.close()
-      for (const { connection } of blocking) connection.disconnect()
       cancels.disconnect()
       redis.disconnect()
       mailer.close()
@@ -95,14 +95,26 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
   mail: config.MAIL_CONCURRENCY, maintenance: 1,
 })
 
-function createWorker(name: QueueName, deps: WorkerDeps, connection: ReturnType<typeof connectPatient>) {
+/**
+ * How many takers a queue has in a process, together at its concurrency. A taker asks for one job after the other, each a round
+ * trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each holds a Redis connection that
+ * waits for jobs.
+ */
+const TAKERS: Record<QueueName, number> = { chat: 8, image: 1, video: 1, mail: 1, maintenance: 1 }
+
+function createTakers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
+  const concurrency = concurrencyOf(deps.config)[name]
+  const takers = Math.min(TAKERS[name], concurrency)
+  return Array.from({ length: takers }, (_one, nth) => createTaker(name, deps, connection, Math.floor((concurrency + nth) / takers)))
+}
+
+function createTaker(name: QueueName, deps: WorkerDeps, connection: Redis, concurrency: number): Worker {
   const worker = new Worker(name, processors[name](deps), {
-    connection, prefix: deps.config.REDIS_PREFIX, concurrency: concurrencyOf(deps.config)[name],
-    ...WORKER_TIMES[name], maxStalledCount: MAX_STALLED_COUNT,
+    connection, prefix: deps.config.REDIS_PREFIX, concurrency, ...WORKER_TIMES[name], maxStalledCount: MAX_STALLED_COUNT,
   })
   worker.on('error', (error) => deps.log.warn({ queue: name, err: error }, 'queue error'))
   worker.on('failed', (job, error) => deps.log.error({ queue: name, job: job?.id, ...traceFields(job?.data as Partial<Trace>), attempt: job?.attemptsMade, err: error }, 'job failed'))
-  return { worker, connection }
+  return worker
 }
 
 /** Schedules the reconciler, and again and again: the schedule lives in Redis, which may be flushed at any second. */

@@ -1,5 +1,4 @@
-/** A text in one file, and the text that takes its place. It must stand there exactly once. */
-export type Edit = { file: string; find: string; replace: string }
+import type { Edit } from '../../../scripts/tree-copy.ts'
 
 /** A bug to be planted into a copy of the tree, and the quick tests that must notice it. */
 export type Plant = { name: string; why: string; edits: Edit[]; tests: string[] }

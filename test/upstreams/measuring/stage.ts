@@ -40,8 +40,8 @@ export async function startStage(name: string, upstream: () => Promise<Process>,
     APP_SECRET: 'a secret of the measurement, long enough', GATEWAY_RATE_LIMIT: '1000000000', MAX_OUTSTANDING_CALLS: '100000',
     STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), ...settings,
   }
-  const web = await runCompiled('web', 'api/main.js', environment, /"port":(\d+)/)
-  const worker = await runCompiled('worker', 'workers/main.js', environment, /worker process runs()/)
+  const web = await runCompiled('web', root, 'api/main.js', environment, /"port":(\d+)/)
+  const worker = await runCompiled('worker', root, 'workers/main.js', environment, /worker process runs()/)
   const db = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   const service = (called: string, pid: number): Process => ({ name: called, pid, child: web.child, port: 0 })
   return {

@@ -1,0 +1,69 @@
+/**
+ * What is measured: a web and a worker process, compiled, over the services of the run.
+ */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { root } from '../scripts/folders.ts'
+import { startPostgres } from '../scripts/services/postgres.ts'
+import { redisProgram, startRedis } from '../scripts/services/redis.ts'
+import type { LoadJob, LoadResult } from './load.ts'
+import { loadProgram } from './load.ts'
+import type { Process } from './processes.ts'
+import { runCompiled } from './processes.ts'
+
+const runFile = promisify(execFile)
+
+/** Progress, beside the figures on the standard output. */
+export const say = (line: string): boolean => process.stderr.write(`${line}\n`)
+
+const message = { role: 'user', content: 'How many waves does a lighthouse keeper count in a night?' }
+
+/** A chat request. */
+export const chatBody = (model: string, stream = false): string =>
+  JSON.stringify({ model, messages: [message], max_tokens: 200, ...(stream && { stream }) })
+
+/** Postgres with durable commits, and a durable Redis, in a folder of the run. */
+export async function startServices(folder: string) {
+  const postgres = await startPostgres({ folder: join(folder, 'postgres'), say })
+  const redis = await startRedis({ program: await redisProgram(say), folder: join(folder, 'redis'), durable: true })
+  return { postgres, redis }
+}
+
+/** A catalogue of one chat model, at a price at which every call has a charge and a settlement that gives something back. */
+export function writeCatalogue(folder: string, upstreamPort: number): string {
+  const file = join(folder, 'models.json')
+  writeFileSync(file, JSON.stringify({
+    upstreams: { bench: { protocol: 'openai', baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
+    models: [{ id: 'bench-chat', modality: 'chat', pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'bench', model: 'bench' }] }],
+  }))
+  return file
+}
+
+/** `tree`: the checkout, or a copy, whose build is run. */
+export type StackOptions = { name: string; tree?: string; folder: string; catalogue: string; databaseUrl: string; redisUrl: string; env?: Record<string, string> }
+
+/** Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, logs at info. */
+export async function startStack({ name, tree = root, folder, catalogue, databaseUrl, redisUrl, env }: StackOptions): Promise<{ web: Process; worker: Process }> {
+  const environment = {
+    DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: name, MODELS_FILE: catalogue, PORT: '0',
+    APP_SECRET: 'a secret of the benchmark, long enough', GATEWAY_RATE_LIMIT: '1000000000', CHAT_CONCURRENCY: '500',
+    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production', ...env,
+  }
+  const web = await runCompiled('web', tree, 'api/main.js', environment, /"port":(\d+)/)
+  const worker = await runCompiled('worker', tree, 'workers/main.js', environment, /worker process runs()/)
+  return { web, worker }
+}
+
+/** Loads an address from a process of its own. @throws where any answer was an error: such a run has no figures. */
+export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'>): Promise<LoadResult> {
+  const whole: LoadJob = { ...job, host: '127.0.0.1', path: '/v1/chat/completions' }
+  const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(whole)], { cwd: root, maxBuffer: 1 << 24 })
+  const result = JSON.parse(stdout) as LoadResult
+  if (result.errors > 0) throw new Error(`${what} at ${job.connections} in flight: ${result.errors} errors, the first: ${result.firstError}. A run with errors has no figures.`)
+  return result
+}
+
+/** The middle one. */
+export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!

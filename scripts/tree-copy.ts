@@ -1,0 +1,27 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from './folders.ts'
+
+/** A text in one file, and the text that takes its place. It must stand there exactly once. */
+export type Edit = { file: string; find: string; replace: string }
+
+/** A copy of parts of the checkout, with the packages of the original. `remove` deletes it. */
+export type TreeCopy = { folder: string; remove: () => void }
+
+/** Copies parts of the checkout, to change them there. */
+export function copyTree(parts: readonly string[]): TreeCopy {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-copy-'))
+  for (const part of parts) cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Makes edits in a copy. @throws where the text of one is not there: the sources have changed since it was written down. */
+export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edit[]): void {
+  for (const { file, find, replace } of edits) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has changed; write the edit anew`)
+    writeFileSync(join(folder, file), text.replace(find, () => replace))
+  }
+}
