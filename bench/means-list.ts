@@ -1,7 +1,7 @@
 import type { Edit } from '../scripts/tree-copy.ts'
 
 /** Something that makes calls cheaper, and the edits that take it out of a copy of the sources. */
-export type Means = { name: string; edits: Edit[] }
+export type Means = { name: string; edits: Edit[]; env?: Record<string, string> }
 
 /** What the table in docs/performance.md is made of. */
 export const MEANS: readonly Means[] = [

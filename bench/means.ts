@@ -51,7 +51,7 @@ async function buildWithout({ name, edits }: Means): Promise<TreeCopy> {
   return copy
 }
 
-async function startSide(name: string, tree: string, { postgres, redis }: Services, catalogue: string): Promise<Side> {
+async function startSide(name: string, tree: string, { postgres, redis }: Services, catalogue: string, env: Record<string, string> = {}): Promise<Side> {
   const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   await main.raw('CREATE DATABASE ??', [name])
   await main.destroy()
@@ -60,10 +60,8 @@ async function startSide(name: string, tree: string, { postgres, redis }: Servic
   const db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   const { key } = await anAccount(db, 1_000_000_000_000)
   await db.destroy()
-  const processes = await startStack({ name, tree, folder, catalogue, databaseUrl, redisUrl: redis.url })
-  const side = { name, key, ...processes }
-  await loadSide(side, 50, WARM_UP_MS)
-  return side
+  const processes = await startStack({ name, tree, folder, catalogue, databaseUrl, redisUrl: redis.url, env })
+  return { name, key, ...processes }
 }
 
 const loadSide = ({ name, web, key }: Side, connections: number, ms: number) =>
@@ -90,14 +88,17 @@ async function compare(name: string, sides: [whole: Side, without: Side], connec
   console.log(`| ${name} | ${connections} | ${rates[1]} → ${rates[0]} | ${median(ratios).toFixed(2)} (${ratios.toSorted().map((ratio) => ratio.toFixed(2)).join(' ')}) | ${cpu[1]} → ${cpu[0]} |`)
 }
 
-async function judge(means: Means, nth: number, whole: Side, services: Services, catalogue: string): Promise<void> {
+/** Both sides are new for each means: who runs longer has the warmer code. */
+async function judge(means: Means, nth: number, services: Services, catalogue: string): Promise<void> {
   const copy = await buildWithout(means)
-  let side: Side | undefined
+  const sides: Side[] = []
   try {
-    side = await startSide(`without_${nth}`, copy.folder, services, catalogue)
-    for (const connections of options['in-flight'].split(',').map(Number)) await compare(means.name, [whole, side], connections, services)
+    sides.push(await startSide(`whole_${nth}`, root, services, catalogue))
+    sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue, means.env))
+    for (const side of [...sides, ...sides]) await loadSide(side, 50, WARM_UP_MS)
+    for (const connections of options['in-flight'].split(',').map(Number)) await compare(means.name, sides as [Side, Side], connections, services)
   } finally {
-    for (const one of side ? [side.web, side.worker] : []) killTree(one.pid)
+    for (const { web, worker } of sides) [web, worker].forEach(({ pid }) => killTree(pid))
     copy.remove()
   }
 }
@@ -113,13 +114,11 @@ async function main(): Promise<void> {
     const upstream = await runProgram('upstream', 'bench/upstream.ts')
     running.push(upstream)
     const catalogue = writeCatalogue(folder, upstream.port)
-    const whole = await startSide('whole', root, services, catalogue)
-    running.push(whole.web, whole.worker)
     console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options.rounds} rounds of ${options.seconds} s each in turn`)
     console.log('| means | in flight | calls/s without → with | ratio (of each pair) | CPU µs a call without → with |\n|---|---|---|---|---|')
     for (const [nth, means] of MEANS.filter(({ name }) => name.includes(options.only)).entries()) {
       say(`without: ${means.name}`)
-      await judge(means, nth, whole, services, catalogue)
+      await judge(means, nth, services, catalogue)
     }
   } finally {
     for (const one of running.toReversed()) killTree(one.pid)

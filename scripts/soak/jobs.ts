@@ -48,6 +48,7 @@ export function jobsOf(addresses: TestAddresses, seed: number): { alone: Job[]; 
     together: [
       test('kills', ['test/crash/kills.test.ts']),
       test('takeovers', ['test/crash/takeovers.test.ts']),
+      test('stops', ['test/crash/stops.test.ts']),
       test('cuts', ['test/crash/cuts.test.ts', 'test/crash/moments.test.ts']),
       ...shards, ...plants,
     ],

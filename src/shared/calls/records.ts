@@ -50,7 +50,7 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms, r.output
     FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
-    WHERE c.id = ? AND c.status <> 'rejected'`, [id])
+    WHERE c.id = ? AND c.status <> 'rejected'`, [id]).options({ name: 'read_state' })
   const row = rows[0]
   if (!row) return null
   const common = { callId: row.id, accountId: row.user_id, modality: row.modality, requestHash: row.request_hash }
