@@ -51,7 +51,7 @@ async function buildWithout({ name, edits }: Means): Promise<TreeCopy> {
   return copy
 }
 
-async function startSide(name: string, tree: string, { postgres, redis }: Services, catalogue: string, env: Record<string, string> = {}): Promise<Side> {
+async function startSide(name: string, tree: string, { postgres, redis }: Services, catalogue: string): Promise<Side> {
   const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   await main.raw('CREATE DATABASE ??', [name])
   await main.destroy()
@@ -60,7 +60,7 @@ async function startSide(name: string, tree: string, { postgres, redis }: Servic
   const db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   const { key } = await anAccount(db, 1_000_000_000_000)
   await db.destroy()
-  const processes = await startStack({ name, tree, folder, catalogue, databaseUrl, redisUrl: redis.url, env })
+  const processes = await startStack({ name, tree, folder, catalogue, databaseUrl, redisUrl: redis.url })
   return { name, key, ...processes }
 }
 
@@ -85,7 +85,7 @@ async function compare(name: string, sides: [whole: Side, without: Side], connec
   const ratios = figures[0].map(({ rate }, at) => rate / figures[1][at]!.rate)
   const rates = figures.map((side) => median(side.map(({ rate }) => rate)).toFixed(0))
   const cpu = figures.map((side) => Object.keys(side[0]!.cpu).map((part) => `${part} ${median(side.map((one) => one.cpu[part]!)).toFixed(0)}`).join(', '))
-  console.log(`| ${name} | ${connections} | ${rates[1]} → ${rates[0]} | ${median(ratios).toFixed(2)} (${ratios.toSorted().map((ratio) => ratio.toFixed(2)).join(' ')}) | ${cpu[1]} → ${cpu[0]} |`)
+  console.log(`| ${name} | ${connections} | ${rates[1]} → ${rates[0]} | ${median(ratios).toFixed(2)} (${ratios.toSorted((a, b) => a - b).map((ratio) => ratio.toFixed(2)).join(' ')}) | ${cpu[1]} → ${cpu[0]} |`)
 }
 
 /** Both sides are new for each means: who runs longer has the warmer code. */
@@ -94,7 +94,7 @@ async function judge(means: Means, nth: number, services: Services, catalogue: s
   const sides: Side[] = []
   try {
     sides.push(await startSide(`whole_${nth}`, root, services, catalogue))
-    sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue, means.env))
+    sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue))
     for (const side of [...sides, ...sides]) await loadSide(side, 50, WARM_UP_MS)
     for (const connections of options['in-flight'].split(',').map(Number)) await compare(means.name, sides as [Side, Side], connections, services)
   } finally {

@@ -42,14 +42,14 @@ export function writeCatalogue(folder: string, upstreamPort: number): string {
 }
 
 /** `tree`: the checkout, or a copy, whose build is run. */
-export type StackOptions = { name: string; tree?: string; folder: string; catalogue: string; databaseUrl: string; redisUrl: string; env?: Record<string, string> }
+export type StackOptions = { name: string; tree?: string; folder: string; catalogue: string; databaseUrl: string; redisUrl: string }
 
 /** Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, logs at info. */
-export async function startStack({ name, tree = root, folder, catalogue, databaseUrl, redisUrl, env }: StackOptions): Promise<{ web: Process; worker: Process }> {
+export async function startStack({ name, tree = root, folder, catalogue, databaseUrl, redisUrl }: StackOptions): Promise<{ web: Process; worker: Process }> {
   const environment = {
     DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: name, MODELS_FILE: catalogue, PORT: '0',
     APP_SECRET: 'a secret of the benchmark, long enough', GATEWAY_RATE_LIMIT: '1000000000', CHAT_CONCURRENCY: '500',
-    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production', ...env,
+    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production',
   }
   const web = await runCompiled('web', tree, 'api/main.js', environment, /"port":(\d+)/)
   const worker = await runCompiled('worker', tree, 'workers/main.js', environment, /worker process runs()/)

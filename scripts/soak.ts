@@ -14,7 +14,7 @@ import { seconds } from './tools.ts'
 /**
  * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds to play a failure again; exit code 1
  * on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random choices of a run,
- * `--lanes N` runs so many jobs at a time.
+ * `--lanes N` runs so many busy jobs at a time.
  */
 const { values } = parseArgs({
   options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '3' } },
@@ -46,10 +46,12 @@ async function soak(): Promise<boolean> {
   if (buildIsStale()) await build()
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   await ensureTemplate(addresses.databaseUrl)
-  const { alone, together } = jobsOf(addresses, seed)
+  const { alone, waiting, busy } = jobsOf(addresses, seed)
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
   // What measures times has the machine for itself.
-  const results = [...await runAll(wanted(alone), 1), ...await runAll(wanted(together), Number(values.lanes))]
+  const measured = await runAll(wanted(alone), 1)
+  const beside = await Promise.all([runAll(wanted(waiting), 1), runAll(wanted(busy), Number(values.lanes))])
+  const results = [measured, ...beside].flat()
   const plants = results.filter(({ plant }) => plant)
   if (plants.length > 0) console.log(`planted bugs found: ${plants.filter(({ ok }) => ok).length} of ${plants.length}`)
   const schedules = results.reduce((sum, result) => sum + result.schedules, 0)

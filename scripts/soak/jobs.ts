@@ -19,8 +19,11 @@ const FIGURE = /^\s+· (.*)$/
 
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
-/** The parts of the soak: those that measure times and must run alone, and those that may run beside each other. */
-export function jobsOf(addresses: TestAddresses, seed: number): { alone: Job[]; together: Job[] } {
+/**
+ * The parts of the soak: those that measure times and must run alone; and, beside each other, those that mostly wait and those
+ * that keep the machine busy.
+ */
+export function jobsOf(addresses: TestAddresses, seed: number): { alone: Job[]; waiting: Job[]; busy: Job[] } {
   const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
     name,
     run: async () => {
@@ -45,10 +48,9 @@ export function jobsOf(addresses: TestAddresses, seed: number): { alone: Job[]; 
   const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
   return {
     alone: [test('load', ['test/crash/load.test.ts']), test('outages', ['test/crash/outages.test.ts'])],
-    together: [
+    waiting: [test('takeovers', ['test/crash/takeovers.test.ts']), test('stops', ['test/crash/stops.test.ts'])],
+    busy: [
       test('kills', ['test/crash/kills.test.ts']),
-      test('takeovers', ['test/crash/takeovers.test.ts']),
-      test('stops', ['test/crash/stops.test.ts']),
       test('cuts', ['test/crash/cuts.test.ts', 'test/crash/moments.test.ts']),
       ...shards, ...plants,
     ],

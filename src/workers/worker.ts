@@ -100,7 +100,7 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
  * trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each holds a Redis connection that
  * waits for jobs.
  */
-const TAKERS: Record<QueueName, number> = { chat: 8, image: 1, video: 1, mail: 1, maintenance: 1 }
+const TAKERS: Record<QueueName, number> = { chat: 4, image: 1, video: 1, mail: 1, maintenance: 1 }
 
 function createTakers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
   const concurrency = concurrencyOf(deps.config)[name]

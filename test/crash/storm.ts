@@ -32,7 +32,7 @@ const KINDS: readonly { path: string; body: (prompt: string) => object; mayBeSen
   { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: `${content} [chunks 4 20]` }] }), mayBeSent: 4 },
   { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
   { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }), mayBeSent: 4 },
-  { path: 'videos/generations', body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 0.6]` }), mayBeSent: 1 },
+  { path: 'videos/generations', body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }), mayBeSent: 1 },
 ]
 
 type Sent = { prompt: string; key: string; mayBeSent: number; reply: Reply | null }
@@ -146,7 +146,7 @@ class Storm {
       // Lost jobs are the reconciler's work: without them it would have none to be killed at.
       if (flush && this.dead.length > flushes * FLUSH_EVERY_KILLS + FLUSH_EVERY_KILLS / 2) {
         flushes++
-        await flush()
+        await this.lose(flush)
       }
     }
     if (flush) await this.rageOn(flush)
@@ -162,8 +162,16 @@ class Storm {
     for (let flushes = 0; this.steps.size < all && performance.now() - startedAt < OVERTIME_MS; await pause(50)) {
       if (performance.now() - startedAt < flushes * OVERTIME_FLUSH_MS) continue
       flushes++
-      await flush()
+      await this.lose(flush)
     }
+  }
+
+  /** Forgets everything in Redis while an upstream works on a task: only its job, lost, is put into its queue again by a worker. */
+  private async lose(flush: () => Promise<void>): Promise<void> {
+    const task = this.town.db('calls').where({ user_id: this.account.id, status: 'running' }).whereNotNull('upstream_ref').first('id')
+    const patience = performance.now() + OVERTIME_FLUSH_MS
+    while (await task.clone() === undefined && performance.now() < patience) await pause(20)
+    await flush()
   }
 
   /** Lets everybody who went unanswered ask once more; answers what was sent. */
