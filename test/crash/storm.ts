@@ -250,11 +250,11 @@ class Storm {
 const LONGEST_LIFE_MS = 6000
 
 /** So many kills between two losses of everything in Redis. */
-const FLUSH_EVERY_KILLS = 15
+const FLUSH_EVERY_KILLS = 8
 
 /** How long to go on for the last steps, and how often everything in Redis is lost meanwhile, in ms. */
 const OVERTIME_MS = 100_000
-const OVERTIME_FLUSH_MS = 30_000
+const OVERTIME_FLUSH_MS = 8000
 
 /** What one account may read in a minute is 600 (contract section 5.3): so many answers are fetched again. */
 const FETCHED_AGAIN = 500

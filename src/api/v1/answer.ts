@@ -67,14 +67,17 @@ function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null
   return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards: config.LONG_CALL_REPLY, preference: null }
 }
 
-/** The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. */
+/**
+ * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
+ * `respond-async` may be put off (section 4.3).
+ */
 function preferOf(header: string): Patience | null {
-  for (const preference of header.split(',').map((text) => text.trim().toLowerCase())) {
-    if (preference === 'respond-async') return { ms: 0, afterwards: 'accepted', preference }
+  const preferences = header.split(',').map((text) => text.trim().toLowerCase())
+  for (const preference of preferences) {
     const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)
     if (wait) return { ms: Number(wait[1]) * 1000, afterwards: 'accepted', preference: `wait=${Number(wait[1])}` }
   }
-  return null
+  return preferences.includes('respond-async') ? { ms: 0, afterwards: 'accepted', preference: 'respond-async' } : null
 }
 
 /** Whether the client asked not to wait at all. */
@@ -93,7 +96,8 @@ export function whenLeft({ res }: Context): Promise<void> {
 }
 
 async function firstMoment(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<Moment> {
-  if (patience?.ms === 0) return { is: 'late' }
+  // What is there already is given even to a client that would not wait for it.
+  if (patience?.ms === 0 && !placed.hasEnded) return { is: 'late' }
   let timer: NodeJS.Timeout | undefined
   const moments: Promise<Moment>[] = [
     placed.wait.answer.then((answer) => ({ is: 'answered', answer })),

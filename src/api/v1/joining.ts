@@ -52,9 +52,11 @@ export async function joinCall(ctx: CallContext, deps: Pick<WebDeps, 'db' | 'rep
   ctx.state.opened = true
   ctx.set('X-Call-Id', publicId('call', callId))
   ctx.set('Idempotent-Replayed', 'true')
-  const common = { callId, joined: true }
-  if (state.state === 'ended') return { ...common, status: 'running', wait: { answer: Promise.resolve(state.answer), cancel: () => {} } }
-  return { ...common, status: state.status, wait: await deps.replies.join(callId, state.accountId, state.deadlineInMs) }
+  if (state.state === 'ended') {
+    return { callId, joined: true, hasEnded: true, status: 'running', wait: { answer: Promise.resolve(state.answer), cancel: () => {} } }
+  }
+  const wait = await deps.replies.join(callId, state.accountId, state.deadlineInMs)
+  return { callId, joined: true, hasEnded: false, status: state.status, wait }
 }
 
 /** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */

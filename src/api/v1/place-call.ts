@@ -45,7 +45,7 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
     placed.status = 'running'
     onNews?.(news)
   })
-  const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false }
+  const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false }
   // Before the job is there, so that both leave in one write, and nobody hears of the call's end first.
   deps.replies.tell(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {

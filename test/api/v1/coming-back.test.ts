@@ -63,6 +63,15 @@ describe('coming back for an answer', () => {
     expect((await fetchCall(slow.json.id, '?wait=10')).status).to.equal(200)
   })
 
+  it('Prefer: respond-async, wait=N waits so long before it answers asynchronously', async () => {
+    for (const prefer of ['respond-async, wait=20', 'wait=20, respond-async']) {
+      expect((await image(gateway, account, prompted(), {}, { prefer })).status, prefer).to.equal(200)
+    }
+    const slow = await image(gateway, account, prompted('[delay 1600]'), {}, { prefer: 'respond-async, wait=1' })
+    expectAccepted(slow, 'wait=1')
+    expect((await fetchCall(slow.json.id, '?wait=10')).status).to.equal(200)
+  })
+
   it('preferences are read among others, and those that nobody knows are ignored', async () => {
     expectAccepted(await image(gateway, account, prompted('[delay 200]'), {}, { prefer: 'handling=lenient, Respond-Async' }), 'respond-async')
     for (const prefer of ['handling=strict', 'wait', 'wait=', 'wait=-1', 'wait=x', 'respond-asynchronously', '', ',,;=']) {

@@ -144,7 +144,10 @@ describe('Idempotency-Key', () => {
     const first = image(gateway, account, prompt, {}, keyed('async'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     const second = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })
-    expect([second.status, isReplay(second), second.json.id]).to.deep.equal([202, true, (await first).headers.get('x-call-id')])
+    const answer = await first
+    expect([second.status, isReplay(second), second.json.id]).to.deep.equal([202, true, answer.headers.get('x-call-id')])
+    const third = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })
+    expect([third.status, isReplay(third), third.text], 'what is there already').to.deep.equal([200, true, answer.text])
   })
 
   it('lets a streamed call be joined by a stream without a second bill', async () => {

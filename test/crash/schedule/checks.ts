@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { readState } from '../../../src/shared/calls/records.ts'
+import type { CallState } from '../../../src/shared/calls/records.ts'
 import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
 import { countOutput } from '../../../src/shared/calls/pricing.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
@@ -20,14 +21,15 @@ const MAX_CHAT_SENDS = 4
 /** Everything that a schedule must not have broken, beyond the books. */
 export async function checkEnd(story: Story): Promise<void> {
   const rows = await callsOf(story)
+  const states = new Map(await Promise.all([...rows.keys()].map(async (id) => [id, await readState(story.db, id)] as const)))
   expect(story.world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
-  for (const request of story.requests) await checkRequest(story, request, rows.get(request.callId))
+  for (const request of story.requests) checkRequest(story, request, rows.get(request.callId), states.get(request.callId) ?? null)
   for (const [id, attempt] of story.world.lost.attempts) {
     expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
   }
   checkOneCallAKey(story.requests, rows)
   await checkEntries(story)
-  await checkReplays(story, rows)
+  checkReplays(story, states)
 }
 
 async function callsOf({ db, accounts }: Story): Promise<Map<CallId, CallRow>> {
@@ -35,14 +37,13 @@ async function callsOf({ db, accounts }: Story): Promise<Map<CallId, CallRow>> {
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-async function checkRequest(story: Story, request: Request, row: CallRow | undefined): Promise<void> {
+function checkRequest(story: Story, request: Request, row: CallRow | undefined, state: CallState | null): void {
   const { heard, asked } = request
   const about = `${asked.modality} ${asked.prompt}`
   if (heard.is === 'broken') throw heard.error
   if (heard.is === 'refused') return checkRefusal(about, heard.code, row)
   if (heard.is === 'unknown' && request.placed && request.web.process.alive && !request.left) throw new Error(`${about}: its client was never answered`)
   if (!row) return
-  const state = await readState(story.db, row.id)
   if (state?.state !== 'ended') throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
   if (heard.is === 'answered') {
     expect(heard.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(state.answer)
@@ -121,12 +122,10 @@ async function checkEntries({ db, accounts }: Story): Promise<void> {
 }
 
 /** Whoever never heard asks again with the same key: the very answer, or a call that is opened only now. */
-async function checkReplays({ db, world, requests }: Story, rows: Map<CallId, CallRow>): Promise<void> {
-  void world
+function checkReplays({ requests }: Story, states: Map<CallId, CallState | null>): void {
   for (const { asked, callId } of requests) {
-    if (asked.idempotencyKey === null || !rows.has(callId)) continue
-    const state = await readState(db, callId)
-    expect(state?.state, `${asked.prompt}: its answer can be had by its key`).to.equal('ended')
+    if (asked.idempotencyKey === null || !states.has(callId)) continue
+    expect(states.get(callId)?.state, `${asked.prompt}: its answer can be had by its key`).to.equal('ended')
   }
 }
 

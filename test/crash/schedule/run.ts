@@ -23,6 +23,9 @@ export type Story = {
 /** Rounds of healing after which a call that is still open counts as lost. */
 const MAX_ROUNDS = 40
 
+/** Effects that follow each other in one round of healing. */
+const MAX_EFFECTS = 12
+
 /**
  * Plays a schedule against a real Postgres, lets everything heal, and judges the end.
  * @throws an Error that says which promise was broken.
@@ -174,7 +177,7 @@ async function heal(story: Story): Promise<void> {
   if (world.liveWebs().length === 0) await world.addWeb()
   for (let round = 0; ; round++) {
     for (const { id, holder } of world.dispatch.active()) if (!holder?.alive) world.dispatch.lapse(id)
-    await world.turns.releaseAll()
+    for (let effects = 0; effects === 0 || (effects < MAX_EFFECTS && world.turns.waiting().length > 0); effects++) await world.turns.releaseAll()
     await deliver(world, 1000, round)
     const { open } = (await db('calls').whereIn('user_id', ids).whereIn('status', ['queued', 'running']).count<{ open: number }[]>({ open: '*' }))[0]!
     if (open === 0 && world.turns.waiting().length === 0 && world.dispatch.ready().length === 0) break

@@ -1,0 +1,28 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../support/books.ts'
+import { anAccount } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { post, until } from '../support/http.ts'
+
+describe('a worker', () => {
+  let gateway: Gateway
+  before(async () => { gateway = await startGateway({ CHAT_CONCURRENCY: '6' }) })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  it('works as many chats at a time as CHAT_CONCURRENCY says, and never one more, whatever its takers are', async () => {
+    const account = await anAccount(gateway.db, 100_000)
+    const asked = Array.from({ length: 30 }, (_one, nth) => post(`${gateway.url}/v1/chat/completions`, account.key, {
+      model: 'sandbox-chat', messages: [{ role: 'user', content: `one of many ${nth} [delay 250]` }],
+    }))
+    let most = 0
+    await until('the end of every call', async () => {
+      const rows = await gateway.db('calls').where({ user_id: account.id }).select<{ status: string }[]>('status')
+      most = Math.max(most, rows.filter(({ status }) => status === 'running').length)
+      return rows.length === asked.length && rows.every(({ status }) => status === 'succeeded')
+    })
+    expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal(asked.map(() => 200))
+    expect(most).to.equal(6)
+  })
+})
