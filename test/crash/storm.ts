@@ -15,13 +15,13 @@ import { get, post } from '../support/http.ts'
 import type { Reply } from '../support/http.ts'
 import type { Installation, Kind, Program } from '../support/processes.ts'
 
-/** Steps at which only an orderly stop arrives: a kill there is a test of its own. */
-const ONLY_WHEN_STOPPING: ReadonlySet<StepName> = new Set(['call.handing_back', 'call.handed_back'])
+/** Steps at which only an orderly stop arrives. */
+const WHEN_STOPPING: readonly StepName[] = ['call.handing_back', 'call.handed_back']
 
 const WEB_STEPS: readonly StepName[] = ['call.opening', 'call.opened', 'call.enqueuing', 'call.enqueued', 'call.answering']
 
-const WORKER_STEPS = (Object.keys(STEPS) as StepName[]).filter((name) => !ONLY_WHEN_STOPPING.has(name)
-  && (!WEB_STEPS.includes(name) || name === 'call.enqueuing' || name === 'call.enqueued'))
+// That the reconciler dies at the steps that are a web process' else is a test of its own: takeovers.test.ts.
+const WORKER_STEPS = (Object.keys(STEPS) as StepName[]).filter((name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name))
 
 /** The steps that a process of this kind passes. */
 export const stepsOf = (kind: Kind): readonly StepName[] => kind === 'web' ? WEB_STEPS : WORKER_STEPS
@@ -198,31 +198,29 @@ class Storm {
       // A web process that dies at its first call would leave the workers nothing to die of.
       const nth = kind === 'web' ? 5 + turn % 11 : missing.length > 0 ? 1 : 1 + turn % 3
       const crashAt = this.raging ? `${step}#${nth}` : ''
-      const program = await this.begin(kind, crashAt)
-      if (!program) continue
-      if (crashAt === '') return
+      const program = this.town.launch(kind, { crashAt })
+      if (await this.isUp(program) && crashAt === '') return
       const patience = performance.now() + LONGEST_LIFE_MS
       while (this.raging && program.end === null && performance.now() < patience) await pause(20)
       if (program.end === null) await program.kill()
       if (program.end?.signal !== 'SIGKILL') throw new Error(`${kind} ended by itself: ${program.log()}`)
       this.live[kind] = this.live[kind].filter((one) => one !== program)
       this.dead.push(program)
+      // Perhaps before it was up: the first thing that a new worker does may be the reconciler's.
       if (program.steps.at(-1)?.name === step) this.steps.add(`${kind} ${step}`)
       this.options.onKill?.(program, crashAt)
     }
   }
 
-  private async begin(kind: Kind, crashAt: string): Promise<Program | null> {
-    const program = this.town.launch(kind, { crashAt })
+  /** Waits until a process is up; false for one that was killed before. */
+  private async isUp(program: Program): Promise<boolean> {
     try {
       await program.up()
-      this.live[kind].push(program)
-      return program
+      this.live[program.kind].push(program)
+      return true
     } catch (error) {
-      // A worker may meet its step before it says that it is up.
       if (program.end?.signal !== 'SIGKILL') throw error
-      this.dead.push(program)
-      return null
+      return false
     }
   }
 
@@ -254,7 +252,7 @@ const FLUSH_EVERY_KILLS = 8
 
 /** How long to go on for the last steps, and how often everything in Redis is lost meanwhile, in ms. */
 const OVERTIME_MS = 100_000
-const OVERTIME_FLUSH_MS = 8000
+const OVERTIME_FLUSH_MS = 25_000
 
 /** What one account may read in a minute is 600 (contract section 5.3): so many answers are fetched again. */
 const FETCHED_AGAIN = 500

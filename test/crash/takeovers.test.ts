@@ -18,6 +18,9 @@ const LONGEST_MS = 25_000
 const FROZEN_MS = inSoak ? 30_000 : 9000
 const VIDEO_SECONDS = inSoak ? 30 : 6
 
+/** Where the reconciler is when it puts a lost task into its queue again. */
+const RECONCILER_STEPS = ['call.enqueuing', 'call.enqueued'] as const
+
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
 describe('calls that a process left behind', () => {
@@ -43,6 +46,7 @@ describe('calls that a process left behind', () => {
   it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => { await runs.charged() })
   it('run, and are answered under their key, when their web process is killed after it has enqueued them', async () => { await runs.enqueued() })
   it('are all answered, in every state, when Redis forgets everything', async () => { await runs.flushed() })
+  it('are collected once, tasks whose job is lost, though the reconciler dies before and after it has put them into their queue again', async () => { await runs.collected() })
   it('are ended once when a worker is frozen until another has its calls, and goes on', async () => { await runs.frozen() })
   it('are billed once when a video\'s worker is stopped half-way: another goes on with it', async () => { await runs.handedOver() })
 
@@ -100,6 +104,30 @@ describe('calls that a process left behind', () => {
       await expectBooksToBalance(town.db)
       await redis.stop()
       tell(`Redis flushed with 200 calls in all states: ${statuses(told)}, the last after ${seconds(tookMs)}`)
+    },
+
+    collected: async () => {
+      const redis = await startPrivateRedis()
+      const town = await newTown({}, { redisUrl: redis.url })
+      const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 1000)
+      const asked = ask(web.url, account.key, video('collected again [duration 1]'))
+      await first.reaches('task.persisted')
+      await first.kill()
+      await flushAll(redis.url)
+      for (const crashAt of RECONCILER_STEPS) {
+        const reconciler = town.launch('worker', { crashAt, WORKER_QUEUES: 'maintenance' })
+        expect((await reconciler.ended).signal).to.equal('SIGKILL')
+        expect(reconciler.steps.at(-1)?.name).to.equal(crashAt)
+      }
+      await town.start('worker')
+      const told = await asked
+      expect(told.status, told.reply?.text).to.equal(200)
+      expect(sandbox.billed('collected again').total, 'submissions that were billed').to.equal(1)
+      expect(await balanceOf(town.db, account.id)).to.equal(750)
+      await expectBooksToBalance(town.db)
+      await redis.stop()
+      tell(`task whose job was lost, its reconciler killed twice: answered after ${seconds(told.ms)}`)
     },
 
     frozen: async () => {
