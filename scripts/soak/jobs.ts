@@ -48,11 +48,12 @@ export function jobsOf(addresses: TestAddresses, seed: number): { alone: Job[]; 
   const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
   return {
     alone: [test('load', ['test/crash/load.test.ts']), test('outages', ['test/crash/outages.test.ts'])],
-    waiting: [test('takeovers', ['test/crash/takeovers.test.ts']), test('stops', ['test/crash/stops.test.ts'])],
-    busy: [
-      test('kills', ['test/crash/kills.test.ts']),
+    waiting: [
+      test('takeovers', ['test/crash/takeovers.test.ts']),
+      test('stops', ['test/crash/stops.test.ts']),
       test('cuts', ['test/crash/cuts.test.ts', 'test/crash/moments.test.ts']),
-      ...shards, ...plants,
+      ...plants,
     ],
+    busy: [test('kills', ['test/crash/kills.test.ts']), ...shards],
   }
 }

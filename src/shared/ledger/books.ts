@@ -79,6 +79,8 @@ const INVARIANTS: Record<string, string> = {
 const PART = ['users WHERE id', 'grants WHERE user_id', 'ledger_entries WHERE user_id', 'calls WHERE user_id']
   .map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
 
+const TABLES = ['users', 'grants', 'ledger_entries', 'calls']
+
 /** How many of the newest calls say which accounts are active. */
 const RECENT_CALLS = 10_000
 
@@ -113,18 +115,17 @@ async function activeAccounts(trx: Trx, maxEntries: number): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
+/** Every invariant in one statement: the name of one that is broken, and a row that breaks it. */
+const BREACHES = Object.entries(INVARIANTS)
+  .map(([invariant, query]) => `(SELECT '${invariant.replaceAll("'", "''")}' AS invariant, to_jsonb(broken) AS row FROM (${query} LIMIT ${SHOWN_ROWS}) broken)`)
+  .join(' UNION ALL ')
+
+const COUNTS = TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')
+
 /** @param accounts whose invariants to check; all of them where absent. */
 async function check(trx: Trx, accounts?: string[]): Promise<Audit> {
   const [part, bindings] = accounts ? [`WITH ${PART.join(', ')} `, PART.map(() => accounts)] : ['', []]
-  const breaches: Breach[] = []
-  for (const [invariant, query] of Object.entries(INVARIANTS)) {
-    const { rows } = await trx.raw<{ rows: Record<string, unknown>[] }>(`${part}${query} LIMIT ${SHOWN_ROWS}`, bindings)
-    breaches.push(...rows.map((row) => ({ invariant, row })))
-  }
-  const checked: Record<string, number> = {}
-  for (const table of ['users', 'grants', 'ledger_entries', 'calls']) {
-    const { rows } = await trx.raw<{ rows: { count: number }[] }>(`${part}SELECT count(*) FROM ${table}`, bindings)
-    checked[table] = rows[0]!.count
-  }
-  return { checked, breaches }
+  const { rows: breaches } = await trx.raw<{ rows: Breach[] }>(`${part}${BREACHES}`, bindings)
+  const { rows: counts } = await trx.raw<{ rows: Record<string, number>[] }>(`${part}SELECT ${COUNTS}`, bindings)
+  return { checked: counts[0]!, breaches }
 }

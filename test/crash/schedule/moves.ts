@@ -73,9 +73,9 @@ const move: fc.Arbitrary<Move> = fc.oneof({ weight: 400, arbitrary: usual }, { w
 
 const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), { minLength: 1, maxLength: 3 })
 
-/** Schedules: one or two accounts, and up to thirty moves. They begin with a few requests, so that there is something to break. */
+/** Schedules: one or two accounts, and up to 26 moves. They begin with a few requests, so that there is something to break. */
 export const schedules: fc.Arbitrary<Schedule> = record({
   lots: fc.array(lots, { minLength: 1, maxLength: 2 }),
   first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),
-  moves: fc.array(move, { minLength: 10, maxLength: 30, size: 'max' }),
+  moves: fc.array(move, { minLength: 8, maxLength: 26, size: 'max' }),
 }).map(({ lots: accounts, first, moves }) => ({ lots: accounts, moves: [{ do: 'ask', asks: first }, ...moves] }))
