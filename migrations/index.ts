@@ -11,6 +11,7 @@ import * as consoleIndexes from './005_console_indexes.ts'
 import * as rolesAndAudit from './006_roles_and_audit.ts'
 import * as deadLettersIndex from './007_dead_letters_index.ts'
 import * as keptPlans from './008_kept_plans.ts'
+import * as noEarlyStatistics from './009_no_early_statistics.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 
@@ -24,6 +25,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '006_roles_and_audit': rolesAndAudit,
   '007_dead_letters_index': deadLettersIndex,
   '008_kept_plans': keptPlans,
+  '009_no_early_statistics': noEarlyStatistics,
 }
 
 /** What `knexfile.ts`, the release phase and the tests migrate with. */

@@ -9,6 +9,7 @@ import { testData } from './folders.ts'
 import { startTestServices, stopTestServices } from './services/test-services.ts'
 import { jobsOf } from './soak/jobs.ts'
 import type { Job, Result } from './soak/jobs.ts'
+import { Panel } from './soak/panel.ts'
 import { seconds } from './tools.ts'
 
 /**
@@ -22,6 +23,7 @@ const { values } = parseArgs({
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
 const folder = join(testData, `run-${processName}`)
 const startedAt = Date.now()
+const panel = new Panel()
 
 async function run(job: Job): Promise<Result> {
   const began = Date.now()
@@ -46,7 +48,7 @@ async function soak(): Promise<boolean> {
   if (buildIsStale()) await build()
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   await ensureTemplate(addresses.databaseUrl)
-  const { alone, waiting, busy } = jobsOf(addresses, seed)
+  const { alone, waiting, busy } = jobsOf(addresses, seed, panel)
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
   // What measures times has the machine for itself.
   const measured = await runAll(wanted(alone), 1)
@@ -63,6 +65,7 @@ let ok = false
 try {
   ok = await soak()
 } finally {
+  panel.end()
   await stopTestServices(folder)
 }
 console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, seed ${seed}`)

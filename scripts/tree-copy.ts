@@ -17,11 +17,16 @@ export function copyTree(parts: readonly string[]): TreeCopy {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
-/** Makes edits in a copy. @throws where the text of one is not there: the sources have changed since it was written down. */
-export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edit[]): void {
+/**
+ * Makes edits in a copy, and answers what takes them back.
+ * @throws where the text of one is not there: the sources have changed since it was written down.
+ */
+export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edit[]): () => void {
+  const before = new Map(edits.map(({ file }) => [file, readFileSync(join(folder, file), 'utf8')]))
   for (const { file, find, replace } of edits) {
     const text = readFileSync(join(folder, file), 'utf8')
     if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has changed; write the edit anew`)
     writeFileSync(join(folder, file), text.replace(find, () => replace))
   }
+  return () => before.forEach((text, file) => writeFileSync(join(folder, file), text))
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Plant } from '../../test/crash/panel/plants.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 import { copyTree, editTree } from '../tree-copy.ts'
+import type { TreeCopy } from '../tree-copy.ts'
 import { runMocha } from './mocha.ts'
 
 /** What a copy of the tree is made of. */
@@ -15,18 +16,35 @@ const SCHEDULES = 800
 export type Verdict = { found: boolean; note: string }
 
 /**
- * Plants a bug into a copy of the tree and runs the tests that must find it. They prove nothing unless they pass without it:
- * `npm test` runs them so.
+ * A copy of the tree in which bugs are planted, one after the other. One copy for all of them: what a file was compiled to is kept
+ * by its path.
  */
-export async function judge(plant: Plant, addresses: TestAddresses): Promise<Verdict> {
-  const copy = copyTree(PARTS)
-  try {
-    mkdirSync(join(copy.folder, '.test-data'))
-    editTree(copy, plant.name, plant.edits)
-    const { counts, output } = await runMocha(plant.tests, { ...addresses, folder: copy.folder, bail: true, env: { TOLLGATE_SCHEDULES: String(SCHEDULES) } })
-    if (!counts) return { found: false, note: `its copy does not run: ${output.slice(-1000)}` }
-    return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
-  } finally {
-    copy.remove()
+export class Panel {
+  private copy: TreeCopy | undefined
+
+  /**
+   * Plants a bug and runs the tests that must find it. They prove nothing unless they pass without it: `npm test` runs them so.
+   */
+  async judge(plant: Plant, addresses: TestAddresses): Promise<Verdict> {
+    this.copy ??= copyOfTheTree()
+    const heal = editTree(this.copy, plant.name, plant.edits)
+    try {
+      const { counts, output } = await runMocha(plant.tests, { ...addresses, folder: this.copy.folder, bail: true, env: { TOLLGATE_SCHEDULES: String(SCHEDULES) } })
+      if (!counts) return { found: false, note: `its copy does not run: ${output.slice(-1000)}` }
+      return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
+    } finally {
+      heal()
+    }
   }
+
+  /** Deletes the copy. */
+  end(): void {
+    this.copy?.remove()
+  }
+}
+
+function copyOfTheTree(): TreeCopy {
+  const copy = copyTree(PARTS)
+  mkdirSync(join(copy.folder, '.test-data'))
+  return copy
 }

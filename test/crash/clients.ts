@@ -7,6 +7,9 @@ export type Told = { at: number; ms: number; status: number; reply: Reply | null
 /** A request of a client, by its number. */
 export type Ask = (nth: number) => { path: string; body: object; headers?: Record<string, string> }
 
+/** How long a refused client waits before it asks again, in ms. */
+const AFTER_REFUSAL_MS = 50
+
 /** Asks on and on, so many at a time, until it is told to stop. */
 export class Crowd {
   readonly told: Told[] = []
@@ -17,7 +20,12 @@ export class Crowd {
   constructor(size: number, url: () => string, key: string, ask: Ask) {
     let nth = 0
     this.loops = Array.from({ length: size }, async () => {
-      while (!this.stopped) this.told.push(await tell(url(), key, ask(nth++)))
+      while (!this.stopped) {
+        const told = await tell(url(), key, ask(nth++))
+        this.told.push(told)
+        // Whoever is turned away at once would else do nothing but ask: a flood that nobody meant.
+        if (told.status === 0 || told.status === 503) await new Promise((resolve) => { setTimeout(resolve, AFTER_REFUSAL_MS) })
+      }
     })
   }
 

@@ -28,9 +28,10 @@ const MAX_EFFECTS = 12
 
 /**
  * Plays a schedule against a real Postgres, lets everything heal, and judges the end.
+ * @param broom a pool of its own that sweeps up afterwards: see `forgetAccounts`
  * @throws an Error that says which promise was broken.
  */
-export async function play(db: Db, name: string, { lots, moves }: Schedule, look = async (_story: Story): Promise<void> => {}): Promise<void> {
+export async function play(db: Db, broom: Db, name: string, { lots, moves }: Schedule): Promise<void> {
   const world = new World(db, name)
   const accounts = await Promise.all(lots.map((amounts) => openAccount(db, amounts)))
   const story: Story = { db, world, accounts, requests: [], prices: new Map() }
@@ -45,13 +46,12 @@ export async function play(db: Db, name: string, { lots, moves }: Schedule, look
     await heal(story)
     await expectBooksToBalance(db)
     await checkEnd(story)
-    await look(story)
   } catch (error) {
     throw new Error(`${error instanceof Error ? error.message : String(error)}\nWhat happened:\n${world.turns.history.join('\n')}`, { cause: error })
   } finally {
     story.requests.forEach((request) => request.forget())
     await world.end()
-    await forgetAccounts(db)
+    await forgetAccounts(broom)
   }
 }
 
