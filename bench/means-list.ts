@@ -16,11 +16,8 @@ export const MEANS: readonly Means[] = [
   },
   { name: 'one statement of a kind at a time', edits: [{ file: BATCHER, find: '    if (busy) return\n', replace: '' }] },
   {
-    name: 'key look-ups share their statement',
-    edits: [{
-      file: 'src/shared/accounts/api-keys.ts', find: 'batched((secrets: string[]) => findPrincipals(db, secrets), isUnreachable)',
-      replace: 'async (secret: string) => (await findPrincipals(db, [secret]))[0]!',
-    }],
+    name: 'holders of keys are remembered',
+    edits: [{ file: 'src/shared/accounts/api-keys.ts', find: "remembered.get(hashOf(secret).toString('base64')) ?? null", replace: 'looksLikeKey(secret) ? null : remembered.get(secret)!' }],
   },
   {
     name: 'named prepared statements',

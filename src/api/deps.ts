@@ -2,7 +2,7 @@
  * What the web process is made of. Handlers take the narrow part they use.
  */
 import type { Redis } from 'ioredis'
-import type { FindPrincipal } from '../shared/accounts/api-keys.ts'
+import type { KeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
 import type { CatalogueHolder } from '../shared/catalogue.ts'
 import type { Db } from '../shared/db.ts'
@@ -24,7 +24,7 @@ export type WebDeps = {
   redis: Redis
   queues: Queues
   calls: Calls
-  findPrincipal: FindPrincipal
+  keys: KeyLookup
   replies: Replies
   catalogue: CatalogueHolder
   limits: Limits

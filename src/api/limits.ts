@@ -86,8 +86,11 @@ const allowanceOf = (result: RateLimiterRes, limit: number): Allowance => ({
   limit, remaining: Math.max(0, result.remainingPoints), resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
 })
 
-/** The allowance in OpenAI's header names. */
-export const allowanceHeaders = (allowance: Allowance): Record<string, string> => ({
+/** OpenAI's names of the headers below. */
+export const ALLOWANCE_HEADERS = ['X-RateLimit-Limit-Requests', 'X-RateLimit-Remaining-Requests', 'X-RateLimit-Reset-Requests'] as const
+
+/** The allowance, for the client. */
+export const allowanceHeaders = (allowance: Allowance): Record<typeof ALLOWANCE_HEADERS[number], string> => ({
   'X-RateLimit-Limit-Requests': String(allowance.limit),
   'X-RateLimit-Remaining-Requests': String(allowance.remaining),
   'X-RateLimit-Reset-Requests': `${allowance.resetSeconds}s`,

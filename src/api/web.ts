@@ -56,7 +56,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const mailer = createMailer(config)
   await prepareDummyHash()
   const app = createApp({
-    config, log, db, redis, queues, calls, findPrincipal: createKeyLookup(db), replies, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
+    config, log, db, redis, queues, calls, keys: createKeyLookup(db), replies, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
     media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.

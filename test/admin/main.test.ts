@@ -79,7 +79,7 @@ describe('the operator\'s command line', function () {
     const { id, email } = await anAccount(db)
     const [plain, json] = await Promise.all([admin(['key', 'create', email]), admin(['key', 'create', email, 'for the shop', '--json'])])
     expect(json.json).to.have.all.keys('id', 'secret')
-    for (const secret of [plain.out.trim(), json.json.secret as string]) expect((await createKeyLookup(db)(secret))?.accountId).to.equal(id)
+    for (const secret of [plain.out.trim(), json.json.secret as string]) expect((await createKeyLookup(db).find(secret))?.accountId).to.equal(id)
     expect(await db('api_keys').where({ id: parseId('key', json.json.id) }).first('name')).to.deep.equal({ name: 'for the shop' })
   })
 

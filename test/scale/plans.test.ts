@@ -66,7 +66,7 @@ const READS: Record<string, Record<string, Read>> = {
     'verification mails of an account': { read: ({ db, mine }) => inTrx(db, (trx) => verificationsOfLastHour(trx, mine.id, 5)), index: 'mails_user' },
   },
   'the gateway': {
-    'the holder of a key': { read: ({ db }) => createKeyLookup(db)(newSecret()), index: 'api_keys_hash_key' },
+    'the holder of a key': { read: ({ db }) => createKeyLookup(db).find(newSecret()), index: 'api_keys_hash_key' },
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
     'the call that a retry joins': { read: ({ db, mine }) => findRetried(db, mine.id, 'ab'.repeat(32)), index: 'calls_' },

@@ -15,6 +15,11 @@ export type RequestState = Trace & {
   /** `performance.now()` at acceptance. */
   acceptedAt: number
   principal?: { keyId: KeyId; accountId: AccountId }
+  /**
+   * Looks whether the key still holds; there only while `principal` is from memory. To be awaited before anything but a charge is
+   * done or told. Throws ApiError unauthorized, account_suspended.
+   */
+  confirmKey?: () => Promise<void>
   /** Who is logged in, on console paths. */
   session?: { sessionId: SessionId; accountId: AccountId }
   /** The principal's account may do nothing until an operator activates it. */

@@ -5,12 +5,13 @@
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
+import type { KeyLookup } from '../../shared/accounts/api-keys.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { newCallId, recordRefusal } from '../../shared/calls/records.ts'
 import { traceFields } from '../../shared/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Limit } from '../limits.ts'
-import { allowanceHeaders } from '../limits.ts'
+import { ALLOWANCE_HEADERS, allowanceHeaders } from '../limits.ts'
 import { bearerToken } from '../middleware/bearer.ts'
 import { toApiError } from '../middleware/error-handler.ts'
 import { bodyOf } from '../middleware/json-body.ts'
@@ -21,14 +22,40 @@ import { modelOf } from './schemas.ts'
  * Finds the holder of the key.
  * @throws ApiError unauthorized. A suspended account is let through here: its refusal is recorded as a call's.
  */
-export function requireKey({ findPrincipal }: Pick<WebDeps, 'findPrincipal'>): Middleware<RequestState> {
+export function requireKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestState> {
   return async (ctx, next) => {
-    const principal = await findPrincipal(bearerToken(ctx.get('authorization')))
-    if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
-    ctx.state.principal = principal
-    ctx.state.suspended = principal.status === 'suspended'
+    await findHolder(ctx, keys, bearerToken(ctx.get('authorization')))
     await next()
   }
+}
+
+/**
+ * Finds the holder of the key of a call, in memory where it can: the charge looks for itself whether the key still holds, in the
+ * statement that it is. `recordRefusals` and `placeCall` see to it that nothing else goes by memory alone.
+ * @throws like `requireKey`.
+ */
+export function recogniseKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const secret = bearerToken(ctx.get('authorization'))
+    const recalled = keys.recall(secret)
+    if (!recalled) await findHolder(ctx, keys, secret)
+    else {
+      ctx.state.principal = recalled
+      ctx.state.confirmKey = async () => {
+        delete ctx.state.confirmKey
+        await findHolder(ctx, keys, secret)
+        if (ctx.state.suspended) throw new ApiError('account_suspended')
+      }
+    }
+    await next()
+  }
+}
+
+async function findHolder(ctx: { state: RequestState }, keys: KeyLookup, secret: string): Promise<void> {
+  const principal = await keys.find(secret)
+  if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
+  ctx.state.principal = principal
+  ctx.state.suspended = principal.status === 'suspended'
 }
 
 /** Counts the request against a limit of its account. @throws ApiError account_suspended, rate_limited. */
@@ -42,7 +69,8 @@ export function admit(limit: Limit): Middleware<RequestState> {
 
 /**
  * Gives a call its id, and records a refusal below it (any 4xx and 503) as a rejected call at no credits. The record is
- * written before the answer goes out, so that whoever gets the refusal can look it up.
+ * written before the answer goes out, so that whoever gets the refusal can look it up. A request whose key has been revoked is
+ * nobody's call.
  */
 export function recordRefusals(
   deps: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>, modality: Modality,
@@ -53,11 +81,24 @@ export function recordRefusals(
     try {
       await next()
     } catch (thrown) {
-      const error = toApiError(thrown)
-      if (!ctx.state.opened && (error.status < 500 || error.status === 503)) await record(deps, ctx, modality, error)
+      const error = ctx.state.opened ? toApiError(thrown) : await refusalOf(ctx, thrown)
+      if (error.code === 'unauthorized') forgetCall(ctx)
+      else if (!ctx.state.opened && (error.status < 500 || error.status === 503)) await record(deps, ctx, modality, error)
       throw error
     }
   }
+}
+
+/** Why a request is refused: where its key was only remembered and does not hold any more, because of that before all else. */
+async function refusalOf({ state }: { state: RequestState }, thrown: unknown): Promise<ApiError> {
+  const error = toApiError(thrown)
+  if (error.status === 503) return error
+  return await state.confirmKey?.().catch(toApiError) ?? error
+}
+
+function forgetCall(ctx: Context & { state: RequestState }): void {
+  delete ctx.state.callId
+  for (const name of ['X-Call-Id', ...ALLOWANCE_HEADERS]) ctx.remove(name)
 }
 
 async function record(

@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { LRUCache } from 'lru-cache'
 import { batched } from '../batcher.ts'
 import type { Db, Trx } from '../db.ts'
 import { isUnreachable } from '../db.ts'
@@ -79,8 +80,8 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
 }
 
 /**
- * Revokes a key; a second time changes nothing. No process takes it from the next statement on: keys are looked up in
- * Postgres at every request, and once more by the charge.
+ * Revokes a key; a second time changes nothing. No process takes it from the next statement on: whatever a process remembers of
+ * it, the charge and every answer look again.
  * @returns false where the account has no key of that id.
  */
 export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
@@ -92,22 +93,40 @@ export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promis
 /** Who calls: the key, its account, and whether that account may do anything. */
 export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
 
-/** Finds the holder of a key; null for one that is malformed (without a query), unknown or revoked. */
-export type FindPrincipal = (secret: string) => Promise<Principal | null>
+/** Finds the holders of keys. */
+export type KeyLookup = {
+  /** Asks Postgres; null for a key that is malformed (without a query), unknown or revoked. */
+  find: (secret: string) => Promise<Principal | null>
+  /**
+   * The holder as this process last found it, if it was active. It may have been suspended since, or the key revoked: what is
+   * done or told on the strength of it must be confirmed, by the charge (`open_calls`) or by `find`.
+   */
+  recall: (secret: string) => Principal | null
+}
 
 type PrincipalRow = { key_hash: Buffer; id: KeyId; user_id: AccountId; status: AccountStatus }
 
-/**
- * Finds holders of keys, those of simultaneous requests in one statement. Nothing is kept between requests, so that a key that
- * is revoked is unknown to every process from the next request on.
- */
-export function createKeyLookup(db: Db): FindPrincipal {
-  const find = batched((secrets: string[]) => findPrincipals(db, secrets), isUnreachable)
-  return async (secret) => (looksLikeKey(secret) ? await find(secret) : null)
+/** How many holders a process remembers: some 300 bytes each. */
+const REMEMBERED = 20_000
+
+/** A lookup with a memory of its own. The keys of simultaneous requests are looked up in one statement. */
+export function createKeyLookup(db: Db): KeyLookup {
+  const findAll = batched((hashes: Buffer[]) => findPrincipals(db, hashes), isUnreachable)
+  const remembered = new LRUCache<string, Principal>({ max: REMEMBERED })
+  return {
+    find: async (secret) => {
+      if (!looksLikeKey(secret)) return null
+      const hash = hashOf(secret)
+      const principal = await findAll(hash)
+      if (principal?.status === 'active') remembered.set(hash.toString('base64'), principal)
+      else remembered.delete(hash.toString('base64'))
+      return principal
+    },
+    recall: (secret) => remembered.get(hashOf(secret).toString('base64')) ?? null,
+  }
 }
 
-async function findPrincipals(db: Db, secrets: string[]): Promise<(Principal | null)[]> {
-  const hashes = secrets.map(hashOf)
+async function findPrincipals(db: Db, hashes: Buffer[]): Promise<(Principal | null)[]> {
   const { rows } = await db.raw<{ rows: PrincipalRow[] }>(`
     SELECT k.key_hash, k.id, k.user_id, u.status FROM api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.key_hash = ANY (?::bytea[]) AND k.revoked_at IS NULL`, [hashes]).options({ name: 'find_principals' })

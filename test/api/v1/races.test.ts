@@ -46,7 +46,8 @@ describe('what changes between the check of a call and its charge', () => {
     const reply = await changedMeanwhile(prompted(), (trx) => trx('api_keys').where({ id: account.keyId }).update({ revoked_at: trx.fn.now() }))
     expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
     expect(await balanceOf(gateway.db, account.id)).to.equal(40)
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'rejected', errorType: 'unauthorized' })
+    expect(reply.headers.get('x-call-id'), 'nobody\'s call').to.equal(null)
+    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
   })
 
   it('credits that come in time pay for it, and those that expire do not', async () => {

@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { createKeyLookup, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { putStatus } from '../../../src/shared/operators/changes.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { send } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { CHAT, IMAGES, countsOf, image } from './calling.ts'
+
+const IDEMPOTENT = { 'idempotency-key': 'paid before' }
+
+/** Requests that end in a charge, that are refused before one, and that ask for what is paid already. */
+const REQUESTS: Record<string, { path: string; body: string; headers?: Record<string, string> }> = {
+  'an image': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'new' }) },
+  'a chat': { path: CHAT, body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'new' }] }) },
+  'a streamed chat': { path: CHAT, body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: 'new' }] }) },
+  'no JSON': { path: IMAGES, body: '{' },
+  'an unknown model': { path: IMAGES, body: JSON.stringify({ model: 'nothing', prompt: 'x' }) },
+  'an empty prompt': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: '' }) },
+  'a replay of a paid call': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }), headers: IDEMPOTENT },
+  'another body under a used idempotency key': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'other' }), headers: IDEMPOTENT },
+  'an SDK\'s retry': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }), headers: { 'x-stainless-retry-count': '1' } },
+}
+
+describe('a key that this process remembers', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1000)
+    expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const request = ({ path, body, headers = {} }: typeof REQUESTS[string]): Promise<Reply> =>
+    send('POST', `${gateway.url}${path}`, { key: account.key, body, headers: { 'content-type': 'application/json', ...headers } })
+
+  for (const [what, asked] of Object.entries(REQUESTS)) {
+    it(`takes ${what} no more once it is revoked, as nobody's call`, async () => {
+      const before = await countsOf(gateway.db, account)
+      await revokeKey(gateway.db, account.id, account.keyId)
+      const reply = await request(asked)
+      expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
+      for (const name of ['x-call-id', 'x-ratelimit-limit-requests', 'idempotent-replayed']) expect(reply.headers.get(name), name).to.equal(null)
+      expect(await countsOf(gateway.db, account)).to.deep.equal(before)
+    })
+
+    it(`takes ${what} no more while its account is suspended, and again after that`, async () => {
+      const usual = await request(asked)
+      await putStatus(gateway.db, null, account.id, 'suspended')
+      const refused = await request(asked)
+      expect([refused.status, refused.json.error.type]).to.deep.equal([403, 'account_suspended'])
+      await putStatus(gateway.db, null, account.id, 'active')
+      expect((await request(asked)).status).to.equal(usual.status)
+    })
+  }
+
+  it('is recalled from when it was found until it is not found any more', async () => {
+    const keys = createKeyLookup(gateway.db)
+    expect(keys.recall(account.key)).to.equal(null)
+    const principal = await keys.find(account.key)
+    expect(principal).to.include({ accountId: account.id, status: 'active' })
+    expect(keys.recall(account.key)).to.deep.equal(principal)
+    await revokeKey(gateway.db, account.id, account.keyId)
+    expect(await keys.find(account.key)).to.equal(null)
+    expect(keys.recall(account.key)).to.equal(null)
+  })
+})
