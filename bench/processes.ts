@@ -41,15 +41,16 @@ export function run(name: string, args: string[], environment: Record<string, st
   })
 }
 
-/** CPU time of a process and its children so far, in µs. */
+/** CPU time of a process and its children so far, in µs, of those too that have ended meanwhile: it never goes back. */
 export function cpuMicros(pid: number): number {
-  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + ownMicros(one), 0)
+  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + microsOf(one), 0)
 }
 
-function ownMicros(pid: number): number {
+function microsOf(pid: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * (1_000_000 / TICKS_PER_SECOND)
+    // In user and kernel mode, and the same of children that ended (proc(5)).
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1_000_000 / TICKS_PER_SECOND)
   } catch {
     return 0
   }
