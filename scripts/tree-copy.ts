@@ -23,10 +23,13 @@ export function copyTree(parts: readonly string[]): TreeCopy {
  */
 export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edit[]): () => void {
   const before = new Map(edits.map(({ file }) => [file, readFileSync(join(folder, file), 'utf8')]))
+  const after = new Map(before)
   for (const { file, find, replace } of edits) {
-    const text = readFileSync(join(folder, file), 'utf8')
+    const text = after.get(file)!
     if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has changed; write the edit anew`)
-    writeFileSync(join(folder, file), text.replace(find, () => replace))
+    after.set(file, text.replace(find, () => replace))
   }
-  return () => before.forEach((text, file) => writeFileSync(join(folder, file), text))
+  const write = (files: Map<string, string>): void => files.forEach((text, file) => writeFileSync(join(folder, file), text))
+  write(after)
+  return () => write(before)
 }

@@ -45,6 +45,14 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
       return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, plant: true }
     },
   }))
+  // Last: after everything that was planted, and taken back, in the very same copy.
+  const healthy: Job = {
+    name: 'the tests of the planted bugs, without any',
+    run: async () => {
+      const { found, note } = await panel.judgeHealthy(PLANTS, addresses)
+      return { ok: !found && note === '', figures: [], story: note, schedules: 0, plant: false }
+    },
+  }
   const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
   return {
     alone: [test('load', ['test/crash/load.test.ts'])],
@@ -54,6 +62,7 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
       test('stops', ['test/crash/stops.test.ts']),
       test('cuts', ['test/crash/cuts.test.ts', 'test/crash/moments.test.ts']),
       ...plants,
+      healthy,
     ],
     busy: [test('kills', ['test/crash/kills.test.ts']), ...shards],
   }

@@ -9,32 +9,34 @@ import { runMocha } from './mocha.ts'
 /** What a copy of the tree is made of. */
 const PARTS = ['src', 'migrations', 'test', 'scripts', 'assets', 'package.json', 'tsconfig.json', '.mocharc.json', 'knexfile.ts', 'models.json']
 
-/** How many schedules a planted bug may live through. */
-const SCHEDULES = 800
+/** How many schedules a planted bug may live through, and how many the copy without one must. */
+const SCHEDULES = { planted: 800, healthy: 50 }
 
 /** What became of a planted bug: whether a test failed over it, and which; or why the copy did not even run. */
 export type Verdict = { found: boolean; note: string }
 
 /**
- * A copy of the tree in which bugs are planted, one after the other. One copy for all of them: what a file was compiled to is kept
- * by its path.
+ * A copy of the tree in which bugs are planted, one at a time. One copy for all of them: what a file was compiled to is kept by
+ * its path.
  */
 export class Panel {
   private copy: TreeCopy | undefined
 
-  /**
-   * Plants a bug and runs the tests that must find it. They prove nothing unless they pass without it: `npm test` runs them so.
-   */
-  async judge(plant: Plant, addresses: TestAddresses): Promise<Verdict> {
+  /** Plants a bug and runs the tests that must find it. */
+  async judge({ name, edits, tests }: Plant, addresses: TestAddresses): Promise<Verdict> {
     this.copy ??= copyOfTheTree()
-    const heal = editTree(this.copy, plant.name, plant.edits)
+    const heal = editTree(this.copy, name, edits)
     try {
-      const { counts, output } = await runMocha(plant.tests, { ...addresses, folder: this.copy.folder, bail: true, env: { TOLLGATE_SCHEDULES: String(SCHEDULES) } })
-      if (!counts) return { found: false, note: `its copy does not run: ${output.slice(-1000)}` }
-      return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
+      return await verdictOf(this.copy, tests, addresses, SCHEDULES.planted)
     } finally {
       heal()
     }
+  }
+
+  /** Runs the tests of all plants without any: what they fail over is then the planted bug, and nothing else. */
+  async judgeHealthy(plants: readonly Plant[], addresses: TestAddresses): Promise<Verdict> {
+    this.copy ??= copyOfTheTree()
+    return await verdictOf(this.copy, [...new Set(plants.flatMap(({ tests }) => tests))], addresses, SCHEDULES.healthy)
   }
 
   /** Deletes the copy. */
@@ -47,4 +49,10 @@ function copyOfTheTree(): TreeCopy {
   const copy = copyTree(PARTS)
   mkdirSync(join(copy.folder, '.test-data'))
   return copy
+}
+
+async function verdictOf({ folder }: TreeCopy, tests: string[], addresses: TestAddresses, schedules: number): Promise<Verdict> {
+  const { counts, output } = await runMocha(tests, { ...addresses, folder, bail: true, env: { TOLLGATE_SCHEDULES: String(schedules) } })
+  if (!counts) return { found: false, note: `the copy does not run: ${output.slice(-1000)}` }
+  return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
 }

@@ -31,7 +31,7 @@ describe('behind PgBouncer in transaction mode', () => {
     db = connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     // What sessions are given at their start elsewhere: see docs/scaling.md.
     const { pathname } = new URL(direct)
-    for (const setting of ['enable_seqscan = off', `statement_timeout = '20s'`]) await db.raw(`ALTER DATABASE ?? SET ${setting}`, [pathname.slice(1)])
+    for (const setting of ['enable_seqscan = off', 'jit = off', `statement_timeout = '20s'`]) await db.raw(`ALTER DATABASE ?? SET ${setting}`, [pathname.slice(1)])
   })
   after(async () => {
     await db?.destroy()

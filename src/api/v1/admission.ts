@@ -4,6 +4,7 @@
  */
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
+import { isUnreachable } from '../../shared/db.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { KeyLookup } from '../../shared/accounts/api-keys.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
@@ -42,8 +43,8 @@ export function recogniseKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<Reques
     else {
       ctx.state.principal = recalled
       ctx.state.confirmKey = async () => {
-        delete ctx.state.confirmKey
         await findHolder(ctx, keys, secret)
+        delete ctx.state.confirmKey
         if (ctx.state.suspended) throw new ApiError('account_suspended')
       }
     }
@@ -81,24 +82,38 @@ export function recordRefusals(
     try {
       await next()
     } catch (thrown) {
-      const error = ctx.state.opened ? toApiError(thrown) : await refusalOf(ctx, thrown)
-      if (error.code === 'unauthorized') forgetCall(ctx)
-      else if (!ctx.state.opened && (error.status < 500 || error.status === 503)) await record(deps, ctx, modality, error)
+      if (ctx.state.opened) throw thrown
+      const error = await refusalOf(ctx, thrown)
+      if (isRecorded(error)) await record(deps, ctx, modality, error)
+      else forgetCall(ctx)
+      // Whoever may not call has no allowance; a remembered key was let through to it.
+      if (error.code === 'unauthorized' || error.code === 'account_suspended') withdraw(ctx, ALLOWANCE_HEADERS)
       throw error
     }
   }
 }
 
-/** Why a request is refused: where its key was only remembered and does not hold any more, because of that before all else. */
+/**
+ * Why a request is refused: where its key was only remembered and does not hold any more, because of that before all else.
+ * Without Postgres nobody can tell, and nobody is told more than that.
+ */
 async function refusalOf({ state }: { state: RequestState }, thrown: unknown): Promise<ApiError> {
   const error = toApiError(thrown)
-  if (error.status === 503) return error
+  if (error.code === 'internal_error' || isUnreachable(error.cause)) return error
   return await state.confirmKey?.().catch(toApiError) ?? error
 }
 
+/** Nobody's call is not; and where Postgres is away nobody is kept waiting for a record that cannot be written. */
+const isRecorded = ({ code, status, cause }: ApiError): boolean =>
+  code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause)
+
 function forgetCall(ctx: Context & { state: RequestState }): void {
   delete ctx.state.callId
-  for (const name of ['X-Call-Id', ...ALLOWANCE_HEADERS]) ctx.remove(name)
+  withdraw(ctx, ['X-Call-Id'])
+}
+
+function withdraw(ctx: Context, headers: readonly string[]): void {
+  for (const name of headers) ctx.remove(name)
 }
 
 async function record(
@@ -119,7 +134,7 @@ async function record(
     replies.tell(principal!.accountId, { callId: recorded, status: 'rejected', balance: null })
   } catch (cause) {
     // The refusal stands even where it cannot be recorded: its client must hear it.
-    ctx.remove('X-Call-Id')
+    forgetCall(ctx)
     log.warn({ ...traceFields(ctx.state), err: cause }, 'refusal not recorded')
   }
 }

@@ -33,8 +33,6 @@ const OUTSTANDING_RETRY_SECONDS = 5
 export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onNews?: (news: CallNews) => void): Promise<PlacedCall> {
   const identity = identityOf(ctx, order.model.modality, order.body)
   if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
-  // A call that is there already has no charge to look at the key once more.
-  if (identity.hash !== null) await ctx.state.confirmKey?.()
   const retried = await findRetriedCall(ctx, deps, identity)
   if (retried) return joinCall(ctx, deps, retried, identity)
   deps.load.admit(order.model.modality)

@@ -8,7 +8,7 @@ import type { Gateway } from '../../support/harness.ts'
 import { startGateway } from '../../support/harness.ts'
 import { send } from '../../support/http.ts'
 import type { Reply } from '../../support/http.ts'
-import { CHAT, IMAGES, countsOf, image } from './calling.ts'
+import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from './calling.ts'
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 
@@ -17,13 +17,16 @@ const REQUESTS: Record<string, { path: string; body: string; headers?: Record<st
   'an image': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'new' }) },
   'a chat': { path: CHAT, body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'new' }] }) },
   'a streamed chat': { path: CHAT, body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: 'new' }] }) },
+  'an image of a model that no upstream serves': { path: IMAGES, body: JSON.stringify({ model: 'unavailable-image', prompt: 'x' }) },
   'no JSON': { path: IMAGES, body: '{' },
   'an unknown model': { path: IMAGES, body: JSON.stringify({ model: 'nothing', prompt: 'x' }) },
   'an empty prompt': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: '' }) },
   'a replay of a paid call': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }), headers: IDEMPOTENT },
   'another body under a used idempotency key': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'other' }), headers: IDEMPOTENT },
-  'an SDK\'s retry': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }), headers: { 'x-stainless-retry-count': '1' } },
+  'an SDK\'s retry of a call that nobody waits for': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'left' }), headers: { 'x-stainless-retry-count': '1' } },
 }
+
+const ALLOWANCE = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`)
 
 describe('a key that this process remembers', () => {
   let gateway: Gateway
@@ -33,6 +36,8 @@ describe('a key that this process remembers', () => {
   beforeEach(async () => {
     account = await anAccount(gateway.db, 1000)
     expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
+    const left = await image(gateway, account, 'left', {}, { 'x-stainless-retry-count': '0' })
+    await gateway.db('calls').where({ id: callOf(left) }).update({ requester_left_at: gateway.db.fn.now() })
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -45,7 +50,7 @@ describe('a key that this process remembers', () => {
       await revokeKey(gateway.db, account.id, account.keyId)
       const reply = await request(asked)
       expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
-      for (const name of ['x-call-id', 'x-ratelimit-limit-requests', 'idempotent-replayed']) expect(reply.headers.get(name), name).to.equal(null)
+      for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed']) expect(reply.headers.get(name), name).to.equal(null)
       expect(await countsOf(gateway.db, account)).to.deep.equal(before)
     })
 
@@ -54,6 +59,8 @@ describe('a key that this process remembers', () => {
       await putStatus(gateway.db, null, account.id, 'suspended')
       const refused = await request(asked)
       expect([refused.status, refused.json.error.type]).to.deep.equal([403, 'account_suspended'])
+      expect(await recordOf(gateway.db, refused)).to.include({ status: 'rejected', errorType: 'account_suspended' })
+      for (const name of ALLOWANCE) expect(refused.headers.get(name), name).to.equal(null)
       await putStatus(gateway.db, null, account.id, 'active')
       expect((await request(asked)).status).to.equal(usual.status)
     })
