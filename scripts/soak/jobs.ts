@@ -2,7 +2,7 @@ import { root } from '../folders.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 import { runMocha } from './mocha.ts'
 import type { Panel } from './panel.ts'
-import { PLANTS } from '../../test/crash/panel/plants.ts'
+import { JUDGES, PLANTS } from '../../test/crash/panel/plants.ts'
 
 /** What came of a job. `plant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
 export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; plant: boolean }
@@ -47,9 +47,9 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
   }))
   // Last: after everything that was planted, and taken back, in the very same copy.
   const healthy: Job = {
-    name: 'the tests of the planted bugs, without any',
+    name: 'no bug planted',
     run: async () => {
-      const { found, note } = await panel.judgeHealthy(PLANTS, addresses)
+      const { found, note } = await panel.judgeHealthy(JUDGES, addresses)
       return { ok: !found && note === '', figures: [], story: note, schedules: 0, plant: false }
     },
   }

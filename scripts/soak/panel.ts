@@ -33,10 +33,10 @@ export class Panel {
     }
   }
 
-  /** Runs the tests of all plants without any: what they fail over is then the planted bug, and nothing else. */
-  async judgeHealthy(plants: readonly Plant[], addresses: TestAddresses): Promise<Verdict> {
+  /** Runs tests where nothing is planted: what they fail over is otherwise the planted bug, and nothing else. */
+  async judgeHealthy(tests: string[], addresses: TestAddresses): Promise<Verdict> {
     this.copy ??= copyOfTheTree()
-    return await verdictOf(this.copy, [...new Set(plants.flatMap(({ tests }) => tests))], addresses, SCHEDULES.healthy)
+    return await verdictOf(this.copy, tests, addresses, SCHEDULES.healthy)
   }
 
   /** Deletes the copy. */

@@ -163,3 +163,6 @@ const path: Plant[] = [
 
 /** All bugs that the tests must find. */
 export const PLANTS: readonly Plant[] = [...money, ...path]
+
+/** The tests that judge most of them: these must pass where nothing is planted. */
+export const JUDGES = [SCHEDULES, VERBS, BATCHES, MOMENTS]
