@@ -4,6 +4,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Installation } from '../support/processes.ts'
 import { install } from '../support/processes.ts'
+import { medianOf } from './clients.ts'
 import { inSoak, seed, tell } from './scale.ts'
 import { spread, stepsOf, storm } from './storm.ts'
 import type { StormFigures, StormOptions } from './storm.ts'
@@ -11,8 +12,14 @@ import type { StormFigures, StormOptions } from './storm.ts'
 /** How many processes die: with Redis left alone, and with a Redis that forgets everything now and then. */
 const KILLS = inSoak ? { calm: 205, forgetful: 90 } : { calm: 8, forgetful: 0 }
 
-/** The promise is 10 s beyond what the upstream needs, on a machine that is not busy with other tests too. */
-const LONGEST_TAKEOVER_MS = 30_000
+/** The promise where one worker dies: 10 s beyond what the upstream needs. In a storm half of the calls must still keep it. */
+const TAKEOVER_MS = 10_000
+
+/**
+ * The rest must wait for a worker that lives long enough: they die every few seconds, and all at once at times. What nobody takes
+ * must have ended a minute past its deadline.
+ */
+const LONGEST_TAKEOVER_MS = 60_000
 
 describe('processes killed at named steps of calls, under load', () => {
   let sandbox: Sandbox
@@ -42,6 +49,7 @@ describe('processes killed at named steps of calls, under load', () => {
     const { recoveries } = await rage({ kills: KILLS.calm })
     tell(`taken over after the death of their worker: chats ${spread(recoveries.chat)}; images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`)
     expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
+    if (inSoak) expect(medianOf([...recoveries.chat, ...recoveries.image])).to.be.below(TAKEOVER_MS)
   }).timeout(inSoak ? 600_000 : 120_000)
 
   if (inSoak) {
