@@ -15,6 +15,9 @@ import { inSoak, tell } from './scale.ts'
 /** The promise is 10 s, on a machine that is not busy with other tests too. */
 const LONGEST_MS = 25_000
 
+/** How long the upstream takes for what is lost with its worker, in ms: another worker is up within it. */
+const UPSTREAM_MS = 8000
+
 const FROZEN_MS = inSoak ? 30_000 : 9000
 const VIDEO_SECONDS = inSoak ? 30 : 6
 
@@ -45,6 +48,7 @@ describe('calls that a process left behind', () => {
 
   it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => { await runs.charged() })
   it('run, and are answered under their key, when their web process is killed after it has enqueued them', async () => { await runs.enqueued() })
+  it('are ended within 10 s and their upstream\'s own time when their worker is killed', async () => { await runs.killed() })
   it('are all answered, in every state, when Redis forgets everything', async () => { await runs.flushed() })
   it('are collected once, tasks whose job is lost, though the reconciler dies before and after it has put them into their queue again', async () => { await runs.collected() })
   it('are ended once when a worker is frozen until another has its calls, and goes on', async () => { await runs.frozen() })
@@ -79,6 +83,25 @@ describe('calls that a process left behind', () => {
       expect(await balanceOf(town.db, account.id)).to.equal(60)
       expect(sandbox.billed('enqueued').total).to.equal(1)
       await expectBooksToBalance(town.db)
+    },
+
+    killed: async () => {
+      const town = await newTown()
+      const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
+      const account = await anAccount(town.db, 1000)
+      const words = `[delay ${UPSTREAM_MS}]`
+      const asked = [chat(`killed chat ${words}`), image(`killed image ${words}`)].map((one) => ask(web.url, account.key, one))
+      await first.reaches('upstream.sending', 2)
+      await town.start('worker')
+      const { at } = await first.kill()
+      const calls = await untilEnded(town.db, account.id, LONGEST_MS + UPSTREAM_MS)
+      const tookMs = Math.max(...calls.map(({ finished_at, modality }) => finished_at!.getTime() - at - (modality === 'chat' ? UPSTREAM_MS : 0)))
+      // A chat is sent again; a second picture could be a second bill.
+      expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 502])
+      expect([sandbox.billed('killed chat').total, sandbox.billed('killed image').total]).to.deep.equal([2, 1])
+      await expectBooksToBalance(town.db)
+      expect(tookMs).to.be.below(LONGEST_MS)
+      tell(`worker killed with a chat and an image: ended ${seconds(tookMs)} after it, beyond the upstream's own time`)
     },
 
     flushed: async () => {
