@@ -12,14 +12,9 @@ import type { StormFigures, StormOptions } from './storm.ts'
 /** How many processes die: with Redis left alone, and with a Redis that forgets everything now and then. */
 const KILLS = inSoak ? { calm: 205, forgetful: 90 } : { calm: 8, forgetful: 0 }
 
-/** The promise where one worker dies: 10 s beyond what the upstream needs. In a storm half of the calls must still keep it. */
+/** The promise is 10 s beyond what the upstream needs, on a machine that is not busy with other tests too. */
 const TAKEOVER_MS = 10_000
-
-/**
- * The rest must wait for a worker that lives long enough: they die every few seconds, and all at once at times. What nobody takes
- * must have ended a minute past its deadline.
- */
-const LONGEST_TAKEOVER_MS = 60_000
+const LONGEST_TAKEOVER_MS = 30_000
 
 describe('processes killed at named steps of calls, under load', () => {
   let sandbox: Sandbox

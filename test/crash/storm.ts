@@ -80,8 +80,11 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   }
 }
 
-/** Steps after which a worker has a call in its hands, and those after which it has not any more. */
-const TAKES: ReadonlySet<StepName> = new Set(['call.begun', 'task.polling'])
+/**
+ * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job already: one
+ * that dies before it has begun the call leaves it to be taken over once more.
+ */
+const TAKES: ReadonlySet<StepName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
 const LEAVES: ReadonlySet<StepName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
 
 /** The calls that a dead worker held, and when it died in Unix ms. */

@@ -32,7 +32,7 @@ export function requireKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestS
 
 /**
  * Finds the holder of the key of a call, in memory where it can: the charge looks for itself whether the key still holds, in the
- * statement that it is. `recordRefusals` and `placeCall` see to it that nothing else goes by memory alone.
+ * statement that it is. `recordRefusals` and `findRetriedCall` see to it that nothing else goes by memory alone.
  * @throws like `requireKey`.
  */
 export function recogniseKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestState> {
