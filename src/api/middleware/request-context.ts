@@ -8,7 +8,7 @@ import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import type { Trace } from '../../shared/trace.ts'
-import { parseTraceparent, traceFields } from '../../shared/trace.ts'
+import { parseTraceparent } from '../../shared/trace.ts'
 
 /** What middleware and handlers know of the request they serve. */
 export type RequestState = Trace & {
@@ -61,15 +61,20 @@ const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
   ms: performance.now() - ctx.state.acceptedAt,
 })
 
-function logFields({ state, res }: ParameterizedContext<RequestState>, facts: ReturnType<typeof factsOf>) {
-  return {
-    ...traceFields(state),
-    ...facts,
-    ms: Math.round(facts.ms),
-    ...(state.principal && { account: publicId('account', state.principal.accountId), key: publicId('key', state.principal.keyId) }),
-    ...(state.session && { account: publicId('account', state.session.accountId) }),
-    ...(state.callId && { call: publicId('call', state.callId) }),
-    ...(state.errorCode && { error: state.errorCode }),
-    ...(!res.writableFinished && { clientLeft: true }),
-  }
+/** A field without a value is left out of the line. */
+const logFields = ({ state, res }: ParameterizedContext<RequestState>, { method, route, status, ms }: ReturnType<typeof factsOf>) => ({
+  requestId: state.requestId,
+  traceparent: state.traceparent,
+  method, route, status,
+  ms: Math.round(ms),
+  account: accountOf(state),
+  key: state.principal && publicId('key', state.principal.keyId),
+  call: state.callId && publicId('call', state.callId),
+  error: state.errorCode,
+  clientLeft: res.writableFinished ? undefined : true,
+})
+
+function accountOf({ principal, session }: RequestState): string | undefined {
+  const accountId = (principal ?? session)?.accountId
+  return accountId && publicId('account', accountId)
 }
