@@ -26,7 +26,6 @@ const CATALOGUE = {
   forbidden: { status: 403, message: 'This account may not do that.' },
   not_found: { status: 404, message: 'There is nothing here.' },
   method_not_allowed: { status: 405, message: 'This path does not know that method.' },
-  request_timeout: { status: 408, message: 'The request body did not arrive in time.' },
   email_taken: { status: 409, message: 'There is an account with this e-mail address already.' },
   result_expired: { status: 410, message: 'The result of this call is no longer kept.' },
   payload_too_large: { status: 413, message: 'The request body is larger than 1 MB (1,048,576 bytes).' },

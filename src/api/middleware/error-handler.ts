@@ -49,7 +49,6 @@ function answerError(ctx: Context, error: ApiError): void {
   if (error.code === 'unauthorized') ctx.set('WWW-Authenticate', 'Bearer')
   ctx.set(error.headers)
   ctx.set('Cache-Control', 'no-store')
-  if (error.code === 'payload_too_large' || error.code === 'request_timeout') ctx.set('Connection', 'close')
   const retryAfter = error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
   if (isGateway(ctx.path)) {

@@ -3,7 +3,7 @@
  * wrong content type for an empty object, and let 100,000 levels of nesting through (design section 7), so everything is
  * decided here and koa-body only reads the bytes.
  */
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
 import type { RequestState } from './request-context.ts'
@@ -23,15 +23,21 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 const readBytes = koaBody({
   json: false, urlencoded: false, multipart: false, text: true, textTypes: ['application/json'], encoding: 'latin1',
   textLimit: MAX_BYTES,
-  onError: (error) => {
-    throw bodyError(error)
+  onError: (error, ctx) => {
+    throw bodyError(error, ctx)
   },
 })
 
-function bodyError(error: Error): ApiError {
+function bodyError(error: Error, ctx: Context): ApiError {
   const type = (error as { type?: string }).type
-  if (type === 'entity.too.large') return new ApiError('payload_too_large')
+  if (type === 'entity.too.large') return tooLarge(ctx)
   return new ApiError('invalid_json', { message: 'The request body ended before it was complete.', cause: error })
+}
+
+/** The connection ends with the answer, whatever that comes to be: the rest of the body is not read. */
+function tooLarge(ctx: Pick<Context, 'set'>): ApiError {
+  ctx.set('Connection', 'close')
+  return new ApiError('payload_too_large')
 }
 
 /**
@@ -41,7 +47,7 @@ function bodyError(error: Error): ApiError {
 export function jsonBody(): Middleware<RequestState> {
   return async (ctx, next) => {
     requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
-    if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
+    if (Number(ctx.get('content-length')) > MAX_BYTES) throw tooLarge(ctx)
     await readBytes(ctx, async () => {})
     const request = ctx.request as unknown as { body?: unknown }
     request.body = parseJsonObject(typeof request.body === 'string' ? request.body : '')

@@ -16,8 +16,8 @@ export type RequestState = Trace & {
   acceptedAt: number
   principal?: { keyId: KeyId; accountId: AccountId }
   /**
-   * Looks whether the key still holds; there only while `principal` is from memory. To be awaited before anything is done or told
-   * but by `open_calls`, which looks for itself. Throws ApiError unauthorized, account_suspended.
+   * Looks whether the key of a call still holds; there until it was found that it does. To be awaited before anything is done or
+   * told but by `open_calls`, which looks for itself. Throws ApiError unauthorized, account_suspended.
    */
   confirmKey?: () => Promise<void>
   /** Who is logged in, on console paths. */

@@ -39,14 +39,13 @@ export function recogniseKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<Reques
   return async (ctx, next) => {
     const secret = bearerToken(ctx.get('authorization'))
     const recalled = keys.recall(secret)
-    if (!recalled) await findHolder(ctx, keys, secret)
-    else {
-      ctx.state.principal = recalled
-      ctx.state.confirmKey = async () => {
-        await findHolder(ctx, keys, secret)
-        delete ctx.state.confirmKey
-        if (ctx.state.suspended) throw new ApiError('account_suspended')
-      }
+    if (recalled) ctx.state.principal = recalled
+    else await findHolder(ctx, keys, secret)
+    // In both cases: a body may come half a minute after its key was looked up.
+    ctx.state.confirmKey = async () => {
+      await findHolder(ctx, keys, secret)
+      delete ctx.state.confirmKey
+      if (ctx.state.suspended) throw new ApiError('account_suspended')
     }
     await next()
   }
@@ -86,15 +85,15 @@ export function recordRefusals(
       const error = await refusalOf(ctx, thrown)
       if (isRecorded(error)) await record(deps, ctx, modality, error)
       else forgetCall(ctx)
-      // Whoever may not call has no allowance; a remembered key was let through to it.
-      if (error.code === 'unauthorized' || error.code === 'account_suspended') withdraw(ctx, ALLOWANCE_HEADERS)
+      // Whoever may not call, or perhaps may not, is told of no allowance.
+      if (ctx.state.confirmKey || error.code === 'account_suspended') withdraw(ctx, ALLOWANCE_HEADERS)
       throw error
     }
   }
 }
 
 /**
- * Why a request is refused: where its key was only remembered and does not hold any more, because of that before all else.
+ * Why a request is refused: where its key does not hold any more, because of that before all else.
  * Without Postgres nobody can tell, and nobody is told more than that.
  */
 async function refusalOf({ state }: { state: RequestState }, thrown: unknown): Promise<ApiError> {

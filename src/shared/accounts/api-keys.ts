@@ -109,10 +109,13 @@ type PrincipalRow = { key_hash: Buffer; id: KeyId; user_id: AccountId; status: A
 /** How many holders a process remembers: some 300 bytes each. */
 const REMEMBERED = 20_000
 
+/** For how long, in ms: a revoked key that is remembered still counts against its account's rate limit. */
+const REMEMBERED_MS = 60_000
+
 /** A lookup with a memory of its own. The keys of simultaneous requests are looked up in one statement. */
-export function createKeyLookup(db: Db): KeyLookup {
+export function createKeyLookup(db: Db, rememberedMs = REMEMBERED_MS): KeyLookup {
   const findAll = batched((hashes: Buffer[]) => findPrincipals(db, hashes), isUnreachable)
-  const remembered = new LRUCache<string, Principal>({ max: REMEMBERED })
+  const remembered = new LRUCache<string, Principal>({ max: REMEMBERED, ttl: rememberedMs })
   return {
     find: async (secret) => {
       if (!looksLikeKey(secret)) return null

@@ -1,13 +1,18 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
-import { createKeyLookup, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { Redis } from 'ioredis'
+import { createKey, createKeyLookup, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { putStatus } from '../../../src/shared/operators/changes.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../support/factories.ts'
 import type { TestAccount } from '../../support/factories.ts'
 import type { Gateway } from '../../support/harness.ts'
 import { startGateway } from '../../support/harness.ts'
-import { send } from '../../support/http.ts'
+import { send, until } from '../../support/http.ts'
 import type { Reply } from '../../support/http.ts'
+import { exchange } from '../middleware/sockets.ts'
 import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from './calling.ts'
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
@@ -28,11 +33,31 @@ const REQUESTS: Record<string, { path: string; body: string; headers?: Record<st
 
 const ALLOWANCE = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`)
 
+/** Sends the head of a request alone; `finish` sends its body and answers what came back. */
+function beginRequest(url: string, headers: Record<string, string>) {
+  const request = httpRequest(url, { method: 'POST', headers })
+  request.flushHeaders()
+  return {
+    finish: async (body: string): Promise<IncomingMessage> => {
+      request.end(body)
+      const [response] = await once(request, 'response') as [IncomingMessage]
+      return response.resume()
+    },
+  }
+}
+
 describe('a key that this process remembers', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
-  after(() => gateway.stop())
+  let redis: Redis
+  before(async () => {
+    gateway = await startGateway()
+    redis = new Redis(gateway.config.REDIS_URL)
+  })
+  after(async () => {
+    redis.disconnect()
+    await gateway.stop()
+  })
   beforeEach(async () => {
     account = await anAccount(gateway.db, 1000)
     expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
@@ -43,6 +68,9 @@ describe('a key that this process remembers', () => {
 
   const request = ({ path, body, headers = {} }: typeof REQUESTS[string]): Promise<Reply> =>
     send('POST', `${gateway.url}${path}`, { key: account.key, body, headers: { 'content-type': 'application/json', ...headers } })
+
+  /** How many requests of the account the limit has counted in this window. */
+  const requestsOf = async ({ id }: TestAccount): Promise<number> => Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${id}`))
 
   for (const [what, asked] of Object.entries(REQUESTS)) {
     it(`takes ${what} no more once it is revoked, as nobody's call`, async () => {
@@ -65,6 +93,39 @@ describe('a key that this process remembers', () => {
       expect((await request(asked)).status).to.equal(usual.status)
     })
   }
+
+  it('takes a body no more that comes after its key was revoked, whether the key was remembered or just looked up', async () => {
+    const { id, secret } = await createKey(gateway.db, account.id, 'second')
+    for (const [keyId, key] of [[account.keyId, account.key], [id, secret]] as const) {
+      const before = await countsOf(gateway.db, account)
+      const { path, body } = REQUESTS['an SDK\'s retry of a call that nobody waits for']!
+      const counted = await requestsOf(account)
+      const late = beginRequest(`${gateway.url}${path}`, {
+        authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': String(body.length), 'x-stainless-retry-count': '1',
+      })
+      await until('the request to be counted', async () => await requestsOf(account) > counted)
+      await revokeKey(gateway.db, account.id, keyId)
+      const { statusCode, headers } = await late.finish(body)
+      expect(statusCode).to.equal(401)
+      for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed']) expect(headers[name], name).to.equal(undefined)
+      expect(await countsOf(gateway.db, account)).to.deep.equal(before)
+    }
+  })
+
+  it('leaves no connection open on which the rest of a body that is too long would be waited for', async () => {
+    await revokeKey(gateway.db, account.id, account.keyId)
+    const head = [`POST ${IMAGES} HTTP/1.1`, 'Host: gateway', `Authorization: Bearer ${account.key}`, 'Content-Type: application/json', 'Transfer-Encoding: chunked']
+    const chunk = `200000\r\n${' '.repeat(0x200000)}\r\n`
+    const { statuses, closed } = await exchange(gateway.url, [`${head.join('\r\n')}\r\n\r\n`, chunk])
+    expect([statuses, closed]).to.deep.equal([[401], true])
+  })
+
+  it('is remembered for a minute at most, however often it is recalled', async () => {
+    const keys = createKeyLookup(gateway.db, 5)
+    const principal = await keys.find(account.key)
+    expect(keys.recall(account.key)).to.deep.equal(principal)
+    await until('the key to be forgotten', () => keys.recall(account.key) === null)
+  })
 
   it('is recalled from when it was found until it is not found any more', async () => {
     const keys = createKeyLookup(gateway.db)
