@@ -8,7 +8,7 @@ import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import type { Trace } from '../../shared/trace.ts'
-import { parseTraceparent } from '../../shared/trace.ts'
+import { parseTraceparent, traceFields } from '../../shared/trace.ts'
 
 /** What middleware and handlers know of the request they serve. */
 export type RequestState = Trace & {
@@ -16,7 +16,7 @@ export type RequestState = Trace & {
   acceptedAt: number
   principal?: { keyId: KeyId; accountId: AccountId }
   /**
-   * Looks whether the key of a call still holds; there until it was found that it does. To be awaited before anything is done or
+   * Looks whether the holder of the key may still call; there until it was found so. To be awaited before anything is done or
    * told but by `open_calls`, which looks for itself. Throws ApiError unauthorized, account_suspended.
    */
   confirmKey?: () => Promise<void>
@@ -63,8 +63,7 @@ const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
 
 /** A field without a value is left out of the line. */
 const logFields = ({ state, res }: ParameterizedContext<RequestState>, { method, route, status, ms }: ReturnType<typeof factsOf>) => ({
-  requestId: state.requestId,
-  traceparent: state.traceparent,
+  ...traceFields(state),
   method, route, status,
   ms: Math.round(ms),
   account: accountOf(state),

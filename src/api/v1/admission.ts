@@ -44,8 +44,8 @@ export function recogniseKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<Reques
     // In both cases: a body may come half a minute after its key was looked up.
     ctx.state.confirmKey = async () => {
       await findHolder(ctx, keys, secret)
-      delete ctx.state.confirmKey
       if (ctx.state.suspended) throw new ApiError('account_suspended')
+      delete ctx.state.confirmKey
     }
     await next()
   }
@@ -86,7 +86,7 @@ export function recordRefusals(
       if (isRecorded(error)) await record(deps, ctx, modality, error)
       else forgetCall(ctx)
       // Whoever may not call, or perhaps may not, is told of no allowance.
-      if (ctx.state.confirmKey || error.code === 'account_suspended') withdraw(ctx, ALLOWANCE_HEADERS)
+      if (ctx.state.confirmKey) withdraw(ctx, ALLOWANCE_HEADERS)
       throw error
     }
   }

@@ -98,7 +98,7 @@ export type KeyLookup = {
   /** Asks Postgres; null for a key that is malformed (without a query), unknown or revoked. */
   find: (secret: string) => Promise<Principal | null>
   /**
-   * The holder as this process last found it, if it was active. It may have been suspended since, or the key revoked: what is
+   * The holder as this process last found it, if it was active and not long ago. It may have been suspended since, or the key revoked: what is
    * done or told on the strength of it must be confirmed, by the charge (`open_calls`) or by `find`.
    */
   recall: (secret: string) => Principal | null

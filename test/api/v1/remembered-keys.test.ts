@@ -120,8 +120,8 @@ describe('a key that this process remembers', () => {
     expect([statuses, closed]).to.deep.equal([[401], true])
   })
 
-  it('is remembered for a minute at most, however often it is recalled', async () => {
-    const keys = createKeyLookup(gateway.db, 5)
+  it('is remembered for its time and no longer, however often it is recalled', async () => {
+    const keys = createKeyLookup(gateway.db, 250)
     const principal = await keys.find(account.key)
     expect(keys.recall(account.key)).to.deep.equal(principal)
     await until('the key to be forgotten', () => keys.recall(account.key) === null)
