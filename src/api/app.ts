@@ -6,6 +6,7 @@ import type Router from '@koa/router'
 import { ApiError } from '../shared/errors.ts'
 import { traceFields } from '../shared/trace.ts'
 import type { WebDeps } from './deps.ts'
+import { cors } from './middleware/cors.ts'
 import { errorHandler } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { requestContext } from './middleware/request-context.ts'
@@ -22,6 +23,7 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   const router = createRouter(deps)
   app.use(requestContext(deps))
   app.use(securityHeaders(deps.config))
+  app.use(cors())
   app.use(errorHandler(deps.log))
   app.use(router.routes())
   app.use(noSuchRoute(router))

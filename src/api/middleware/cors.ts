@@ -1,0 +1,58 @@
+/**
+ * Which pages of other origins may read an answer. `/v1` may be called from any page: it takes a key and no cookie, so the
+ * browser never adds anything that the page does not have. `/api` allows no other origin, so it says nothing.
+ */
+import type { Context, Middleware } from 'koa'
+import { ALLOWANCE_HEADERS } from '../limits.ts'
+
+const GATEWAY = /^\/v1(?:\/|$)/
+
+/** What a page may read of an answer, beside what every page may read. */
+export const EXPOSED_HEADERS = [
+  'X-Request-Id', 'X-Call-Id', ...ALLOWANCE_HEADERS, 'Retry-After', 'X-Should-Retry', 'Location', 'Preference-Applied',
+  'Idempotent-Replayed',
+] as const
+
+const METHODS = 'GET, POST'
+
+/** What a page may send. `*` would not do: it leaves Authorization out. */
+const REQUEST_HEADERS = [
+  'Authorization', 'Content-Type', 'Accept', 'Idempotency-Key', 'Prefer', 'X-Request-Id', 'Traceparent', 'X-Max-Credits',
+  'X-Price-Version',
+]
+
+/** Headers that OpenAI SDKs add, of which every version has others. */
+const SDK_HEADER = /^(?:x-stainless|openai)-[a-z0-9-]{1,40}$/
+
+/** How many headers of SDKs one preflight may ask for. */
+const MOST_SDK_HEADERS = 30
+
+/** For how long a browser remembers a preflight, in seconds: two hours, the most that Chromium takes. */
+const MAX_AGE_SECONDS = '7200'
+
+/** Lets pages of any origin read the answers of `/v1`, errors too, and answers their preflights with 204. */
+export function cors(): Middleware {
+  const exposed = EXPOSED_HEADERS.join(', ')
+  return async (ctx, next) => {
+    if (!GATEWAY.test(ctx.path)) return await next()
+    ctx.set('Access-Control-Allow-Origin', '*')
+    if (isPreflight(ctx)) return answerPreflight(ctx)
+    ctx.set('Access-Control-Expose-Headers', exposed)
+    await next()
+  }
+}
+
+const isPreflight = (ctx: Context): boolean =>
+  ctx.method === 'OPTIONS' && (ctx.get('origin') !== '' || ctx.get('access-control-request-method') !== '')
+
+function answerPreflight(ctx: Context): void {
+  const asked = ctx.get('access-control-request-headers').split(',').map((name) => name.trim().toLowerCase())
+  const ofSdks = asked.filter((name) => SDK_HEADER.test(name)).slice(0, MOST_SDK_HEADERS)
+  ctx.set({
+    'Access-Control-Allow-Methods': METHODS,
+    'Access-Control-Allow-Headers': [...REQUEST_HEADERS, ...ofSdks].join(', '),
+    'Access-Control-Max-Age': MAX_AGE_SECONDS,
+    'Vary': 'Access-Control-Request-Headers',
+  })
+  ctx.status = 204
+}
