@@ -12,6 +12,7 @@ import type { AccountId, CallId } from '../../shared/ids.ts'
 import type { WebDeps } from '../deps.ts'
 import { bearerToken } from '../middleware/bearer.ts'
 import type { RequestState } from '../middleware/request-context.ts'
+import { Quota } from '../quota.ts'
 import type { EventStream } from '../v1/event-stream.ts'
 import { beginEventStream } from '../v1/event-stream.ts'
 
@@ -27,26 +28,36 @@ const MOST_CALLS = 50
 /** Streams of one account in one process. */
 const MOST_STREAMS = 20
 
+/** Streams of all accounts in one process: each asks Postgres every 20 s whether its session holds. */
+const MOST_STREAMS_OF_ALL = 2000
+
+/** When a refused page may try again, in seconds. */
+const RETRY_SECONDS = 30
+
 type Deps = Pick<WebDeps, 'db' | 'replies' | 'draining' | 'log'>
 
-/** Follows the account until the client leaves, the session ends (within a minute) or the process stops. @throws ApiError rate_limited. */
+/** Follows the account until the client leaves, the session ends (within a minute) or the process stops. @throws ApiError rate_limited, overloaded. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS): Middleware<RequestState> {
-  const streams = new Map<AccountId, number>()
-  const count = (account: AccountId, by: number): number => {
-    const now = (streams.get(account) ?? 0) + by
-    if (now > 0) streams.set(account, now)
-    else streams.delete(account)
-    return now
-  }
+  const streams = new Quota({ perAccount: MOST_STREAMS, perProcess: MOST_STREAMS_OF_ALL })
   return async (ctx) => {
     const { accountId } = ctx.state.session!
     const token = bearerToken(ctx.get('authorization'))
-    if ((streams.get(accountId) ?? 0) >= MOST_STREAMS) {
-      throw new ApiError('rate_limited', { message: 'Too many pages follow this account.', retryAfterSeconds: 30 })
-    }
+    // Before anything is awaited: whoever asks meanwhile must meet the count.
+    if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
     const changes = new Changes(deps, accountId)
-    const leave = await deps.replies.followers.follow(accountId, (event) => changes.hear(event))
-    count(accountId, 1)
+    let leave = (): void => {}
+    const forget = (): void => {
+      changes.stop()
+      leave()
+      streams.give(accountId, 1)
+    }
+    try {
+      leave = await deps.replies.followers.follow(accountId, (event) => changes.hear(event))
+    } catch (error) {
+      forget()
+      throw error
+    }
+    if (ctx.res.closed) return forget()
     const events = beginEventStream(ctx)
     const check = setInterval(() => void checkSession(deps, token, events), checkMs)
     const end = (): void => events.end()
@@ -54,12 +65,17 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS): Middlewar
     ctx.res.once('close', () => {
       clearInterval(check)
       deps.draining.removeEventListener('abort', end)
-      changes.stop()
-      leave()
-      count(accountId, -1)
+      forget()
     })
     changes.tell(events)
   }
+}
+
+function refusalOf(held: number): ApiError {
+  if (held < MOST_STREAMS) return new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
+  return new ApiError('rate_limited', {
+    message: 'Too many pages follow this account.', retryAfterSeconds: RETRY_SECONDS,
+  })
 }
 
 async function checkSession({ db }: Deps, token: string, events: EventStream): Promise<void> {

@@ -142,6 +142,20 @@ describe('GET /api/events', () => {
     for (const stream of streams) stream.leave()
   })
 
+  it('counts a stream before anything is awaited: of 150 at once, 20 are followed and the others refused', async () => {
+    const person = await aPerson(web)
+    const streams = await Promise.all(Array.from({ length: 150 }, () => follow(person)))
+    const statuses = streams.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).to.have.length(20)
+    expect(statuses.filter((status) => status === 429)).to.have.length(130)
+    for (const stream of streams) stream.leave()
+    await until('every place is free', async () => {
+      const again = await Promise.all(Array.from({ length: 20 }, () => follow(person)))
+      for (const stream of again) stream.leave()
+      return again.every(({ status }) => status === 200)
+    })
+  })
+
   it('ends where the process stops, so that the page finds another', async () => {
     const stream = await follow(await aPerson(web))
     await seen(stream, 'event: account')
