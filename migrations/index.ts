@@ -12,6 +12,7 @@ import * as rolesAndAudit from './006_roles_and_audit.ts'
 import * as deadLettersIndex from './007_dead_letters_index.ts'
 import * as keptPlans from './008_kept_plans.ts'
 import * as noEarlyStatistics from './009_no_early_statistics.ts'
+import * as validKeysIndex from './010_valid_keys_index.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 
@@ -26,6 +27,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '007_dead_letters_index': deadLettersIndex,
   '008_kept_plans': keptPlans,
   '009_no_early_statistics': noEarlyStatistics,
+  '010_valid_keys_index': validKeysIndex,
 }
 
 /** What `knexfile.ts`, the release phase and the tests migrate with. */

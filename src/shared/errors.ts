@@ -27,6 +27,7 @@ const CATALOGUE = {
   not_found: { status: 404, message: 'There is nothing here.' },
   method_not_allowed: { status: 405, message: 'This path does not know that method.' },
   email_taken: { status: 409, message: 'There is an account with this e-mail address already.' },
+  too_many_keys: { status: 409, message: 'An account has at most 100 keys that are not revoked.' },
   result_expired: { status: 410, message: 'The result of this call is no longer kept.' },
   payload_too_large: { status: 413, message: 'The request body is larger than 1 MB (1,048,576 bytes).' },
   unsupported_media_type: { status: 415, message: 'Send the body as application/json, UTF-8, without a Content-Encoding.' },

@@ -1,4 +1,5 @@
 /** credits grant · key create · call show · audit */
+import { ApiError } from '../../shared/errors.ts'
 import { newId, parseId, publicId } from '../../shared/ids.ts'
 import { createKey } from '../../shared/accounts/api-keys.ts'
 import { findRecord } from '../../shared/calls/records.ts'
@@ -32,7 +33,9 @@ export const moneyCommands: Command[] = [
     run: async (db, [email, name = 'made by the operator']) => {
       const user = await accountOf(db, email)
       if (Array.from(name).length > 60) throw new CommandError('A key\'s name has at most 60 characters.')
-      const key = await createKey(db, user.id, name)
+      const key = await createKey(db, user.id, name).catch((error: unknown) => {
+        throw error instanceof ApiError ? new CommandError(error.message) : error
+      })
       return { json: { id: publicId('key', key.id), secret: key.secret }, text: key.secret }
     },
   },

@@ -19,11 +19,11 @@ export const recordOperations: Operation[] = [
   {
     ...keys, method: 'post', path: '/api/keys', summary: 'Make an API key', body: keyBody,
     answers: { 200: { description: 'The key, with its secret: it is shown this once.', schema: keyMade } },
-    errors: ['invalid_request'],
+    errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
   },
   {
     ...keys, method: 'get', path: '/api/keys', summary: 'List the API keys',
-    answers: { 200: { description: 'All keys, newest first, revoked ones too.', schema: keyList } }, errors: [],
+    answers: { 200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: keyList } }, errors: [],
   },
   {
     ...keys, method: 'delete', path: '/api/keys/:id', summary: 'Revoke an API key', params: idOf('key'),

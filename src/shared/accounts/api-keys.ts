@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { batched } from '../batcher.ts'
 import type { Db, Trx } from '../db.ts'
 import { isUnreachable } from '../db.ts'
+import { ApiError } from '../errors.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import type { AccountStatus } from './users.ts'
@@ -63,19 +64,54 @@ const presentKey = (row: KeyRow): ApiKey => ({
 /** A key just made, with the secret that nobody can read again. */
 export type NewKey = { id: KeyId; secret: string; key: ApiKey }
 
-/** Makes a key and answers its secret, which is shown this once. */
+/** How many keys of an account may be valid at a time. */
+const MOST_VALID = 100
+
+/** How many keys an account may make in 24 hours, and how many of its revoked ones it is shown. */
+const MOST_A_DAY = 1000
+
+/**
+ * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys which are
+ * made at the same time count each other.
+ * @throws ApiError too_many_keys, or rate_limited where too many were made in a day.
+ */
 export async function createKey(db: Db | Trx, accountId: AccountId, name: string): Promise<NewKey> {
   const id = newId('key')
   const secret = newSecret()
   const hint = `${secret.slice(0, 7)}…${secret.slice(-4)}`
-  const [row] = await db('api_keys').insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
-    .returning<KeyRow[]>([...KEY_COLUMNS])
-  return { id, secret, key: presentKey(row!) }
+  return await db.transaction(async (trx) => {
+    await trx.raw('SELECT FROM users WHERE id = ? FOR NO KEY UPDATE', [accountId])
+    await refuseTooMany(trx, accountId)
+    const [row] = await trx('api_keys').insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
+      .returning<KeyRow[]>([...KEY_COLUMNS])
+    return { id, secret, key: presentKey(row!) }
+  })
 }
 
-/** The keys of an account, revoked ones too, newest first. */
+/** Looks at the newest thousand keys alone, and at those that are valid: an account may have made any number. */
+async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
+  const { rows: [counts] } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(`
+    SELECT (SELECT count(*) FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL) AS valid,
+      (SELECT cast(ceil(extract(epoch FROM created_at - now())) + 86400 AS int) FROM api_keys
+        WHERE user_id = :accountId ORDER BY id DESC OFFSET ${MOST_A_DAY - 1} LIMIT 1) AS "waitSeconds"`, { accountId })
+  if (counts!.valid >= MOST_VALID) throw new ApiError('too_many_keys')
+  const { waitSeconds } = counts!
+  if (waitSeconds === null || waitSeconds <= 0) return
+  throw new ApiError('rate_limited', {
+    message: `An account makes at most ${MOST_A_DAY} keys in a day.`, retryAfterSeconds: waitSeconds,
+  })
+}
+
+/** The keys of an account, newest first: all that are valid, and the newest thousand of those that were revoked. */
 export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> {
-  const rows = await db('api_keys').where({ user_id: accountId }).orderBy('id', 'desc').select<KeyRow[]>(...KEY_COLUMNS)
+  const columns = KEY_COLUMNS.join(', ')
+  const { rows } = await db.raw<{ rows: KeyRow[] }>(`
+    SELECT * FROM (
+      SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL
+      UNION ALL
+      (SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NOT NULL
+        ORDER BY id DESC LIMIT ${MOST_A_DAY})
+    ) AS keys ORDER BY id DESC`, { accountId })
   return rows.map(presentKey)
 }
 

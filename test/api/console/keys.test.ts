@@ -137,4 +137,46 @@ describe('/api/keys', () => {
       expect([refused.status, refused.json.error]).to.deep.equal([401, 'unauthorized'])
     }
   })
+
+  describe('how many there may be', () => {
+    /** Adds so many keys to an account, valid or revoked, made so many hours ago. */
+    async function addKeys(accountId: string, count: number, revoked: boolean, hours = 0): Promise<void> {
+      await web.db('api_keys').insert(Array.from({ length: count }, () => ({
+        id: newId('key'), user_id: accountId, name: 'one of many', key_hash: randomBytes(32), hint: 'x',
+        created_at: web.db.raw('now() - make_interval(hours => ?)', [hours]), revoked_at: revoked ? new Date() : null,
+      })))
+    }
+
+    it('is a hundred that are not revoked, however many are asked for at once', async () => {
+      const { account, api } = await web.signedIn()
+      const made = await Promise.all(Array.from({ length: 200 }, () => api('POST', '/api/keys', { name: 'x' })))
+      const refused = made.filter(({ status }) => status !== 200)
+      expect(made.length - refused.length).to.equal(99)
+      expect(new Set(refused.map(({ status, json }) => `${status} ${json.error}`))).to.deep.equal(new Set(['409 too_many_keys']))
+      expect((await api('GET', '/api/keys')).json.data).to.have.length(100)
+      await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
+      expect((await api('POST', '/api/keys', { name: 'again' })).status).to.equal(200)
+      expect((await api('POST', '/api/keys', { name: 'again' })).status).to.equal(409)
+    })
+
+    it('is a thousand that were made in a day, however many are asked for at once', async () => {
+      const { account, api } = await web.signedIn()
+      await web.db('api_keys').where({ id: account.keyId }).update({ created_at: web.db.raw("now() - interval '2 days'") })
+      await addKeys(account.id, 500, true, 25)
+      await addKeys(account.id, 980, true, 23)
+      const made = await Promise.all(Array.from({ length: 40 }, () => api('POST', '/api/keys', { name: 'x' })))
+      expect(made.filter(({ status }) => status === 200)).to.have.length(20)
+      const refused = made.find(({ status }) => status !== 200)!
+      expect([refused.status, refused.json.error]).to.deep.equal([429, 'rate_limited'])
+      expect(Number(refused.headers.get('retry-after'))).to.be.within(3500, 3600)
+    })
+
+    it('does not bound what is shown of the valid ones, but of the revoked ones', async () => {
+      const { account, api } = await web.signedIn()
+      await addKeys(account.id, 1200, true, 48)
+      const { data } = (await api('GET', '/api/keys')).json
+      expect(data).to.have.length(1001)
+      expect(data.map(({ id }: { id: string }) => id)).to.include(publicId('key', account.keyId))
+    })
+  })
 })
