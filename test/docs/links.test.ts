@@ -1,0 +1,26 @@
+import { expect } from 'chai'
+import { join, normalize } from 'node:path'
+import { anchorsOf, faultOf, pages } from './pages.ts'
+
+describe('the documentation', () => {
+  it('links to pages, headings and pictures that exist', () => {
+    const links = pages().flatMap(({ path, text }) =>
+      Array.from(text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g), ([, target, anchor]) => {
+        const to = target === '' ? path : normalize(join(path, '..', target!))
+        return { from: path, fault: faultOf(to, anchor) }
+      }))
+    expect(links.length).to.be.greaterThan(40)
+    expect(links.filter(({ fault }) => fault !== null)).to.deep.equal([])
+  })
+
+  it('is all linked from the first page', () => {
+    const readme = pages().find(({ path }) => path === 'README.md')!.text
+    const unlinked = pages().filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))
+    expect(unlinked.map(({ path }) => path)).to.deep.equal([])
+  })
+
+  it('knows a heading by the anchor that its links have', () => {
+    const page = '# One\n## What I\'d say: `a_b`, [two](x.md) & 3\n<a id="four"></a>\n```sh\n# no heading\n```\n'
+    expect([...anchorsOf(page)]).to.deep.equal(['one', 'what-id-say-a_b-two--3', 'four'])
+  })
+})
