@@ -23,7 +23,7 @@ import type { Outcome, Run } from './run.ts'
 import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
 import { runChat } from './chat-call.ts'
 import { cancelTask, runMedia } from './media-call.ts'
-import { LeadsInside } from './references.ts'
+import { AddressRefused } from './references.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
@@ -104,7 +104,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
   if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before anything was produced.')
-  if (error instanceof LeadsInside) return upstreamFailure('image_url leads to an address that is not public.')
+  if (error instanceof AddressRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
     return upstreamFailure(describeFailure(error))

@@ -15,7 +15,7 @@ import type { WorkerDeps } from './deps.ts'
 import { Cancelled } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { sending, upstreamFailure } from './run.ts'
-import { LeadsInside, leadsInside } from './references.ts'
+import { checkDestinations } from './references.ts'
 import type { ChatAdapter, ChatCompletion, ChatResult, UpstreamUsage } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
@@ -31,7 +31,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   const request = run.job.request as ChatRequest
   // The lost attempt may have streamed a part already, which nobody can take back from its reader.
   if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
-  if (await leadsInside(deps.fetcher, request, run.signal)) throw new LeadsInside()
+  await checkDestinations(deps.fetcher, request, run.signal)
   const { result, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
     const adapter = deps.upstreams.adapterOf(each.upstream.protocol).chat
     if (!adapter) throw new UpstreamError('rejected', `${each.upstream.protocol} serves no chat`)

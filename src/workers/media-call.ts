@@ -13,7 +13,7 @@ import type { WorkerDeps } from './deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, sending, upstreamFailure } from './run.ts'
-import { LeadsInside, leadsInside } from './references.ts'
+import { checkDestinations } from './references.ts'
 import { NotStored } from './results.ts'
 import type { MediaSource, TaskMediaAdapter } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
@@ -40,7 +40,7 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
   const request = run.job.request as MediaRequest
-  if (await leadsInside(deps.fetcher, request, run.signal)) throw new LeadsInside()
+  await checkDestinations(deps.fetcher, request, run.signal)
   return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     const context = contextOf(route, run)

@@ -3,6 +3,7 @@
  */
 import type { ChatRequest, MediaRequest } from '../shared/calls/requests.ts'
 import { addressesOf } from '../shared/calls/requests.ts'
+import type { Destination } from './fetching/destinations.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import { FetchFailed } from './fetching/failure.ts'
 import { MediaRefused } from './storage/refused.ts'
@@ -17,16 +18,24 @@ export function addressesIn(request: ChatRequest | MediaRequest): string[] {
   return all.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url))
 }
 
-/** A request names an address in a private network: nothing was sent. */
-export class LeadsInside extends Error {}
+/** A request names an address that may not be handed on: nothing was sent. Its message is public. */
+export class AddressRefused extends Error {}
+
+const REFUSALS: Partial<Record<Destination, string>> = {
+  private: 'image_url leads to an address that is not public.',
+  unchecked: 'The names in image_url could not be looked up in time.',
+}
 
 /**
- * Whether a name in the request leads into a private network now. The web has checked the spelling; only here is the
- * name resolved, just before it is fetched or handed on. One that does not resolve is the fetching upstream's business.
+ * Looks up the names in a request, just before they are fetched or handed on; the web has checked only their spelling.
+ * One that does not resolve is the fetching upstream's business. `signal` is the call's.
+ * @throws AddressRefused where a name leads into a private network now, or could not be looked up at all
  */
-export async function leadsInside(fetcher: Fetcher, request: ChatRequest | MediaRequest, signal: AbortSignal): Promise<boolean> {
-  const answers = await Promise.all(addressesIn(request).map((url) => fetcher.resolvesPublicly(url, signal)))
-  return answers.includes('private')
+export async function checkDestinations(
+  fetcher: Fetcher, request: ChatRequest | MediaRequest, signal: AbortSignal,
+): Promise<void> {
+  const refusal = REFUSALS[await fetcher.destinationOf(addressesIn(request), signal)]
+  if (refusal) throw new AddressRefused(refusal)
 }
 
 /** Fetches references for adapters that send bytes. */

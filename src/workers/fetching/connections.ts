@@ -15,24 +15,29 @@ import { FetchFailed, toFetchFailed } from './failure.ts'
 /** An address that a name resolves to. */
 export type ResolvedAddress = { address: string; family: number }
 
-/** Finds all addresses of a host name. Fails with a code such as `ENOTFOUND`. */
-export type Resolver = (hostname: string) => Promise<ResolvedAddress[]>
+/** Finds all addresses of a host name, or fails with a code such as `ENOTFOUND`. The signal cancels it where it can be. */
+export type Resolver = (hostname: string, signal: AbortSignal) => Promise<ResolvedAddress[]>
 
-/** The machine's own resolver, `/etc/hosts` included: the very one that an unguarded connection would use. */
+/**
+ * The machine's own resolver, for names in the operator's configuration alone: it runs in the thread pool and cannot be
+ * cancelled (see `names.ts`).
+ */
 export const systemResolver: Resolver = (hostname) => lookup(hostname, { all: true, verbatim: true })
 
 /** The refusal of an address that is not public. */
 export const notPublic = () => new FetchFailed('refused', 'The address leads into a network that is not public.')
 
 /** The addresses of a name, all of them public. @throws FetchFailed `refused` where one is not, `unresolved` */
-export async function publicAddressesOf(hostname: string, resolve: Resolver): Promise<ResolvedAddress[]> {
-  const addresses = await addressesOf(hostname, resolve)
+export async function publicAddressesOf(
+  hostname: string, resolve: Resolver, signal: AbortSignal,
+): Promise<ResolvedAddress[]> {
+  const addresses = await addressesOf(hostname, resolve, signal)
   if (!addresses.every(({ address }) => isPublicAddress(address))) throw notPublic()
   return addresses
 }
 
-async function addressesOf(hostname: string, resolve: Resolver): Promise<ResolvedAddress[]> {
-  const addresses = await resolve(hostname).catch((error: unknown) => {
+async function addressesOf(hostname: string, resolve: Resolver, signal: AbortSignal): Promise<ResolvedAddress[]> {
+  const addresses = await resolve(hostname, signal).catch((error: unknown) => {
     throw toFetchFailed(error)
   })
   if (addresses.length === 0) throw toFetchFailed({ code: 'ENODATA' })
@@ -51,9 +56,12 @@ function lookupBy(find: (hostname: string) => Promise<ResolvedAddress[]>): Looku
   }
 }
 
-/** Connections to the public internet only. */
-export function publicConnections(resolve: Resolver, connectMs: number): Agent {
-  const lookUp = lookupBy((hostname) => publicAddressesOf(hostname, resolve))
+/** What cancels the look-ups of connections that outlive a single download: nothing but their own limits. */
+const NEVER = new AbortController().signal
+
+/** Connections to the public internet only. `signal` cancels their look-ups. */
+export function publicConnections(resolve: Resolver, connectMs: number, signal: AbortSignal = NEVER): Agent {
+  const lookUp = lookupBy((hostname) => publicAddressesOf(hostname, resolve, signal))
   const connect = buildConnector({ timeout: connectMs, lookup: lookUp })
   return new Agent({
     // Node calls no look-up for an IP address: whoever guards names alone lets http://127.0.0.1 through.
@@ -66,5 +74,5 @@ export function publicConnections(resolve: Resolver, connectMs: number): Agent {
 
 /** Connections to wherever the operator's configuration points. Kept apart, so that no socket is ever shared. */
 export function trustedConnections(resolve: Resolver, connectMs: number): Agent {
-  return new Agent({ connect: { timeout: connectMs, lookup: lookupBy((hostname) => addressesOf(hostname, resolve)) } })
+  return new Agent({ connect: { timeout: connectMs, lookup: lookupBy((hostname) => addressesOf(hostname, resolve, NEVER)) } })
 }

@@ -4,6 +4,8 @@ export type FetchProblem =
   | 'refused'
   /** The name has no address now. */
   | 'unresolved'
+  /** The name could not be looked up in time: nothing is known of it. */
+  | 'unchecked'
   /** No connection: refused, unreachable, or no answer in time. */
   | 'unreachable'
   /** The server's certificate is not one to trust. */

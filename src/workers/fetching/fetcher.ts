@@ -2,16 +2,17 @@
  * The one way in which workers fetch what an address names: references of customers and results of upstreams
  * (contract section 8). It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
-import { literalAddress, namesPublicHost } from '../../shared/addresses.ts'
+import type { Agent } from 'undici'
 import type { MediaExtension, MediaType } from '../../shared/media.ts'
 import { MEDIA_TYPES, parseDataImage } from '../../shared/media.ts'
 import { inspect } from '../storage/inspect.ts'
 import type { Resolver } from './connections.ts'
-import { publicAddressesOf, publicConnections, systemResolver, trustedConnections } from './connections.ts'
-import { startDeadline, unlessAborted } from './deadline.ts'
+import { publicConnections, systemResolver, trustedConnections } from './connections.ts'
+import type { Destination } from './destinations.ts'
+import { destinationOf } from './destinations.ts'
 import type { Download, DownloadOptions, FetchTimeouts } from './download.ts'
-import { MAX_BYTES, download, parseUrl } from './download.ts'
-import { FetchFailed } from './failure.ts'
+import { MAX_BYTES, download } from './download.ts'
+import { createNameResolver, oncePerCall } from './names.ts'
 
 const TIMEOUTS: FetchTimeouts = { connect: 5000, firstByte: 60_000, idle: 30_000, total: 600_000 }
 
@@ -20,38 +21,57 @@ export type FetchedImage = { bytes: Uint8Array; contentType: MediaType; extensio
 
 /** Fetches. Everything throws `FetchFailed`, or the signal's reason once that has aborted. */
 export type Fetcher = {
-  /** Opens an http(s) address and returns when the body begins. */
+  /** Opens the http(s) address of a result and returns when the body begins. */
   download(url: string, options: DownloadOptions): Promise<Download>
   /**
-   * The image that a customer's `image_url` names, fetched or decoded, and found complete.
+   * The image that a customer's `image_url` names, fetched or decoded, and found complete. `signal` is its call's.
    * @throws MediaRefused too, for what is no complete PNG, JPEG, WebP or GIF
    */
   image(imageUrl: string, signal: AbortSignal): Promise<FetchedImage>
   /**
-   * Where a customer's address leads, before it is handed on to an upstream that fetches by itself: to the public
-   * internet alone, to somewhere else too, or (for now) nowhere. A data URI leads nowhere else, and is public.
+   * Where a customer's http(s) addresses lead, before they are fetched or handed on to an upstream that fetches by
+   * itself. `signal` is their call's: what is looked up for it here is not looked up again by `image`.
    */
-  resolvesPublicly(imageUrl: string, signal: AbortSignal): Promise<'public' | 'private' | 'unresolved'>
+  destinationOf(urls: readonly string[], signal: AbortSignal): Promise<Destination>
   /** Closes all connections, those of downloads that still run too. */
   close(): Promise<void>
 }
 
 /** What can be put in the place of the real thing. */
-export type FetcherSettings = { resolver?: Resolver; timeouts?: Partial<FetchTimeouts> }
+export type FetcherSettings = {
+  /** Finds names of customers and of results. */
+  resolver?: Resolver
+  /** Finds the names of upstreams' configured origins. */
+  upstreamResolver?: Resolver
+  timeouts?: Partial<FetchTimeouts>
+}
 
-/** A fetcher with connections of its own. Proxy variables of the environment are not obeyed. */
-export function createFetcher({ resolver = systemResolver, timeouts = {} }: FetcherSettings = {}): Fetcher {
-  const limits = { ...TIMEOUTS, ...timeouts }
-  const agents = {
-    public: publicConnections(resolver, limits.connect), trusted: trustedConnections(resolver, limits.connect),
+/**
+ * A fetcher with connections of its own. Proxy variables of the environment are not obeyed. Names of customers, names
+ * of results and names of upstreams are looked up apart from each other: none waits for another kind.
+ */
+export function createFetcher(settings: FetcherSettings = {}): Fetcher {
+  const limits = { ...TIMEOUTS, ...settings.timeouts }
+  const customerNames = oncePerCall(settings.resolver ?? createNameResolver())
+  const results = publicConnections(settings.resolver ?? createNameResolver(), limits.connect)
+  const trusted = trustedConnections(settings.upstreamResolver ?? systemResolver, limits.connect)
+  const references = new Set<Agent>()
+  const withReferences = async (signal: AbortSignal, fetch: (open: Fetcher['download']) => Promise<FetchedImage>) => {
+    const agent = publicConnections(customerNames(signal), limits.connect, signal)
+    references.add(agent)
+    try {
+      return await fetch((url, options) => download({ public: agent, trusted }, limits, url, options))
+    } finally {
+      references.delete(agent)
+      await agent.destroy()
+    }
   }
-  const open: Fetcher['download'] = (url, options) => download(agents, limits, url, options)
   return {
-    download: open,
-    image: (imageUrl, signal) => fetchImage(open, imageUrl, signal),
-    resolvesPublicly: (imageUrl, signal) => whereTo(resolver, limits.connect, imageUrl, signal),
+    download: (url, options) => download({ public: results, trusted }, limits, url, options),
+    image: (imageUrl, signal) => withReferences(signal, (open) => fetchImage(open, imageUrl, signal)),
+    destinationOf: (urls, signal) => destinationOf(urls, customerNames(signal), limits.connect, signal),
     close: async () => {
-      await Promise.all([agents.public.destroy(), agents.trusted.destroy()])
+      await Promise.all([results, trusted, ...references].map((agent) => agent.destroy()))
     },
   }
 }
@@ -67,22 +87,4 @@ async function fetchImage(open: Fetcher['download'], imageUrl: string, signal: A
 
 async function* decoded(base64: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(base64, 'base64')
-}
-
-async function whereTo(
-  resolver: Resolver, limitMs: number, imageUrl: string, signal: AbortSignal,
-): ReturnType<Fetcher['resolvesPublicly']> {
-  if (parseDataImage(imageUrl)) return 'public'
-  const deadline = startDeadline(signal, limitMs)
-  try {
-    const url = parseUrl(imageUrl)
-    if (!namesPublicHost(url)) return 'private'
-    if (literalAddress(url) === null) await unlessAborted(publicAddressesOf(url.hostname, resolver), deadline.signal)
-    return 'public'
-  } catch (error) {
-    signal.throwIfAborted()
-    return error instanceof FetchFailed && error.problem === 'refused' ? 'private' : 'unresolved'
-  } finally {
-    deadline.release()
-  }
 }

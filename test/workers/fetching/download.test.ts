@@ -133,7 +133,7 @@ describe('a download', () => {
     })
 
     it('waits only so long for a connection, the first byte, the next byte, and all of it', async () => {
-      const connecting = failed(fetchAll('http://slow.example.com/', {}, fetcherWith({ resolver: hanging,
+      const connecting = failed(fetchAll('http://slow.example.com/', {}, fetcherWith({ upstreamResolver: hanging,
         timeouts: { connect: 40 } })))
       const silent = await server(() => {})
       const first = failed(fetchAll(`${silent.origin}/`, {}, fetcherWith({ timeouts: { firstByte: 40 } })))

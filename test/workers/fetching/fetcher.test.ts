@@ -32,7 +32,8 @@ describe('the fetcher', () => {
     it('resolves a name once and connects to that very answer', async () => {
       const canary = await server(undefined, '127.0.0.1')
       const resolver = answering(LOOPBACK, PUBLIC)
-      expect(await fetchAll(`http://media.example.com:${canary.port}/`, {}, fetcherWith({ resolver }))).to.equal('ok')
+      const fetcher = fetcherWith({ upstreamResolver: resolver })
+      expect(await fetchAll(`http://media.example.com:${canary.port}/`, {}, fetcher)).to.equal('ok')
       expect(resolver.asked).to.deep.equal(['media.example.com'])
       expect(canary.requests[0]!.headers['host']).to.equal(`media.example.com:${canary.port}`)
     })
@@ -40,7 +41,7 @@ describe('the fetcher', () => {
     it('trusts that origin exactly: no other port, scheme or name of the same machine', async () => {
       const canary = await server()
       const other = await server()
-      const fetcher = fetcherWith({ resolver: answering(LOOPBACK) })
+      const fetcher = fetcherWith({ resolver: answering(LOOPBACK), upstreamResolver: answering(LOOPBACK) })
       for (const origin of [other.origin, `https://127.0.0.1:${canary.port}`, `http://localhost:${canary.port}`,
         `http://a.example.com:${canary.port}`,
         `http://127.0.0.1`, canary.origin.slice(0, -1), '', 'null', '*']) {
@@ -83,11 +84,14 @@ describe('the fetcher', () => {
 
     it('is not fooled by a name that is public when asked first and private when connected to', async () => {
       const canary = await server()
-      const fetcher = fetcherWith({ resolver: answering(PUBLIC, LOOPBACK) })
+      const resolver = answering(PUBLIC, LOOPBACK)
+      const fetcher = fetcherWith({ resolver, timeouts: { connect: 200 } })
       const url = `http://rebinding.example.com:${canary.port}/`
-      expect(await fetcher.resolvesPublicly(url, signal)).to.equal('public')
+      expect(await fetcher.destinationOf([url], signal)).to.equal('public')
+      expect((await failed(fetcher.image(url, signal))).problem, 'at the checked address').to.equal('unreachable')
+      expect(resolver.asked.length).to.equal(1)
       expect((await failed(fetcher.download(url, { kind: 'image', signal }))).problem).to.equal('refused')
-      expect((await failed(fetcher.image(url, signal))).problem).to.equal('refused')
+      expect((await failed(fetcher.image(url, new AbortController().signal))).problem, 'another call').to.equal('refused')
       expect(canary.connections()).to.equal(0)
     })
 
@@ -141,12 +145,11 @@ describe('the fetcher', () => {
     })
   })
 
-  describe('resolvesPublicly', () => {
+  describe('destinationOf', () => {
     it('tells where an address leads', async () => {
       const cases: [string, Resolver, string][] = [
         ['https://cdn.example.com/a.png', answering(PUBLIC), 'public'],
         ['https://8.8.8.8/a.png', answering(LOOPBACK), 'public'],
-        [`data:image/png;base64,AAAA`, answering(LOOPBACK), 'public'],
         ['https://cdn.example.com/a.png', answering(LOOPBACK), 'private'],
         ['https://cdn.example.com/a.png', answering([...PUBLIC, { address: '10.0.0.1', family: 4 }]), 'private'],
         ['https://cdn.example.com/a.png', answering([{ address: '169.254.169.254', family: 4 }]), 'private'],
@@ -156,26 +159,48 @@ describe('the fetcher', () => {
         ['https://cdn.example.com/a.png', answering([]), 'unresolved'],
         ['https://cdn.example.com/a.png', () => Promise.reject(Object.assign(new Error('again'),
           { code: 'EAI_AGAIN' })), 'unresolved'],
-        ['https://cdn.example.com/a.png', hanging, 'unresolved'],
+        ['https://cdn.example.com/a.png', hanging, 'unchecked'],
       ]
       for (const [url, resolver, expected] of cases) {
-        expect(await fetcherWith({ resolver, timeouts: { connect: 30 } }).resolvesPublicly(url, signal),
+        expect(await fetcherWith({ resolver, timeouts: { connect: 30 } }).destinationOf([url], signal),
           url).to.equal(expected)
       }
+    })
+
+    it('tells the worst of several, and looks each name up once', async () => {
+      const zone: Record<string, Resolver> = {
+        'a.example.com': answering(PUBLIC), 'b.example.com': answering([]), 'c.example.com': hanging, 'd.example.com': answering(LOOPBACK),
+      }
+      const worstOf = async (letters: string) => {
+        const asked: string[] = []
+        const resolver: Resolver = (hostname, given) => {
+          asked.push(hostname)
+          return zone[hostname]!(hostname, given)
+        }
+        const urls = `${letters}${letters}`.split('').map((letter, at) => `https://${letter}.example.com/${at}.png`)
+        const worst = await fetcherWith({ resolver, timeouts: { connect: 30 } }).destinationOf(urls, signal)
+        expect(asked.length, letters).to.equal(new Set(asked).size)
+        return worst
+      }
+      expect(await worstOf('')).to.equal('public')
+      expect(await worstOf('a')).to.equal('public')
+      expect(await worstOf('ba')).to.equal('unresolved')
+      expect(await worstOf('cba')).to.equal('unchecked')
+      expect(await worstOf('dcba')).to.equal('private')
     })
 
     it('ends with the reason of the signal', async () => {
       const reason = new Error('stop')
       const controller = new AbortController()
-      const work = failureOf(fetcherWith({ resolver: hanging }).resolvesPublicly('https://cdn.example.com/',
+      const work = failureOf(fetcherWith({ resolver: hanging }).destinationOf(['https://cdn.example.com/'],
         controller.signal))
       controller.abort(reason)
       expect(await work).to.equal(reason)
     })
   })
 
-  it('asks the resolver of the machine by default', async () => {
-    expect((await systemResolver('localhost')).map(({ address }) => address)).to.satisfy((found: string[]) =>
+  it('asks the resolver of the machine for the names of upstreams', async () => {
+    expect((await systemResolver('localhost', signal)).map(({ address }) => address)).to.satisfy((found: string[]) =>
       found.length > 0 && found.every((address) => ['127.0.0.1', '::1'].includes(address)))
   })
 })

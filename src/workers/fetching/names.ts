@@ -1,0 +1,141 @@
+/**
+ * Look-ups of names that strangers choose: a customer's `image_url`, a result's address. They never go through the
+ * thread pool's `getaddrinfo`, which cannot be cancelled and which the connections to upstreams wait for: a name
+ * server that keeps silent would stop them all. They are bounded in number and in time instead.
+ */
+import { Resolver as DnsClient } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { BulkheadRejectedError, bulkhead } from 'cockatiel'
+import type { ResolvedAddress, Resolver } from './connections.ts'
+import { startDeadline } from './deadline.ts'
+import { FetchFailed } from './failure.ts'
+import type { NameFiles } from './resolv-files.ts'
+import { candidatesOf, readNameFiles } from './resolv-files.ts'
+
+/** The most names that one resolver looks up at once; further ones wait. Each holds a socket or two. */
+const IN_FLIGHT = 128
+
+/** The most names that wait. Calls in progress bound them further: each looks up a few at once. */
+const MAX_WAITING = 10_000
+
+/** How long one name may take in all, and one question of it before it is repeated, in ms. */
+const NAME_MS = 3000
+const QUESTION_MS = 1000
+
+/** How long the machine's files are kept in memory, in ms. */
+const FILES_MS = 5000
+
+/** What can be set. Everything is for tests. */
+export type NameSettings = {
+  /** Name servers to ask instead of the machine's: `address:port`. */
+  servers?: readonly string[]
+  inFlight?: number
+  files?: NameFiles
+}
+
+/**
+ * A resolver that can be cancelled and is bounded in flight. It finds what the machine's own resolver would find: the
+ * hosts file, then the name servers, with the search list.
+ * @throws FetchFailed `unresolved` where the name has no address or its name servers give no answer; `unchecked` where
+ * too many names wait to be asked at all; the signal's reason once that has aborted
+ */
+export function createNameResolver({ servers, inFlight = IN_FLIGHT, files }: NameSettings = {}): Resolver {
+  const slots = bulkhead(inFlight, MAX_WAITING)
+  const filesNow = files ? () => files : keptFiles()
+  return async (hostname, signal) => {
+    const { hosts, ...rules } = filesNow()
+    const local = hosts.get(hostname.replace(/\.$/, '').toLowerCase())
+    if (local) return local.map(toResolved)
+    try {
+      return await slots.execute(() => {
+        signal.throwIfAborted()
+        return lookUp(candidatesOf(hostname, rules), servers, signal)
+      })
+    } catch (error) {
+      if (error instanceof BulkheadRejectedError) {
+        throw new FetchFailed('unchecked', 'The name could not be looked up in time.', { retryable: true, cause: error })
+      }
+      throw error
+    }
+  }
+}
+
+const toResolved = (address: string): ResolvedAddress => ({ address, family: isIP(address) })
+
+function keptFiles(): () => NameFiles {
+  let kept = readNameFiles()
+  let readAt = Date.now()
+  return () => {
+    if (Date.now() - readAt > FILES_MS) {
+      kept = readNameFiles()
+      readAt = Date.now()
+    }
+    return kept
+  }
+}
+
+/** The addresses of the first candidate that has some, found by a client of its own, which is cancelled at the end. */
+async function lookUp(
+  candidates: string[], servers: readonly string[] | undefined, signal: AbortSignal,
+): Promise<ResolvedAddress[]> {
+  const client = new DnsClient({ timeout: QUESTION_MS, tries: 2 })
+  if (servers) client.setServers(servers)
+  const deadline = startDeadline(signal, NAME_MS)
+  const cancel = () => client.cancel()
+  deadline.signal.addEventListener('abort', cancel, { once: true })
+  let failure: unknown
+  try {
+    for (const name of candidates) {
+      const answers = await Promise.allSettled([client.resolve4(name), client.resolve6(name)])
+      const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+      if (found.length > 0) return found.map(toResolved)
+      failure = worstOf(answers)
+      if (deadline.signal.aborted) break
+    }
+  } finally {
+    deadline.signal.removeEventListener('abort', cancel)
+    deadline.release()
+  }
+  signal.throwIfAborted()
+  throw unresolved(failure)
+}
+
+/** What name servers say of a name that does not exist, or that has no address of the kind. */
+const NO_SUCH_NAME = new Set(['ENOTFOUND', 'ENODATA'])
+
+const codeOf = (error: unknown): string => (error as { code?: string } | undefined)?.code ?? ''
+
+/** The error of two questions about a name: a missing answer says more than that there is no address of one kind. */
+function worstOf(answers: PromiseSettledResult<unknown>[]): unknown {
+  const errors = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []))
+  return errors.find((error) => !NO_SUCH_NAME.has(codeOf(error))) ?? errors[0]
+}
+
+function unresolved(cause: unknown): FetchFailed {
+  const message = NO_SUCH_NAME.has(codeOf(cause))
+    ? 'The name does not resolve.'
+    : 'The name does not resolve: its name servers gave no answer.'
+  return new FetchFailed('unresolved', message, { retryable: true, cause })
+}
+
+/**
+ * Resolvers by call, which its signal stands for: each looks a name up once, and is forgotten with the call. What was
+ * checked is then also what is connected to.
+ */
+export function oncePerCall(resolve: Resolver): (call: AbortSignal) => Resolver {
+  const resolvers = new WeakMap<AbortSignal, Resolver>()
+  return (call) => {
+    const resolver = resolvers.get(call) ?? once(resolve)
+    resolvers.set(call, resolver)
+    return resolver
+  }
+}
+
+function once(resolve: Resolver): Resolver {
+  const asked = new Map<string, Promise<ResolvedAddress[]>>()
+  return (hostname, signal) => {
+    const answer = asked.get(hostname) ?? resolve(hostname, signal)
+    asked.set(hostname, answer)
+    return answer
+  }
+}

@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import { createLog } from '../../src/shared/log.ts'
+import { createNameResolver } from '../../src/workers/fetching/names.ts'
+import { startWorker } from '../../src/workers/worker.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import type { DnsServer } from '../support/dns-server.ts'
+import { startDnsServer } from '../support/dns-server.ts'
+import { balanceOf } from '../support/factories.ts'
+import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../support/harness.ts'
+import { until } from '../support/http.ts'
+import { chat, prompted } from '../api/v1/calling.ts'
+import { RICH, aRichAccount, ask, everyProtocol } from './support/targets.ts'
+
+/** The most addresses that one chat may name. */
+const ADDRESSES = 50
+
+/** What another account's chat may take, in ms. */
+const SOON_MS = 2000
+
+describe('names that a customer chose', function () {
+  this.timeout(30_000)
+  let gateway: Gateway
+  let dns: DnsServer
+  let worker: Awaited<ReturnType<typeof startWorker>>
+
+  before(async () => {
+    dns = await startDnsServer((name) => {
+      if (name.startsWith('slow-')) return 'silent'
+      if (name === 'inside.example.com') return { addresses: ['10.0.0.1'] }
+      return name === 'picture.example.com' ? { addresses: ['93.184.216.34'] } : undefined
+    })
+    gateway = await startGateway({}, (catalogue) => {
+      everyProtocol(catalogue)
+      // By a name, which is looked up in the thread pool for every connection.
+      const byName = JSON.stringify(catalogue.upstreams).replaceAll('127.0.0.1', 'localhost')
+      Object.assign(catalogue.upstreams, JSON.parse(byName))
+    })
+    await gateway.stopWorker()
+    const resolver = createNameResolver({ servers: [dns.address], files: { hosts: new Map(), search: [], ndots: 1 } })
+    worker = await startWorker(gateway.config, createLog('error', 'worker'), 500, { resolver })
+  })
+  after(async () => {
+    await worker.stop()
+    await gateway.stop()
+    await dns.close()
+  })
+  beforeEach(() => { dns.questions.length = 0 })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const pictures = (names: string[]) => [{
+    role: 'user', content: names.map((name) => ({ type: 'image_url', image_url: { url: `http://${name}/x.png` } })),
+  }]
+  const askedNames = () => new Set(dns.questions.map((question) => question.split(' ')[1]))
+
+  it("delay no other account's chats beyond two seconds, however many there are and however silent their servers", async () => {
+    const [hostile, other] = await Promise.all([aRichAccount(gateway), aRichAccount(gateway)])
+    const names = (call: number) => Array.from({ length: ADDRESSES }, (_one, at) => `slow-${call}-${at}.example.com`)
+    const attacks = Array.from({ length: 4 }, (_one, call) =>
+      chat(gateway, hostile, '', { messages: pictures(names(call)), max_tokens: 1 }))
+    await until('the first question', () => dns.questions.length > 0)
+    for (let nth = 0; nth < 10; nth += 1) {
+      const startedAt = performance.now()
+      const reply = await chat(gateway, other, prompted('[usage 10 10]'))
+      expect(reply.status, reply.text).to.equal(200)
+      expect(performance.now() - startedAt).to.be.below(SOON_MS)
+    }
+    for (const reply of await Promise.all(attacks)) {
+      expect(reply.status, reply.text).to.equal(502)
+      expect(reply.json.error.message).to.match(/^The names in image_url could not be looked up in time\..* refunded/)
+    }
+    expect(await balanceOf(gateway.db, hostile.id)).to.equal(RICH)
+  })
+
+  it('are looked up once for a chat that names them often, and handed on together', async () => {
+    const account = await aRichAccount(gateway)
+    const prompt = prompted()
+    const names = ['picture.example.com', ...Array.from({ length: ADDRESSES - 1 }, () => 'nowhere.example.com')]
+    const [message] = pictures(names)
+    const messages = [{ ...message, content: [{ type: 'text', text: prompt }, ...message!.content] }]
+    const reply = await chat(gateway, account, '', { messages })
+    expect(reply.status, reply.text).to.equal(200)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(dns.questions.toSorted()).to.deep.equal(
+      ['A nowhere.example.com', 'A picture.example.com', 'AAAA nowhere.example.com', 'AAAA picture.example.com'],
+    )
+  })
+
+  it('fail the call, refunded, where a single one of them leads inside', async () => {
+    const account = await aRichAccount(gateway)
+    const names = [...Array.from({ length: 10 }, (_one, at) => `nowhere-${at}.example.com`), 'inside.example.com']
+    const reply = await chat(gateway, account, '', { messages: pictures(names) })
+    expect(reply.status, reply.text).to.equal(502)
+    expect(reply.json.error.message).to.match(/^image_url leads to an address that is not public\./)
+    expect(askedNames()).to.include('inside.example.com')
+    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+  })
+
+  it('whose servers are silent are handed on to an upstream that fetches by itself, and to no other', async () => {
+    const account = await aRichAccount(gateway)
+    const prompt = prompted()
+    const more = { image_url: 'http://slow-single.example.com/x.png' }
+    const handed = await ask(gateway, account, { protocol: 'fal', modality: 'image' }, prompt, { more })
+    expect(handed.status, handed.text).to.equal(200)
+    const refused = await ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted(), { more })
+    expect(refused.status, refused.text).to.equal(502)
+    expect(refused.json.error.message).to.match(/^image_url: The name does not resolve: its name servers gave no answer\./)
+  })
+})
