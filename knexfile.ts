@@ -1,4 +1,6 @@
-/** Knex settings for its command line; the release phase runs `src/admin/migrate.ts`, which uses the same source. */
+/**
+ * Knex settings for its command line, which leads back (`knex migrate:down`). Forward is `npm run migrate`: it applies `sql/` too.
+ */
 import { migrationSource } from './migrations/index.ts'
 
 export default {

@@ -25,11 +25,11 @@ export const MEANS: readonly Means[] = [
   },
   {
     name: 'kept plans within the functions of the money',
-    edits: [{ file: 'migrations/008_kept_plans.ts', find: 'SET plan_cache_mode = force_generic_plan', replace: 'SET plan_cache_mode = auto' }],
+    edits: ['sql/open_calls.sql', 'sql/end_calls.sql'].map((file) => ({ file, find: 'SET plan_cache_mode = force_generic_plan', replace: 'SET plan_cache_mode = auto' })),
   },
   {
     name: 'begin and renewal touch no index',
-    edits: [{ file: 'migrations/002_calls.ts', find: 'CREATE INDEX calls_open ON calls (created_at)', replace: 'CREATE INDEX calls_open ON calls (lease_until)' }],
+    edits: [{ file: 'migrations/003_calls.ts', find: 'CREATE INDEX calls_open ON calls (created_at)', replace: 'CREATE INDEX calls_open ON calls (lease_until)' }],
   },
   { name: 'several takers of chat jobs a worker', edits: [{ file: 'src/workers/worker.ts', find: '{ chat: 4,', replace: '{ chat: 1,' }] },
   {

@@ -9,7 +9,7 @@ import { createRequire } from 'node:module'
 import { cpus } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { build, buildIsStale } from '../scripts/builder.ts'
+import { build, buildIsStale, shipSql } from '../scripts/builder.ts'
 import { root } from '../scripts/folders.ts'
 import { removeDataFolder } from '../scripts/services/postgres-place.ts'
 import { copyTree, editTree } from '../scripts/tree-copy.ts'
@@ -41,13 +41,14 @@ type Side = { name: string; web: Process; worker: Process; key: string }
 type Figures = { rate: number; cpu: Record<string, number> }
 
 /** What a copy is made of: enough to build web and worker; the rest of the build is taken as it is. */
-const PARTS = ['src', 'migrations', 'dist', 'assets', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'knexfile.ts']
+const PARTS = ['src', 'migrations', 'sql', 'dist', 'assets', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'knexfile.ts']
 
 async function buildWithout({ name, edits }: Means): Promise<TreeCopy> {
   const copy = copyTree(PARTS)
   editTree(copy, name, edits)
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
   await runFile(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noUnusedLocals', 'false'], { cwd: copy.folder })
+  shipSql(copy.folder)
   return copy
 }
 

@@ -1,38 +1,56 @@
 /**
- * All migrations in order, as a static source: knex's own folder scan stores file extensions, and calls a history that
- * began with `.ts` and goes on with `.js` corrupt (design section 7).
+ * The schema: all migrations in order, and the functions and triggers of `sql/`.
+ *
+ * The migrations are a static source: knex's own folder scan stores file extensions, and calls a history that began with `.ts`
+ * and goes on with `.js` corrupt.
  */
 import type { Knex } from 'knex'
-import * as accountsAndMoney from './001_accounts_and_money.ts'
-import * as calls from './002_calls.ts'
-import * as openAndEndCalls from './003_open_and_end_calls.ts'
+import * as appliedSql from './001_applied_sql.ts'
+import * as accountsAndMoney from './002_accounts_and_money.ts'
+import * as calls from './003_calls.ts'
 import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
-import * as consoleIndexes from './005_console_indexes.ts'
-import * as rolesAndAudit from './006_roles_and_audit.ts'
-import * as deadLettersIndex from './007_dead_letters_index.ts'
-import * as keptPlans from './008_kept_plans.ts'
-import * as noEarlyStatistics from './009_no_early_statistics.ts'
-import * as validKeysIndex from './010_valid_keys_index.ts'
+import * as operators from './005_operators.ts'
+import { applySql, dropSql } from './sql.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 
 /** Name → migration; the order of this object is the order of history. Never rename, never reorder. */
 const MIGRATIONS: Record<string, Migration> = {
-  '001_accounts_and_money': accountsAndMoney,
-  '002_calls': calls,
-  '003_open_and_end_calls': openAndEndCalls,
+  '001_applied_sql': appliedSql,
+  '002_accounts_and_money': accountsAndMoney,
+  '003_calls': calls,
   '004_sessions_tokens_mail': sessionsTokensMail,
-  '005_console_indexes': consoleIndexes,
-  '006_roles_and_audit': rolesAndAudit,
-  '007_dead_letters_index': deadLettersIndex,
-  '008_kept_plans': keptPlans,
-  '009_no_early_statistics': noEarlyStatistics,
-  '010_valid_keys_index': validKeysIndex,
+  '005_operators': operators,
 }
 
-/** What `knexfile.ts`, the release phase and the tests migrate with. */
+/** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */
+const withTheFunctions = (migration: Migration): Migration => ({
+  up: (db) => migration.up(db),
+  down: async (db) => {
+    await dropSql(db)
+    await migration.down(db)
+  },
+})
+
+/** What the release phase, the tests and knex' command line migrate with. */
 export const migrationSource: Knex.MigrationSource<string> = {
   getMigrations: async () => Object.keys(MIGRATIONS),
   getMigrationName: (name) => name,
-  getMigration: async (name) => MIGRATIONS[name]!,
+  getMigration: async (name) => withTheFunctions(MIGRATIONS[name]!),
+}
+
+// Of no meaning, but the same in every process that migrates.
+const MIGRATION_LOCK = 7_604_113
+
+/**
+ * Brings a database up to date, in one transaction: migrations that it has not had, and files of `sql/` that have changed. Two
+ * that migrate at once do so one after the other.
+ * @returns what was applied, by name.
+ */
+export async function migrate(db: Knex): Promise<{ migrations: string[]; functions: string[] }> {
+  return db.transaction(async (trx) => {
+    await trx.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
+    const [, migrations] = await trx.migrate.latest({ migrationSource }) as [number, string[]]
+    return { migrations, functions: await applySql(trx) }
+  })
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import { buildConsole } from './build-console.ts'
@@ -12,14 +12,14 @@ const dist = join(root, 'dist')
 const stamp = join(dist, '.built')
 
 /** What the build is made of: a change in any of it makes it stale. */
-const inputs = ['src', 'migrations', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
+const inputs = ['src', 'migrations', 'sql', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
 
 /**
  * One part of the build. Each writes into parts of dist of its own and removes there what is left of earlier builds.
  */
 type BuildStep = { name: string, run: () => Promise<void> }
 
-const steps: BuildStep[] = [{ name: 'compile', run: compile }, { name: 'console', run: bundleConsole }]
+const steps: BuildStep[] = [{ name: 'compile', run: compile }, { name: 'sql', run: async () => shipSql(root) }, { name: 'console', run: bundleConsole }]
 
 /** Thrown when the sources do not build; the message is what the compiler said. */
 export class BuildError extends Error {}
@@ -46,6 +46,14 @@ async function compile(): Promise<void> {
       if (!emitted.has(file)) rmSync(file)
     }
   }
+}
+
+/** Puts the functions of the money beside the compiled migrations, which apply them. */
+export function shipSql(folder: string): void {
+  const [from, to] = [join(folder, 'sql'), join(folder, 'dist', 'sql')]
+  cpSync(from, to, { recursive: true })
+  const there = new Set(readdirSync(from))
+  for (const file of readdirSync(to)) if (!there.has(file)) rmSync(join(to, file))
 }
 
 async function bundleConsole(): Promise<void> {

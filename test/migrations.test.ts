@@ -1,23 +1,13 @@
 import { expect } from 'chai'
-import { migrationSource } from '../migrations/index.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrate, migrationSource } from '../migrations/index.ts'
+import { dropSql } from '../migrations/sql.ts'
+import { root } from '../scripts/folders.ts'
+import { dumpSchema } from '../scripts/schema/dump.ts'
 import { connectDb } from '../src/shared/db.ts'
 import type { Db } from '../src/shared/db.ts'
 import { newDatabaseUrl } from './support/database.ts'
-
-/** Everything in the schema but the migrations' own tables, as comparable lines. */
-async function schemaOf(db: Db): Promise<string[]> {
-  const { rows } = await db.raw<{ rows: { line: string }[] }>(`
-    SELECT line FROM (
-      SELECT format('column %s.%s %s %s %s', c.table_name, c.column_name, c.data_type, c.is_nullable, c.column_default) AS line, c.table_name AS of
-        FROM information_schema.columns c WHERE c.table_schema = 'public'
-      UNION ALL SELECT format('constraint %s.%s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)), conrelid::regclass::text
-        FROM pg_constraint WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
-      UNION ALL SELECT indexdef, tablename FROM pg_indexes WHERE schemaname = 'public'
-      UNION ALL SELECT format('trigger %s', pg_get_triggerdef(oid)), tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal
-      UNION ALL SELECT format('function %s', pg_get_functiondef(oid)), '' FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-    ) everything WHERE of NOT LIKE 'knex%' ORDER BY line`)
-  return rows.map((row) => row.line)
-}
 
 describe('the migrations', () => {
   let db: Db
@@ -25,24 +15,30 @@ describe('the migrations', () => {
   after(() => db.destroy())
 
   it('lead back, one by one, to nothing, and forward again to the same schema', async () => {
-    const whole = await schemaOf(db)
-    const stages: string[][] = []
+    const whole = await dumpSchema(db)
+    await db.transaction(dropSql)
+    const stages: string[] = []
     const names = await migrationSource.getMigrations([])
     for (const _ of names) {
-      stages.push(await schemaOf(db))
+      stages.push(await dumpSchema(db))
       await db.migrate.down({ migrationSource })
     }
-    expect(await schemaOf(db)).to.deep.equal([])
+    expect(await dumpSchema(db)).not.to.match(/CREATE/)
     for (const _ of names) {
       await db.migrate.up({ migrationSource })
-      expect(await schemaOf(db)).to.deep.equal(stages.pop())
+      expect(await dumpSchema(db)).to.equal(stages.pop())
     }
-    expect(await schemaOf(db)).to.deep.equal(whole)
+    await migrate(db)
+    expect(await dumpSchema(db)).to.equal(whole)
   })
 
   it('change nothing when they run again', async () => {
-    const [, applied] = await db.migrate.latest({ migrationSource }) as [number, string[]]
-    expect(applied).to.deep.equal([])
+    expect(await migrate(db)).to.deep.equal({ migrations: [], functions: [] })
+  })
+
+  it('make the schema that migrations/schema.sql shows', async () => {
+    const shown = readFileSync(join(root, 'migrations/schema.sql'), 'utf8')
+    expect(await dumpSchema(db), 'Run "npm run schema", and read what it changes.').to.equal(shown)
   })
 
   it('name every constraint, and say what every table and column is', async () => {

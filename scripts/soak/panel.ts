@@ -7,7 +7,7 @@ import type { TreeCopy } from '../tree-copy.ts'
 import { runMocha } from './mocha.ts'
 
 /** What a copy of the tree is made of. */
-const PARTS = ['src', 'migrations', 'test', 'scripts', 'assets', 'package.json', 'tsconfig.json', '.mocharc.json', 'knexfile.ts', 'models.json']
+const PARTS = ['src', 'migrations', 'sql', 'test', 'scripts', 'assets', 'package.json', 'tsconfig.json', '.mocharc.json', 'knexfile.ts', 'models.json']
 
 /** How many schedules a planted bug may live through, and how many the copy without one must. */
 const SCHEDULES = { planted: 800, healthy: 50 }

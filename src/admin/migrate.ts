@@ -1,11 +1,12 @@
 /** The release phase: brings the schema up to date. `node dist/src/admin/migrate.js` */
-import { migrationSource } from '../../migrations/index.ts'
+import { migrate } from '../../migrations/index.ts'
 import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
 import { connectDb } from '../shared/db.ts'
 
 try {
   const db = connectDb(readDatabaseConfig())
-  const [, applied] = await db.migrate.latest({ migrationSource }) as [number, string[]]
+  const { migrations, functions } = await migrate(db)
+  const applied = [...migrations, ...functions.map((name) => `sql/${name}`)]
   console.log(applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}.`)
   await db.destroy()
 } catch (error) {

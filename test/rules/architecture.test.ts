@@ -51,7 +51,8 @@ describe('the architecture', () => {
 
   it('knows a home for every table of the migrations', () => {
     const tables = sourcesOf('migrations').flatMap(({ code }) => [...code.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table))
-    expect(tables).to.have.members(Object.keys(HOMES))
+    // What migrate remembers is known to migrate alone.
+    expect(tables).to.have.members([...Object.keys(HOMES), 'applied_sql'])
   })
 
   it('lets nobody but the verbs write a call\'s status, and nobody but ledger and calls move credits', () => {

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import knex from 'knex'
 import pg from 'pg'
-import { migrationSource } from '../../migrations/index.ts'
+import * as schema from '../../migrations/index.ts'
 import { root } from '../../scripts/folders.ts'
 import { ownerLives, processName, testServices } from './services.ts'
 
@@ -11,16 +11,17 @@ import { ownerLives, processName, testServices } from './services.ts'
 export async function migrate(databaseUrl: string): Promise<void> {
   const db = knex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 1 } })
   try {
-    await db.migrate.latest({ migrationSource })
+    await schema.migrate(db)
   } finally {
     await db.destroy()
   }
 }
 
 function templateName(): string {
-  const folder = join(root, 'migrations')
   const hash = createHash('sha256')
-  for (const file of readdirSync(folder).toSorted()) hash.update(file).update(readFileSync(join(folder, file)))
+  for (const folder of ['migrations', 'sql']) {
+    for (const file of readdirSync(join(root, folder)).toSorted()) hash.update(file).update(readFileSync(join(root, folder, file)))
+  }
   return `template_${hash.digest('hex').slice(0, 12)}`
 }
 

@@ -1,7 +1,7 @@
 /**
  * The verbs of a call: the only code that writes a call's status or moves credits for one. Web, workers, reconciler
  * and the admin command all call these. What each may do is the table in `lifecycle.ts`; how it is done in one statement
- * stands in migration 003.
+ * stands in `sql/open_calls.sql` and `sql/end_calls.sql`.
  *
  * Every verb is guarded and safe to repeat: zero rows mean that somebody else did it, which is no error.
  */

@@ -1,5 +1,5 @@
 /**
- * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (migration 003), which move credits,
+ * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move credits,
  * and the begin between them.
  */
 import type { Db } from '../db.ts'

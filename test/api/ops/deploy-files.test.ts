@@ -107,7 +107,7 @@ describe('the Dockerfile', () => {
   it('leaves out what belongs to this checkout alone, and nothing that the build needs', () => {
     const left = read('.dockerignore').trim().split('\n')
     expect(left).to.include.members(['.git', '.data', '.env', 'node_modules', 'dist'])
-    for (const needed of ['package.json', 'package-lock.json', 'scripts', 'src', 'migrations', 'assets', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json']) {
+    for (const needed of ['package.json', 'package-lock.json', 'scripts', 'src', 'migrations', 'sql', 'assets', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json']) {
       expect(left).not.to.include(needed)
       expect(readdirSync(root)).to.include(needed)
     }

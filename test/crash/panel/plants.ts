@@ -9,7 +9,9 @@ const MOMENTS = 'test/crash/moments.test.ts'
 const VERBS = 'test/shared/calls/verbs.test.ts'
 const BATCHES = 'test/shared/calls/batches.test.ts'
 
-const CALLS_SQL = 'migrations/003_open_and_end_calls.ts'
+const OPEN_SQL = 'sql/open_calls.sql'
+const END_SQL = 'sql/end_calls.sql'
+const LOTS_SQL = 'sql/spendable_lots.sql'
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
 const PLACE = 'src/api/v1/place-call.ts'
@@ -17,7 +19,7 @@ const PROCESSOR = 'src/workers/call-processor.ts'
 const MEDIA = 'src/workers/media-call.ts'
 const RECONCILER = 'src/workers/reconciler.ts'
 
-const STATUS_GUARD: Edit = { file: CALLS_SQL, find: "WHERE o.nth = 1 AND c.status IN ('queued', 'running')", replace: 'WHERE o.nth = 1' }
+const STATUS_GUARD: Edit = { file: END_SQL, find: "WHERE o.nth = 1 AND c.status IN ('queued', 'running')", replace: 'WHERE o.nth = 1' }
 
 const money: Plant[] = [
   {
@@ -26,51 +28,51 @@ const money: Plant[] = [
   },
   {
     name: 'a call can be ended twice, and no index objects', why: 'The guard and the wall behind it gone together.',
-    edits: [STATUS_GUARD, { file: 'migrations/001_accounts_and_money.ts', find: 'CREATE UNIQUE INDEX ledger_entries_once_per_call', replace: 'CREATE INDEX ledger_entries_once_per_call' }],
+    edits: [STATUS_GUARD, { file: 'migrations/002_accounts_and_money.ts', find: 'CREATE UNIQUE INDEX ledger_entries_once_per_call', replace: 'CREATE INDEX ledger_entries_once_per_call' }],
     tests: [SCHEDULES],
   },
   {
     name: 'a call can be ended twice, and no trigger objects', why: 'The guard and the other wall behind it.',
-    edits: [STATUS_GUARD, { file: 'migrations/002_calls.ts', find: 'CREATE TRIGGER ledger_entries_match_calls AFTER INSERT', replace: 'CREATE TRIGGER ledger_entries_match_calls AFTER DELETE' },
-      { file: 'migrations/002_calls.ts', find: 'REFERENCING NEW TABLE AS inserted', replace: 'REFERENCING OLD TABLE AS inserted' }],
+    edits: [STATUS_GUARD, { file: 'sql/check_ledger.sql', find: 'CREATE TRIGGER ledger_entries_match_calls AFTER INSERT', replace: 'CREATE TRIGGER ledger_entries_match_calls AFTER DELETE' },
+      { file: 'sql/check_ledger.sql', find: 'REFERENCING NEW TABLE AS inserted', replace: 'REFERENCING OLD TABLE AS inserted' }],
     tests: [SCHEDULES],
   },
   {
     name: 'a frozen worker refunds what another works on', why: 'The attempt is the fence of a refund.',
-    edits: [{ file: CALLS_SQL, find: 'AND (o.attempt IS NULL OR o.attempt = c.attempts)', replace: '' }], tests: [VERBS, SCHEDULES],
+    edits: [{ file: END_SQL, find: 'AND (o.attempt IS NULL OR o.attempt = c.attempts)', replace: '' }], tests: [VERBS, SCHEDULES],
   },
   {
     name: 'a refund of a lost job ignores that the call runs', why: 'A job may be taken though nobody heard of it.',
-    edits: [{ file: CALLS_SQL, find: 'AND (o.from_status IS NULL OR o.from_status = c.status)', replace: '' }], tests: [VERBS, SCHEDULES],
+    edits: [{ file: END_SQL, find: 'AND (o.from_status IS NULL OR o.from_status = c.status)', replace: '' }], tests: [VERBS, SCHEDULES],
   },
   {
     name: 'a waiter refunds before the deadline', why: 'Looking must not end what runs.',
-    edits: [{ file: CALLS_SQL, find: 'AND (o.overdue IS NOT TRUE OR c.deadline_at < now())', replace: '' }], tests: [VERBS, SCHEDULES],
+    edits: [{ file: END_SQL, find: 'AND (o.overdue IS NOT TRUE OR c.deadline_at < now())', replace: '' }], tests: [VERBS, SCHEDULES],
   },
   {
     name: 'check, then spend', why: 'Without the lock on the account two requests see one balance.',
-    edits: [{ file: CALLS_SQL, find: `      PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
+    edits: [{ file: OPEN_SQL, find: `  PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
 
-      IF cardinality`, replace: '      IF cardinality' }], tests: [SCHEDULES, VERBS, BATCHES],
+  IF cardinality`, replace: '  IF cardinality' }], tests: [SCHEDULES, VERBS, BATCHES],
   },
   {
     name: 'expired lots can be spent', why: 'An expired grant pays for nothing from that moment.',
-    edits: [{ file: CALLS_SQL, find: 'AND g.open AND (g.expires_at IS NULL OR g.expires_at > now())', replace: 'AND g.open' }], tests: [VERBS],
+    edits: [{ file: LOTS_SQL, find: 'AND g.open AND (g.expires_at IS NULL OR g.expires_at > now())', replace: 'AND g.open' }], tests: [VERBS],
   },
   {
     name: 'credits go back to the wrong lot', why: 'A refund gives back to the very grants it came from.',
-    edits: [{ file: CALLS_SQL, find: 'SELECT x.id AS call_id, x.user_id, x.turn, x.status, charged.grant_id,',
+    edits: [{ file: END_SQL, find: 'SELECT x.id AS call_id, x.user_id, x.turn, x.status, charged.grant_id,',
       replace: 'SELECT x.id AS call_id, x.user_id, x.turn, x.status, (SELECT g.id FROM grants g WHERE g.user_id = x.user_id ORDER BY g.id DESC LIMIT 1) AS grant_id,' }],
     tests: [SCHEDULES],
   },
   {
     name: 'the newest lot burns first', why: 'Charges take what expires first.',
-    edits: [{ file: CALLS_SQL, find: 'ORDER BY g.expires_at NULLS LAST, g.created_at, g.id)::bigint', replace: 'ORDER BY g.expires_at DESC NULLS LAST, g.created_at DESC, g.id DESC)::bigint' }],
+    edits: [{ file: LOTS_SQL, find: 'ORDER BY g.expires_at NULLS LAST, g.created_at, g.id)::bigint', replace: 'ORDER BY g.expires_at DESC NULLS LAST, g.created_at DESC, g.id DESC)::bigint' }],
     tests: [VERBS],
   },
   {
     name: 'the order of an account is lost in a batch', why: 'Requests of one account are charged in the order in which they came.',
-    edits: [{ file: CALLS_SQL, find: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place)', replace: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place DESC)' }],
+    edits: [{ file: OPEN_SQL, find: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place)', replace: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place DESC)' }],
     tests: [BATCHES],
   },
   {
@@ -80,17 +82,17 @@ const money: Plant[] = [
   },
   {
     name: 'a used idempotency key opens a second call', why: 'The duplicate check gone, the index answers with a defect.',
-    edits: [{ file: CALLS_SQL, find: "WHEN same.id IS NOT NULL THEN 'exists'", replace: '' }], tests: [SCHEDULES],
+    edits: [{ file: OPEN_SQL, find: "WHEN same.id IS NOT NULL THEN 'exists'", replace: '' }], tests: [SCHEDULES],
   },
   {
     name: 'the bound of open calls is ignored', why: 'One account could fill every queue.',
-    edits: [{ file: CALLS_SQL, find: "WHEN c.outstanding_calls >= max_outstanding THEN 'too_many_calls'", replace: '' },
-      { file: CALLS_SQL, find: "WHEN c.outstanding_calls + c.nth > max_outstanding THEN 'try_alone'", replace: 'WHEN false THEN NULL' }],
+    edits: [{ file: OPEN_SQL, find: "WHEN c.outstanding_calls >= max_outstanding THEN 'too_many_calls'", replace: '' },
+      { file: OPEN_SQL, find: "WHEN c.outstanding_calls + c.nth > max_outstanding THEN 'try_alone'", replace: 'WHEN false THEN NULL' }],
     tests: [SCHEDULES],
   },
   {
     name: 'an ended call keeps no result', why: 'The result is written with the settlement, or it can be lost between the two.',
-    edits: [{ file: CALLS_SQL, find: 'now() + make_interval(secs => e.result_seconds) FROM ended e', replace: 'now() + make_interval(secs => e.result_seconds) FROM ended e WHERE false' }],
+    edits: [{ file: END_SQL, find: 'now() + make_interval(secs => e.result_seconds) FROM ended e', replace: 'now() + make_interval(secs => e.result_seconds) FROM ended e WHERE false' }],
     tests: [SCHEDULES],
   },
   {

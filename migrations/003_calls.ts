@@ -1,7 +1,8 @@
 /**
- * Calls, their results, and the rule that ties the ledger to them.
+ * Calls, their results, and the leases of work that one process does at a time.
  */
 import type { Knex } from 'knex'
+import { FEW_EARLY_STATISTICS } from './storage.ts'
 
 export async function up(db: Knex): Promise<void> {
   await db.raw(`
@@ -61,8 +62,9 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT calls_idempotency_whole
         CHECK ((idempotency_key IS NULL) = (idempotency_expires_at IS NULL) AND (idempotency_key IS NULL OR request_hash IS NOT NULL)),
       CONSTRAINT calls_count_positive CHECK (count >= 1)
-    ) WITH (fillfactor = 80);
-    CREATE INDEX calls_user ON calls (user_id, id DESC);
+    ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
+    -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
+    CREATE INDEX calls_user_time ON calls (user_id, created_at DESC, id DESC);
     -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an update of
     -- an indexed column writes into every index of the table. By finished_at, which says the same as status
     -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a call's id may
@@ -116,7 +118,7 @@ export async function up(db: Knex): Promise<void> {
       expires_at timestamptz NOT NULL,
       CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE
-    );
+    ) WITH (${FEW_EARLY_STATISTICS});
     CREATE INDEX call_results_expiry ON call_results (expires_at);
     COMMENT ON TABLE call_results IS 'What a call produced, so that its answer can be fetched again; swept after its time.';
     COMMENT ON COLUMN call_results.call_id IS 'Whose result.';
@@ -131,58 +133,11 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON TABLE leases IS 'Work that one process does at a time, whatever happens to Redis.';
     COMMENT ON COLUMN leases.name IS 'The work.';
     COMMENT ON COLUMN leases.held_until IS 'Until when somebody does it.';
-
-    -- The tie between ledger and calls, checked once a statement whatever its size. Together with the unique index it
-    -- refuses a second charge, a second settlement or refund, a refund above the charge of its grant, and an entry
-    -- of a call that does not exist, belongs to another account, or did not end that way.
-    CREATE FUNCTION check_ledger_entries_match_calls() RETURNS trigger LANGUAGE plpgsql AS $$
-    DECLARE
-      touched uuid[] := ARRAY(SELECT DISTINCT call_id FROM inserted WHERE call_id IS NOT NULL);
-      broken uuid;
-    BEGIN
-      IF EXISTS (SELECT 1 FROM inserted entry LEFT JOIN grants g ON g.id = entry.grant_id AND g.user_id = entry.user_id WHERE g.id IS NULL) THEN
-        RAISE EXCEPTION 'a ledger entry names a grant of another account'
-          USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_grant_of_the_account';
-      END IF;
-      IF touched = '{}' THEN RETURN NULL; END IF;
-      SELECT entry.call_id INTO broken
-      FROM ledger_entries entry LEFT JOIN calls call ON call.id = entry.call_id AND call.id = ANY (touched)
-      WHERE entry.call_id = ANY (touched)
-      GROUP BY entry.call_id, call.id
-      HAVING call.id IS NULL
-        OR sum(entry.amount) <> -call.credits
-        OR sum(entry.amount) FILTER (WHERE entry.kind = 'charge') IS DISTINCT FROM -call.credits_precharged
-           AND call.credits_precharged > 0
-        OR bool_or(entry.user_id <> call.user_id)
-        OR bool_or(entry.kind = 'refund' AND call.status <> 'failed')
-        OR bool_or(entry.kind = 'settlement' AND call.status <> 'succeeded')
-      LIMIT 1;
-      IF broken IS NOT NULL THEN
-        RAISE EXCEPTION 'ledger entries of call % do not match it', broken
-          USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_match_calls';
-      END IF;
-      SELECT entry.call_id INTO broken
-      FROM ledger_entries entry
-      WHERE entry.call_id = ANY (touched)
-      GROUP BY entry.call_id, entry.grant_id
-      HAVING sum(entry.amount) > 0
-      LIMIT 1;
-      IF broken IS NOT NULL THEN
-        RAISE EXCEPTION 'call % gives a grant more than it took from it', broken
-          USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_return_at_most_the_charge';
-      END IF;
-      RETURN NULL;
-    END $$;
-    CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries
-      REFERENCING NEW TABLE AS inserted
-      FOR EACH STATEMENT EXECUTE FUNCTION check_ledger_entries_match_calls();
   `)
 }
 
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
-    DROP TRIGGER ledger_entries_match_calls ON ledger_entries;
-    DROP FUNCTION check_ledger_entries_match_calls();
     DROP TABLE leases;
     DROP TABLE call_results;
     DROP TABLE calls;

@@ -1,15 +1,11 @@
 /**
- * Roles, and the record of what operators do. An operator's action is written in the transaction of what it changes: nothing
+ * The record of what operators do. An operator's action is written in the transaction of what it changes: nothing
  * is changed that is not recorded, and nothing recorded that did not happen.
  */
 import type { Knex } from 'knex'
 
 export async function up(db: Knex): Promise<void> {
   await db.raw(`
-    ALTER TABLE users ADD COLUMN role text NOT NULL DEFAULT 'user',
-      ADD CONSTRAINT users_role_known CHECK (role IN ('user', 'admin'));
-    COMMENT ON COLUMN users.role IS 'user, or admin: may use /api/operator.';
-
     CREATE TABLE operator_actions (
       id uuid NOT NULL,
       operator_id uuid,
@@ -35,8 +31,5 @@ export async function up(db: Knex): Promise<void> {
 }
 
 export async function down(db: Knex): Promise<void> {
-  await db.raw(`
-    DROP TABLE operator_actions;
-    ALTER TABLE users DROP CONSTRAINT users_role_known, DROP COLUMN role;
-  `)
+  await db.raw('DROP TABLE operator_actions')
 }

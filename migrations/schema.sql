@@ -1,0 +1,284 @@
+-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.
+
+-- Keys of the gateway. The secret itself is never stored.
+CREATE TABLE api_keys (
+  id uuid NOT NULL, -- UUIDv7; key_… in text.
+  user_id uuid NOT NULL, -- Whose credits it spends.
+  name text NOT NULL, -- The owner's label, at most 60 code points.
+  key_hash bytea NOT NULL, -- SHA-256 of the whole key.
+  hint text NOT NULL, -- First 7 and last 4 characters, to recognise it by.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
+  last_used_at timestamptz, -- Last charged call, to the minute.
+  revoked_at timestamptz, -- Since when it is refused; null while valid.
+  CONSTRAINT api_keys_pkey PRIMARY KEY (id),
+  CONSTRAINT api_keys_hash_key UNIQUE (key_hash),
+  CONSTRAINT api_keys_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
+  CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60))
+);
+CREATE INDEX api_keys_user ON api_keys USING btree (user_id, id);
+CREATE INDEX api_keys_valid ON api_keys USING btree (user_id, id) WHERE (revoked_at IS NULL);
+
+-- The functions of sql/ that are in this database, those of earlier releases too.
+CREATE TABLE applied_sql (
+  name text NOT NULL, -- The function, which is the file's name without .sql.
+  hash text NOT NULL, -- SHA-256 of the file as it was applied, in hex.
+  applied_at timestamptz NOT NULL DEFAULT now(), -- When it was.
+  CONSTRAINT applied_sql_pkey PRIMARY KEY (name)
+);
+
+-- What a call produced, so that its answer can be fetched again; swept after its time.
+CREATE TABLE call_results (
+  call_id uuid NOT NULL, -- Whose result.
+  output text NOT NULL, -- JSON: the part of the answer that only the worker knew (see src/shared/calls/answers.ts).
+  expires_at timestamptz NOT NULL, -- From then on 410 result_expired.
+  CONSTRAINT call_results_pkey PRIMARY KEY (call_id),
+  CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls(id) ON DELETE CASCADE
+) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
+CREATE INDEX call_results_expiry ON call_results USING btree (expires_at);
+
+-- One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.
+CREATE TABLE calls (
+  id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
+  user_id uuid NOT NULL, -- Who pays.
+  key_id uuid NOT NULL, -- The API key it came with.
+  modality text NOT NULL, -- chat, image or video: its queue.
+  model text NOT NULL, -- The gateway's model id as asked for.
+  status text NOT NULL, -- queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.
+  price jsonb, -- The price when the call was opened: later changes of the catalogue do not touch it.
+  estimated_input_tokens bigint, -- Input tokens of the pre-charge (chat).
+  estimated_output_tokens bigint, -- Output tokens of the pre-charge (chat).
+  credits_precharged bigint NOT NULL DEFAULT 0, -- Credits charged at the beginning.
+  credits bigint NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
+  credits_uncollected bigint NOT NULL DEFAULT 0, -- What the price asked for beyond the balance.
+  balance_after bigint, -- The account's balance when the call ended: usage.balance of its answer.
+  input_tokens bigint, -- Real input tokens (chat).
+  output_tokens bigint, -- Real output tokens (chat).
+  http_status integer, -- The status of its answer.
+  error_type text, -- The error code of its answer, where it failed or was refused.
+  latency_ms bigint, -- From its acceptance to its end, in milliseconds.
+  upstream text, -- The upstream that served it, by its name in the catalogue.
+  upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
+  attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
+  result_url text, -- Where the media result is.
+  request_id text, -- X-Request-Id of the request that opened it.
+  reply_to text, -- The web process that waits for it.
+  idempotency_key text, -- The client's Idempotency-Key; null after its time.
+  idempotency_expires_at timestamptz, -- Until when the key is remembered.
+  request_hash bytea, -- SHA-256 of the request, to recognise a retry of it.
+  requester_left_at timestamptz, -- When the waiting client went away unanswered.
+  lease_until timestamptz, -- Until when nobody need look after it.
+  deadline_at timestamptz, -- When it must have ended.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Acceptance.
+  started_at timestamptz, -- When a worker began it; null again when handed back unsent.
+  started_by uuid, -- The run of a job that began it first: any other run may be a second one to its upstream.
+  finished_at timestamptz, -- When it ended.
+  fold_minute timestamptz, -- The minute whose equal refusals this row stands for.
+  count integer NOT NULL DEFAULT 1, -- How many refusals were folded into this row; else 1.
+  CONSTRAINT calls_pkey PRIMARY KEY (id),
+  CONSTRAINT calls_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT calls_count_positive CHECK ((count >= 1)),
+  CONSTRAINT calls_credits_not_negative CHECK ((credits >= 0)),
+  CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
+  CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
+  CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR (credits = 0))),
+  CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
+  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text]))),
+  CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR ((credits = credits_precharged) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
+  CONSTRAINT calls_precharge_not_negative CHECK ((credits_precharged >= 0)),
+  CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR (credits_precharged = 0))),
+  CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text]))),
+  CONSTRAINT calls_tokens_not_negative CHECK (((input_tokens >= 0) AND (output_tokens >= 0))),
+  CONSTRAINT calls_uncollected_not_negative CHECK ((credits_uncollected >= 0))
+) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
+CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
+CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (user_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
+CREATE INDEX calls_to_join ON calls USING btree (user_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (requester_left_at IS NOT NULL));
+CREATE INDEX calls_user_time ON calls USING btree (user_id, created_at DESC, id DESC);
+
+-- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.
+CREATE TABLE grants (
+  id uuid NOT NULL, -- UUIDv7; grant_… in text.
+  user_id uuid NOT NULL, -- Whose credits.
+  origin text NOT NULL, -- signup, purchase, bonus or adjustment.
+  amount bigint NOT NULL, -- Credits granted.
+  remaining bigint NOT NULL, -- Credits left = sum of the grant's ledger entries.
+  open boolean NOT NULL, -- Whether anything remains.
+  expires_at timestamptz, -- From then on it pays for nothing; null: never.
+  note text, -- The operator's remark.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was granted.
+  CONSTRAINT grants_pkey PRIMARY KEY (id),
+  CONSTRAINT grants_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT grants_amount_positive CHECK (((amount >= 1) AND (amount <= '1000000000000'::bigint))),
+  CONSTRAINT grants_open_means_remaining CHECK ((open = (remaining > 0))),
+  CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
+  CONSTRAINT grants_remaining_not_negative CHECK ((remaining >= 0)),
+  CONSTRAINT grants_remaining_within_amount CHECK ((remaining <= amount))
+) WITH (fillfactor=70);
+CREATE INDEX grants_expiry ON grants USING btree (expires_at) WHERE (open AND (expires_at IS NOT NULL));
+CREATE INDEX grants_user ON grants USING btree (user_id, id);
+CREATE INDEX grants_user_open ON grants USING btree (user_id) WHERE open;
+
+-- Work that one process does at a time, whatever happens to Redis.
+CREATE TABLE leases (
+  name text NOT NULL, -- The work.
+  held_until timestamptz NOT NULL, -- Until when somebody does it.
+  CONSTRAINT leases_pkey PRIMARY KEY (name)
+);
+
+-- Every movement of credits, append-only, numbered without gaps within its account.
+CREATE TABLE ledger_entries (
+  user_id uuid NOT NULL, -- Whose credits.
+  seq bigint NOT NULL, -- 1, 2, 3… within the account: the order of the ledger.
+  call_id uuid, -- The call that caused it. No foreign key: the ledger outlives swept call records.
+  grant_id uuid NOT NULL, -- The lot it takes from or gives to.
+  kind text NOT NULL, -- grant, charge, settlement, refund, expiry or adjustment.
+  amount bigint NOT NULL, -- Signed credits: negative leaves the balance.
+  balance_after bigint NOT NULL, -- The balance after this very entry.
+  note text, -- A remark for people.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Start of its transaction; seq, not time, is the order.
+  CONSTRAINT ledger_entries_pkey PRIMARY KEY (user_id, seq),
+  CONSTRAINT ledger_entries_balance_not_negative CHECK ((balance_after >= 0)),
+  CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
+  CONSTRAINT ledger_entries_sign_of_kind CHECK (
+CASE kind
+    WHEN 'grant'::text THEN (amount > 0)
+    WHEN 'charge'::text THEN (amount < 0)
+    WHEN 'refund'::text THEN (amount > 0)
+    WHEN 'expiry'::text THEN (amount < 0)
+    WHEN 'settlement'::text THEN (amount <> 0)
+    WHEN 'adjustment'::text THEN (amount <> 0)
+    ELSE false
+END)
+) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
+CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries USING btree (call_id, grant_id, kind) WHERE (call_id IS NOT NULL);
+CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
+
+-- The outbox: written with what causes a mail, delivered by the mail workers.
+CREATE TABLE mails (
+  id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
+  kind text NOT NULL, -- verification or reset.
+  recipient text NOT NULL, -- The address, ASCII, lowercased.
+  user_id uuid, -- The account of a verification; null for a reset.
+  status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
+  tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
+  next_try_at timestamptz NOT NULL DEFAULT now(), -- When it may be taken; while sending, when its worker counts as dead.
+  note text, -- What the last try ran into, or why no mail was due.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was asked for.
+  finished_at timestamptz, -- When it was sent, skipped or given up.
+  CONSTRAINT mails_pkey PRIMARY KEY (id),
+  CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text]))),
+  CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
+  CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
+  CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
+  CONSTRAINT mails_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'sending'::text, 'sent'::text, 'skipped'::text, 'dead'::text]))),
+  CONSTRAINT mails_tries_not_negative CHECK ((tries >= 0))
+);
+CREATE INDEX mails_dead ON mails USING btree (id) WHERE (status = 'dead'::text);
+CREATE INDEX mails_due ON mails USING btree (next_try_at) WHERE (status = ANY (ARRAY['queued'::text, 'sending'::text]));
+CREATE INDEX mails_finished ON mails USING btree (status, finished_at) WHERE (finished_at IS NOT NULL);
+CREATE INDEX mails_user ON mails USING btree (user_id, created_at) WHERE (user_id IS NOT NULL);
+
+-- The links that were mailed. A row stays as long as its mail, so that a late try cannot revive a spent link.
+CREATE TABLE one_time_tokens (
+  mail_id uuid NOT NULL, -- The mail that carries the link.
+  user_id uuid NOT NULL, -- Whose address or password it is about.
+  purpose text NOT NULL, -- The kind of the mail: a link does one thing.
+  token_hash bytea NOT NULL, -- SHA-256 of the token.
+  email text NOT NULL, -- The address it was mailed to; the link is dead once the account has another.
+  asked_at timestamptz NOT NULL, -- When its mail was asked for: the newest reset link ends the older ones.
+  created_at timestamptz NOT NULL DEFAULT now(), -- First try of its mail.
+  expires_at timestamptz NOT NULL, -- Counted from the last try of its mail.
+  spent_at timestamptz, -- When it was used; null while it was not.
+  CONSTRAINT one_time_tokens_pkey PRIMARY KEY (mail_id),
+  CONSTRAINT one_time_tokens_hash_key UNIQUE (token_hash),
+  CONSTRAINT one_time_tokens_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE,
+  CONSTRAINT one_time_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT one_time_tokens_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text])))
+);
+CREATE INDEX one_time_tokens_user ON one_time_tokens USING btree (user_id, purpose, asked_at);
+
+-- What operators did, for good: rows are added, never changed.
+CREATE TABLE operator_actions (
+  id uuid NOT NULL, -- UUIDv7; act_… in text. Sorts by time.
+  operator_id uuid, -- Who; null for the operator's command line.
+  action text NOT NULL, -- What.
+  account_id uuid, -- To whose account; null where it is about none.
+  details jsonb NOT NULL DEFAULT '{}'::jsonb, -- The rest: amounts in credits, notes, ids.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
+  CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES users(id),
+  CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text])))
+);
+CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
+
+-- Logins that hold. One that ended is deleted.
+CREATE TABLE sessions (
+  id uuid NOT NULL, -- UUIDv7; ses_… in text.
+  user_id uuid NOT NULL, -- Who logged in.
+  token_hash bytea NOT NULL, -- SHA-256 of the session token.
+  user_agent text NOT NULL, -- What the client called itself at login, to recognise it by; cut.
+  ip text NOT NULL, -- Client address at login; empty when unknown.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Login.
+  last_seen_at timestamptz NOT NULL DEFAULT now(), -- Last request, to the minute.
+  expires_at timestamptz NOT NULL, -- From then on the token is refused, by the clock of the database.
+  CONSTRAINT sessions_pkey PRIMARY KEY (id),
+  CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),
+  CONSTRAINT sessions_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT sessions_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
+  CONSTRAINT sessions_ip_length CHECK ((char_length(ip) <= 45)),
+  CONSTRAINT sessions_live_a_week_at_most CHECK ((expires_at <= (created_at + '7 days'::interval))),
+  CONSTRAINT sessions_user_agent_length CHECK ((char_length(user_agent) <= 200))
+);
+CREATE INDEX sessions_expiry ON sessions USING btree (expires_at);
+CREATE INDEX sessions_user ON sessions USING btree (user_id, id);
+
+-- Console accounts. The row is the lock of everything that moves its credits.
+CREATE TABLE users (
+  id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
+  email text NOT NULL, -- ASCII, lowercased.
+  password_hash text NOT NULL, -- argon2id, PHC string.
+  display_name text NOT NULL DEFAULT ''::text, -- At most 60 code points; empty when none.
+  avatar_url text NOT NULL DEFAULT ''::text, -- https address, or empty.
+  status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
+  email_verified_at timestamptz, -- When the address was proved; null while unverified.
+  credits bigint NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
+  ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
+  outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
+  role text NOT NULL DEFAULT 'user'::text, -- user, or admin: may use /api/operator.
+  password_changed_at timestamptz NOT NULL DEFAULT now(), -- Reset links that were asked for before it are dead.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
+  CONSTRAINT users_pkey PRIMARY KEY (id),
+  CONSTRAINT users_email_key UNIQUE (email),
+  CONSTRAINT users_avatar_url_length CHECK ((char_length(avatar_url) <= 2048)),
+  CONSTRAINT users_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
+  CONSTRAINT users_credits_not_negative CHECK ((credits >= 0)),
+  CONSTRAINT users_display_name_length CHECK ((char_length(display_name) <= 60)),
+  CONSTRAINT users_email_is_lowercase CHECK (((email = lower(email)) AND (length(email) <= 254))),
+  CONSTRAINT users_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
+  CONSTRAINT users_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
+) WITH (fillfactor=70);
+
+-- Refuses ledger entries that do not match their call, or name a grant of another account.
+CREATE FUNCTION check_ledger() RETURNS trigger;
+
+-- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
+CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, user_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
+
+-- Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
+CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
+
+-- Refuses updates and deletions.
+CREATE FUNCTION refuse_change() RETURNS trigger;
+
+-- Grants of these accounts that can pay now, in burn order, with running sums.
+CREATE FUNCTION spendable_lots(accounts uuid[]) RETURNS TABLE(grant_id uuid, user_id uuid, remaining bigint, upto bigint);

@@ -1,0 +1,87 @@
+/**
+ * `sql/`: the current text of every function and trigger of the money, one file each, named after its function. A file is
+ * applied when its content is not what was applied last. A function is never taken away by a newer release: processes of the
+ * release before still call it. Whoever changes a function's parameters or its answer gives it a new name.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Knex } from 'knex'
+
+/** Beside this folder, both in the sources and in `dist`. */
+export const SQL_FOLDER = fileURLToPath(new URL('../sql/', import.meta.url))
+
+/** A file of the folder. `name`: of its function. */
+type SqlFile = { name: string; text: string; hash: string }
+
+/** The files of a folder, by name. */
+function read(folder: string): SqlFile[] {
+  return readdirSync(folder).filter((file) => file.endsWith('.sql')).toSorted().map((file) => {
+    const text = readFileSync(join(folder, file), 'utf8')
+    return { name: file.slice(0, -'.sql'.length), text, hash: createHash('sha256').update(text).digest('hex') }
+  })
+}
+
+/**
+ * Applies what has changed, in the caller's transaction: all of it or nothing.
+ * @returns the functions that were applied, by name.
+ * @throws where a file does not define exactly the one function that it is named after, or defines it with other parameters or
+ * another answer than the function that the database has under this name.
+ */
+export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDER): Promise<string[]> {
+  const applied = new Map((await trx('applied_sql').select<{ name: string; hash: string }[]>('name', 'hash')).map(({ name, hash }) => [name, hash]))
+  const changed = read(folder).filter(({ name, hash }) => applied.get(name) !== hash)
+  if (changed.length === 0) return []
+  // A function may be written before one that it calls.
+  await trx.raw('SET LOCAL check_function_bodies = off')
+  const before = await signaturesOf(trx, changed)
+  for (const { name, text, hash } of changed) {
+    await apply(trx, name, text)
+    await trx('applied_sql').insert({ name, hash }).onConflict('name').merge({ hash, applied_at: trx.fn.now() })
+  }
+  const after = await signaturesOf(trx, changed)
+  for (const { name } of changed) expectOne(name, before.get(name), after.get(name))
+  return changed.map(({ name }) => name)
+}
+
+// What Postgres says to a function under the name of another one: ambiguous, or with another answer.
+const OTHER_FUNCTION = new Set(['42725', '42P13'])
+
+async function apply(trx: Knex.Transaction, name: string, text: string): Promise<void> {
+  try {
+    await trx.raw(text.replaceAll('?', String.raw`\?`))
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string }
+    if (code !== undefined && OTHER_FUNCTION.has(code)) throw needsNewName(name)
+    // Knex puts the whole text in front of what Postgres says.
+    throw new Error(`sql/${name}.sql: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
+  }
+}
+
+const needsNewName = (name: string): Error => new Error(`sql/${name}.sql changes what ${name} takes or answers: give the function a new name, `
+  + 'since processes of the release before call this one.')
+
+function expectOne(name: string, before: string[] | undefined, after: string[] | undefined): void {
+  if (after === undefined) throw new Error(`sql/${name}.sql does not define a function ${name}.`)
+  if (after.length !== 1 || (before !== undefined && before[0] !== after[0])) throw needsNewName(name)
+}
+
+/** Function → what it takes and answers, once for each function of that name. */
+async function signaturesOf(trx: Knex.Transaction, files: SqlFile[]): Promise<Map<string, string[]>> {
+  const { rows } = await trx.raw<{ rows: { name: string; signature: string }[] }>(`
+    SELECT proname AS name, format('(%s) RETURNS %s', pg_get_function_arguments(oid), pg_get_function_result(oid)) AS signature
+    FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (?) ORDER BY 1, 2`, [files.map(({ name }) => name)])
+  const signatures = new Map<string, string[]>()
+  for (const { name, signature } of rows) signatures.set(name, [...signatures.get(name) ?? [], signature])
+  return signatures
+}
+
+/** Takes every function of every release out, and the triggers with them, so that a migration can lead back. */
+export async function dropSql(db: Knex): Promise<void> {
+  const { rows } = await db.raw<{ rows: { signature: string }[] }>(`
+    SELECT oid::regprocedure::text AS signature FROM pg_proc
+    WHERE pronamespace = current_schema()::regnamespace AND proname IN (SELECT name FROM applied_sql)`)
+  for (const { signature } of rows) await db.raw(`DROP FUNCTION ${signature} CASCADE`)
+  await db('applied_sql').delete()
+}

@@ -1,0 +1,47 @@
+-- The tie between ledger and calls, checked once a statement whatever its size. Together with the unique index it refuses a second
+-- charge, a second settlement or refund, a refund above the charge of its grant, and an entry of a call that does not exist,
+-- belongs to another account, or did not end that way.
+CREATE OR REPLACE FUNCTION check_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  touched uuid[] := ARRAY(SELECT DISTINCT call_id FROM inserted WHERE call_id IS NOT NULL);
+  broken uuid;
+BEGIN
+  IF EXISTS (SELECT 1 FROM inserted entry LEFT JOIN grants g ON g.id = entry.grant_id AND g.user_id = entry.user_id WHERE g.id IS NULL) THEN
+    RAISE EXCEPTION 'a ledger entry names a grant of another account'
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_grant_of_the_account';
+  END IF;
+  IF touched = '{}' THEN RETURN NULL; END IF;
+  SELECT entry.call_id INTO broken
+  FROM ledger_entries entry LEFT JOIN calls call ON call.id = entry.call_id AND call.id = ANY (touched)
+  WHERE entry.call_id = ANY (touched)
+  GROUP BY entry.call_id, call.id
+  HAVING call.id IS NULL
+    OR sum(entry.amount) <> -call.credits
+    OR sum(entry.amount) FILTER (WHERE entry.kind = 'charge') IS DISTINCT FROM -call.credits_precharged
+       AND call.credits_precharged > 0
+    OR bool_or(entry.user_id <> call.user_id)
+    OR bool_or(entry.kind = 'refund' AND call.status <> 'failed')
+    OR bool_or(entry.kind = 'settlement' AND call.status <> 'succeeded')
+  LIMIT 1;
+  IF broken IS NOT NULL THEN
+    RAISE EXCEPTION 'ledger entries of call % do not match it', broken
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_match_calls';
+  END IF;
+  SELECT entry.call_id INTO broken
+  FROM ledger_entries entry
+  WHERE entry.call_id = ANY (touched)
+  GROUP BY entry.call_id, entry.grant_id
+  HAVING sum(entry.amount) > 0
+  LIMIT 1;
+  IF broken IS NOT NULL THEN
+    RAISE EXCEPTION 'call % gives a grant more than it took from it', broken
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_return_at_most_the_charge';
+  END IF;
+  RETURN NULL;
+END $$;
+
+DROP TRIGGER IF EXISTS ledger_entries_match_calls ON ledger_entries;
+CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries
+  REFERENCING NEW TABLE AS inserted
+  FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
+COMMENT ON FUNCTION check_ledger IS 'Refuses ledger entries that do not match their call, or name a grant of another account.';

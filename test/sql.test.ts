@@ -1,0 +1,108 @@
+import { expect } from 'chai'
+import { cpSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '../migrations/index.ts'
+import { SQL_FOLDER, applySql } from '../migrations/sql.ts'
+import { shipSql } from '../scripts/builder.ts'
+import { connectDb } from '../src/shared/db.ts'
+import type { Db } from '../src/shared/db.ts'
+import { newId } from '../src/shared/ids.ts'
+import { expectBooksToBalance } from './support/books.ts'
+import { newDatabaseUrl } from './support/database.ts'
+import { anAccount } from './support/factories.ts'
+import { anOrder, verbs } from './shared/calls/opening.ts'
+
+describe('the functions of the money', () => {
+  let db: Db
+  let folder: string
+  beforeEach(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-sql-'))
+    cpSync(SQL_FOLDER, folder, { recursive: true })
+  })
+  afterEach(async () => {
+    rmSync(folder, { recursive: true })
+    await db.destroy()
+  })
+
+  const apply = () => db.transaction((trx) => applySql(trx, folder))
+  const edit = (name: string, find: string, replace: string) => {
+    const file = join(folder, `${name}.sql`)
+    const text = readFileSync(file, 'utf8')
+    expect(text).to.include(find)
+    writeFileSync(file, text.replaceAll(find, replace))
+  }
+
+  it('are in the database as their files say, so that nothing is applied again', async () => {
+    expect(await apply()).to.deep.equal([])
+    const { rows } = await db.raw<{ rows: { name: string }[] }>(`SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`)
+    expect(rows.map(({ name }) => `${name}.sql`)).to.deep.equal(readdirSync(SQL_FOLDER).toSorted())
+  })
+
+  it('are applied when their file has changed, and only those', async () => {
+    edit('refuse_change', 'is append-only', 'only grows (is that clear?)')
+    expect(await apply()).to.deep.equal(['refuse_change'])
+    expect(await apply()).to.deep.equal([])
+    await anAccount(db, 5)
+    const refused = await db('ledger_entries').delete().then(() => null, (error: Error) => error.message)
+    expect(refused).to.match(/ - ledger_entries only grows \(is that clear\?\)$/)
+  })
+
+  it('are applied all together or not at all', async () => {
+    edit('check_ledger', 'a ledger entry names', 'an entry names')
+    edit('spendable_lots', 'STABLE', 'UNSTEADY')
+    expect(await apply().then(() => null, (error: Error) => error.message)).to.match(/^sql\/spendable_lots\.sql: syntax error/)
+    writeFileSync(join(folder, 'spendable_lots.sql'), readFileSync(join(SQL_FOLDER, 'spendable_lots.sql')))
+    expect(await apply()).to.deep.equal(['check_ledger'])
+  })
+
+  it('keep their parameters and their answer as long as they have their name', async () => {
+    edit('open_calls', 'max_outstanding integer)', 'max_outstanding integer, hint text)')
+    const changed = await apply().then(() => null, (error: Error) => error.message)
+    expect(changed).to.match(/^sql\/open_calls\.sql changes what open_calls takes or answers: give the function a new name/)
+    cpSync(SQL_FOLDER, folder, { recursive: true })
+    writeFileSync(join(folder, 'close_calls.sql'), 'SELECT 1')
+    const missing = await apply().then(() => null, (error: Error) => error.message)
+    expect(missing).to.equal('sql/close_calls.sql does not define a function close_calls.')
+  })
+
+  it('serve two releases side by side: the old one keeps its function when the new one has another', async () => {
+    const next = 'open_calls_2'
+    renameSync(join(folder, 'open_calls.sql'), join(folder, `${next}.sql`))
+    edit(next, 'FUNCTION open_calls', `FUNCTION ${next}`)
+    edit(next, 'max_outstanding integer)', 'max_outstanding integer, hint text)')
+    expect(await apply()).to.deep.equal([next])
+
+    const account = await anAccount(db, 100)
+    expect(await verbs(db).open(anOrder(account, 30))).to.include({ opened: true, balance: 70 })
+    const request = { id: newId('call'), user_id: account.id, key_id: account.keyId, modality: 'chat', model: 'm', price: { credits: 1 }, amount: 20, lease_seconds: 6, deadline_seconds: 60 }
+    const { rows } = await db.raw<{ rows: object[] }>(`SELECT * FROM ${next}(?::jsonb, 10, 'new')`, [JSON.stringify([request])])
+    expect(rows[0]).to.include({ outcome: 'opened', balance: 50 })
+    await expectBooksToBalance(db)
+  })
+
+  it('are taken out before a migration leads back, those of earlier releases too', async () => {
+    renameSync(join(folder, 'spendable_lots.sql'), join(folder, 'spendable_lots_2.sql'))
+    edit('spendable_lots_2', 'spendable_lots', 'spendable_lots_2')
+    await apply()
+    const { migrationSource } = await import('../migrations/index.ts')
+    await db.migrate.down({ migrationSource })
+    const { rows } = await db.raw<{ rows: object[] }>(`SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`)
+    expect(rows).to.deep.equal([])
+    expect((await migrate(db)).functions).to.have.members(readdirSync(SQL_FOLDER).map((file) => file.replace('.sql', '')))
+  })
+
+  it('are part of the build, without files that are gone', () => {
+    const project = mkdtempSync(join(tmpdir(), 'tollgate-ship-'))
+    try {
+      cpSync(SQL_FOLDER, join(project, 'sql'), { recursive: true })
+      cpSync(SQL_FOLDER, join(project, 'dist', 'sql'), { recursive: true })
+      writeFileSync(join(project, 'dist', 'sql', 'gone.sql'), '')
+      shipSql(project)
+      expect(readdirSync(join(project, 'dist', 'sql'))).to.deep.equal(readdirSync(SQL_FOLDER))
+    } finally {
+      rmSync(project, { recursive: true })
+    }
+  })
+})
