@@ -16,10 +16,6 @@ export const MEANS: readonly Means[] = [
   },
   { name: 'one statement of a kind at a time', edits: [{ file: BATCHER, find: '    if (busy) return\n', replace: '' }] },
   {
-    name: 'holders of keys are remembered',
-    edits: [{ file: 'src/shared/accounts/api-keys.ts', find: "remembered.get(hashOf(secret).toString('base64')) ?? null", replace: 'looksLikeKey(secret) ? null : remembered.get(secret)!' }],
-  },
-  {
     name: 'named prepared statements',
     edits: ['open_calls', 'end_calls', 'begin_calls'].map((name) => ({ file: STATEMENTS, find: `.options({ name: '${name}' })`, replace: '' })),
   },

@@ -27,7 +27,7 @@ import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/metrics.ts'
 import { routeOperator } from './operator/routes.ts'
-import { admit, recogniseKey, recordRefusals, requireKey } from './v1/admission.ts'
+import { admit, recordRefusals, requireKey } from './v1/admission.ts'
 import { fetchCall } from './v1/calls.ts'
 import { createChat } from './v1/chat.ts'
 import { createMedia } from './v1/media.ts'
@@ -50,7 +50,7 @@ export function createRouter(deps: WebDeps): Router<RequestState> {
 function gateway(router: Router<RequestState>, deps: WebDeps): void {
   const key = requireKey(deps)
   const call = (modality: Modality): Middleware<RequestState>[] =>
-    [recogniseKey(deps), recordRefusals(deps, modality), admit(deps.limits.calls), jsonBody()]
+    [key, recordRefusals(deps, modality), admit(deps.limits.calls), jsonBody()]
 
   router.get('/v1/models', key, admit(deps.limits.calls), listModels(deps))
   router.post('/v1/images/generations', ...call('image'), createMedia(deps, 'image'))

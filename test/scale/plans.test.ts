@@ -69,7 +69,7 @@ const READS: Record<string, Record<string, Read>> = {
     'the holder of a key': { read: ({ db }) => createKeyLookup(db).find(newSecret()), index: 'api_keys_hash_key' },
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
-    'the call that a retry joins': { read: ({ db, mine }) => findRetried(db, mine.id, 'ab'.repeat(32)), index: 'calls_' },
+    'the call that a retry joins': { read: ({ db, mine }) => findRetried(db, { accountId: mine.id, keyId: mine.keyId }, 'ab'.repeat(32)), index: 'calls_' },
     'what an account can spend': { read: ({ db, mine }) => spendableCredits(db, mine.id), index: 'grants_user', sorts: true },
   },
   'an operator': {

@@ -2,6 +2,7 @@
  * Usage by days, of which those that are over are added up once. A page asks again after every burst of calls: the
  * thousands of calls of all the days before need not be read each time.
  */
+import { LRUCache } from 'lru-cache'
 import type { DayUsage, UsageRow } from '../../shared/calls/usage.ts'
 import { usageByDay } from '../../shared/calls/usage.ts'
 import type { Db } from '../../shared/db.ts'
@@ -18,8 +19,8 @@ const MOST_DAYS = 20_000
 /** Reads usage; keeps the days of which nothing can change any more. */
 export class UsageDays {
   private readonly db: Db
-  /** By account and day; the first in are the first out. */
-  private readonly kept = new Map<string, UsageRow[]>()
+  /** By account and day. */
+  private readonly kept = new LRUCache<string, UsageRow[]>({ max: MOST_DAYS })
 
   constructor(db: Db) {
     this.db = db
@@ -34,15 +35,10 @@ export class UsageDays {
       for (const day of missing) {
         const own = rows.filter((row) => row.day === day)
         known.set(day, own.map(withoutOpen))
-        if (isOver(day) && own.every((row) => row.open === 0)) this.keep(`${accountId} ${day}`, known.get(day)!)
+        if (isOver(day) && own.every((row) => row.open === 0)) this.kept.set(`${accountId} ${day}`, known.get(day)!)
       }
     }
     return [...known.values()].flatMap((rows) => rows!)
-  }
-
-  private keep(key: string, rows: UsageRow[]): void {
-    this.kept.set(key, rows)
-    if (this.kept.size > MOST_DAYS) this.kept.delete(this.kept.keys().next().value!)
   }
 }
 

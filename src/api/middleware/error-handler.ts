@@ -6,6 +6,7 @@ import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isUnreachable } from '../../shared/db.ts'
 import type { Log } from '../../shared/log.ts'
 import { traceFields } from '../../shared/trace.ts'
+import { mayStillSend } from './json-body.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
@@ -51,6 +52,7 @@ function answerError(ctx: Context, error: ApiError): void {
   ctx.set('Cache-Control', 'no-store')
   const retryAfter = error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
+  if (mayStillSend(ctx)) ctx.set('Connection', 'close')
   if (isGateway(ctx.path)) {
     ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
     ctx.body = { ok: false, error: gatewayError(error.code, error.message, error.param) }

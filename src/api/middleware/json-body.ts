@@ -23,21 +23,24 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 const readBytes = koaBody({
   json: false, urlencoded: false, multipart: false, text: true, textTypes: ['application/json'], encoding: 'latin1',
   textLimit: MAX_BYTES,
-  onError: (error, ctx) => {
-    throw bodyError(error, ctx)
+  onError: (error) => {
+    throw bodyError(error)
   },
 })
 
-function bodyError(error: Error, ctx: Context): ApiError {
+function bodyError(error: Error): ApiError {
   const type = (error as { type?: string }).type
-  if (type === 'entity.too.large') return tooLarge(ctx)
+  if (type === 'entity.too.large') return new ApiError('payload_too_large')
   return new ApiError('invalid_json', { message: 'The request body ended before it was complete.', cause: error })
 }
 
-/** The connection ends with the answer, whatever that comes to be: the rest of the body is not read. */
-function tooLarge(ctx: Pick<Context, 'set'>): ApiError {
-  ctx.set('Connection', 'close')
-  return new ApiError('payload_too_large')
+/**
+ * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An answer
+ * to such a request ends its connection, because Node would go on reading the rest.
+ */
+export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
+  if (req.complete) return false
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > MAX_BYTES
 }
 
 /**
@@ -47,7 +50,7 @@ function tooLarge(ctx: Pick<Context, 'set'>): ApiError {
 export function jsonBody(): Middleware<RequestState> {
   return async (ctx, next) => {
     requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
-    if (Number(ctx.get('content-length')) > MAX_BYTES) throw tooLarge(ctx)
+    if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
     await readBytes(ctx, async () => {})
     const request = ctx.request as unknown as { body?: unknown }
     request.body = parseJsonObject(typeof request.body === 'string' ? request.body : '')

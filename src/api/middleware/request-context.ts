@@ -15,11 +15,6 @@ export type RequestState = Trace & {
   /** `performance.now()` at acceptance. */
   acceptedAt: number
   principal?: { keyId: KeyId; accountId: AccountId }
-  /**
-   * Looks whether the holder of the key may still call; there until it was found so. To be awaited before anything is done or
-   * told but by `open_calls`, which looks for itself. Throws ApiError unauthorized, account_suspended.
-   */
-  confirmKey?: () => Promise<void>
   /** Who is logged in, on console paths. */
   session?: { sessionId: SessionId; accountId: AccountId }
   /** The principal's account may do nothing until an operator activates it. */

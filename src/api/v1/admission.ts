@@ -6,7 +6,6 @@ import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import { isUnreachable } from '../../shared/db.ts'
 import { publicId } from '../../shared/ids.ts'
-import type { KeyLookup } from '../../shared/accounts/api-keys.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { newCallId, recordRefusal } from '../../shared/calls/records.ts'
 import { traceFields } from '../../shared/trace.ts'
@@ -25,37 +24,12 @@ import { modelOf } from './schemas.ts'
  */
 export function requireKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestState> {
   return async (ctx, next) => {
-    await findHolder(ctx, keys, bearerToken(ctx.get('authorization')))
+    const principal = await keys.find(bearerToken(ctx.get('authorization')))
+    if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
+    ctx.state.principal = principal
+    ctx.state.suspended = principal.status === 'suspended'
     await next()
   }
-}
-
-/**
- * Finds the holder of the key of a call, in memory where it can: the charge looks for itself whether the key still holds, in the
- * statement that it is. `recordRefusals` and `findRetriedCall` see to it that nothing else goes by memory alone.
- * @throws like `requireKey`.
- */
-export function recogniseKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestState> {
-  return async (ctx, next) => {
-    const secret = bearerToken(ctx.get('authorization'))
-    const recalled = keys.recall(secret)
-    if (recalled) ctx.state.principal = recalled
-    else await findHolder(ctx, keys, secret)
-    // In both cases: a body may come half a minute after its key was looked up.
-    ctx.state.confirmKey = async () => {
-      await findHolder(ctx, keys, secret)
-      if (ctx.state.suspended) throw new ApiError('account_suspended')
-      delete ctx.state.confirmKey
-    }
-    await next()
-  }
-}
-
-async function findHolder(ctx: { state: RequestState }, keys: KeyLookup, secret: string): Promise<void> {
-  const principal = await keys.find(secret)
-  if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
-  ctx.state.principal = principal
-  ctx.state.suspended = principal.status === 'suspended'
 }
 
 /** Counts the request against a limit of its account. @throws ApiError account_suspended, rate_limited. */
@@ -69,8 +43,8 @@ export function admit(limit: Limit): Middleware<RequestState> {
 
 /**
  * Gives a call its id, and records a refusal below it (any 4xx and 503) as a rejected call at no credits. The record is
- * written before the answer goes out, so that whoever gets the refusal can look it up. A request whose key has been revoked is
- * nobody's call.
+ * written before the answer goes out, so that whoever gets the refusal can look it up. A request whose key was revoked before its
+ * charge is nobody's call.
  */
 export function recordRefusals(
   deps: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>, modality: Modality,
@@ -82,24 +56,14 @@ export function recordRefusals(
       await next()
     } catch (thrown) {
       if (ctx.state.opened) throw thrown
-      const error = await refusalOf(ctx, thrown)
+      const error = toApiError(thrown)
       if (isRecorded(error)) await record(deps, ctx, modality, error)
       else forgetCall(ctx)
-      // Whoever may not call, or perhaps may not, is told of no allowance.
-      if (ctx.state.confirmKey) withdraw(ctx, ALLOWANCE_HEADERS)
+      // The key was revoked after it was looked up: its holder is told of no allowance either.
+      if (error.code === 'unauthorized') withdraw(ctx, ALLOWANCE_HEADERS)
       throw error
     }
   }
-}
-
-/**
- * Why a request is refused: where its key does not hold any more, because of that before all else.
- * Without Postgres nobody can tell, and nobody is told more than that.
- */
-async function refusalOf({ state }: { state: RequestState }, thrown: unknown): Promise<ApiError> {
-  const error = toApiError(thrown)
-  if (error.code === 'internal_error' || isUnreachable(error.cause)) return error
-  return await state.confirmKey?.().catch(toApiError) ?? error
 }
 
 /** Nobody's call is not; and where Postgres is away nobody is kept waiting for a record that cannot be written. */

@@ -35,9 +35,7 @@ export function identityOf(ctx: Context, modality: string, body: Record<string, 
 /** The call that an SDK's numbered retry is a retry of, if its requester went away unanswered. One retry at a time gets it. */
 export async function findRetriedCall(ctx: CallContext, { db, calls, replies }: Pick<WebDeps, 'db' | 'calls' | 'replies'>, identity: Identity): Promise<CallId | null> {
   if (!identity.isNumberedRetry || identity.hash === null || identity.idempotencyKey !== null) return null
-  // What is joined this way has been paid: no charge looks at the key once more.
-  await ctx.state.confirmKey?.()
-  const retried = await findRetried(db, ctx.state.principal!.accountId, identity.hash)
+  const retried = await findRetried(db, ctx.state.principal!, identity.hash)
   if (!retried || (!retried.requesterLeft && await replies.isListening(retried.replyTo))) return null
   return await calls.requesterBack(retried, replies.address) ? retried.id : null
 }

@@ -4,7 +4,6 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { LRUCache } from 'lru-cache'
 import { batched } from '../batcher.ts'
 import type { Db, Trx } from '../db.ts'
 import { isUnreachable } from '../db.ts'
@@ -116,8 +115,7 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
 }
 
 /**
- * Revokes a key; a second time changes nothing. No process takes it from the next statement on: whatever a process remembers of
- * it, the charge and every answer look again.
+ * Revokes a key; a second time changes nothing. No process takes it from the next statement on.
  * @returns false where the account has no key of that id.
  */
 export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
@@ -129,40 +127,18 @@ export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promis
 /** Who calls: the key, its account, and whether that account may do anything. */
 export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
 
-/** Finds the holders of keys. */
-export type KeyLookup = {
-  /** Asks Postgres; null for a key that is malformed (without a query), unknown or revoked. */
-  find: (secret: string) => Promise<Principal | null>
-  /**
-   * The holder as this process last found it, if it was active and not long ago. It may have been suspended since, or the key revoked: what is
-   * done or told on the strength of it must be confirmed, by the charge (`open_calls`) or by `find`.
-   */
-  recall: (secret: string) => Principal | null
-}
+/** Finds the holder of a key: null for one that is malformed (without a query), unknown or revoked. */
+export type KeyLookup = { find: (secret: string) => Promise<Principal | null> }
 
 type PrincipalRow = { key_hash: Buffer; id: KeyId; user_id: AccountId; status: AccountStatus }
 
-/** How many holders a process remembers: some 300 bytes each. */
-const REMEMBERED = 20_000
-
-/** For how long, in ms: a revoked key that is remembered still counts against its account's rate limit. */
-const REMEMBERED_MS = 60_000
-
-/** A lookup with a memory of its own. The keys of simultaneous requests are looked up in one statement. */
-export function createKeyLookup(db: Db, rememberedMs = REMEMBERED_MS): KeyLookup {
+/**
+ * A lookup in Postgres each time, so that a revoked key is refused at once by every process. The keys of simultaneous
+ * requests are looked up in one statement.
+ */
+export function createKeyLookup(db: Db): KeyLookup {
   const findAll = batched((hashes: Buffer[]) => findPrincipals(db, hashes), isUnreachable)
-  const remembered = new LRUCache<string, Principal>({ max: REMEMBERED, ttl: rememberedMs })
-  return {
-    find: async (secret) => {
-      if (!looksLikeKey(secret)) return null
-      const hash = hashOf(secret)
-      const principal = await findAll(hash)
-      if (principal?.status === 'active') remembered.set(hash.toString('base64'), principal)
-      else remembered.delete(hash.toString('base64'))
-      return principal
-    },
-    recall: (secret) => remembered.get(hashOf(secret).toString('base64')) ?? null,
-  }
+  return { find: async (secret) => (looksLikeKey(secret) ? await findAll(hashOf(secret)) : null) }
 }
 
 async function findPrincipals(db: Db, hashes: Buffer[]): Promise<(Principal | null)[]> {

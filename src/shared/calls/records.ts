@@ -80,15 +80,20 @@ export type RetriedCall = { id: CallId; requesterLeft: boolean; replyTo: string 
 
 /**
  * The newest call of this account with this very request that a retry could join: it runs, or it succeeded and its
- * requester had gone. One that failed is no reason not to try again.
+ * requester had gone. One that failed is no reason not to try again. None for a key that has been revoked meanwhile, or
+ * one of a suspended account: no charge looks at it once more.
  */
-export async function findRetried(db: Db, accountId: AccountId, requestHash: string): Promise<RetriedCall | null> {
+export async function findRetried(
+  db: Db, { accountId, keyId }: { accountId: AccountId; keyId: KeyId }, requestHash: string,
+): Promise<RetriedCall | null> {
   const { rows } = await db.raw<{ rows: RetriedCall[] }>(`
     SELECT id, requester_left_at IS NOT NULL AS "requesterLeft", reply_to AS "replyTo"
     FROM calls
     WHERE user_id = ? AND request_hash = decode(?, 'hex') AND created_at > now() - make_interval(secs => ?)
       AND (finished_at IS NULL OR requester_left_at IS NOT NULL AND status = 'succeeded')
-    ORDER BY id DESC LIMIT 1`, [accountId, requestHash, RETRY_WINDOW_SECONDS])
+      AND EXISTS (SELECT FROM api_keys k JOIN users u ON u.id = k.user_id
+        WHERE k.id = ? AND k.revoked_at IS NULL AND u.status = 'active')
+    ORDER BY id DESC LIMIT 1`, [accountId, requestHash, RETRY_WINDOW_SECONDS, keyId])
   return rows[0] ?? null
 }
 

@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
-import { createKey, createKeyLookup, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
+import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { putStatus } from '../../../src/shared/operators/changes.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../support/factories.ts'
@@ -46,7 +46,7 @@ function beginRequest(url: string, headers: Record<string, string>) {
   }
 }
 
-describe('a key that this process remembers', () => {
+describe('a revoked or suspended key', () => {
   let gateway: Gateway
   let account: TestAccount
   let redis: Redis
@@ -94,7 +94,7 @@ describe('a key that this process remembers', () => {
     })
   }
 
-  it('takes a body no more that comes after its key was revoked, whether the key was remembered or just looked up', async () => {
+  it('takes a body no more that comes after its key was revoked, and joins no paid call with it', async () => {
     const { id, secret } = await createKey(gateway.db, account.id, 'second')
     for (const [keyId, key] of [[account.keyId, account.key], [id, secret]] as const) {
       const before = await countsOf(gateway.db, account)
@@ -118,23 +118,5 @@ describe('a key that this process remembers', () => {
     const chunk = `200000\r\n${' '.repeat(0x200000)}\r\n`
     const { statuses, closed } = await exchange(gateway.url, [`${head.join('\r\n')}\r\n\r\n`, chunk])
     expect([statuses, closed]).to.deep.equal([[401], true])
-  })
-
-  it('is remembered for its time and no longer, however often it is recalled', async () => {
-    const keys = createKeyLookup(gateway.db, 250)
-    const principal = await keys.find(account.key)
-    expect(keys.recall(account.key)).to.deep.equal(principal)
-    await until('the key to be forgotten', () => keys.recall(account.key) === null)
-  })
-
-  it('is recalled from when it was found until it is not found any more', async () => {
-    const keys = createKeyLookup(gateway.db)
-    expect(keys.recall(account.key)).to.equal(null)
-    const principal = await keys.find(account.key)
-    expect(principal).to.include({ accountId: account.id, status: 'active' })
-    expect(keys.recall(account.key)).to.deep.equal(principal)
-    await revokeKey(gateway.db, account.id, account.keyId)
-    expect(await keys.find(account.key)).to.equal(null)
-    expect(keys.recall(account.key)).to.equal(null)
   })
 })
