@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { root } from '../../scripts/folders.ts'
+import { findProgram } from '../../scripts/services/processes.ts'
+import { anAccount } from '../support/factories.ts'
+import { startGateway } from '../support/harness.ts'
+import type { Gateway } from '../support/harness.ts'
+
+describe('README.md', () => {
+  const page = readFileSync(join(root, 'README.md'), 'utf8')
+
+  describe('the first call', () => {
+    let gateway: Gateway
+    before(async function () {
+      if (!findProgram('curl') || !findProgram('bash')) this.skip()
+      gateway = await startGateway()
+    })
+    after(async () => { await gateway?.stop() })
+
+    it('works as it is written, and costs what is shown', async () => {
+      const section = page.slice(page.indexOf('## A first call'), page.indexOf('## How it works'))
+      const commands = Array.from(section.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join('\n')
+      const { key } = await anAccount(gateway.db, 10_000)
+      const shell = ['-euc', commands.replaceAll('curl ', 'curl -fsS ').replaceAll('http://localhost:3000', gateway.url)]
+      const { stdout } = await promisify(execFile)('bash', shell, { env: { ...process.env, KEY: key } })
+      expect(stdout).to.contain('"object":"chat.completion"')
+      expect(stdout).to.match(/"usage":\{"credits":40,"balance":9959,/)
+      expect(section).to.contain('"usage": {"credits": 40, "balance": 9959,')
+    })
+  })
+
+  it('names files that are there', () => {
+    const named = Array.from(page.matchAll(/`((?:src|migrations|docs|test|sql)\/[\w/.-]*)`/g), ([, path]) => path!)
+    expect(named.length).to.be.greaterThan(5)
+    for (const path of named) expect(() => readFileSync(join(root, path)), path).not.to.throw(/ENOENT/)
+  })
+
+  it('names npm scripts that are there', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+    const named = Array.from(page.matchAll(/^npm (?:run )?(start|test|\w+)\b/gm), ([, name]) => name!).filter((name) => name !== 'ci')
+    expect(Object.keys(scripts)).to.include.members(named)
+  })
+})
