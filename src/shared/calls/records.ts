@@ -2,6 +2,7 @@
  * Reading calls: the answer of one for whoever fetches it, the record of one for operators, and the refusals that never
  * became a charge.
  */
+import { KEY_MAY_CALL } from '../accounts/api-keys.ts'
 import type { Db } from '../db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
@@ -91,8 +92,7 @@ export async function findRetried(
     FROM calls
     WHERE user_id = ? AND request_hash = decode(?, 'hex') AND created_at > now() - make_interval(secs => ?)
       AND (finished_at IS NULL OR requester_left_at IS NOT NULL AND status = 'succeeded')
-      AND EXISTS (SELECT FROM api_keys k JOIN users u ON u.id = k.user_id
-        WHERE k.id = ? AND k.revoked_at IS NULL AND u.status = 'active')
+      AND ${KEY_MAY_CALL}
     ORDER BY id DESC LIMIT 1`, [accountId, requestHash, RETRY_WINDOW_SECONDS, keyId])
   return rows[0] ?? null
 }
