@@ -9,6 +9,9 @@ module.exports = {
       from: { path: '^src/workers' }, to: { path: '^src/(api|sandbox|admin)' } },
     { name: 'shared-is-below', severity: 'error', comment: 'shared never imports the processes that use it.',
       from: { path: '^src/shared' }, to: { path: '^src/(api|workers|admin|sandbox|console)' } },
+    { name: 'console-asks-routes-alone', severity: 'error',
+      comment: 'What the API takes and answers, the console knows from the list of declarations; types alone, as .oxlintrc.json says.',
+      from: { path: '^src/console' }, to: { path: '^src/api', pathNot: "^src/api/(routes|v1/models)\\.ts$" } },
     { name: 'pure-files-import-nothing', severity: 'error', comment: 'Rules as data: no database, no queue, no HTTP.',
       from: { path: '^src/shared/(errors|ids|calls/(lifecycle|pricing))\\.ts$' }, to: { pathNot: '^src/shared/(errors|ids|calls/(lifecycle|pricing))\\.ts$', dependencyTypesNot: ['core'] } },
     { name: 'ledger-knows-no-calls', severity: 'error', comment: 'The ledger moves credits; why they move is not its business.',
@@ -24,6 +27,7 @@ module.exports = {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|src/console)' },
+    // The parser knows no TSX.
+    exclude: { path: '^dist|[.]tsx$' },
   },
 }

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware } from 'koa'
 import type { WebDeps } from './deps.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { openApiDocument } from './openapi/document.ts'
 import { jsonAsset, projectFolder, readAsset, serveAsset } from './pages/assets.ts'
@@ -28,10 +29,10 @@ function serveDocument(make: () => object): Middleware {
 }
 
 /** Adds the document and its page to the table of endpoints. */
-export function routeDocs(router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>): void {
+export function routeDocs(router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>, endpoints: readonly Endpoint[]): void {
   const project = projectFolder()
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string }
-  router.get('/openapi.json', serveDocument(() => openApiDocument(config.BASE_URL, version)))
+  router.get('/openapi.json', serveDocument(() => openApiDocument(endpoints, config.BASE_URL, version)))
 
   const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   for (const file of SWAGGER_FILES) router.get(`/docs/${file}`, serveAsset(readAsset(join(swagger, file)), POLICY))

@@ -24,6 +24,14 @@ export type FailureLimit = Limit & {
 
 export type Limits = ReturnType<typeof createLimits>
 
+/** That the requests of an endpoint count against a limit: each client network by itself, or each account. */
+export type LimitUse = {
+  limit: keyof Limits
+  per: 'client' | 'account'
+  /** Only requests whose fields are in order count. */
+  validOnly?: boolean
+}
+
 /** Reads of calls in a minute and account (contract section 5.3). */
 const CALL_READS_PER_MINUTE = 600
 

@@ -5,10 +5,10 @@ import { CONSOLE_PATHS } from '../../src/api/console-app.ts'
 import type { WebDeps } from '../../src/api/deps.ts'
 import { createLimits } from '../../src/api/limits.ts'
 import { createWebMetrics } from '../../src/api/ops/metrics.ts'
-import { operations } from '../../src/api/openapi/document.ts'
-import { errorsOf } from '../../src/api/openapi/operation.ts'
-import type { Operation } from '../../src/api/openapi/operation.ts'
-import { createRouter } from '../../src/api/routes.ts'
+import { undeclared } from '../../src/api/openapi/document.ts'
+import type { Described as Operation } from '../../src/api/openapi/operation.ts'
+import { createTable } from '../../src/api/router.ts'
+import { endpoints } from '../../src/api/routes.ts'
 import { errorCodes, statusOf } from '../../src/shared/errors.ts'
 import { newId, parseId, publicId } from '../../src/shared/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
@@ -21,6 +21,8 @@ import type { Reply } from '../support/http.ts'
 import type { Client, Described } from './support/described.ts'
 import { describedClient, readDescribed } from './support/described.ts'
 import { operate } from './support/operating.ts'
+
+const operations: readonly Operation[] = [...undeclared, ...endpoints]
 
 /** Pages and their files, the document itself, and the queues' dashboard are no endpoints of the API. */
 const isPage = (path: string): boolean =>
@@ -48,7 +50,7 @@ describe('the OpenAPI document', () => {
     const config = await consoleConfig({ METRICS_TOKEN: METRICS, DASHBOARD_PASSWORD: 'y' })
     const { redis, queues, stop } = testQueues(config)
     // The table is built of these alone; the rest of the web process is wanted only when somebody asks.
-    const router = createRouter({
+    const { router } = createTable({
       config,
       queues,
       limits: createLimits(redis, config),
@@ -94,7 +96,7 @@ describe('the OpenAPI document', () => {
         string,
         oas31.OperationObject
       >
-      for (const code of errorsOf(operation)) {
+      for (const code of operation.codes) {
         expect(
           JSON.stringify(item[operation.method]!.responses![statusOf(code)]),
           `${nameOf(operation)} ${code}`,
@@ -247,7 +249,7 @@ describe('the OpenAPI document', () => {
         .replace(':name', 'nothing')
 
     it('to somebody without a token', async () => {
-      for (const operation of operations.filter((one) => one.auth !== null)) {
+      for (const operation of operations.filter((one) => one.who !== null)) {
         const reply = await client()(operation.method.toUpperCase(), somePath(operation))
         expect(reply.status, nameOf(operation)).to.equal(401)
       }
@@ -267,7 +269,7 @@ describe('the OpenAPI document', () => {
       for (const operation of operations.filter((one) => one.body)) {
         const method = operation.method.toUpperCase()
         const path = somePath(operation)
-        const key = operation.auth === 'key' ? secret : token
+        const key = operation.who?.scheme === 'apiKey' ? secret : token
         for (const [body, headers, status] of [
           ['{', {}, 400],
           ['[]', {}, 400],
@@ -335,7 +337,7 @@ describe('the OpenAPI document', () => {
       const token = await signUp('admin')
       const { secret } = (await client(token)('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.params)) {
-        const reply = await client(operation.auth === 'key' ? secret : token)(
+        const reply = await client(operation.who?.scheme === 'apiKey' ? secret : token)(
           operation.method.toUpperCase(),
           somePath(operation),
           operation.body && { amount: 1, origin: 'bonus' },

@@ -11,6 +11,7 @@ import { startWorker } from '../../src/workers/worker.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { testDatabaseUrl } from './database.ts'
+import { watchErrors } from './declared-errors.ts'
 import { testRedis } from './redis.ts'
 
 /** Settings of one test's processes, as environment variables. */
@@ -65,16 +66,22 @@ export async function testConfig(sandboxUrl: string, settings: Settings = {}, ch
 
 export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise<void> }
 
-/** A web process in this one, on a free port. `db` is a pool of the test's own. */
+/**
+ * A web process in this one, on a free port. `db` is a pool of the test's own. To stop it fails where an endpoint answered with an
+ * error that it does not declare.
+ */
 export async function startTestWeb(config?: Config): Promise<TestWeb> {
   const own = config ?? await testConfig('http://127.0.0.1:9')
-  const web = await startWeb(own, createLog(own.LOG_LEVEL, 'web'), 500)
+  const log = createLog(own.LOG_LEVEL, 'web')
+  const expectDeclared = watchErrors(log)
+  const web = await startWeb(own, log, 500)
   const db = connectDb({ ...own, DATABASE_POOL: 4 })
   return {
     url: `http://127.0.0.1:${web.port}`, config: own, db,
     stop: async () => {
       await web.stop()
       await db.destroy()
+      expectDeclared()
     },
   }
 }

@@ -14,7 +14,7 @@ import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { deviceOf } from '../middleware/session.ts'
 import { avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
-import { parseFields } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 import { nudgeMail } from './nudge.ts'
 import { logSecurity } from './security-log.ts'
 

@@ -14,7 +14,8 @@ import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import type { WebDeps } from '../deps.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, moment, pageCursor, pageLimit, parseFields, startOf } from './fields.ts'
+import { endOf, moment, pageCursor, pageLimit, startOf } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 
 const keyId = z.string({ error: 'is given once' }).transform((text, context): KeyId => {
   const id = parseId('key', text)

@@ -10,7 +10,7 @@ import type { WebDeps } from '../deps.ts'
 import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { emailAddress, mailedToken, newPassword } from './account-fields.ts'
-import { parseFields } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 import { nudgeMail } from './nudge.ts'
 import { logSecurity } from './security-log.ts'
 

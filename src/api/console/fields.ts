@@ -1,23 +1,7 @@
 /**
- * Fields that several console requests have, and how their faults are answered. Query fields are texts: each is checked
- * whole, nothing is guessed from a part of it.
+ * Fields that several requests have. Query fields are texts: each is checked whole, nothing is guessed from a part of it.
  */
 import { z } from 'zod'
-import { ApiError, isErrorCode } from '../../shared/errors.ts'
-
-/**
- * Parses a query or a body.
- * @throws ApiError the code that a field's schema names as its message, else invalid_request whose message begins with
- *   the field at fault.
- */
-export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.infer<S> {
-  const parsed = schema.safeParse(fields)
-  if (parsed.success) return parsed.data
-  const { path, message } = parsed.error.issues[0]!
-  const param = path.join('.')
-  if (isErrorCode(message) && message !== 'invalid_request') throw new ApiError(message, { param })
-  throw new ApiError('invalid_request', { param, message: `${param}: ${message}` })
-}
 
 /** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
 const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u

@@ -9,7 +9,8 @@ import { parseId } from '../../shared/ids.ts'
 import type { WebDeps } from '../deps.ts'
 import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
-import { label, parseFields } from './fields.ts'
+import { label } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 import { logSecurity } from './security-log.ts'
 
 export const keyBody = z.object({

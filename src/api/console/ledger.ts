@@ -7,7 +7,8 @@ import { listEntries } from '../../shared/ledger/ledger.ts'
 import type { WebDeps } from '../deps.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { createCursors } from './cursors.ts'
-import { pageCursor, pageLimit, parseFields } from './fields.ts'
+import { pageCursor, pageLimit } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 
 export const ledgerQuery = z.object({ limit: pageLimit, cursor: pageCursor })
 

@@ -12,7 +12,7 @@ import type { WebDeps } from '../deps.ts'
 import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { emailAddress } from './account-fields.ts'
-import { parseFields } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 
 /** How long the mail server may take over a test mail, in ms: routers in front of us give up after 30 s. */
 const TEST_MS = 20_000

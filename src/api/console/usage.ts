@@ -6,7 +6,8 @@ import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import type { RequestState } from '../middleware/request-context.ts'
-import { day, endOf, parseFields, startOf } from './fields.ts'
+import { day, endOf, startOf } from './fields.ts'
+import { parseFields } from '../parse-fields.ts'
 import { UsageDays } from './usage-days.ts'
 
 const DAY_MS = 86_400_000

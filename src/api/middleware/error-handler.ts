@@ -1,13 +1,13 @@
 /**
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, ParameterizedContext } from 'koa'
 import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isUnreachable } from '../../shared/db.ts'
 import type { Log } from '../../shared/log.ts'
 import { traceFields } from '../../shared/trace.ts'
 import { mayStillSend } from './json-body.ts'
-import type { RequestState } from './request-context.ts'
+import type { Envelope, RequestState } from './request-context.ts'
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 const RETRY_SECONDS = 2
@@ -27,6 +27,9 @@ export function toApiError(error: unknown): ApiError {
   return new ApiError('internal_error', { cause: error })
 }
 
+/** What the log says of an error that its endpoint does not declare: clients are told nothing of it by the document. */
+export const UNDECLARED = 'error not declared'
+
 /** Answers every error that is thrown below it, in the gateway's or the console's form (contract section 4). */
 export function errorHandler(log: Log): Middleware<RequestState> {
   return async (ctx, next) => {
@@ -37,6 +40,10 @@ export function errorHandler(log: Log): Middleware<RequestState> {
       ctx.state.errorCode = error.code
       if (error.code === 'internal_error') log.error({ ...traceFields(ctx.state), err: error.cause }, 'defect')
       else if (error.code === 'service_unavailable') log.warn({ ...traceFields(ctx.state), err: error.cause }, 'service away')
+      const { endpoint } = ctx.state
+      if (endpoint && !endpoint.codes.has(error.code)) {
+        log.error({ ...traceFields(ctx.state), route: endpoint.path, error: error.code }, UNDECLARED)
+      }
       answerError(ctx, error)
     }
   }
@@ -45,7 +52,14 @@ export function errorHandler(log: Log): Middleware<RequestState> {
 /** Whether a path belongs to the gateway, whose errors have OpenAI's form. */
 export const isGateway = (path: string): boolean => path === '/v1' || path.startsWith('/v1/') || path.startsWith('/media/')
 
-function answerError(ctx: Context, error: ApiError): void {
+/** Where no endpoint says it, the path does. */
+const envelopeOf = (ctx: ParameterizedContext<RequestState>): Envelope => {
+  const { endpoint } = ctx.state
+  if (endpoint) return endpoint.envelope ?? 'console'
+  return isGateway(ctx.path) ? 'gateway' : 'console'
+}
+
+function answerError(ctx: Context & { state: RequestState }, error: ApiError): void {
   ctx.status = error.status
   if (error.code === 'unauthorized') ctx.set('WWW-Authenticate', 'Bearer')
   ctx.set(error.headers)
@@ -53,7 +67,7 @@ function answerError(ctx: Context, error: ApiError): void {
   const retryAfter = error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
   if (mayStillSend(ctx)) ctx.set('Connection', 'close')
-  if (isGateway(ctx.path)) {
+  if (envelopeOf(ctx) === 'gateway') {
     ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
     ctx.body = { ok: false, error: gatewayError(error.code, error.message, error.param) }
   } else {

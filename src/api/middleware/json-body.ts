@@ -3,7 +3,7 @@
  * wrong content type for an empty object, and let 100,000 levels of nesting through (design section 7), so everything is
  * decided here and koa-body only reads the bytes.
  */
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, ParameterizedContext } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
 import type { RequestState } from './request-context.ts'
@@ -43,28 +43,36 @@ export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > MAX_BYTES
 }
 
-/**
- * Reads the body and hands the parsed object on as `ctx.request.body`.
- * @throws ApiError unsupported_media_type, payload_too_large or invalid_json.
- */
+type Request = ParameterizedContext<RequestState>
+
+/** Reads and parses the body. @throws ApiError unsupported_media_type, payload_too_large or invalid_json. */
+export async function readJsonBody(ctx: Request): Promise<JsonObject> {
+  requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
+  if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
+  await readBytes(ctx as Context, async () => {})
+  const request = ctx.request as unknown as { body?: unknown }
+  const body = parseJsonObject(typeof request.body === 'string' ? request.body : '')
+  request.body = body
+  return body
+}
+
+/** As `readJsonBody`; a request without a body counts as an empty object. */
+export const readOptionalJsonBody = async (ctx: Request): Promise<JsonObject> =>
+  Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '' ? readJsonBody(ctx) : {}
+
+/** Reads the body as `readJsonBody` does, and hands the parsed object on as `ctx.request.body`. */
 export function jsonBody(): Middleware<RequestState> {
   return async (ctx, next) => {
-    requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
-    if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
-    await readBytes(ctx, async () => {})
-    const request = ctx.request as unknown as { body?: unknown }
-    request.body = parseJsonObject(typeof request.body === 'string' ? request.body : '')
+    await readJsonBody(ctx)
     await next()
   }
 }
 
 /** As `jsonBody`, where the endpoint asks for nothing: a request without a body counts as an empty object. */
 export function optionalJsonBody(): Middleware<RequestState> {
-  const required = jsonBody()
   return async (ctx, next) => {
-    if (Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '') return required(ctx, next)
     const request = ctx.request as unknown as { body?: unknown }
-    request.body = {}
+    request.body = await readOptionalJsonBody(ctx)
     await next()
   }
 }

@@ -10,10 +10,18 @@ import type { ErrorCode } from '../../shared/errors.ts'
 import type { Trace } from '../../shared/trace.ts'
 import { parseTraceparent, traceFields } from '../../shared/trace.ts'
 
+/** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
+export type Envelope = 'gateway' | 'console'
+
+/** What of an endpoint's declaration concerns all its answers. */
+export type Served = { path: string; envelope?: Envelope; codes: ReadonlySet<ErrorCode> }
+
 /** What middleware and handlers know of the request they serve. */
 export type RequestState = Trace & {
   /** `performance.now()` at acceptance. */
   acceptedAt: number
+  /** The endpoint that serves the request. */
+  endpoint?: Served
   principal?: { keyId: KeyId; accountId: AccountId }
   /** Who is logged in, on console paths. */
   session?: { sessionId: SessionId; accountId: AccountId }
@@ -51,7 +59,7 @@ export function requestContext({ log, draining, metrics }: Pick<WebDeps, 'log' |
 const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
   method: ctx.method,
   // The route's pattern, never the address: it may hold what must not be logged.
-  route: (ctx as { _matchedRoute?: string | RegExp })._matchedRoute?.toString() ?? '(none)',
+  route: ctx.state.endpoint?.path ?? (ctx as { _matchedRoute?: string | RegExp })._matchedRoute?.toString() ?? '(none)',
   status: ctx.res.statusCode,
   ms: performance.now() - ctx.state.acceptedAt,
 })

@@ -6,9 +6,9 @@ import type { ErrorCode } from '../../shared/errors.ts'
 import { loginBody, passwordBody, profileBody, registerBody } from '../console/auth.ts'
 import { forgotBody, resetBody, verifyBody } from '../console/email.ts'
 import { testMailBody } from '../console/mail.ts'
-import { done, mailSent, mailStatus, said, sessionList, signedIn, userAnswer } from './answers.ts'
+import { done, mailSent, mailStatus, said, sessionList, signedIn, userAnswer } from '../answers.ts'
 import type { Operation } from './operation.ts'
-import { BODY_ERRORS } from './operation.ts'
+import { BODY_ERRORS } from '../endpoint.ts'
 
 const PASSWORD_ERRORS = [
   'password_too_short', 'password_too_long', 'password_needs_letter_and_digit', 'invalid_request',

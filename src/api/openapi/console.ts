@@ -1,7 +1,7 @@
 /**
  * What the console's pages ask for beyond the records, as the document tells it.
  */
-import { accountState, events, modelList } from './answers.ts'
+import { accountState, events, modelList } from '../answers.ts'
 import type { Operation } from './operation.ts'
 
 const page = { tag: 'Records', auth: 'session', method: 'get' } as const

@@ -7,17 +7,15 @@ import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
 import { accountOperations } from './account.ts'
 import { consoleOperations } from './console.ts'
 import { gatewayOperations } from './gateway.ts'
-import type { Operation } from './operation.ts'
-import { SCHEMES, openApiOperation } from './operation.ts'
-import { operatorOperations } from './operator.ts'
+import type { Described } from './operation.ts'
+import { describedOperation, openApiOperation } from './operation.ts'
 import { recordOperations } from './records.ts'
 import { serviceOperations } from './service.ts'
 
-/** Every endpoint that is no page. */
-export const operations: readonly Operation[] = [
-  ...gatewayOperations, ...accountOperations, ...recordOperations, ...consoleOperations, ...operatorOperations,
-  ...serviceOperations,
-]
+/** Endpoints that are not declared yet. */
+export const undeclared: readonly Described[] = [
+  ...gatewayOperations, ...accountOperations, ...recordOperations, ...consoleOperations, ...serviceOperations,
+].map(describedOperation)
 
 const INTRODUCTION = `
 A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token,
@@ -39,19 +37,19 @@ const TAGS = [
   { name: 'Service', description: 'Results and health.' },
 ]
 
-/** The document. @param baseUrl the public address of this service */
-export function openApiDocument(baseUrl: string, version: string): oas31.OpenAPIObject {
+/** The document of these endpoints. @param baseUrl the public address of this service */
+export function openApiDocument(endpoints: readonly Described[], baseUrl: string, version: string): oas31.OpenAPIObject {
   return createDocument({
     openapi: '3.1.1',
     info: { title: 'Tollgate', version, description: `${INTRODUCTION}\n${errorTable()}` },
     servers: [{ url: baseUrl }],
     tags: TAGS,
-    paths: pathsOf(operations),
+    paths: pathsOf([...undeclared, ...endpoints]),
     components: {
       securitySchemes: {
-        [SCHEMES.key]: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, made by `POST /api/keys`.' },
-        [SCHEMES.session]: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
-        [SCHEMES.metrics]: { type: 'http', scheme: 'bearer', description: 'The operator\'s `METRICS_TOKEN`.' },
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, made by `POST /api/keys`.' },
+        sessionToken: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
+        metricsToken: { type: 'http', scheme: 'bearer', description: 'The operator\'s `METRICS_TOKEN`.' },
       },
     },
   }, { override: withoutLongPatterns })
@@ -62,7 +60,7 @@ const withoutLongPatterns: CreateDocumentOptions['override'] = ({ jsonSchema }) 
   if (jsonSchema.format === 'date' || jsonSchema.format === 'date-time') delete jsonSchema.pattern
 }
 
-function pathsOf(all: readonly Operation[]): ZodOpenApiPathsObject {
+function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
   const paths: ZodOpenApiPathsObject = {}
   for (const operation of all) {
     const item = paths[openApiPath(operation.path)] ??= {}

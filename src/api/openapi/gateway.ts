@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { ErrorCode } from '../../shared/errors.ts'
 import { chatBody, imageBody, videoBody } from '../v1/schemas.ts'
-import { acceptedCall, chatResult, events, mediaResult, modelList } from './answers.ts'
+import { acceptedCall, chatResult, events, mediaResult, modelList } from '../answers.ts'
 import { acceptedHeaders, allowanceHeaders, callHeaders } from './headers.ts'
 import type { Operation } from './operation.ts'
 
@@ -37,7 +37,7 @@ const MEDIA_EVENTS = events(
 const CHAT_EVENTS = events(
   'With `"stream": true`: chunks in OpenAI\'s form, the last one with `usage`, then `data: [DONE]`.')
 
-function mediaOperation(path: string, summary: string, body: z.ZodType): Operation {
+function mediaOperation(path: `/${string}`, summary: string, body: z.ZodType): Operation {
   return {
     method: 'post', path, tag, summary, auth: 'key', headers: callRequestHeaders, body,
     description: 'Charged the model\'s fixed credits at the beginning; all of them are refunded where the call fails.',

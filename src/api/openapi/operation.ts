@@ -6,78 +6,68 @@ import type { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
 import type { ErrorCode } from '../../shared/errors.ts'
 import { messageOf, statusOf } from '../../shared/errors.ts'
-import { errorSchema } from './answers.ts'
+import { errorSchema } from '../answers.ts'
+import type { DeclaredAnswer, Endpoint, Tag, Who } from '../endpoint.ts'
+import { BODY_ERRORS } from '../endpoint.ts'
+import type { Envelope } from '../middleware/request-context.ts'
 import { commonHeaders, retryHeaders } from './headers.ts'
 
-/** How a path takes its parameters in the table of endpoints: `/v1/calls/:id`. */
+/** What of an endpoint the document tells. */
+export type Described = Omit<Endpoint, 'who' | 'limits' | 'errors' | 'handler' | 'writes'> & {
+  who: Pick<Who<unknown>, 'scheme'> | null
+}
+
+/** An endpoint that is not declared yet. */
 export type Operation = {
   method: 'get' | 'post' | 'patch' | 'delete'
-  path: string
+  path: `/${string}`
   tag: Tag
   summary: string
-  /** More than the summary, in Markdown. */
   description?: string
-  /** What the Authorization header carries. */
   auth: 'key' | 'session' | 'metrics' | null
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  /** The endpoint can also be asked without a body. */
   bodyIsOptional?: boolean
   answers: Record<number, Answer>
   errors: readonly ErrorCode[]
 }
 
-/** The groups of the document. */
-export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Operators' | 'Service'
+type Answer = DeclaredAnswer
 
-/** An answer that is no error. `content` maps media types to schemas, or to null for bytes; JSON is `schema`. */
-export type Answer = {
-  description: string
-  schema?: z.ZodType
-  content?: Record<string, z.ZodType | null>
-  headers?: z.ZodObject
-}
+const OLD_SCHEMES = { key: 'apiKey', session: 'sessionToken', metrics: 'metricsToken' } as const
 
-/** What may be wrong with any JSON body. */
-export const BODY_ERRORS =
-  ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
-
-/** What can happen to every request that looks something up. */
-const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]
-
-/** Every code that an operation can answer with: its own, and those that its authorization and its body bring along. */
-export function errorsOf({ auth, body, errors }: Operation): ErrorCode[] {
-  return [...new Set<ErrorCode>([
-    ...(auth ? ['unauthorized' as const] : []), ...(body ? BODY_ERRORS : []), ...errors,
-    ...(auth || body ? SERVICE_ERRORS : []),
-  ])]
-}
+export const describedOperation = ({ auth, ...operation }: Operation): Described => ({
+  ...operation,
+  who: auth && { scheme: OLD_SCHEMES[auth] },
+  envelope: /^\/(v1|media)\//.test(operation.path) ? 'gateway' : 'console',
+  codes: new Set<ErrorCode>([
+    ...(auth ? ['unauthorized' as const] : []), ...(operation.body ? BODY_ERRORS : []), ...operation.errors,
+    ...(auth || operation.body ? ['internal_error' as const, 'service_unavailable' as const] : []),
+  ]),
+})
 
 /** The operation in OpenAPI's own form. */
-export function openApiOperation(operation: Operation): ZodOpenApiOperationObject {
-  const { tag, summary, description, auth, params, query, headers, body, bodyIsOptional = false } = operation
+export function openApiOperation(operation: Described): ZodOpenApiOperationObject {
+  const { tag, summary, description, who, params, query, headers, body, bodyIsOptional = false } = operation
   return {
     operationId: operationId(operation),
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: auth ? [{ [SCHEMES[auth]]: [] }] : [],
+    security: who ? [{ [who.scheme]: [] }] : [],
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
-    ...(body && { requestBody: { required: !bodyIsOptional, content: { 'application/json': { schema: body } } } }),
+    ...(body && body !== 'ignored' && { requestBody: { required: !bodyIsOptional, content: { 'application/json': { schema: body } } } }),
     responses: { ...answersOf(operation), ...errorAnswers(operation) },
   }
 }
 
-/** The names of the security schemes. */
-export const SCHEMES = { key: 'apiKey', session: 'sessionToken', metrics: 'metricsToken' } as const
-
 /** `GET /v1/calls/:id` → `get_v1_calls_id`: a name for generated clients. */
-const operationId = ({ method, path }: Operation): string =>
+const operationId = ({ method, path }: Described): string =>
   `${method}${path.replaceAll(/[/:]+/g, '_').replaceAll(/[^\w]/g, '_')}`
 
-function answersOf({ answers }: Operation): ZodOpenApiResponsesObject {
+function answersOf({ answers }: Described): ZodOpenApiResponsesObject {
   const responses = Object.entries(answers).map(([status, { description, schema, content, headers }]) => [status, {
     description,
     headers: headers ? commonHeaders.extend(headers.shape) : commonHeaders,
@@ -86,24 +76,24 @@ function answersOf({ answers }: Operation): ZodOpenApiResponsesObject {
   return Object.fromEntries(responses) as ZodOpenApiResponsesObject
 }
 
-function contentOf(schema: z.ZodType | undefined, content: Record<string, z.ZodType | null> = {}) {
+function contentOf(schema: z.ZodType | undefined, content: DeclaredAnswer['content'] = {}) {
   return Object.fromEntries([...(schema ? [['application/json', schema] as const] : []), ...Object.entries(content)]
     .map(([type, one]) => [type, one ? { schema: one } : {}]))
 }
 
 /** One answer a status: the codes that share it stand together. */
-function errorAnswers(operation: Operation): ZodOpenApiResponsesObject {
-  const codesOfAll = errorsOf(operation)
+function errorAnswers({ codes: all, envelope = 'console' }: Described): ZodOpenApiResponsesObject {
+  const codesOfAll = [...all]
   return Object.fromEntries([...new Set(codesOfAll.map(statusOf))].map((status) => {
     const codes = codesOfAll.filter((code) => statusOf(code) === status)
-    return [status, errorAnswer(operation.path, status, codes)]
+    return [status, errorAnswer(envelope, status, codes)]
   }))
 }
 
-function errorAnswer(path: string, status: number, codes: ErrorCode[]): ZodOpenApiResponseObject {
+function errorAnswer(envelope: Envelope, status: number, codes: ErrorCode[]): ZodOpenApiResponseObject {
   return {
     description: codes.map((code) => `\`${code}\`: ${messageOf(code)}`).join('\n\n'),
     headers: status === 429 || status === 503 ? commonHeaders.extend(retryHeaders.shape) : commonHeaders,
-    content: { 'application/json': { schema: errorSchema(path, codes) } },
+    content: { 'application/json': { schema: errorSchema(envelope, codes) } },
   }
 }

@@ -6,7 +6,7 @@ import { callsQuery } from '../console/calls.ts'
 import { keyBody } from '../console/keys.ts'
 import { ledgerQuery } from '../console/ledger.ts'
 import { usageQuery } from '../console/usage.ts'
-import { callList, callWithLedger, done, entryList, grantList, keyList, keyMade, usageList } from './answers.ts'
+import { callList, callWithLedger, done, entryList, grantList, keyList, keyMade, usageList } from '../answers.ts'
 import type { Operation } from './operation.ts'
 
 const idOf = (what: string) => z.object({ id: z.string().meta({ description: `The \`id\` of a ${what}.` }) })

@@ -2,7 +2,7 @@
  * Media results, health and metrics, as the document tells them.
  */
 import { z } from 'zod'
-import { alive, readiness } from './answers.ts'
+import { alive, readiness } from '../answers.ts'
 import type { Operation } from './operation.ts'
 
 const service = { tag: 'Service', method: 'get', auth: null } as const

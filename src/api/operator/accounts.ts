@@ -1,71 +1,84 @@
 /**
  * /api/operator/accounts: finding accounts, granting credits, suspending and activating.
  */
-import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { standingOf } from '../../shared/accounts/standing.ts'
+import type { AccountStatus } from '../../shared/accounts/users.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
+import type { Db } from '../../shared/db.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { AccountId } from '../../shared/ids.ts'
-import { newId, parseId, publicId } from '../../shared/ids.ts'
+import { newId, publicId } from '../../shared/ids.ts'
 import { MAX_GRANT_CREDITS, ORIGINS, listGrants } from '../../shared/ledger/ledger.ts'
+import type { OperatedAccount } from '../../shared/operators/accounts.ts'
 import { findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { grantCredits, putStatus } from '../../shared/operators/changes.ts'
-import { line, moment, parseFields, startOf } from '../console/fields.ts'
+import { call, credits, grant, id, listOf, ok } from '../answers.ts'
+import { line, moment, startOf } from '../console/fields.ts'
 import type { WebDeps } from '../deps.ts'
-import { bodyOf } from '../middleware/json-body.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { pathId } from '../path-id.ts'
+import { operator } from '../who.ts'
+import { operatedAccount, operatorAction } from './answers.ts'
 
 /** How much of each an operator sees at once. */
 const LISTED = 50
 const LATEST = 20
 
-export const accountsQuery = z.object({
-  search: z
-    .string({ error: 'is given once' })
-    .max(254, 'is longer than any address')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no text')
-    .default('')
-    .meta({ description: 'A part of an address, or the id of an account.' }),
-})
+const declared = { tag: 'Operators', who: operator } as const
+
+const accountPath = { ...declared, params: pathId('account', 'The `id` of an account.') } as const
 
 /** Finds accounts by a part of their address or by their id, the newest first. */
-export function searchAccounts({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { search } = parseFields(accountsQuery, ctx.query)
-    ctx.body = { ok: true, data: await findAccounts(db, search.trim(), LISTED) }
-  }
-}
+export const searchAccounts = endpoint({
+  ...declared, method: 'get', path: '/api/operator/accounts', summary: 'Find accounts',
+  query: z.object({
+    search: z
+      .string({ error: 'is given once' })
+      .max(254, 'is longer than any address')
+      .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no text')
+      .default('')
+      .meta({ description: 'A part of an address, or the id of an account.' }),
+  }),
+  answers: { 200: { description: 'At most 50 accounts, the newest first.', schema: listOf(operatedAccount) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => (
+  { ok: true, data: await findAccounts(db, query.search.trim(), LISTED) }
+))
 
-/** Shows one account with its grants, its latest calls and what operators did to it. @throws ApiError not_found. */
-export function showOperated({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const id = idOf(ctx.params.id as string)
-    const [account, standing, grants, calls, actions] = await Promise.all([
-      findAccount(db, id),
-      standingOf(db, id),
-      listGrants(db, id),
-      listCalls(db, id, {}, LATEST, null),
-      listActions(db, LATEST, id),
-    ])
-    if (!account || !standing) throw new ApiError('not_found')
-    ctx.body = {
-      ok: true,
-      account,
-      held: standing.held,
-      openCalls: standing.openCalls,
-      grants,
-      calls: calls.calls,
-      actions,
-    }
-  }
-}
+/** Shows one account with its grants, its latest calls and what operators did to it. */
+export const showOperated = endpoint({
+  ...accountPath, method: 'get', path: '/api/operator/accounts/:id', summary: 'Show an account',
+  answers: {
+    200: {
+      description: 'The account, its grants, its latest calls, and what operators did.',
+      schema: z.strictObject({
+        ok, account: operatedAccount,
+        held: z.int().meta({ description: 'Credits that open calls have taken so far.' }), openCalls: z.int(),
+        grants: z.array(grant), calls: z.array(call), actions: z.array(operatorAction),
+      }),
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+  const [account, standing, grants, { calls }, actions] = await Promise.all([
+    findAccount(db, params.id),
+    standingOf(db, params.id),
+    listGrants(db, params.id),
+    listCalls(db, params.id, {}, LATEST, null),
+    listActions(db, LATEST, params.id),
+  ])
+  if (!account || !standing) throw new ApiError('not_found')
+  return { ok: true, account, held: standing.held, openCalls: standing.openCalls, grants, calls, actions }
+})
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
-export const grantBody = z
-  .object({
+/** Gives credits. */
+export const giveCredits = endpoint({
+  ...accountPath, method: 'post', path: '/api/operator/accounts/:id/grants', summary: 'Grant credits',
+  body: z.object({
     amount: z
       .int({ error: 'is a whole number' })
       .min(1, 'is at least 1')
@@ -79,39 +92,60 @@ export const grantBody = z
       .nullish()
       .transform((text) => (text ? startOf(text) : null))
       .meta({ description: 'From then on the rest is lost; never where absent.' }),
-  })
-  .meta({ id: 'OperatorGrantRequest' })
-
-/** Gives credits. @throws ApiError not_found, invalid_request. */
-export function giveCredits({ db, replies }: Pick<WebDeps, 'db' | 'replies'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const accountId = idOf(ctx.params.id as string)
-    const fields = parseFields(grantBody, bodyOf(ctx))
-    if (fields.expiresAt && fields.expiresAt.getTime() <= Date.now()) {
-      throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt: lies in the past' })
-    }
-    if (!(await findAccount(db, accountId))) throw new ApiError('not_found')
-    const id = newId('grant')
-    const credits = await grantCredits(db, ctx.state.session!.accountId, { id, accountId, ...fields })
-    replies.tell(accountId, { callId: null, balance: credits })
-    ctx.body = { ok: true, grantId: publicId('grant', id), credits }
+  }).meta({ id: 'OperatorGrantRequest' }),
+  answers: {
+    200: {
+      description: 'They are granted.',
+      schema: z.strictObject({
+        ok, grantId: id('grant'), credits: credits.meta({ description: 'The balance after it.' }),
+      }),
+    },
+  },
+  errors: ['invalid_request'],
+}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who, params, body }) => {
+  if (body.expiresAt && body.expiresAt.getTime() <= Date.now()) {
+    throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt: lies in the past' })
   }
-}
+  if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
+  const grantId = newId('grant')
+  const balance = await grantCredits(db, who.accountId, { id: grantId, accountId: params.id, ...body })
+  replies.tell(params.id, { callId: null, balance })
+  return { ok: true, grantId: publicId('grant', grantId), credits: balance }
+})
 
-/** Suspends or activates an account. @throws ApiError not_found; invalid_request for the operator's own. */
-export function changeStanding({ db }: Pick<WebDeps, 'db'>, status: 'active' | 'suspended'): Middleware<RequestState> {
-  return async (ctx) => {
-    const id = idOf(ctx.params.id as string)
-    const operator = ctx.state.session!.accountId
-    if (id === operator)
-      throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
-    if (!(await putStatus(db, operator, id, status))) throw new ApiError('not_found')
-    ctx.body = { ok: true, account: await findAccount(db, id) }
+const statusAnswer = z.strictObject({ ok, account: operatedAccount })
+
+/** Suspends an account. */
+export const suspendAccount = endpoint({
+  ...accountPath, method: 'post', path: '/api/operator/accounts/:id/suspend', summary: 'Suspend an account',
+  description: 'Its sessions end and its keys are refused, at once. Not your own.',
+  body: 'ignored',
+  answers: { 200: { description: 'It is suspended.', schema: statusAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => (
+  { ok: true, account: await changeStatus(db, who.accountId, params.id, 'suspended') }
+))
+
+/** Activates an account. */
+export const activateAccount = endpoint({
+  ...accountPath, method: 'post', path: '/api/operator/accounts/:id/activate', summary: 'Activate an account',
+  body: 'ignored',
+  answers: { 200: { description: 'It is active.', schema: statusAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => (
+  { ok: true, account: await changeStatus(db, who.accountId, params.id, 'active') }
+))
+
+/** @throws ApiError not_found; invalid_request for the operator's own account. */
+async function changeStatus(
+  db: Db,
+  by: AccountId,
+  account: AccountId,
+  status: AccountStatus,
+): Promise<OperatedAccount> {
+  if (account === by) {
+    throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
   }
-}
-
-function idOf(text: string): AccountId {
-  const id = parseId('account', text)
-  if (!id) throw new ApiError('not_found')
-  return id
+  if (!(await putStatus(db, by, account, status))) throw new ApiError('not_found')
+  return (await findAccount(db, account))!
 }

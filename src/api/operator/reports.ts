@@ -1,60 +1,91 @@
 /**
  * /api/operator: any call, the dead letters, the upstreams, and what operators did.
  */
-import type { Middleware } from 'koa'
+import { z } from 'zod'
 import { findOrigin, findRecord } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
-import { parseId } from '../../shared/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { listMails } from '../../shared/mail/mails.ts'
 import { findAccount, upstreamsOfLastHour } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { reviveLetters } from '../../shared/operators/changes.ts'
+import { callWithLedger, done, id, listOf, time } from '../answers.ts'
 import { nudgeMail } from '../console/nudge.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { pathId } from '../path-id.ts'
+import { operator } from '../who.ts'
+import { operatedAccount, operatorAction } from './answers.ts'
 
 /** The most mails or actions of one answer. */
 const LISTED = 100
 
-/** Shows any call, what it moved, and whose it is. @throws ApiError not_found. */
-export function showAnyCall({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const id = parseId('call', ctx.params.id as string)
-    const [call, origin] = id ? await Promise.all([findRecord(db, id), findOrigin(db, id)]) : [null, null]
-    if (!id || !call || !origin) throw new ApiError('not_found')
-    const [ledger, account] = await Promise.all([entriesOfCall(db, id), findAccount(db, origin.accountId)])
-    ctx.body = { ok: true, call, startedAt: origin.startedAt, ledger, account }
-  }
-}
+const declared = { tag: 'Operators', who: operator } as const
+
+/** Shows any call, what it moved, and whose it is. */
+export const showAnyCall = endpoint({
+  ...declared, method: 'get', path: '/api/operator/calls/:id', summary: 'Show any call',
+  params: pathId('call', 'The `id` of a call.'),
+  answers: {
+    200: {
+      description: 'The call, what it moved, and whose it is.',
+      schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+  const [call, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
+  if (!call || !origin) throw new ApiError('not_found')
+  const [ledger, account] = await Promise.all([entriesOfCall(db, params.id), findAccount(db, origin.accountId)])
+  return { ok: true, call, startedAt: origin.startedAt, ledger, account }
+})
+
+const deadMail = z
+  .strictObject({
+    id: id('mail'), kind: z.enum(['verification', 'reset']), recipient: z.string(), status: z.literal('dead'),
+    tries: z.int(), note: z.string().nullable().meta({ description: 'Why the last try failed.' }),
+    createdAt: time, finishedAt: time.nullable(), nextTryAt: time.nullable(),
+  })
+  .meta({ id: 'DeadMail' })
 
 /** Lists the mails that were given up, newest first. */
-export function showDeadMails({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    ctx.body = { ok: true, data: await listMails(db, ['dead'], LISTED) }
-  }
-}
+export const showDeadMails = endpoint({
+  ...declared, method: 'get', path: '/api/operator/mails', summary: 'List the mails that were given up',
+  answers: { 200: { description: 'At most 100, newest first.', schema: listOf(deadMail) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listMails(db, ['dead'], LISTED) }))
 
-/** Gives a dead letter all its tries again. @throws ApiError not_found for a mail that is not dead. */
-export function retryMail({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const id = parseId('mail', ctx.params.id as string)
-    if (!id || (await reviveLetters(db, ctx.state.session!.accountId, id)) === 0) throw new ApiError('not_found')
-    nudgeMail({ queues, log }, id)
-    ctx.body = { ok: true }
-  }
-}
+/** Gives a dead letter all its tries again. */
+export const retryMail = endpoint({
+  ...declared, method: 'post', path: '/api/operator/mails/:id/retry', summary: 'Send a mail again',
+  description: 'Gives a mail that was given up all its tries again.',
+  params: pathId('mail', 'The `id` of a mail.'),
+  body: 'ignored',
+  answers: { 200: { description: 'It is being sent.', schema: done } },
+  errors: [],
+}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
+  if ((await reviveLetters(db, who.accountId, params.id)) === 0) throw new ApiError('not_found')
+  nudgeMail({ queues, log }, params.id)
+  return { ok: true }
+})
+
+const upstreamReport = z
+  .strictObject({
+    upstream: z.string(), calls: z.int(), failed: z.int(),
+    latencyMs: z.int().nullable().meta({ description: 'The median, in milliseconds.' }), lastCallAt: time,
+  })
+  .meta({ id: 'UpstreamReport' })
 
 /** Shows how the upstreams did in the last hour. */
-export function showUpstreams({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    ctx.body = { ok: true, data: await upstreamsOfLastHour(db) }
-  }
-}
+export const showUpstreams = endpoint({
+  ...declared, method: 'get', path: '/api/operator/upstreams', summary: 'How the upstreams do',
+  answers: { 200: { description: 'Those that had calls in the last hour.', schema: listOf(upstreamReport) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await upstreamsOfLastHour(db) }))
 
 /** Lists what operators did, newest first. */
-export function showActions({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    ctx.body = { ok: true, data: await listActions(db, LISTED) }
-  }
-}
+export const showActions = endpoint({
+  ...declared, method: 'get', path: '/api/operator/actions', summary: 'List what operators did',
+  answers: { 200: { description: 'At most 100, newest first.', schema: listOf(operatorAction) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listActions(db, LISTED) }))

@@ -99,9 +99,9 @@ type MailRow = {
 }
 
 /** The newest mails of these states, newest first. */
-export async function listMails(db: Db, statuses: readonly MailStatus[], limit: number): Promise<MailRecord[]> {
+export async function listMails<S extends MailStatus>(db: Db, statuses: readonly S[], limit: number): Promise<(MailRecord & { status: S })[]> {
   const rows = await db('mails').whereIn('status', [...statuses]).orderBy('id', 'desc').limit(limit)
-    .select<MailRow[]>('id', 'kind', 'recipient', 'status', 'tries', 'note', 'created_at', 'finished_at', 'next_try_at')
+    .select<(MailRow & { status: S })[]>('id', 'kind', 'recipient', 'status', 'tries', 'note', 'created_at', 'finished_at', 'next_try_at')
   return rows.map((row) => ({
     id: publicId('mail', row.id), kind: row.kind, recipient: row.recipient, status: row.status, tries: row.tries, note: row.note,
     createdAt: row.created_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null,

@@ -2,7 +2,7 @@
  * One account, and what an operator can do to it.
  */
 import { useRef, useState } from 'preact/hooks'
-import type { AccountFile, OperatedAccount } from '../../api/operator.ts'
+import type { AccountFile, GrantFields, OperatedAccount } from '../../api/operator.ts'
 import { getAccountFile, giveCredits, putStanding } from '../../api/operator.ts'
 import { Action, Empty, Time, Trouble, Waiting } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
@@ -155,7 +155,7 @@ function GiveCredits({ id, email, done }: { id: string; email: string; done: () 
     run(async () => {
       const answer = await giveCredits(id, {
         amount: Number(amount),
-        origin,
+        origin: origin as GrantFields['origin'],
         ...(note && { note }),
         ...(expiresAt && { expiresAt }),
       })

@@ -3,10 +3,10 @@
  * endpoint. Only what an upstream adds to a chat answer is open.
  */
 import { z } from 'zod'
-import type { ErrorCode } from '../../shared/errors.ts'
-import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
-import { ENTRY_KINDS, ORIGINS } from '../../shared/ledger/ledger.ts'
-import { isGateway } from '../middleware/error-handler.ts'
+import type { ErrorCode } from '../shared/errors.ts'
+import { CALL_STATUSES, MODALITIES } from '../shared/calls/lifecycle.ts'
+import { ENTRY_KINDS, ORIGINS } from '../shared/ledger/ledger.ts'
+import type { Envelope } from './middleware/request-context.ts'
 
 /** Of every answer that is no error. */
 export const ok = z.literal(true)
@@ -20,15 +20,18 @@ const nextCursor = z.string().nullable().meta({ description: 'The `cursor` of th
 /** An id with its prefix. */
 export const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 
+/** A list that is whole. */
+export const listOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, data: z.array(row) })
+
 export const done = z.strictObject({ ok })
 
 export const said = z.strictObject({ ok, message: z.string() })
 
-/** The error envelope of a path, with the codes that can stand in it (contract section 4). */
-export function errorSchema(path: string, codes: readonly ErrorCode[]): z.ZodType {
+/** An error in its envelope, with the codes that can stand in it. */
+export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.ZodType {
   const code = z.enum(codes as [ErrorCode, ...ErrorCode[]])
   const message = z.string().meta({ description: 'One sentence for people.' })
-  if (!isGateway(path)) return z.strictObject({ ok: z.literal(false), error: code, message })
+  if (envelope === 'console') return z.strictObject({ ok: z.literal(false), error: code, message })
   const param = z.string().nullable().meta({ description: 'The field at fault.' })
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code }) })
 }

@@ -1,0 +1,24 @@
+/**
+ * What operators see of accounts and of each other's actions.
+ */
+import { z } from 'zod'
+import { ACTIONS } from '../../shared/operators/actions.ts'
+import { id, role, time, user } from '../answers.ts'
+
+export const operatedAccount = user
+  .extend({ status: z.enum(['active', 'suspended']), role })
+  .meta({ id: 'OperatedAccount' })
+
+export const operatorAction = z
+  .strictObject({
+    id: id('act'),
+    action: z.enum(ACTIONS),
+    operatorEmail: z.string().nullable().meta({ description: "Who; null for the operator's command line." }),
+    accountId: id('acc').nullable(),
+    accountEmail: z.string().nullable(),
+    details: z
+      .record(z.string(), z.union([z.string(), z.number(), z.null()]))
+      .meta({ description: 'The rest: amounts in credits, notes, ids.' }),
+    createdAt: time,
+  })
+  .meta({ id: 'OperatorAction' })

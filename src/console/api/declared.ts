@@ -1,0 +1,45 @@
+/**
+ * The console API as the server declares it: what can be asked, and what is answered. Types alone come from there: no code
+ * of the server is in the bundle.
+ */
+import type { z } from 'zod'
+import type { endpoints } from '../../api/routes.ts'
+import { send, withQuery } from './client.ts'
+
+type Declared = (typeof endpoints)[number]
+
+type NameOf<E> = E extends { method: infer Method extends string; path: infer Path extends string }
+  ? `${Uppercase<Method>} ${Path}`
+  : never
+
+type Endpoints = { [E in Declared as NameOf<E>]: E }
+
+/** An endpoint by its method and path, as in `GET /api/calls/:id`. */
+export type EndpointName = keyof Endpoints
+
+type Part<E, Key extends string> = E extends { [K in Key]: infer S extends z.ZodType } ? { [K in Key]: z.input<S> } : unknown
+
+/** What an endpoint is asked with: the parameters of its path, its query and its body, as far as it has them. */
+export type Asked<Name extends EndpointName> = Part<Endpoints[Name], 'params'> &
+  (Part<Endpoints[Name], 'query'> extends { query: infer Q } ? { query?: Q } : unknown) &
+  Part<Endpoints[Name], 'body'>
+
+/** What an endpoint answers, where it succeeds. */
+export type Answered<Name extends EndpointName> =
+  Endpoints[Name] extends { answers: { 200: { schema: infer S extends z.ZodType } } } ? Omit<z.output<S>, 'ok'> : never
+
+/** The rows of an endpoint that answers with a list. */
+export type RowOf<Name extends EndpointName> = Answered<Name> extends { data: (infer Row)[] } ? Row : never
+
+type Fields = { params?: Record<string, string>; query?: Record<string, string | undefined>; body?: Record<string, unknown> }
+
+/** Asks an endpoint. @throws Problem */
+export function ask<Name extends EndpointName>(
+  name: Name,
+  ...[fields = {} as Asked<Name>]: object extends Asked<Name> ? [Asked<Name>?] : [Asked<Name>]
+): Promise<Answered<Name>> {
+  const { params = {}, query = {}, body } = fields as Fields
+  const [method, pattern] = name.split(' ') as [string, string]
+  const path = pattern.replaceAll(/:(\w+)/g, (_match, parameter: string) => encodeURIComponent(params[parameter]!))
+  return send(method, withQuery(path, query), body)
+}
