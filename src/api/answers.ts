@@ -3,6 +3,7 @@
  * endpoint. Only what an upstream adds to a chat answer is open.
  */
 import { z } from 'zod'
+import { MAX_SECONDS } from '../shared/calls/media-options.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import { CALL_STATUSES, MODALITIES } from '../shared/calls/lifecycle.ts'
 import { ENTRY_KINDS, ORIGINS } from '../shared/ledger/ledger.ts'
@@ -39,10 +40,21 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
 const pricing = z.strictObject({ input: z.int(), output: z.int(), perTokens: z.int(), minimum: z.int() })
   .meta({ description: 'Credits for `perTokens` input and output tokens, at least `minimum` a call.' })
 
+const seconds = z.number().gt(0).lte(MAX_SECONDS)
+
+/** What media models offer. */
+const options = {
+  durations: z.union([
+    z.array(seconds).min(1), z.strictObject({ min: seconds, max: seconds, default: seconds.optional() }),
+  ]).optional().meta({ description: 'Videos: the seconds that may be asked for, if the model states them.' }),
+  resolutions: z.array(z.string()).min(1).optional()
+    .meta({ description: 'Images and videos: the resolutions that may be asked for, if the model states them.' }),
+}
+
 const model = z.strictObject({
   id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string(), modality,
   credits: z.int().meta({ description: 'Credits of one call; of a chat call the least.' }),
-  name: z.string().optional(), description: z.string().optional(), pricing: pricing.optional(),
+  name: z.string().optional(), description: z.string().optional(), pricing: pricing.optional(), ...options,
 }).meta({ id: 'Model' })
 
 export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })

@@ -10,7 +10,7 @@ import { createKeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
 import { EXIT_CONFIG } from '../shared/config.ts'
 import type { Log } from '../shared/log.ts'
-import { openMoney, reloadCatalogue } from '../shared/core.ts'
+import { openMoney, reloadCatalogue, warnOfCatalogue } from '../shared/core.ts'
 import type { Running } from '../shared/core.ts'
 import { openCatalogue } from '../shared/catalogue.ts'
 import { prepareDummyHash } from '../shared/accounts/passwords.ts'
@@ -38,6 +38,7 @@ const IDLE_SWEEP_MS = 100
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running & { port: number; server: Server }> {
   const catalogue = openCatalogue(config)
+  warnOfCatalogue(catalogue, log)
   const metrics = createWebMetrics(config)
   const { db, calls } = openMoney(config, metrics.observer)
   const redis = connectProducer(config)

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Config } from './config.ts'
 import { ConfigError } from './config.ts'
 import type { Modality } from './calls/lifecycle.ts'
+import { MAX_SECONDS, UNSTATED_MAX_SECONDS } from './calls/media-options.ts'
 import { MAX_CALL_CREDITS } from './calls/pricing.ts'
 import type { Price } from './calls/pricing.ts'
 
@@ -60,10 +61,23 @@ const chatModel = z.strictObject({
   maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
 })
 
+/** What `resolution` may look like, in the catalogue and in requests. */
+export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/
+
+const seconds = z.number().gt(0).lte(MAX_SECONDS)
+
+const range = z.strictObject({ min: seconds, max: seconds, default: seconds.optional() })
+  .refine(({ min, max, default: one = min }) => min <= one && one <= max)
+
 const mediaModel = z.strictObject({
   ...modelFields,
   modality: z.enum(['image', 'video']),
   credits: z.int().min(0).max(MAX_CALL_CREDITS),
+  durations: z.union([z.array(seconds).min(1), range], `a list of seconds, or {"min", "max", "default"?}, up to ${MAX_SECONDS}`)
+    .optional(),
+  resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
+}).refine(({ modality, durations }) => modality === 'video' || durations === undefined, {
+  path: ['durations'], message: 'an image has no duration',
 })
 
 const fileSchema = z.strictObject({
@@ -162,6 +176,17 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
   })
   if (problems.length > 0) throw new ConfigError(`The catalogue ${path} is not valid: ${problems.join('; ')}.`)
   return { models, upstreams: [...upstreams.values()] }
+}
+
+/**
+ * What an operator should know about a catalogue that is valid, a sentence each: videos cost the same however long they
+ * are, so a model should say how long they may be.
+ */
+export function catalogueWarnings({ models }: Catalogue): string[] {
+  return [...models.values()]
+    .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
+    .map(({ id }) => `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
+      'and where a request names none, the upstream decides how long its video is.')
 }
 
 /** The catalogue in use. `reload` changes it whole or not at all. */

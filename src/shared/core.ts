@@ -6,6 +6,7 @@ import { ConfigError, EXIT_CONFIG, readConfig } from './config.ts'
 import type { Config } from './config.ts'
 import { createLog } from './log.ts'
 import type { Log } from './log.ts'
+import { catalogueWarnings } from './catalogue.ts'
 import type { CatalogueHolder } from './catalogue.ts'
 import { Calls } from './calls/calls.ts'
 import type { CallsObserver } from './calls/observer.ts'
@@ -52,10 +53,16 @@ export async function runProcess(name: 'web' | 'worker', start: (config: Config,
   }
 }
 
+/** Logs what an operator should know about the catalogue in use. */
+export function warnOfCatalogue(catalogue: CatalogueHolder, log: Log): void {
+  for (const warning of catalogueWarnings(catalogue.current())) log.warn(warning)
+}
+
 /** SIGHUP: reads the catalogue again; a bad file changes nothing and is logged (contract section 3). */
 export function reloadCatalogue(catalogue: CatalogueHolder, log: Log): void {
   try {
     catalogue.reload()
+    warnOfCatalogue(catalogue, log)
     log.info({ models: catalogue.current().models.size }, 'catalogue reloaded')
   } catch (error) {
     log.error({ err: error }, 'catalogue not reloaded')

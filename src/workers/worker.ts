@@ -6,7 +6,7 @@ import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Config, QueueName } from '../shared/config.ts'
 import type { Log } from '../shared/log.ts'
-import { openMoney, reloadCatalogue } from '../shared/core.ts'
+import { openMoney, reloadCatalogue, warnOfCatalogue } from '../shared/core.ts'
 import type { Running } from '../shared/core.ts'
 import { openCatalogue } from '../shared/catalogue.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/queues.ts'
@@ -39,6 +39,7 @@ const RESCHEDULE_MS = 5000
 /** Starts the worker process for the queues of WORKER_QUEUES. @param fetching is for tests: names that lead elsewhere. */
 export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, fetching: FetcherSettings = {}): Promise<Running> {
   const catalogue = openCatalogue(config)
+  warnOfCatalogue(catalogue, log)
   const metrics = createWorkerMetrics(config)
   const { db, calls } = openMoney(config, metrics.observer)
   const redis = connectPatient(config)

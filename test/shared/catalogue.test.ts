@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { findModel, openCatalogue, readCatalogue } from '../../src/shared/catalogue.ts'
+import { catalogueWarnings, findModel, openCatalogue, readCatalogue } from '../../src/shared/catalogue.ts'
 import type { Catalogue } from '../../src/shared/catalogue.ts'
 import { ConfigError } from '../../src/shared/config.ts'
 
@@ -13,6 +13,7 @@ const upstreams = {
 }
 const chat = { id: 'chat', modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 2 }, upstreams: [{ upstream: 'one', model: 'gpt' }] }
 const image = { id: 'image', modality: 'image', credits: 40, upstreams: [{ upstream: 'two', model: 'flux' }, { upstream: 'open', model: 'sd' }] }
+const video = { ...image, id: 'video', modality: 'video' }
 const file = (models: object[]): object => ({ upstreams, models })
 
 describe('the catalogue', () => {
@@ -78,6 +79,16 @@ describe('the catalogue', () => {
     ['a negative price', file([{ ...chat, pricing: { ...chat.pricing, input: -1 } }]), /models\[0\]\.pricing\.input/],
     ['chat without pricing', file([{ ...chat, pricing: undefined }]), /models\[0\]\.pricing/],
     ['an image with pricing', file([{ ...image, pricing: chat.pricing }]), /models\[0\]/],
+    ['an image with durations', file([{ ...image, durations: [4] }]), /models\[0\]\.durations: an image has no duration/],
+    ['no durations at all', file([{ ...video, durations: [] }]), /models\[0\]\.durations/],
+    ['a duration of nothing', file([{ ...video, durations: [0] }]), /models\[0\]\.durations/],
+    ['a duration beyond ten minutes', file([{ ...video, durations: { min: 1, max: 601 } }]), /models\[0\]\.durations/],
+    ['durations from more to less', file([{ ...video, durations: { min: 5, max: 4 } }]), /models\[0\]\.durations/],
+    ['a default duration out of its range', file([{ ...video, durations: { min: 2, max: 4, default: 5 } }]), /models\[0\]\.durations/],
+    ['an unknown field of durations', file([{ ...video, durations: { min: 2, max: 4, step: 1 } }]), /models\[0\]\.durations/],
+    ['durations of a chat', file([{ ...chat, durations: [4] }]), /models\[0\]: .*durations/],
+    ['no resolutions at all', file([{ ...image, resolutions: [] }]), /models\[0\]\.resolutions/],
+    ['a resolution that nobody may ask for', file([{ ...image, resolutions: ['1K', '1 K'] }]), /models\[0\]\.resolutions\[1\]/],
     ['a model without upstreams', file([{ ...image, upstreams: [] }]), /models\[0\]\.upstreams/],
     ['an upstream that is not there', file([{ ...chat, upstreams: [{ upstream: 'three', model: 'x' }] }]), /models\[0\]\.upstreams\[0\]\.upstream.*three/],
     ['one id twice', file([chat, { ...image, id: 'chat' }]), /models\[1\]\.id.*chat/],
@@ -86,6 +97,15 @@ describe('the catalogue', () => {
   for (const [fault, content, named] of BAD) {
     it(`refuses ${fault}, and names it by its path`, () => expect(problem(content)).to.match(named))
   }
+
+  it('warns of video models that can be called and state no durations, by name', () => {
+    const warnings = catalogueWarnings(read(file([
+      image, video, { ...video, id: 'told', durations: [4] }, { ...video, id: 'off', enabled: false },
+      { ...video, id: 'unconfigured', upstreams: [{ upstream: 'two', model: 'flux' }] },
+    ])))
+    expect(warnings).to.have.length(1)
+    expect(warnings[0]).to.match(/^The video model "video" states no durations/)
+  })
 
   it('names every fault in one message', () => {
     expect(problem(file([{ ...image, credits: -1 }, { ...chat, pricing: {} }]))).to.match(/models\[0\]\.credits.*models\[1\]\.pricing\.input/)

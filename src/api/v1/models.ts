@@ -2,13 +2,16 @@
  * GET /v1/models: the models that are enabled and have a configured upstream.
  */
 import type { Middleware } from 'koa'
-import type { Catalogue, Model } from '../../shared/catalogue.ts'
+import type { Catalogue, MediaModel, Model } from '../../shared/catalogue.ts'
+import type { Durations } from '../../shared/calls/media-options.ts'
 import type { WebDeps } from '../deps.ts'
 
 /** An element of the model list (specification "Model", contract section 3). */
 export type ModelEntry = {
   id: string; object: 'model'; created: number; owned_by: string; modality: string; credits: number
   name?: string; description?: string; pricing?: { input: number; output: number; perTokens: number; minimum: number }
+  /** Media: what the catalogue states. */
+  durations?: Durations; resolutions?: string[]
 }
 
 /** The public list of a catalogue. */
@@ -22,9 +25,11 @@ function presentModel(model: Model, created: number): ModelEntry {
     credits: model.modality === 'chat' ? model.pricing.minimum : model.credits,
     ...(model.name !== undefined && { name: model.name }),
     ...(model.description !== undefined && { description: model.description }),
-    ...(model.modality === 'chat' && { pricing: model.pricing }),
+    ...(model.modality === 'chat' ? { pricing: model.pricing } : optionsOf(model)),
   }
 }
+
+const optionsOf = ({ durations, resolutions }: MediaModel) => ({ ...(durations && { durations }), ...(resolutions && { resolutions }) })
 
 /** Lists the models. */
 export function listModels({ catalogue }: Pick<WebDeps, 'catalogue'>): Middleware {

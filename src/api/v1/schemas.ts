@@ -4,7 +4,9 @@
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
+import { RESOLUTION } from '../../shared/catalogue.ts'
 import { imageUrlProblem } from '../../shared/addresses.ts'
+import { MAX_SECONDS } from '../../shared/calls/media-options.ts'
 import { addressesOf } from '../../shared/calls/requests.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 
@@ -28,7 +30,7 @@ const imageUrl = z.string().superRefine((url, context) => {
   if (problem !== null) context.addIssue({ code: 'custom', message: problem })
 }).meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
 
-const resolution = z.string().regex(/^[A-Za-z0-9x:-]{1,32}$/, 'has at most 32 characters of letters, digits, x, : and -')
+const resolution = z.string().regex(RESOLUTION, 'has at most 32 characters of letters, digits, x, : and -')
 
 /** A field that a client may also send as null, as OpenAI's do: the same as leaving it out. */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
@@ -39,7 +41,7 @@ export const imageBody = z.object({
 
 export const videoBody = z.object({
   model, prompt, image_url: optional(imageUrl), resolution: optional(resolution),
-  duration: optional(z.number().gt(0).lte(600)).meta({ description: 'Seconds.' }),
+  duration: optional(z.number().gt(0).lte(MAX_SECONDS)).meta({ description: 'Seconds; one that the model offers.' }),
 }).meta({ id: 'VideoRequest' })
 
 const part = z.looseObject({ type: z.string().min(1) }).superRefine((value, context) => {

@@ -16,13 +16,13 @@ const VIDEO_SIZES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The `size` that a `resolution` stands for; undefined where it stands for none that is known: the upstream's own
- * default is better than a refusal.
+ * The `size` that a `resolution` stands for; the resolution itself where it stands for none that is known: what the
+ * catalogue offers is always sent, and an upstream that cannot make it refuses it.
  */
 export function sizeOf(modality: 'image' | 'video', resolution: string | undefined): string | undefined {
   if (resolution === undefined) return undefined
   if (/^\d{1,5}x\d{1,5}$/i.test(resolution)) return resolution.toLowerCase()
   const sizes = modality === 'image' ? IMAGE_SIZES : VIDEO_SIZES
   const tier = resolution.toUpperCase()
-  return Object.hasOwn(sizes, tier) ? sizes[tier] : undefined
+  return Object.hasOwn(sizes, tier) ? sizes[tier] : resolution
 }

@@ -12,11 +12,17 @@ import { CHAT, IMAGES, VIDEOS, prompted } from './calling.ts'
 const OK = 'ok'
 const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
+const RESOLUTIONS = ['1K', '720p', '1024x1024', '16:9', 'a-b', 'x'.repeat(32)]
+
 describe('the fields of a call', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
-    gateway = await startGateway()
+    gateway = await startGateway({}, ({ models }) => {
+      const upstreams = [{ upstream: 'sandbox', model: 'image-sandbox' }]
+      models.push({ id: 'odd-image', modality: 'image', credits: 1, resolutions: RESOLUTIONS, upstreams })
+      models.push({ id: 'long-video', modality: 'video', credits: 1, durations: { min: 0.1, max: 600 }, upstreams })
+    })
     account = await anAccount(gateway.db, 1_000_000_000)
   })
   after(async () => {
@@ -76,16 +82,16 @@ describe('the fields of a call', () => {
   })
 
   it('resolution is at most 32 letters, digits, x, : and -', async () => {
-    for (const resolution of ['1K', '720p', '1024x1024', '16:9', 'a-b', 'x'.repeat(32), undefined, null]) expect(await image({ resolution }), JSON.stringify(resolution)).to.equal(OK)
+    for (const resolution of [...RESOLUTIONS, undefined, null]) expect(await image({ model: 'odd-image', resolution }), JSON.stringify(resolution)).to.equal(OK)
     for (const resolution of ['', 'x'.repeat(33), '1024*1024', '1 K', 'ü', '720p\n', 720, true, ['1K'], {}]) {
-      expect(await image({ resolution }), JSON.stringify(resolution)).to.equal('invalid_request resolution')
+      expect(await image({ model: 'odd-image', resolution }), JSON.stringify(resolution)).to.equal('invalid_request resolution')
       expect(await video({ resolution }), JSON.stringify(resolution)).to.equal('invalid_request resolution')
     }
   })
 
   it('duration is more than 0 and at most 600', async () => {
-    for (const duration of [0.1, 1, 5.5, 600, undefined, null]) expect(await video({ duration }), JSON.stringify(duration)).to.equal(OK)
-    for (const duration of [0, -0, -1, 600.1, 1e308, '5', '', true, [5], {}]) expect(await video({ duration }), JSON.stringify(duration)).to.equal('invalid_request duration')
+    for (const duration of [0.1, 1, 5.5, 600, undefined, null]) expect(await video({ model: 'long-video', duration }), JSON.stringify(duration)).to.equal(OK)
+    for (const duration of [0, -0, -1, 600.1, 1e308, '5', '', true, [5], {}]) expect(await video({ model: 'long-video', duration }), JSON.stringify(duration)).to.equal('invalid_request duration')
     expect(await verdict(VIDEOS, '{"model":"sandbox-video","prompt":"x","duration":1e309}')).to.equal('invalid_request duration')
   })
 

@@ -43,7 +43,8 @@ const word = fc.string({ maxLength: 12, unit: 'grapheme' })
 const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>, weight = 8): fc.Arbitrary<T | U> => fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
 
 const message = mostly(fc.record({ role: mostly(fc.constantFrom('user', 'system'), word), content: mostly(word, nasty) }), nasty, 20)
-const media = { prompt: mostly(word.map((text) => `${text} .`), nasty), resolution: fc.constantFrom('16x16', '720p') }
+const RESOLUTIONS = ['16x16', '720p']
+const media = { prompt: mostly(word.map((text) => `${text} .`), nasty), resolution: fc.constantFrom(...RESOLUTIONS) }
 const FIELDS: Record<string, fc.Arbitrary<object>> = {
   [CHAT]: fc.record({
     model: mostly(fc.constantFrom('sandbox-chat', 'dear-chat', 'fallback-chat'), fc.constantFrom('sandbox-image', 'nothing')), messages: fc.array(message, { minLength: 1, maxLength: 3 }),
@@ -93,6 +94,7 @@ describe('thousands of requests that make no sense', () => {
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
       models.push({ id: 'unavailable-video', modality: 'video', credits: 250, upstreams: [{ upstream: 'unconfigured', model: 'video-sandbox' }] })
+      for (const model of models) if (model.modality !== 'chat') model.resolutions = RESOLUTIONS
     })
     account = await anAccount(gateway.db, 1_000_000_000)
     process.on('unhandledRejection', note)

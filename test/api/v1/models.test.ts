@@ -28,12 +28,16 @@ describe('GET /v1/models', () => {
     }
   })
 
-  it('says of media the price, of chat the least price and how it comes about', async () => {
+  it('says of media the price and what may be asked for, of chat the least price and how it comes about', async () => {
     const { key } = await anAccount(gateway.db)
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json
     const model = (id: string) => data.find((one: { id: string }) => one.id === id)
     expect(model('sandbox-image')).to.include({ modality: 'image', credits: 40 }).and.not.to.have.any.keys('pricing')
     expect(model('sandbox-video')).to.include({ modality: 'video', credits: 250 })
+      .and.not.to.have.any.keys('durations', 'resolutions')
+    expect(model('sized-video')).to.deep.include({ durations: [4, 8], resolutions: ['720p', '1080p'] })
+    expect(model('ranged-video')).to.deep.include({ durations: { min: 2, max: 12.5, default: 5 } })
+    expect(model('sized-image')).to.deep.include({ resolutions: ['16x16', '1K', '2K'] })
     expect(model('sandbox-chat')).to.deep.include({ modality: 'chat', credits: 1, pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 } })
   })
 

@@ -62,7 +62,7 @@ describe('what changes between the check of a call and its charge', () => {
   it('never lets calls of every kind together spend more than there is', async () => {
     account = await anAccount(gateway.db, [{ amount: 130, days: 1 }, { amount: 70, days: 2 }, { amount: 50 }])
     const replies = await Promise.all(Array.from({ length: 60 }, (_, at) => (at % 2
-      ? image(gateway, account, prompted(at % 6 === 1 ? '[status 500]' : ''), { resolution: '16x16' })
+      ? image(gateway, account, prompted(at % 6 === 1 ? '[status 500]' : ''), { model: 'sized-image' })
       : chat(gateway, account, prompted('[usage 1000 1000]'), { model: 'sandbox-chat', max_tokens: 1000, stream: at % 4 === 0 }))))
     expect(replies.every(({ status }) => [200, 402, 502].includes(status))).to.equal(true)
     const collected = (await Promise.all(replies.map((reply) => recordOf(gateway.db, reply)))).reduce((sum, { credits }) => sum + credits, 0)

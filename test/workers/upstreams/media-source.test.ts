@@ -67,9 +67,9 @@ describe('a resolution', () => {
     ['16:9', '1536x1024', '1280x720'],
     ['9:16', '1024x1536', '720x1280'],
     ['1:1', '1024x1024', '720x720'],
-    ['constructor', undefined, undefined],
-    ['huge', undefined, undefined],
-    ['0', undefined, undefined],
+    ['constructor', 'constructor', 'constructor'],
+    ['huge', 'huge', 'huge'],
+    ['0', '0', '0'],
   ]
   for (const [resolution, image, video] of SIZES) {
     it(`of ${resolution} is ${image} as an image and ${video} as a video`, () => {
