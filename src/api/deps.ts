@@ -10,6 +10,7 @@ import type { Log } from '../shared/log.ts'
 import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Replies } from '../shared/calls/replies.ts'
+import type { WebProcesses } from '../shared/calls/web-processes.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { MediaReader } from '../shared/media-reader.ts'
 import type { Limits } from './limits.ts'
@@ -26,6 +27,7 @@ export type WebDeps = {
   calls: Calls
   keys: KeyLookup
   replies: Replies
+  webProcesses: WebProcesses
   catalogue: CatalogueHolder
   limits: Limits
   load: Load

@@ -19,6 +19,7 @@ import { createQueues } from '../shared/queues.ts'
 import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { Replies } from '../shared/calls/replies.ts'
+import { WebProcesses } from '../shared/calls/web-processes.ts'
 import { createMediaReader } from '../shared/media-reader.ts'
 import { createApp } from './app.ts'
 import { createLimits } from './limits.ts'
@@ -52,12 +53,13 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
     subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
     findEnded: (ids) => findEnded(db, ids),
   })
+  const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
   showServices(metrics, { config, db, redis, queues, replies })
   const load = createLoad(queues, replies, log)
   const mailer = createMailer(config)
   await prepareDummyHash()
   const app = createApp({
-    config, log, db, redis, queues, calls, keys: createKeyLookup(db), replies, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
+    config, log, db, redis, queues, calls, keys: createKeyLookup(db), replies, webProcesses, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
     media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
@@ -66,6 +68,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
     process.exit(EXIT_CONFIG)
   })
   void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
+  webProcesses.start()
   const server = await listen(app.callback(), config.PORT)
   const { port } = server.address() as AddressInfo
   log.info({ port, models: catalogue.current().models.size }, 'web process listens')
@@ -85,6 +88,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
       server.closeAllConnections()
       load.stop()
       replies.stop()
+      await webProcesses.stop()
       mailer.close()
       await queues.close()
       redis.disconnect()

@@ -6,7 +6,8 @@ import { findSession, forgetExpiredSessions, listSessions } from '../../src/shar
 import { findUserByEmail } from '../../src/shared/accounts/users.ts'
 import { oldestQueued } from '../../src/shared/calls/backlog.ts'
 import { listCalls } from '../../src/shared/calls/call-list.ts'
-import { findEnded, findOrigin, findRecord, findRecords, findRetried, readState } from '../../src/shared/calls/records.ts'
+import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/calls/records.ts'
+import { claimLeft, claimOrphan, waitingProcesses } from '../../src/shared/calls/retries.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/sweeps.ts'
 import { usageByDay } from '../../src/shared/calls/usage.ts'
 import { connectDb } from '../../src/shared/db.ts'
@@ -35,6 +36,8 @@ const place = { micros: Date.now() * 1000 - 86_400_000_000, id: newId('call') }
 const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
 const date = (ago: number) => day(ago).toISOString().slice(0, 10)
 const inTrx = (db: Db, work: (trx: Trx) => Promise<unknown>) => db.transaction(work)
+
+const aRetry = ({ id, keyId }: LoadedAccount) => ({ accountId: id, keyId, requestHash: 'ab'.repeat(32), replyTo: 'here' })
 
 /** Every list and every look-up that the code runs, by who runs it, and the index that it is to go by. */
 const READS: Record<string, Record<string, Read>> = {
@@ -69,7 +72,11 @@ const READS: Record<string, Record<string, Read>> = {
     'the holder of a key': { read: ({ db }) => createKeyLookup(db).find(newSecret()), index: 'api_keys_hash_key' },
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
-    'the call that a retry joins': { read: ({ db, mine }) => findRetried(db, { accountId: mine.id, keyId: mine.keyId }, 'ab'.repeat(32)), index: 'calls_' },
+    'the call that a retry joins': { read: ({ db, mine }) => claimLeft(db, aRetry(mine)), index: 'calls_to_join', sorts: true },
+    'the call that a dead process left': {
+      read: ({ db, mine }) => claimOrphan(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]), index: 'calls_', sorts: true,
+    },
+    'the processes that a retry asks for': { read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)), index: 'calls_to_join', sorts: true },
     'what an account can spend': { read: ({ db, mine }) => spendableCredits(db, mine.id), index: 'grants_user', sorts: true },
   },
   'an operator': {

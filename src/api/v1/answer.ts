@@ -3,6 +3,7 @@
  */
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import { step } from '../../shared/steps.ts'
 import type { Answer } from '../../shared/calls/answers.ts'
@@ -29,6 +30,8 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
   switch (moment.is) {
     case 'answered':
       step('call.answering', placed.callId)
+      // Not awaited: it may leave before it has read all of its answer.
+      void left.then(() => noteLeft(ctx, deps, placed.callId))
       return sendAnswer(ctx, moment.answer)
     case 'left':
       return leave(ctx, deps, placed)
@@ -130,10 +133,15 @@ export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>):
 }
 
 /** Forgets a client that has gone; that it went unanswered is noted, so that its retry can join the call. */
-export async function leave(ctx: CallContext, { calls, log }: AnswerDeps, placed: PlacedCall): Promise<void> {
+export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   placed.wait.cancel()
-  await calls.requesterLeft(placed.callId).catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
+  await noteLeft(ctx, deps, placed.callId)
   ctx.respond = false
+}
+
+async function noteLeft(ctx: CallContext, { calls, log }: AnswerDeps, callId: CallId): Promise<void> {
+  await calls.requesterLeft(callId)
+    .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
 }
 
 /** Begins a 200 and keeps it alive by spaces, which JSON allows before a value; a late failure has `ok: false` in it. */

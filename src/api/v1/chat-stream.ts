@@ -49,15 +49,13 @@ const silence = (): Promise<'silence'> => new Promise((resolve) => { setTimeout(
  * call is somebody else's to cancel.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
-  await leave(ctx, deps, placed)
-  if (placed.joined) return
+  if (placed.joined) return leave(ctx, deps, placed)
   const error = gatewayError('upstream_failed', 'The client left before the call began. Its credits were refunded.')
-  try {
-    await deps.calls.refund(placed.callId, error, { from: 'queued' })
-    await deps.replies.cancel(placed.callId)
-  } catch (cause) {
-    deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
-  }
+  const warn = (cause: unknown) => deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
+  // Before the leaving is noted: a retry must not join a call that is refunded under it.
+  const refunded = await deps.calls.refund(placed.callId, error, { from: 'queued' }).catch(warn)
+  await leave(ctx, deps, placed)
+  if (!refunded) await deps.replies.cancel(placed.callId).catch(warn)
 }
 
 /** Writes chunks in their order, and notices where one was lost. */

@@ -1,13 +1,15 @@
 /**
  * Retries never pay twice: a request with a known Idempotency-Key, or one that an SDK numbers as a retry of a call
- * whose requester went away, joins that call instead of opening another (contract section 5.3).
+ * whose requester went away, joins that call instead of opening another.
  */
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
-import { findRetried, readState } from '../../shared/calls/records.ts'
+import { readState } from '../../shared/calls/records.ts'
+import type { Retry } from '../../shared/calls/retries.ts'
+import { waitingProcesses } from '../../shared/calls/retries.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
@@ -32,12 +34,39 @@ export function identityOf(ctx: Context, modality: string, body: Record<string, 
   }
 }
 
-/** The call that an SDK's numbered retry is a retry of, if its requester went away unanswered. One retry at a time gets it. */
-export async function findRetriedCall(ctx: CallContext, { db, calls, replies }: Pick<WebDeps, 'db' | 'calls' | 'replies'>, identity: Identity): Promise<CallId | null> {
+/** Pauses between looks for a call whose client is just leaving, in ms: a retry may come before we hear that its first try has gone. */
+const LEAVING_PAUSES_MS = [25, 50, 100, 200, 400, 800]
+
+type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'webProcesses'>
+
+/**
+ * Joins the call that an SDK's numbered retry is a retry of, if its requester went away unanswered; null where there is none. Of several
+ * such calls each retry joins another one.
+ * @throws like `joinCall`; the call then waits for the next retry.
+ */
+export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: Identity): Promise<PlacedCall | null> {
   if (!identity.isNumberedRetry || identity.hash === null || identity.idempotencyKey !== null) return null
-  const retried = await findRetried(db, ctx.state.principal!, identity.hash)
-  if (!retried || (!retried.requesterLeft && await replies.isListening(retried.replyTo))) return null
-  return await calls.requesterBack(retried, replies.address) ? retried.id : null
+  const { accountId, keyId } = ctx.state.principal!
+  const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
+  const callId = await claimUnanswered(deps, retry)
+  if (!callId) return null
+  try {
+    return await joinCall(ctx, deps, callId, identity)
+  } catch (error) {
+    await deps.calls.requesterLeft(callId)
+    throw error
+  }
+}
+
+/** Takes over a call that went unanswered. Looks again for a moment where equal calls still wait: their clients may be leaving. */
+async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
+  for (const pause of [...LEAVING_PAUSES_MS, null]) {
+    const waiting = await waitingProcesses(db, retry)
+    const claimed = await calls.claimForRetry(retry, await webProcesses.findDead(waiting))
+    if (claimed || waiting.length === 0 || pause === null) return claimed
+    await new Promise((resolve) => { setTimeout(resolve, pause) })
+  }
+  return null
 }
 
 /**

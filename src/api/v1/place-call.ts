@@ -13,13 +13,13 @@ import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import { traceFields } from '../../shared/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Identity } from './joining.ts'
-import { findRetriedCall, identityOf, joinCall } from './joining.ts'
+import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** What a route makes of a valid body. `estimate` only for chat. */
 export type CallOrder = { model: Model; request: ChatRequest | MediaRequest; estimate: Tokens | null; body: Record<string, unknown> }
 
-type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'load' | 'log'>
+type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'webProcesses' | 'load' | 'log'>
 
 /** A client that has this many calls open is told to wait this long. */
 const OUTSTANDING_RETRY_SECONDS = 5
@@ -33,8 +33,8 @@ const OUTSTANDING_RETRY_SECONDS = 5
 export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onNews?: (news: CallNews) => void): Promise<PlacedCall> {
   const identity = identityOf(ctx, order.model.modality, order.body)
   if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
-  const retried = await findRetriedCall(ctx, deps, identity)
-  if (retried) return joinCall(ctx, deps, retried, identity)
+  const retried = await joinRetried(ctx, deps, identity)
+  if (retried) return retried
   deps.load.admit(order.model.modality)
   const request = openRequest(ctx, deps, order, identity)
   const outcome = await deps.calls.open(request)

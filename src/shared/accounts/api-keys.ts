@@ -141,9 +141,9 @@ export function createKeyLookup(db: Db): KeyLookup {
   return { find: async (secret) => (looksLikeKey(secret) ? await findAll(hashOf(secret)) : null) }
 }
 
-/** As SQL, with the key's id as its one binding: whether the key is valid and its account active at this very moment. */
+/** As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very moment. */
 export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN users u ON u.id = k.user_id
-  WHERE k.id = ? AND k.revoked_at IS NULL AND u.status = 'active')`
+  WHERE k.id = :keyId AND k.revoked_at IS NULL AND u.status = 'active')`
 
 async function findPrincipals(db: Db, hashes: Buffer[]): Promise<(Principal | null)[]> {
   const { rows } = await db.raw<{ rows: PrincipalRow[] }>(`

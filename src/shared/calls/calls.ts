@@ -17,7 +17,8 @@ import { answerOf, errorOutput } from './answers.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
-import type { RetriedCall } from './records.ts'
+import type { DeadProcess, Retry } from './retries.ts'
+import { claimLeft, claimOrphan } from './retries.ts'
 import type { Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type { BegunCall, Ended, OpenOutcome, OpenRequest, RefundGuard, Settlement, StaleCall, UpstreamRef } from './types.ts'
@@ -150,19 +151,22 @@ export class Calls {
     await this.db('calls').where({ id }).update({ idempotency_key: null, idempotency_expires_at: null })
   }
 
-  /** Notes that the waiting client went away unanswered, so that a retry of it can join the call. */
+  /**
+   * Notes that the waiting client went away unanswered, so that a retry of it can join the call. Tries for as long as an outcome does: a
+   * retry that does not find the call pays anew.
+   */
   async requesterLeft(id: CallId): Promise<void> {
-    await this.db('calls').where({ id }).whereNull('requester_left_at').update({ requester_left_at: this.db.fn.now() })
+    await untilAnswered(OUTCOME_PATIENCE_MS, () => this.db('calls').where({ id }).whereNull('requester_left_at')
+      .update({ requester_left_at: this.db.fn.now() }))
   }
 
   /**
-   * Hands a call whose requester went away to one retry of it, which answers to `replyTo`; if that goes away too, another may.
-   * @returns false when another retry was faster: it has the answer.
+   * Hands a call that went unanswered to this retry and to no other; if its client goes away too, another may have it.
+   * @param dead web processes whose waiting requests died with them.
+   * @returns null where no such call is left.
    */
-  async requesterBack({ id, requesterLeft, replyTo: before }: RetriedCall, replyTo: string): Promise<boolean> {
-    const unanswered = this.db('calls').where({ id })
-    const mine = requesterLeft ? unanswered.whereNotNull('requester_left_at') : unanswered.where({ reply_to: before })
-    return await mine.update({ requester_left_at: null, reply_to: replyTo }) === 1
+  async claimForRetry(retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
+    return await claimLeft(this.db, retry) ?? (dead.length > 0 ? claimOrphan(this.db, retry, dead) : null)
   }
 
   /** Open calls whose lease has run out, longest first: the reconciler's work. */

@@ -2,7 +2,6 @@
  * Reading calls: the answer of one for whoever fetches it, the record of one for operators, and the refusals that never
  * became a charge.
  */
-import { KEY_MAY_CALL } from '../accounts/api-keys.ts'
 import type { Db } from '../db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
@@ -71,30 +70,6 @@ export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[
   const { rows } = await db.raw<{ rows: { id: CallId }[] }>(`
     SELECT id FROM calls WHERE id = ANY (?::uuid[]) AND status IN ('succeeded', 'failed')`, [[...ids]]).options({ name: 'find_ended' })
   return rows.map((row) => row.id)
-}
-
-/** How far back a numbered retry finds the call that it retries, in seconds (contract section 5.3). */
-const RETRY_WINDOW_SECONDS = 600
-
-/** A call that a retry may be a retry of. */
-export type RetriedCall = { id: CallId; requesterLeft: boolean; replyTo: string }
-
-/**
- * The newest call of this account with this very request that a retry could join: it runs, or it succeeded and its
- * requester had gone. One that failed is no reason not to try again. None for a key that has been revoked meanwhile, or
- * one of a suspended account: no charge looks at it once more.
- */
-export async function findRetried(
-  db: Db, { accountId, keyId }: { accountId: AccountId; keyId: KeyId }, requestHash: string,
-): Promise<RetriedCall | null> {
-  const { rows } = await db.raw<{ rows: RetriedCall[] }>(`
-    SELECT id, requester_left_at IS NOT NULL AS "requesterLeft", reply_to AS "replyTo"
-    FROM calls
-    WHERE user_id = ? AND request_hash = decode(?, 'hex') AND created_at > now() - make_interval(secs => ?)
-      AND (finished_at IS NULL OR requester_left_at IS NOT NULL AND status = 'succeeded')
-      AND ${KEY_MAY_CALL}
-    ORDER BY id DESC LIMIT 1`, [accountId, requestHash, RETRY_WINDOW_SECONDS, keyId])
-  return rows[0] ?? null
 }
 
 /** Postgres stores neither NUL nor lone surrogates; a record must not fail over them. */

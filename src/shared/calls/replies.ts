@@ -94,13 +94,6 @@ export class Replies {
     void this.options.publisher.publish(eventChannel(this.options.prefix, account), JSON.stringify(event)).catch(() => {})
   }
 
-  /** Whether the web process of this address still listens: the requests of one that died went unanswered. */
-  async isListening(address: string): Promise<boolean> {
-    if (address === this.address) return true
-    const [, subscribers] = await this.options.publisher.pubsub('NUMSUB', replyChannel(this.options.prefix, address)) as [string, number]
-    return Number(subscribers) > 0
-  }
-
   /** Looks whether calls that are waited for have ended unheard. Never throws. */
   async recheck(): Promise<void> {
     if (this.waiters.size === 0) return

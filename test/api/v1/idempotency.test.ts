@@ -6,7 +6,7 @@ import { aGrant, anAccount, balanceOf } from '../../support/factories.ts'
 import type { TestAccount } from '../../support/factories.ts'
 import type { Gateway } from '../../support/harness.ts'
 import { startGateway, startTestWeb } from '../../support/harness.ts'
-import { get, post, send, until } from '../../support/http.ts'
+import { post, send, until } from '../../support/http.ts'
 import type { Reply } from '../../support/http.ts'
 import { CHAT, IMAGES, callOf, chat, chatBody, countsOf, image, imageBody, prompted } from './calling.ts'
 
@@ -175,93 +175,5 @@ describe('Idempotency-Key', () => {
     await second
     expect((await first).text).to.match(/data: \[DONE\]\n\n$/)
     expect(gateway.sandbox.open(content).aborted).to.equal(0)
-  })
-})
-
-describe('a retry that an SDK numbers', () => {
-  let gateway: Gateway
-  let account: TestAccount
-  before(async () => { gateway = await startGateway() })
-  after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
-  afterEach(() => expectBooksToBalance(gateway.db))
-
-  const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
-
-  /** Sends a call and leaves once the upstream has it. */
-  async function abandon(prompt: string, count = 0): Promise<void> {
-    const leaving = new AbortController()
-    const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(count), signal: leaving.signal }).catch(() => null)
-    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
-    leaving.abort()
-    await sent
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
-  }
-
-  it('joins the call that its requester left unanswered: one charge, one bill', async () => {
-    const prompt = prompted('[delay 400]')
-    await abandon(prompt)
-    const retry = await image(gateway, account, prompt, {}, numbered(1))
-    expect([retry.status, isReplay(retry)]).to.deep.equal([200, true])
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
-  })
-
-  it('gets the answer of such a call that has ended meanwhile', async () => {
-    const prompt = prompted('[delay 150]')
-    await abandon(prompt)
-    await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-  })
-
-  it('is a call of its own where the first was answered, where the body differs, and where it is no retry', async () => {
-    const prompt = prompted()
-    await image(gateway, account, prompt, {}, numbered(0))
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
-    const slow = prompted('[delay 300]')
-    await abandon(slow)
-    expect(isReplay(await image(gateway, account, `${slow} other`, {}, numbered(1)))).to.equal(false)
-    expect(isReplay(await image(gateway, account, slow, {}, numbered(0)))).to.equal(false)
-    expect(isReplay(await image(gateway, account, slow))).to.equal(false)
-  })
-
-  it('gets an answer once: when a retry has had it, the next call is a call of its own', async () => {
-    const prompt = prompted('[delay 200]')
-    await abandon(prompt)
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
-  })
-
-  it('joins a call whose requester had gone before it was even charged', async () => {
-    const prompt = prompted('[delay 300]')
-    const leaving = new AbortController()
-    await gateway.db.transaction(async (trx) => {
-      await trx('users').where({ id: account.id }).forUpdate().first('id')
-      const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal }).catch(() => null)
-      // Not within the transaction, which would see the same moment again and again.
-      await until('the charge to wait', async () => (await gateway.db.raw<{ rows: unknown[] }>(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'")).rows.length > 0)
-      leaving.abort()
-      await sent
-      // The service has seen the client go once it has answered somebody who came later.
-      for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
-    })
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-  })
-
-  it('that leaves too can be followed by another', async () => {
-    const prompt = prompted('[delay 700]')
-    await abandon(prompt)
-    const leaving = new AbortController()
-    const second = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(1), signal: leaving.signal }).catch(() => null)
-    setTimeout(() => leaving.abort(), 100)
-    await second
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
-    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 })

@@ -154,7 +154,7 @@ const path: Plant[] = [
   },
   {
     name: 'a client that leaves cancels its call', why: 'A waiting call goes on without its client.',
-    edits: [{ file: 'src/api/v1/answer.ts', find: "  placed.wait.cancel()\n  await calls.requesterLeft", replace: "  placed.wait.cancel()\n  await calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await calls.requesterLeft" }],
+    edits: [{ file: 'src/api/v1/answer.ts', find: "  placed.wait.cancel()\n  await noteLeft", replace: "  placed.wait.cancel()\n  await deps.calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await noteLeft" }],
     tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],
   },
   {

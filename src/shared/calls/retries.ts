@@ -1,0 +1,76 @@
+/**
+ * Numbered retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one guarded
+ * update, so that of several retries each gets another call.
+ */
+import { KEY_MAY_CALL } from '../accounts/api-keys.ts'
+import type { Db } from '../db.ts'
+import type { AccountId, CallId, KeyId } from '../ids.ts'
+
+/** How old a call may be that a retry joins, in seconds. */
+const RETRY_WINDOW_SECONDS = 600
+
+/**
+ * How far before the last sign of life of a process that died its answers may have stayed unsent, in seconds: its clock and that of
+ * Postgres are not the same.
+ */
+const DEATH_MARGIN_SECONDS = 2
+
+/** A retry. `keyId`: the key that it came with; `requestHash` in hex; `replyTo`: the web process that will answer it. */
+export type Retry = { accountId: AccountId; keyId: KeyId; requestHash: string; replyTo: string }
+
+/** A web process that no longer listens. `lastSeenMs`: its last sign of life, Unix time in ms; null where it left none. */
+export type DeadProcess = { address: string; lastSeenMs: number | null }
+
+/** A call whose answer can still be given: it is open, or it succeeded and its result is kept. One that failed is tried anew. */
+const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
+  AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now()))`
+
+/**
+ * The calls that a retry may be a retry of: none for a key that was revoked meanwhile, or one of a suspended account, since no charge
+ * looks at it once more.
+ */
+const OF_RETRY = `c.user_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
+  AND c.created_at > now() - make_interval(secs => :window)
+  AND ${KEY_MAY_CALL}`
+
+/**
+ * Takes over the oldest call whose requester is known to have gone unanswered. Postgres looks at the row again after it has waited for
+ * another retry's lock, and goes on to the next one: SKIP LOCKED would pass over a call that is just being ended or renewed.
+ * @returns null where there is none.
+ */
+export function claimLeft(db: Db, retry: Retry): Promise<CallId | null> {
+  return claim(db, 'claim_left', `
+    SELECT c.id FROM calls c
+    WHERE ${OF_RETRY} AND c.requester_left_at IS NOT NULL AND ${ANSWERABLE}
+    ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`, retry)
+}
+
+/** Takes over the oldest call that waited at a process which died: it is open, or it ended when nobody could answer it any more. */
+export function claimOrphan(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
+  return claim(db, 'claim_orphan', `
+    SELECT c.id FROM calls c
+    JOIN unnest(:addresses::text[], :lastSeen::bigint[]) AS dead (address, last_seen_ms) ON dead.address = c.reply_to
+    WHERE ${OF_RETRY} AND c.requester_left_at IS NULL AND ${ANSWERABLE}
+      AND (c.finished_at IS NULL
+        OR c.finished_at > to_timestamp(dead.last_seen_ms / 1000.0) - make_interval(secs => :margin))
+    ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`,
+  retry, {
+    addresses: dead.map(({ address }) => address), lastSeen: dead.map(({ lastSeenMs }) => lastSeenMs), margin: DEATH_MARGIN_SECONDS,
+  })
+}
+
+async function claim(db: Db, name: string, oldest: string, retry: Retry, more: Record<string, unknown> = {}): Promise<CallId | null> {
+  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(`
+    UPDATE calls SET requester_left_at = NULL, reply_to = :replyTo WHERE id = (${oldest}) RETURNING id`,
+  { ...retry, window: RETRY_WINDOW_SECONDS, ...more }).options({ name })
+  return rows[0]?.id ?? null
+}
+
+/** The web processes at which equal open calls still wait, as far as Postgres knows. */
+export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }: Retry): Promise<string[]> {
+  const { rows } = await db.raw<{ rows: { address: string }[] }>(`
+    SELECT DISTINCT c.reply_to AS address FROM calls c
+    WHERE ${OF_RETRY} AND c.finished_at IS NULL AND c.requester_left_at IS NULL`,
+  { accountId, keyId, requestHash, window: RETRY_WINDOW_SECONDS }).options({ name: 'waiting_processes' })
+  return rows.map(({ address }) => address)
+}

@@ -1,0 +1,251 @@
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway, startTestWeb } from '../../support/harness.ts'
+import { get, send, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { install } from '../../support/processes.ts'
+import type { Installation, Program } from '../../support/processes.ts'
+import { IMAGES, callOf, image, imageBody, prompted } from './calling.ts'
+
+const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
+const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
+
+describe('a retry that an SDK numbers', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => { gateway = await startGateway() })
+  after(() => gateway.stop())
+  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** Sends a call and leaves once the upstream has it. */
+  async function abandon(prompt: string, count = 0): Promise<void> {
+    const leaving = new AbortController()
+    const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(count), signal: leaving.signal }).catch(() => null)
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    leaving.abort()
+    await sent
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+  }
+
+  it('joins the call that its requester left unanswered: one charge, one bill', async () => {
+    const prompt = prompted('[delay 400]')
+    await abandon(prompt)
+    const retry = await image(gateway, account, prompt, {}, numbered(1))
+    expect([retry.status, isReplay(retry)]).to.deep.equal([200, true])
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
+  })
+
+  it('gets the answer of such a call that has ended meanwhile', async () => {
+    const prompt = prompted('[delay 150]')
+    await abandon(prompt)
+    await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('is a call of its own where the first was answered, where the body differs, and where it is no retry', async () => {
+    const prompt = prompted()
+    await image(gateway, account, prompt, {}, numbered(0))
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
+    const slow = prompted('[delay 300]')
+    await abandon(slow)
+    expect(isReplay(await image(gateway, account, `${slow} other`, {}, numbered(1)))).to.equal(false)
+    expect(isReplay(await image(gateway, account, slow, {}, numbered(0)))).to.equal(false)
+    expect(isReplay(await image(gateway, account, slow))).to.equal(false)
+  })
+
+  it('gets an answer once: when a retry has had it, the next call is a call of its own', async () => {
+    const prompt = prompted('[delay 200]')
+    await abandon(prompt)
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
+  })
+
+  it('joins a call whose requester had gone before it was even charged', async () => {
+    const prompt = prompted('[delay 300]')
+    const leaving = new AbortController()
+    await gateway.db.transaction(async (trx) => {
+      await trx('users').where({ id: account.id }).forUpdate().first('id')
+      const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal }).catch(() => null)
+      // Not within the transaction, which would see the same moment again and again.
+      await until('the charge to wait', async () => (await gateway.db.raw<{ rows: unknown[] }>(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'")).rows.length > 0)
+      leaving.abort()
+      await sent
+      // The service has seen the client go once it has answered somebody who came later.
+      for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
+    })
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('that leaves too can be followed by another', async () => {
+    const prompt = prompted('[delay 700]')
+    await abandon(prompt)
+    const leaving = new AbortController()
+    const second = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(1), signal: leaving.signal }).catch(() => null)
+    setTimeout(() => leaving.abort(), 100)
+    await second
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  /** Sends so many equal calls and leaves them once all are charged; no worker takes them before. */
+  async function abandonMany(prompt: string, count: number, urls = [gateway.url]): Promise<void> {
+    await gateway.stopWorker()
+    const before = await callCount()
+    const leaving = new AbortController()
+    const sent = Array.from({ length: count }, (_, at) => send('POST', `${urls[at % urls.length]}${IMAGES}`, {
+      key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal,
+    }).catch(() => null))
+    await until('the charges', async () => await callCount() === before + count)
+    leaving.abort()
+    await Promise.all(sent)
+    await gateway.startWorker()
+  }
+
+  const callCount = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id })).length
+
+  const left = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at')).length
+  const callIds = (replies: Reply[]): Set<string | null> => new Set(replies.map((reply) => reply.headers.get('x-call-id')))
+
+  it('joins another call than the retry beside it: of two in parallel none is charged anew', async () => {
+    const prompt = prompted('[delay 300]')
+    await abandonMany(prompt, 2)
+    const replies = await Promise.all([image(gateway, account, prompt, {}, numbered(1)), image(gateway, account, prompt, {}, numbered(1))])
+    expect(replies.map((reply) => [reply.status, isReplay(reply)])).to.deep.equal([[200, true], [200, true]])
+    expect(callIds(replies).size).to.equal(2)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(2)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(920)
+  })
+
+  it('joins another call than the retry before it: of two in sequence none is charged anew, and a third is a call of its own', async () => {
+    const prompt = prompted('[delay 300]')
+    await abandonMany(prompt, 2)
+    await until('the leaving to be noted', async () => await left() === 2)
+    const replies = [await image(gateway, account, prompt, {}, numbered(1)), await image(gateway, account, prompt, {}, numbered(1))]
+    expect(replies.map((reply) => [reply.status, isReplay(reply)]), replies[1]!.text).to.deep.equal([[200, true], [200, true]])
+    expect(callIds(replies).size).to.equal(2)
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(3)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(880)
+  })
+
+  for (const [when, words] of [['run', '[delay 1000]'], ['have ended meanwhile', '']] as const) {
+    it(`joins exactly one of five calls that ${when}, beside four other retries at three processes; a sixth is a call of its own`, async () => {
+      const others = [await startTestWeb(gateway.config), await startTestWeb(gateway.config)]
+      try {
+        const prompt = prompted(words)
+        const webs = [gateway, ...others]
+        await abandonMany(prompt, 5, webs.map(({ url }) => url))
+        await until('the leaving to be noted', async () => await left() === 5)
+        if (when !== 'run') await until('the end of all', async () => (await gateway.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === 5)
+        const retries = await Promise.all(Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))))
+        expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
+        expect(retries.filter(isReplay).length).to.equal(5)
+        expect(callIds(retries).size).to.equal(6)
+        expect(gateway.sandbox.billed(prompt).total).to.equal(6)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(760)
+      } finally {
+        await Promise.all(others.map((web) => web.stop()))
+      }
+    })
+  }
+
+  it('joins a call though it comes before its leaving is noted', async () => {
+    for (let time = 0; time < 5; time++) {
+      const prompt = prompted('[delay 300]')
+      await abandonMany(prompt, 1)
+      expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
+      expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    }
+    expect(await balanceOf(gateway.db, account.id)).to.equal(800)
+  })
+
+  it('joins no call of another account, none that failed, and none that began more than ten minutes ago', async () => {
+    const [prompt, other] = [prompted('[delay 200]'), await anAccount(gateway.db, 1000)]
+    await abandon(prompt)
+    expect(isReplay(await image(gateway, other, prompt, {}, numbered(1)))).to.equal(false)
+    await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+    await gateway.db('calls').where({ user_id: account.id }).update({ created_at: gateway.db.raw("now() - interval '601 seconds'") })
+    expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
+    const failing = prompted('[status 400]')
+    await abandonMany(failing, 1)
+    await until('the leaving and the end', () => gateway.db('calls').where({ user_id: account.id, status: 'failed' }).whereNotNull('requester_left_at').first())
+    expect(isReplay(await image(gateway, account, failing, {}, numbered(1)))).to.equal(false)
+  })
+})
+
+describe('a retry after the death of the web process that its first try waited at', function () {
+  this.timeout(60_000)
+  let sandbox: Sandbox
+  let installation: Installation
+  let account: TestAccount
+  let survivor: Program
+  before(async () => {
+    sandbox = await createSandbox({ imageSeconds: 0.05 })
+    installation = await install(sandbox)
+    survivor = await installation.start('web')
+  })
+  after(async () => {
+    await installation.end()
+    await sandbox.close()
+  })
+  beforeEach(async () => { account = await anAccount(installation.db, 1000) })
+  afterEach(() => expectBooksToBalance(installation.db))
+
+  const ended = (count: number): Promise<unknown> => until('the end', async () =>
+    (await installation.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === count)
+
+  for (const [when, words] of [['runs', '[delay 1000]'], ['has ended since', '']] as const) {
+    it(`joins the call that ${when}, each retry another one`, async () => {
+      const prompt = prompted(words)
+      const victim = await installation.start('web')
+      const sent = [1, 2].map(() => image(victim, account, prompt, {}, numbered(0)).catch(() => null))
+      await victim.reaches('call.enqueued', 2)
+      await victim.kill()
+      expect(await Promise.all(sent)).to.deep.equal([null, null])
+      const worker = await installation.start('worker')
+      if (when !== 'runs') await ended(2)
+      const retries = await Promise.all([1, 2].map(() => image(survivor, account, prompt, {}, numbered(1))))
+      expect(retries.map((reply) => [reply.status, isReplay(reply)]), retries[0]!.text).to.deep.equal([[200, true], [200, true]])
+      expect(new Set(retries.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(2)
+      expect(isReplay(await image(survivor, account, prompt, {}, numbered(2)))).to.equal(false)
+      expect(sandbox.billed(prompt).total).to.equal(3)
+      expect(await balanceOf(installation.db, account.id)).to.equal(880)
+      await worker.stop()
+    })
+  }
+
+  it('is a call of its own where that process had answered the first before it died, or stopped in order', async () => {
+    await installation.start('worker')
+    const redis = new Redis(installation.config.REDIS_URL)
+    const signs = `${installation.config.REDIS_PREFIX}:web-processes`
+    try {
+      for (const end of ['kill', 'stop'] as const) {
+        const prompt = prompted()
+        const victim = await installation.start('web')
+        const first = await image(victim, account, prompt, {}, numbered(0))
+        const answeredAt = Date.now()
+        const { reply_to: address } = await installation.db('calls').where({ id: callOf(first) }).first<{ reply_to: string }>('reply_to')
+        if (end === 'kill') await until('signs of life after the answer', async () => Number(await redis.hget(signs, address)) > answeredAt + 3000)
+        await victim[end]()
+        expect(isReplay(await image(survivor, account, prompt, {}, numbered(1))), end).to.equal(false)
+        expect(sandbox.billed(prompt).total, end).to.equal(2)
+      }
+    } finally {
+      redis.disconnect()
+    }
+  })
+})
