@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { existsSync } from 'node:fs'
 import { join, normalize } from 'node:path'
+import { root } from '../../scripts/folders.ts'
 import { anchorsOf, faultOf, pages } from './pages.ts'
 
 describe('the documentation', () => {
@@ -17,6 +19,15 @@ describe('the documentation', () => {
     const readme = pages().find(({ path }) => path === 'README.md')!.text
     const unlinked = pages().filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))
     expect(unlinked.map(({ path }) => path)).to.deep.equal([])
+  })
+
+  it('names files that are there', () => {
+    const named = pages().flatMap(({ path, text }) =>
+      Array.from(text.matchAll(/`((?:src|migrations|test|sql|scripts|bench)\/[\w/.-]*)`/g), ([, file]) => ({ path, file: file! })))
+    expect(named.length).to.be.greaterThan(40)
+    // A walk-through writes this one.
+    const missing = named.filter(({ file }) => file !== 'src/api/operator/grants.ts' && !existsSync(join(root, file)))
+    expect(missing).to.deep.equal([])
   })
 
   it('knows a heading by the anchor that its links have', () => {

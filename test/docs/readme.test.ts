@@ -32,12 +32,6 @@ describe('README.md', () => {
     })
   })
 
-  it('names files that are there', () => {
-    const named = Array.from(page.matchAll(/`((?:src|migrations|docs|test|sql)\/[\w/.-]*)`/g), ([, path]) => path!)
-    expect(named.length).to.be.greaterThan(5)
-    for (const path of named) expect(() => readFileSync(join(root, path)), path).not.to.throw(/ENOENT/)
-  })
-
   it('names npm scripts that are there', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
     const named = Array.from(page.matchAll(/^npm (?:run )?(start|test|\w+)\b/gm), ([, name]) => name!).filter((name) => name !== 'ci')
