@@ -41,6 +41,7 @@ const entrySchema = z.strictObject({
   rename: z.record(z.string(), z.string()).default({}),
   drop: z.array(z.string()).default([]),
   set: z.record(z.string(), z.unknown()).default({}),
+  allow: z.array(z.string().min(1)).default([]),
 })
 
 const modelFields = {
@@ -59,6 +60,8 @@ const chatModel = z.strictObject({
     input: rate, output: rate, perTokens: z.int().min(1).max(1_000_000_000), minimum: z.int().min(0).max(MAX_CALL_CREDITS),
   }),
   maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
+  bytesPerToken: z.number().min(1).max(3).optional(),
+  partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
 })
 
 /** What `resolution` may look like, in the catalogue and in requests. */

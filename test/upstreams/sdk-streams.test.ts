@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
 import { countOutput, costOf, estimateTokens } from '../../src/shared/calls/pricing.ts'
+import type { CountedChat } from '../../src/shared/calls/pricing.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../support/factories.ts'
 import type { TestAccount } from '../support/factories.ts'
@@ -97,7 +98,7 @@ describe('a chat that the openai SDK streams', () => {
         const { choices: [choice], usage } = kept.json
         expect(choice.finish_reason).to.equal('cancelled')
         expect(choice.message.content).to.satisfy((content: string) => content.startsWith(heard) && content.length < 1500)
-        const tokens = { input: estimateTokens({ messages: request.messages }, undefined).input, output: countOutput(kept.json.choices) }
+        const tokens = { input: estimateTokens({ ...request, stream: true } as CountedChat, {}).input, output: countOutput(kept.json.choices) }
         expect(usage).to.include({ input_tokens: tokens.input, output_tokens: tokens.output })
         await expectCost(usage, costOf({ input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 }, tokens))
       })

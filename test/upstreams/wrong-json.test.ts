@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Protocol } from '../../src/shared/catalogue.ts'
 import type { Modality } from '../../src/shared/calls/lifecycle.ts'
 import { countOutput, estimateTokens } from '../../src/shared/calls/pricing.ts'
+import type { CountedChat } from '../../src/shared/calls/pricing.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { balanceOf } from '../support/factories.ts'
 import type { Gateway } from '../support/harness.ts'
@@ -126,8 +127,8 @@ describe('an upstream that speaks JSON of its own making', () => {
       expect(reply.json.created).to.be.a('number')
       expect(reply.json.choices[0].message.content).to.equal('ok')
       expect(reply.json.usage.credits).to.equal(RICH - await balanceOf(gateway.db, account.id)).and.to.be.above(0)
-      const { messages } = bodyOf(openai, prompt) as { messages: object[] }
-      const counted = { inputTokens: estimateTokens({ messages }, undefined).input, outputTokens: countOutput(reply.json.choices) }
+      const asked = bodyOf(openai, prompt) as CountedChat
+      const counted = { inputTokens: estimateTokens(asked, {}).input, outputTokens: countOutput(reply.json.choices) }
       expect(await recordOf(gateway.db, reply)).to.include(counted)
       const stream = await startStream(gateway, account, openai, prompt, asking)
       await stream.ended

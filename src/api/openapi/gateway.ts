@@ -66,7 +66,7 @@ export const gatewayOperations: Operation[] = [
     method: 'post', path: '/v1/chat/completions', tag, summary: 'Complete a chat', auth: 'key',
     headers: callRequestHeaders, body: chatBody,
     description: 'Charged on an estimate of its tokens at the beginning, settled on the real usage at its end. '
-      + 'Other fields are passed on to the upstream.',
+      + 'Other fields are refused, unless an upstream of the model allows them.',
     answers: {
       200: {
         description: 'The completion.', schema: chatResult, headers: callHeaders,

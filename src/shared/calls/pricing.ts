@@ -34,51 +34,73 @@ export function costOf(price: Price, tokens: Tokens): number {
 /** Output tokens assumed where a request names none (specification "Limits"). */
 export const DEFAULT_MAX_TOKENS = 1024
 
-/** Tokens that one image part of a message counts for in the estimate. */
-const IMAGE_PART_TOKENS = 1000
+/** UTF-8 bytes that count as a token where the model says nothing else. */
+const BYTES_PER_TOKEN = 3
 
-/** The parts of a chat request that decide its pre-charge. */
-export type EstimatedRequest = {
-  messages: readonly unknown[]
-  tools?: unknown
-  max_tokens?: number
-  n?: number
+/** Input tokens of an image part where the model says nothing else. */
+const IMAGE_TOKENS = 1500
+
+/**
+ * What a model says of how its requests are counted: its largest `max_tokens`, the bytes of a token (1 to 3), and the
+ * input tokens of a message part by its kind.
+ */
+export type CountingRules = {
+  maxOutputTokens?: number
+  bytesPerToken?: number
+  partTokens?: Readonly<Record<string, number>>
+}
+
+/** The fields of a valid chat body that decide its pre-charge, beside its length. */
+export type CountedChat = {
+  messages: readonly { content?: unknown }[]
+  max_tokens?: number | null
+  max_completion_tokens?: number | null
+  n?: number | null
 }
 
 /**
- * The tokens a chat call is pre-charged for: `ceil(UTF-8 bytes / 3)` of the messages and tools, data URIs left out, plus
- * 1,000 for each image part; and the most output that the upstream is allowed. Bytes, never a tokenizer: every
- * tokenizer is quadratic on text that a client may choose (design section 7).
+ * The tokens a chat call is pre-charged for. Input: the UTF-8 bytes of the whole body as JSON, less the `data:` URIs of
+ * its image parts, by `bytesPerToken`, plus what each part counts for. Output: the most that the upstream is allowed.
+ * Bytes, never a tokenizer: every tokenizer is quadratic on text that a client may choose.
  */
-export function estimateTokens(request: EstimatedRequest, maxOutputTokens: number | undefined): Tokens {
-  const messages = measure(request.messages)
-  const tools = request.tools === undefined ? { bytes: 0 } : measure(request.tools)
-  const perChoice = outputLimit(request.max_tokens, maxOutputTokens)
-  return {
-    input: Math.ceil((messages.bytes + tools.bytes) / 3) + messages.images * IMAGE_PART_TOKENS,
-    output: perChoice * (request.n ?? 1),
+export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens {
+  let bytes = Buffer.byteLength(JSON.stringify(body))
+  let tokens = 0
+  for (const part of body.messages.flatMap(partsOf)) {
+    tokens += tokensOfPart(part.type, rules.partTokens) ?? 0
+    if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
   }
+  const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules.maxOutputTokens)
+  const input = Math.ceil(bytes / (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + tokens
+  return { input, output: perChoice * (body.n ?? 1) }
 }
 
-/** Where a data URI may stand in a message part. A text that merely begins with `data:` is counted like any other. */
-const DATA_URI_FIELDS = new Set(['url', 'image_url', 'data', 'file_data'])
+const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] => Array.isArray(content) ? content : []
 
-function measure(value: unknown): { bytes: number; images: number } {
-  const text = JSON.stringify(value)
-  // The plain text is measured as it is: a replacer costs ten times as much, and few requests carry images.
-  if (!text.includes('"image_url"') && !text.includes('"data:')) return { bytes: Buffer.byteLength(text), images: 0 }
-  let images = 0
-  const bare = JSON.stringify(value, (key, field: unknown) => {
-    if (key === 'type' && field === 'image_url') images++
-    return typeof field === 'string' && DATA_URI_FIELDS.has(key) && /^data:/i.test(field) ? '' : field
-  })
-  return { bytes: Buffer.byteLength(bare), images }
+/**
+ * The input tokens that a part of this kind counts for beside its bytes; null for a kind that the model does not price,
+ * which is refused. `image` and `video` are the kinds of `image_url` and `video_url`.
+ */
+export function tokensOfPart(type: unknown, partTokens: CountingRules['partTokens'] = {}): number | null {
+  if (typeof type !== 'string' || type === 'image') return null
+  const kind = type.replace(/_url$/, '')
+  const tokens = [type, kind].find((name) => Object.hasOwn(partTokens, name))
+  if (tokens !== undefined) return partTokens[tokens]!
+  if (type === 'text') return 0
+  return type === 'image_url' ? IMAGE_TOKENS : null
+}
+
+/** The bytes of an image that stands in its part as a `data:` URI; 0 for an address. */
+function bytesOfDataUri(image: unknown): number {
+  const url = typeof image === 'object' && image !== null ? (image as { url?: unknown }).url : image
+  return typeof url === 'string' && /^data:/i.test(url) ? Buffer.byteLength(JSON.stringify(url)) - 2 : 0
 }
 
 /** The `max_tokens` that the upstream is sent: the client's or 1024, never more than the model allows. */
-export function outputLimit(maxTokens: number | undefined, maxOutputTokens: number | undefined): number {
+export function outputLimit(maxTokens: number | null | undefined, maxOutputTokens: number | undefined): number {
   return Math.min(maxTokens ?? DEFAULT_MAX_TOKENS, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
 }
 
-/** The gateway's own count of what a chat answered, where the upstream reports no usage: as the estimate counts. */
-export const countOutput = (choices: readonly unknown[]): number => Math.ceil(measure(choices).bytes / 3)
+/** The gateway's own count of what a chat answered, where the upstream reports no usage. */
+export const countOutput = (choices: readonly unknown[]): number =>
+  Math.ceil(Buffer.byteLength(JSON.stringify(choices)) / BYTES_PER_TOKEN)

@@ -111,9 +111,10 @@ describe('a request body', () => {
 
   it('with prototype keys pollutes nothing', async () => {
     const message = JSON.stringify(chatBody('x')).slice(1)
-    for (const keys of ['"__proto__":{"polluted":1}', '"constructor":{"prototype":{"polluted":1}}', '"metadata":{"a":{"__proto__":{"polluted":1}}}', '"toString":1', '"hasOwnProperty":1']) {
+    const KEYS = { '"__proto__":{"polluted":1}': 400, '"constructor":{"prototype":{"polluted":1}}': 400, '"toString":1': 400, '"hasOwnProperty":1': 400, '"metadata":{"a":{"__proto__":{"polluted":1}}}': 200 }
+    for (const [keys, status] of Object.entries(KEYS)) {
       const reply = await post(`{${keys},${message}`)
-      expect(reply.status, `${keys} ${reply.text}`).to.equal(200)
+      expect(reply.status, `${keys} ${reply.text}`).to.equal(status)
     }
     expect(({} as { polluted?: number }).polluted).to.equal(undefined)
   })

@@ -42,11 +42,11 @@ describe('POST /v1/chat/completions', () => {
     })
   })
 
-  it('pre-charges the estimate: a third of the bytes and the whole of max_tokens, then gives back what was too much', async () => {
+  it('pre-charges the estimate: a third of the body\'s bytes and the whole of max_tokens, then gives back what was too much', async () => {
     const account = await anAccount(gateway.db, 100_000)
     const body = chatBody(`${'é'.repeat(3000)} [usage 10 10]`, { model: 'dear-chat', max_tokens: 2 })
     const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
-    const estimate = Math.ceil(Buffer.byteLength(JSON.stringify(body.messages)) / 3) + 2 * 2
+    const estimate = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 3) + 2 * 2
     expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${estimate}`, `settlement ${estimate - 30}`])
     expect(reply.json.usage).to.include({ credits: 30, balance: 99_970 })
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(estimate)

@@ -140,7 +140,7 @@ describe('the fields of a call', () => {
       ...['system', 'developer', 'user', 'assistant', 'tool'].map((role): [string, object] => [`of the role ${role}`, { role, content: 'x' }]),
       ['with an empty text', { role: 'user', content: '' }],
       ['with parts', { role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url: PIXEL } }] }],
-      ['with a part of a kind we do not know', { role: 'user', content: [{ type: 'input_audio', input_audio: { data: '' } }] }],
+      ['of an assistant, as it answered', { role: 'assistant', content: 'x', refusal: null, annotations: [{ url: 'http://10.0.0.1/' }], audio: null, tool_calls: [], reasoning_content: 'hm' }],
       ['of an assistant\'s tool calls without content', { role: 'assistant', tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] }],
       ['of an assistant\'s tool calls with null', { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }] }],
       ['with fields of their own', { role: 'user', content: 'x', name: 'bob', cache_control: { type: 'ephemeral' } }],
@@ -179,7 +179,7 @@ describe('the fields of a call', () => {
     })
   })
 
-  it('of a chat that nobody knows reach the upstream untouched, those of the gateway do not', async () => {
+  it('of a chat that pass reach the upstream untouched, those of the gateway do not', async () => {
     const prompt = prompted()
     const more = { response_format: { type: 'json_object' }, seed: 7, logit_bias: { 50: 1 }, metadata: { a: ['b', null] }, temperature: 0.5, stop: ['x'] }
     const reply: Reply = await post(`${gateway.url}${CHAT}`, account.key, { model: 'sandbox-chat', messages: [{ role: 'user', content: prompt }], max_completion_tokens: 77, ...more })
@@ -189,13 +189,9 @@ describe('the fields of a call', () => {
   })
 
   it('of a chat cannot come in through __proto__', async () => {
-    const prompt = prompted()
-    const message = `"model":"sandbox-chat","messages":[{"role":"user","content":"${prompt}"}]`
-    for (const smuggled of ['{"max_tokens":-5}', '{"max_tokens":"x"}', '{"n":1000}', '{"stream":true}', '{"temperature":9}']) {
-      const reply = await post(`${gateway.url}${CHAT}`, account.key, `{${message},"__proto__":${smuggled}}`)
-      expect(reply.status, `${smuggled} ${reply.text}`).to.equal(200)
-      expect(reply.json.object).to.equal('chat.completion')
+    const message = '"model":"sandbox-chat","messages":[{"role":"user","content":"x"}]'
+    for (const smuggled of ['{"max_tokens":-5}', '{"n":1000}', '{"temperature":9}', '{"models":[]}', 'null']) {
+      expect(await verdict(CHAT, `{${message},"__proto__":${smuggled}}`), smuggled).to.equal('invalid_request __proto__')
     }
-    for (const sent of gateway.sandbox.journal(prompt)) expect(sent.body).to.include({ max_tokens: 1024 }).and.not.to.have.any.keys('n', 'stream', 'temperature')
   })
 })

@@ -78,5 +78,6 @@ function orderOf(world: World, { modality, prompt, stream }: Asked): CallOrder {
   const model = world.catalogue().models.get(modality)!
   if (modality !== 'chat') return { model, request: { prompt }, estimate: null, body: { model: model.id, prompt } }
   const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, undefined), stream }
-  return { model, request, estimate: estimateTokens(request, undefined), body: { model: model.id, ...request } }
+  const body = { model: model.id, ...request }
+  return { model, request, estimate: estimateTokens(body, {}), body }
 }

@@ -103,7 +103,7 @@ export class World {
 
   /** The catalogue at this moment. */
   catalogue(): Catalogue {
-    const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {} }]
+    const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
     const common = { enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
     const { chat, image, video } = this.prices
     const models: Model[] = [

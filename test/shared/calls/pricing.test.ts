@@ -1,10 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { MAX_CALL_CREDITS, chatCost, costOf, countOutput, estimateTokens, outputLimit } from '../../../src/shared/calls/pricing.ts'
+import { MAX_CALL_CREDITS, chatCost, costOf, countOutput, estimateTokens, outputLimit, tokensOfPart } from '../../../src/shared/calls/pricing.ts'
+import type { CountedChat, CountingRules } from '../../../src/shared/calls/pricing.ts'
 
 const price = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
 const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
-const user = (content: unknown): unknown[] => [{ role: 'user', content }]
+const user = (content: unknown): { role: string; content?: unknown }[] => [{ role: 'user', content }]
 
 describe('what a call costs', () => {
   it('is max(minimum, ceil((input × price + output × price) / perTokens))', () => {
@@ -35,38 +36,78 @@ describe('what a call costs', () => {
 })
 
 describe('the pre-charge of a chat', () => {
-  it('counts a third of the UTF-8 bytes of messages and tools as input, and max_tokens × n as output', () => {
-    const messages = user('Grüße, 你好 😀')
-    const tools = [{ type: 'function', function: { name: 'now' } }]
-    expect(estimateTokens({ messages, tools, max_tokens: 100, n: 3 }, undefined))
-      .to.deep.equal({ input: Math.ceil((bytes(messages) + bytes(tools)) / 3), output: 300 })
+  const PICTURE = `data:image/png;base64,${'A'.repeat(300_000)}`
+  const input = (body: object, rules: CountingRules = {}): number => estimateTokens(body as CountedChat, rules).input
+
+  it('counts a third of the UTF-8 bytes of the whole body as input, and max_tokens × n as output', () => {
+    const body = {
+      model: 'm', messages: user('Grüße, 你好 😀'), tools: [{ type: 'function', function: { name: 'now' } }], max_tokens: 100, n: 3,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: ['long'] } } }, metadata: { a: 'b' },
+    }
+    expect(estimateTokens(body, {})).to.deep.equal({ input: Math.ceil(bytes(body) / 3), output: 300 })
+  })
+
+  it('counts more tokens where a model says that fewer bytes make one', () => {
+    const body = { messages: user('x'.repeat(1000)) }
+    expect(input(body, { bytesPerToken: 1 })).to.equal(bytes(body))
+    expect(input(body, { bytesPerToken: 2.5 })).to.equal(Math.ceil(bytes(body) / 2.5))
   })
 
   it('assumes 1024 output tokens where none are named, and never more than the model allows', () => {
-    const estimate = (max_tokens: number | undefined, most?: number): number => estimateTokens({ messages: user('x'), max_tokens }, most).output
+    const estimate = (max_tokens: number | null | undefined, maxOutputTokens?: number): number =>
+      estimateTokens({ messages: user('x'), max_tokens }, { maxOutputTokens }).output
     expect(estimate(undefined)).to.equal(1024)
+    expect(estimate(null)).to.equal(1024)
     expect(estimate(undefined, 500)).to.equal(500)
     expect(estimate(800, 500)).to.equal(500)
     expect(estimate(300, 500)).to.equal(300)
+    expect(estimateTokens({ messages: user('x'), max_completion_tokens: 7, n: null }, {}).output).to.equal(7)
     expect(outputLimit(undefined, 4096)).to.equal(1024)
   })
 
-  it('counts an image part as 1,000 tokens, and not the bytes of its data URI', () => {
-    const withImage = (url: string): unknown[] => user([{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url } }])
-    const small = estimateTokens({ messages: withImage('') }, undefined)
-    expect(small.input).to.equal(Math.ceil(bytes(withImage('')) / 3) + 1000)
-    expect(estimateTokens({ messages: withImage(`data:image/png;base64,${'A'.repeat(300_000)}`) }, undefined)).to.deep.equal(small)
+  it('counts an image part as 1,500 tokens or the model\'s number, by address or as bytes, and not its data: URI', () => {
+    const shown = (image_url: unknown) => ({ messages: user([{ type: 'text', text: 'look' }, { type: 'image_url', image_url }]) })
+    for (const given of [(url: string) => ({ url }), (url: string) => ({ url, detail: 'low' }), (url: string) => url]) {
+      expect(input(shown(given(PICTURE)))).to.equal(Math.ceil(bytes(shown(given(''))) / 3) + 1500)
+    }
+    const byAddress = shown({ url: 'https://example.com/a.png' })
+    expect(input(byAddress)).to.equal(Math.ceil(bytes(byAddress) / 3) + 1500)
+    expect(input(byAddress, { partTokens: { image: 90 } })).to.equal(Math.ceil(bytes(byAddress) / 3) + 90)
   })
 
-  it('counts text that only looks like a data URI: nobody sends a book for nothing', () => {
-    const text = `data:${'A'.repeat(3000)}`
-    expect(estimateTokens({ messages: user(text) }, undefined).input).to.be.above(1000)
-    expect(estimateTokens({ messages: user([{ type: 'text', text }]) }, undefined).input).to.be.above(1000)
+  it('counts a part of another kind by the model\'s number and by its bytes', () => {
+    const body = { messages: user([{ type: 'input_audio', input_audio: { data: 'A'.repeat(3000), format: 'wav' } }, { type: 'video_url', video_url: { url: PICTURE } }]) }
+    expect(input(body, { partTokens: { input_audio: 70, video: 5000 } })).to.equal(Math.ceil(bytes(body) / 3) + 5070)
   })
+
+  it('knows no number of a kind that the model does not price, by whatever name', () => {
+    for (const type of ['file', 'image', 'toString', '__proto__', '_url', '', 5, null, undefined]) {
+      expect(tokensOfPart(type, { image: 1, video_url: 2 }), String(type)).to.equal(null)
+    }
+    expect(tokensOfPart('video_url', { video_url: 2 })).to.equal(2)
+  })
+
+  const ELSEWHERE: [where: string, body: Record<string, unknown>][] = [
+    ['a text', { messages: user(PICTURE) }],
+    ['a text part', { messages: user([{ type: 'text', text: PICTURE }]) }],
+    ['a url in response_format', { messages: user('x'), response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { url: PICTURE } } } }],
+    ['an image_url in functions', { messages: user('x'), functions: [{ name: 'f', parameters: { image_url: { url: PICTURE } } }] }],
+    ['data in a prediction', { messages: user('x'), prediction: { type: 'content', content: [{ type: 'image_url', image_url: PICTURE, data: PICTURE }] } }],
+    ['a file part', { messages: user([{ type: 'file', file: { file_data: PICTURE } }]) }],
+    ['a video part', { messages: user([{ type: 'video_url', video_url: { url: PICTURE } }]) }],
+    ['a tool\'s parameters', { messages: user('x'), tools: [{ type: 'function', function: { name: 'f', parameters: { default: { url: PICTURE } } } }] }],
+    ['a tool call\'s arguments', { messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: PICTURE } }] }] }],
+    ['a part within a part', { messages: user([{ type: 'x', content: [{ type: 'image_url', image_url: PICTURE }] }]) }],
+  ]
+  for (const [where, body] of ELSEWHERE) {
+    it(`counts every byte of a data: URI outside an image: ${where}`, () => {
+      expect(input(body)).to.equal(Math.ceil(bytes(body) / 3)).and.to.be.above(100_000)
+    })
+  }
 
   it('takes no longer for one repeated character than for any other text', () => {
     const started = performance.now()
-    estimateTokens({ messages: user('a'.repeat(1_000_000)) }, undefined)
+    estimateTokens({ messages: user('a'.repeat(1_000_000)) }, {})
     expect(performance.now() - started).to.be.below(500)
   })
 

@@ -44,6 +44,7 @@ export function routeTo(protocol: Protocol, baseUrl: string, { upstream, ...chan
     model: 'some/model',
     rename: {},
     drop: [],
+    allow: [],
     set: {},
     ...changes,
   }

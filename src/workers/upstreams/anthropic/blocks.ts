@@ -12,10 +12,16 @@ export type Turn = { role: 'user' | 'assistant'; content: Fields[] }
 /** A text block; none for an empty text, which the API refuses. */
 const textBlocks = (text: unknown, more: Fields = {}): Fields[] => isText(text) ? [{ type: 'text', text, ...more }] : []
 
+/** Content in its shorter form: a text alone needs no block around it. */
+export function compact(blocks: Fields[]): Fields[] | string {
+  const [first, ...others] = blocks
+  if (first?.type !== 'text' || others.length > 0 || first.cache_control) return blocks
+  return first.text as string
+}
+
 /**
- * The blocks of a message's content: a text, or parts. Parts that only this API knows pass as they are, unless they
- * name an address: those of `image_url` alone were checked before.
- * @throws UpstreamError `rejected` for such an address
+ * The blocks of a message's content: a text, or parts. Parts that only this API knows pass as they are; the model has a
+ * number for their kind, and their addresses were checked.
  */
 export function blocksOf(content: unknown): Fields[] {
   return Array.isArray(content) ? content.flatMap((part) => blocksOfPart(asFields(part))) : textBlocks(content)
@@ -23,17 +29,11 @@ export function blocksOf(content: unknown): Fields[] {
 
 function blocksOfPart(part: Fields): Fields[] {
   switch (part.type) {
-    case 'text': return textBlocks(part.text, part.cache_control ? { cache_control: part.cache_control } : {})
+    case 'text': return textBlocks(part.text, part.cache_control ? { cache_control: { type: 'ephemeral' } } : {})
     case 'refusal': return textBlocks(part.refusal)
     case 'image_url': return [{ type: 'image', source: imageSource(part.image_url) }]
-    default: return [withoutAddress(part)]
+    default: return [part]
   }
-}
-
-function withoutAddress(part: Fields): Fields {
-  const { type, url } = asFields(part.source)
-  if (type !== 'url' && url === undefined) return part
-  throw new UpstreamError('rejected', 'an address may stand in image_url parts only')
 }
 
 /** An image by its address, which Anthropic fetches, or out of a data URI. */
@@ -47,7 +47,8 @@ function imageSource(image: unknown): Fields {
 
 /**
  * One message as a turn of the conversation; null for a message of the system. Results of tools are the user's turn.
- * @throws UpstreamError `rejected` for a tool call whose arguments are no JSON object
+ * @throws UpstreamError `rejected` for a tool call whose arguments are no JSON object, or one that is longer than the
+ * text that was paid for (`1e20` is 21 digits)
  */
 export function turnOf(message: ChatMessage): Turn | null {
   switch (message.role) {
@@ -60,8 +61,21 @@ export function turnOf(message: ChatMessage): Turn | null {
   }
 }
 
+/**
+ * Each result of a tool must answer a call of an assistant before it, one result a call: the API refuses others.
+ * @throws UpstreamError `rejected`
+ */
+export function requireCalls(messages: readonly ChatMessage[]): void {
+  const open = new Set<unknown>()
+  for (const { role, tool_calls: calls, tool_call_id: id } of messages) {
+    if (role === 'assistant' && Array.isArray(calls)) for (const call of calls) open.add(asFields(call).id)
+    if (role !== 'tool' || open.delete(id)) continue
+    throw new UpstreamError('rejected', 'a result of a tool has no call before it')
+  }
+}
+
 function toolResult({ tool_call_id: id, content }: ChatMessage): Fields {
-  return { type: 'tool_result', tool_use_id: id, content: blocksOf(content) }
+  return { type: 'tool_result', tool_use_id: id, content: compact(blocksOf(content)) }
 }
 
 function toolUses(calls: unknown): Fields[] {
@@ -77,9 +91,9 @@ function inputOf(args: unknown): Fields {
   if (args === undefined || args === null || args === '') return {}
   try {
     const input: unknown = typeof args === 'string' ? JSON.parse(args) : args
-    if (isFields(input)) return input
+    if (isFields(input) && JSON.stringify(input).length <= JSON.stringify(args).length) return input
   } catch {
     // Said below, as for JSON that is no object.
   }
-  throw new UpstreamError('rejected', 'the arguments of a tool call are no JSON object')
+  throw new UpstreamError('rejected', 'the arguments of a tool call are no JSON object, or grow when they are read')
 }

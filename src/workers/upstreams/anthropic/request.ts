@@ -1,6 +1,7 @@
 /**
- * From a chat request of OpenAI's kind to one of the Messages API. Only fields that the API knows are sent: it refuses
- * the others.
+ * From a chat request of OpenAI's kind to one of the Messages API. Only fields that the API knows are sent, for it
+ * refuses the others, and of its own fields those that the route allows. What is sent is hardly longer than what the
+ * customer sent: the pre-charge counts that.
  */
 import type { ChatMessage, ChatRequest } from '../../../shared/calls/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'
@@ -8,11 +9,8 @@ import { UpstreamError } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { asFields } from '../fields.ts'
 import type { Fields } from '../fields.ts'
-import { blocksOf, turnOf } from './blocks.ts'
+import { blocksOf, compact, requireCalls, turnOf } from './blocks.ts'
 import type { Turn } from './blocks.ts'
-
-/** The API's own fields that pass as a client gives them. */
-const PASSED = ['thinking', 'output_config'] as const
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 
@@ -32,7 +30,7 @@ export function outgoing(request: ChatRequest, { route }: UpstreamContext, strea
     ...toolsOf(request),
     output_config: outputConfig(request.response_format),
     metadata: typeof request.user === 'string' ? { user_id: request.user } : undefined,
-    ...picked(request, PASSED),
+    ...picked(request, route.allow),
     ...sampling(request, route.model),
   }), route)
 }
@@ -47,9 +45,11 @@ const picked = (request: ChatRequest, names: readonly string[]): Fields =>
 function conversationOf(messages: ChatMessage[]): Fields {
   const ofSystem = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const system = ofSystem.flatMap(({ content }) => blocksOf(content))
+  requireCalls(messages)
   const turns = mergedTurns(messages)
-  if (turns.length === 0) return { messages: [{ role: 'user', content: system }] }
-  return { messages: turns, system: system.length > 0 ? system : undefined }
+  if (turns.length === 0) return { messages: [{ role: 'user', content: compact(system) }] }
+  const compacted = turns.map(({ role, content }) => ({ role, content: compact(content) }))
+  return { messages: compacted, system: system.length > 0 ? compact(system) : undefined }
 }
 
 /** The turns of a conversation. Users and assistants must take turns, so neighbours of one role are merged. */
@@ -87,16 +87,15 @@ function outputConfig(format: unknown): Fields | undefined {
 }
 
 function toolsOf({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): Fields {
-  if (!Array.isArray(tools) || tools.length === 0) return {}
-  return { tools: tools.map(toolOf), tool_choice: toolChoice(choice, parallel === false) }
+  const functions = (Array.isArray(tools) ? tools : []).filter((tool) => asFields(tool).type === 'function')
+  if (functions.length === 0) return {}
+  return { tools: functions.map(toolOf), tool_choice: toolChoice(choice, parallel === false) }
 }
 
-/** A function as a tool; the API's own kinds of tools pass as they are. */
+/** A function as a tool. */
 function toolOf(tool: unknown): Fields {
-  const fields = asFields(tool)
-  if (fields.type !== 'function') return fields
-  const { name, description, parameters } = asFields(fields.function)
-  return withoutMissing({ name, description, input_schema: parameters ?? { type: 'object', properties: {} } })
+  const { name, description, parameters } = asFields(asFields(tool).function)
+  return withoutMissing({ name, description, input_schema: parameters ?? { type: 'object' } })
 }
 
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', required: 'any', none: 'none' }

@@ -1,8 +1,9 @@
 /**
- * Chat completions of OpenAI's kind, passed on with as little change as possible: fields that we do not know are kept
- * in both directions.
+ * Chat completions of OpenAI's kind, passed on with as little change as possible: every field of the list of those that
+ * pass, and whatever the answer holds.
  */
 import { randomUUID } from 'node:crypto'
+import { passingFields } from '../../../shared/calls/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/calls/requests.ts'
 import type { ChatAdapter, ChatCompletion, ChatEvent, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
@@ -40,7 +41,7 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
  * a stream is always asked for, because the call is settled on it.
  */
 function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
-  const { max_completion_tokens: _other, stream_options: options, stream: _stream, ...rest } = request
+  const { max_completion_tokens: _other, stream_options: options, stream: _stream, ...rest } = passingFields(request, route.allow)
   return applyRules({
     ...rest,
     model: route.model,

@@ -22,7 +22,7 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({})).to.deep.equal({
       model: 'claude-5',
       max_tokens: 100,
-      messages: [{ role: 'user', content: [text('hello')] }],
+      messages: [hello],
     })
     expect(bodyOf({}, {}, true)).to.include({ stream: true })
     expect(
@@ -35,9 +35,10 @@ describe('a chat request to the Messages API', () => {
       messages: [{ role: 'system', content: 'one' }, hello, { role: 'developer', content: [text('two')] }],
     })
     expect(body.system).to.deep.equal([text('one'), text('two')])
-    expect(body.messages).to.have.length(1)
+    expect(body.messages).to.deep.equal([hello])
+    expect(bodyOf({ messages: [{ role: 'system', content: 'one' }, hello] }).system).to.equal('one')
     expect(bodyOf({ messages: [{ role: 'system', content: 'alone' }] })).to.deep.include({
-      messages: [{ role: 'user', content: [text('alone')] }],
+      messages: [{ role: 'user', content: 'alone' }],
     })
   })
 
@@ -66,13 +67,12 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
-  it('passes the API\'s own parts on, but no address that nobody has checked', () => {
+  it('passes parts of kinds that are the API\'s own on, and a cached prefix for its short life alone', () => {
     const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
     expect(turnsOf({ role: 'user', content: [document] })).to.deep.equal([{ role: 'user', content: [document] }])
-    for (const source of [{ type: 'url', url: 'http://10.0.0.1/a.png' }, { url: 'http://10.0.0.1/a.png' }]) {
-      const message = { role: 'user', content: [{ type: 'image', source }] }
-      expect(() => turnsOf(message)).to.throw(UpstreamError).with.property('kind', 'rejected')
-    }
+    const cached = { ...text('book'), cache_control: { type: 'ephemeral' } }
+    const asked = { ...text('book'), cache_control: { type: 'ephemeral', ttl: '1h' } }
+    expect(turnsOf({ role: 'user', content: [asked] })).to.deep.equal([{ role: 'user', content: [cached] }])
   })
 
   it('turns calls of tools and their results into blocks, the results in one turn of the user', () => {
@@ -90,7 +90,7 @@ describe('a chat request to the Messages API', () => {
         { role: 'user', content: 'and?' },
       ),
     ).to.deep.equal([
-      { role: 'user', content: [text('hello')] },
+      hello,
       {
         role: 'assistant',
         content: [
@@ -102,16 +102,16 @@ describe('a chat request to the Messages API', () => {
       {
         role: 'user',
         content: [
-          { type: 'tool_result', tool_use_id: 'a', content: [text('A')] },
-          { type: 'tool_result', tool_use_id: 'b', content: [text('B')] },
+          { type: 'tool_result', tool_use_id: 'a', content: 'A' },
+          { type: 'tool_result', tool_use_id: 'b', content: 'B' },
           text('and?'),
         ],
       },
     ])
   })
 
-  it('is refused where a call of a tool has arguments that are no object', () => {
-    for (const args of ['{', '[]', '"x"', 'null']) {
+  it('is refused where a call of a tool has arguments that are no object, or become longer than what was paid for', () => {
+    for (const args of ['{', '[]', '"x"', 'null', '{"grows":[1e20,1e20,1e20]}']) {
       const message = { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: args } }] }
       expect(() => turnsOf(hello, message), args)
         .to.throw(UpstreamError)
@@ -120,6 +120,16 @@ describe('a chat request to the Messages API', () => {
     expect(
       turnsOf(hello, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '' } }] }),
     ).to.have.length(2)
+  })
+
+  it('is refused where a result of a tool answers no call before it, or one that has its result', () => {
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const calling = { role: 'assistant', tool_calls: [call] }
+    const result = { role: 'tool', tool_call_id: 'a', content: 'x' }
+    for (const messages of [[hello, result], [hello, calling, result, result], [hello, result, calling]]) {
+      expect(() => turnsOf(...messages)).to.throw(UpstreamError).with.property('kind', 'rejected')
+    }
+    expect(turnsOf(hello, calling, result)).to.have.length(3)
   })
 
   const tools = [
@@ -139,9 +149,9 @@ describe('a chat request to the Messages API', () => {
     ],
   ]
   for (const [given, choice] of CHOICES) {
-    it(`offers tools under ${JSON.stringify(given)}`, () => {
+    it(`offers functions alone under ${JSON.stringify(given)}`, () => {
       const body = bodyOf({ tools, ...given })
-      expect(body.tools).to.deep.equal([{ name: 'f', description: 'd', input_schema: { type: 'object' } }, tools[1]])
+      expect(body.tools).to.deep.equal([{ name: 'f', description: 'd', input_schema: { type: 'object' } }])
       expect(body.tool_choice).to.deep.equal(choice)
     })
   }
@@ -160,7 +170,7 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({ n: 1 })).to.not.have.property('n')
   })
 
-  it("translates stops, the user and a JSON schema, and passes the API's own fields", () => {
+  it("translates stops, the user and a JSON schema, and passes those of the API's own fields that the route allows", () => {
     expect(bodyOf({ stop: 'END' }).stop_sequences).to.deep.equal(['END'])
     expect(bodyOf({ stop: ['a', ' ', 'b'] }).stop_sequences).to.deep.equal(['a', 'b'])
     expect(bodyOf({ user: 'u1' }).metadata).to.deep.equal({ user_id: 'u1' })
@@ -168,10 +178,11 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({ response_format: format }).output_config).to.deep.equal({
       format: { type: 'json_schema', schema: { type: 'object' } },
     })
-    expect(bodyOf({ thinking: { type: 'enabled', budget_tokens: 50 } }).thinking).to.deep.equal({
-      type: 'enabled',
-      budget_tokens: 50,
-    })
+    const thinking = { type: 'enabled', budget_tokens: 50 }
+    expect(bodyOf({ thinking, service_tier: 'auto' }, { model: 'claude-5', allow: ['thinking'] }))
+      .to.deep.include({ thinking })
+      .and.not.to.have.property('service_tier')
+    expect(bodyOf({ thinking })).not.to.have.property('thinking')
   })
 
   it('is dressed by the route', () => {

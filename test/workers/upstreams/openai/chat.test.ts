@@ -23,9 +23,17 @@ describe("a chat request to an upstream of OpenAI's kind", () => {
     return world.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
   }
 
-  it("carries every field that the client sent, under the upstream's name for the model", async () => {
-    const more = { model: 'ours', temperature: 0.3, seed: 7, logit_bias: { 1: 2 }, something_new: { deep: [1] } }
-    expect(await sent(more)).to.deep.include({ ...more, model: 'some/model', max_tokens: 100 })
+  it("carries every field of the list under the upstream's name for the model, and what the route allows", async () => {
+    const listed = { model: 'ours', temperature: 0.3, seed: 7, logit_bias: { 1: 2 } }
+    const further = { service_tier: 'flex', something_new: { deep: [1] } }
+    expect(await sent({ ...listed, ...further }))
+      .to.deep.include({ ...listed, model: 'some/model', max_tokens: 100 })
+      .and.not.to.have.any.keys(further)
+    expect(await sent({ ...listed, ...further }, { allow: ['service_tier'] }))
+      .to.include({ service_tier: 'flex' })
+      .and.not.to.have.property('something_new')
+    expect(await sent(further, { allow: ['service_tier'], set: { service_tier: 'default' } }))
+      .to.include({ service_tier: 'default' })
   })
 
   it('never allows more output than was paid for, by whichever name', async () => {

@@ -1,0 +1,283 @@
+import { expect } from 'chai'
+import { parseChat } from '../../../src/api/v1/chat-body.ts'
+import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
+import { ApiError } from '../../../src/shared/errors.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import type { Gateway } from '../../support/harness.ts'
+import { startGateway } from '../../support/harness.ts'
+import { post, until } from '../../support/http.ts'
+import type { Reply } from '../../support/http.ts'
+import { outstandingOf } from '../../shared/calls/opening.ts'
+import { CHAT, chat, chatBody, countsOf, prompted, recordOf } from './calling.ts'
+
+const OK = 'ok'
+const PRICING = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
+const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+const tool = { type: 'function', function: { name: 'f' } }
+
+/** What a body is taken for: `ok`, or the error's code and the field that it names. */
+function verdictOn(body: object, partTokens?: Record<string, number>, allow: string[] = []): string {
+  try {
+    parseChat(body as JsonObject, { upstreams: [{ allow }], partTokens })
+    return OK
+  } catch (error) {
+    if (error instanceof ApiError) return `${error.code} ${error.param}`
+    throw error
+  }
+}
+const withField = (name: string, value: unknown): object => ({ messages: [{ role: 'user', content: 'x' }], [name]: value })
+const withPart = (...content: unknown[]): object => ({ messages: [{ role: 'user', content }] })
+const picture = (url: string): object => ({ type: 'image_url', image_url: { url } })
+
+describe('the fields of a chat that pass', () => {
+  const FIELDS: Record<string, { good: unknown[]; bad: unknown[] }> = {
+    top_p: { good: [0, 1], bad: [-0.1, 1.1, '1'] },
+    top_k: { good: [0, 40], bad: [1.5, '4'] },
+    min_p: { good: [0.05], bad: [2, '0'] },
+    stop: { good: ['x', ['a', 'b']], bad: [5, [5], ['a', 'b', 'c', 'd', 'e']] },
+    seed: { good: [7, -7], bad: [1.5, '7'] },
+    presence_penalty: { good: [-2, 2], bad: [2.1, '1'] },
+    frequency_penalty: { good: [-2, 2], bad: [-2.1, {}] },
+    repetition_penalty: { good: [1.1], bad: [-1, 'x'] },
+    logit_bias: { good: [{}, { 50: -100 }], bad: [{ 50: 101 }, { 50: 'x' }, [1], 'x'] },
+    logprobs: { good: [true], bad: ['true', 1] },
+    top_logprobs: { good: [0, 20], bad: [21, 1.5] },
+    tools: { good: [[], [tool], [{ type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true } }]], bad: [{}, 'x'] },
+    tool_choice: { good: ['auto', 'none', 'required', { type: 'function', function: { name: 'f' } }], bad: ['any', { type: 'web_search' }, 5] },
+    parallel_tool_calls: { good: [false], bad: ['false'] },
+    response_format: { good: [{ type: 'text' }, { type: 'json_object' }, { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } }], bad: [{ type: 'xml' }, { type: 'text', url: 'x' }, 'text'] },
+    reasoning_effort: { good: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], bad: ['enormous', 5] },
+    verbosity: { good: ['low'], bad: ['x', 1] },
+    user: { good: ['u'], bad: [5, {}] },
+    metadata: { good: [{ a: 'b' }], bad: ['x', 5] },
+    store: { good: [true], bad: ['x'] },
+    stream_options: { good: [{ include_usage: true, include_obfuscation: false }], bad: [{ more: 1 }, { include_usage: 'x' }, 'x'] },
+    prompt_cache_key: { good: ['k'], bad: [5] },
+    safety_identifier: { good: ['k'], bad: [5] },
+    prediction: { good: [{ type: 'content', content: 'x' }, { type: 'content', content: [{ type: 'text', text: 'x' }] }], bad: ['x', { type: 'content', content: [picture(PIXEL)] }] },
+    functions: { good: [[{ name: 'f', parameters: {} }]], bad: [{}, 'x'] },
+    function_call: { good: ['auto', 'none', { name: 'f' }], bad: ['any', {}] },
+    modalities: { good: [['text']], bad: [['text', 'audio'], ['audio'], [], 'text'] },
+  }
+  for (const [name, { good, bad }] of Object.entries(FIELDS)) {
+    it(`include ${name}, of its own type and range`, () => {
+      for (const value of [...good, null]) expect(verdictOn(withField(name, value)), JSON.stringify(value)).to.equal(OK)
+      for (const value of bad) expect(verdictOn(withField(name, value)), JSON.stringify(value)).to.match(new RegExp(`^invalid_request ${name}`))
+    })
+  }
+
+  for (const name of ['models', 'provider', 'plugins', 'service_tier', 'n_predict', 'api_base', 'web_search_options', 'prompt_cache_retention', 'best_of', 'audio', 'prompt', 'messages2', 'toString', '__proto__', '']) {
+    it(`do not include ${JSON.stringify(name)}, which is refused by its name`, () => {
+      for (const value of ['x', null, {}, []]) {
+        const body = JSON.parse(`{"messages":[{"role":"user","content":"x"}],${JSON.stringify(name)}:${JSON.stringify(value)}}`) as object
+        expect(verdictOn(body)).to.equal(`invalid_request ${name}`)
+      }
+    })
+  }
+
+  it('include those that an upstream of the model allows', () => {
+    expect(verdictOn(withField('service_tier', 'flex'), undefined, ['service_tier'])).to.equal(OK)
+    expect(verdictOn(withField('models', []), undefined, ['service_tier'])).to.equal('invalid_request models')
+  })
+
+  const WITHIN: [what: string, body: object, param: string][] = [
+    ['a message', { messages: [{ role: 'user', content: 'x', image_urls: ['http://10.0.0.1/'] }] }, 'messages[0].image_urls'],
+    ['a text part', withPart({ type: 'text', text: 'x', aurl: 'http://10.0.0.1/' }), 'messages[0].content[0].aurl'],
+    ['an image part', withPart({ ...picture(PIXEL), fetch: 'http://10.0.0.1/' }), 'messages[0].content[0].fetch'],
+    ['a tool call', { messages: [{ role: 'assistant', tool_calls: [{ ...call, url: 'x' }] }] }, 'messages[0].tool_calls[0].url'],
+    ['a tool', withField('tools', [{ ...tool, web_search: {} }]), 'tools[0].web_search'],
+    ['a function', withField('tools', [{ type: 'function', function: { name: 'f', server_url: 'x' } }]), 'tools[0].function.server_url'],
+  ]
+  for (const [what, body, param] of WITHIN) {
+    it(`hold nothing unknown within ${what}`, () => expect(verdictOn(body)).to.equal(`invalid_request ${param}`))
+  }
+
+  it('name a fault of the messages before one of another field', () => {
+    expect(verdictOn({ ...withPart({ type: 'file' }), models: [] })).to.equal('invalid_messages messages[0].content[0].type')
+    expect(verdictOn({ ...withPart({ type: 'text', text: 'x' }), temperature: 9, models: [] })).to.equal('invalid_request models')
+  })
+
+  it('take tools of the kind function alone: an upstream\'s own are billed by the call', () => {
+    for (const type of ['web_search', 'web_search_20250305', 'code_interpreter', 'custom', undefined, 5]) {
+      expect(verdictOn(withField('tools', [tool, { ...tool, type }])), String(type)).to.equal('invalid_request tools[1].type')
+    }
+  })
+
+  it('take a cached prefix of the short life alone: the long one bills double', () => {
+    const part = (cache_control: unknown) => withPart({ type: 'text', text: 'x', cache_control })
+    expect(verdictOn(part({ type: 'ephemeral' }))).to.equal(OK)
+    expect(verdictOn(part({ type: 'ephemeral', ttl: '5m' }))).to.equal(OK)
+    expect(verdictOn(part({ type: 'ephemeral', ttl: '1h' }))).to.match(/^invalid_messages messages\[0\]\.content\[0\]\.cache_control/)
+  })
+
+  it('take parts of kinds that the model prices, and no others', () => {
+    const kinds = { file: { file: { file_data: 'x' } }, input_audio: { input_audio: { data: 'x', format: 'wav' } }, video_url: { video_url: { url: 'https://example.com/v.mp4' } } }
+    for (const [type, more] of Object.entries(kinds)) {
+      expect(verdictOn(withPart({ type, ...more })), type).to.equal('invalid_messages messages[0].content[0].type')
+      expect(verdictOn(withPart({ type, ...more }), PARTS), type).to.equal(OK)
+    }
+    for (const type of ['image', 'tool_result', 'refusal', 'toString']) expect(verdictOn(withPart({ type }), { image: 5 }), type).to.equal('invalid_messages messages[0].content[0].type')
+  })
+
+  it('check every address in a part of another kind, however deep it stands', () => {
+    const INSIDE = 'http://169.254.169.254/latest'
+    const HIDING: [part: object, field: string][] = [
+      [{ type: 'video_url', video_url: { url: INSIDE } }, 'video_url'],
+      [{ type: 'video_url', video_url: INSIDE }, 'video_url'],
+      [{ type: 'video', video: ['https://example.com/1.png', INSIDE] }, 'video[1]'],
+      [{ type: 'file', file: { file_url: INSIDE } }, 'file.file_url'],
+      [{ type: 'file', file: { file_data: INSIDE } }, 'file.file_data'],
+      [{ type: 'file', file: { fileUri: 'gs://bucket/x' } }, 'file.fileUri'],
+      [{ type: 'file', file: { url: '//10.0.0.1/x' } }, 'file.url'],
+      [{ type: 'input_audio', input_audio: { data: ` ${INSIDE}` } }, 'input_audio.data'],
+      [{ type: 'document', source: { type: 'url', url: INSIDE } }, 'source.url'],
+      [{ type: 'document', source: { content: [{ source: { url: 'file:///etc/passwd' } }] } }, 'source.content[0].source.url'],
+    ]
+    for (const [part, field] of HIDING) expect(verdictOn(withPart(part), PARTS), JSON.stringify(part)).to.equal(`invalid_request messages[0].content[0].${field}`)
+    expect(verdictOn(withPart({ type: 'document', title: 'x', source: { type: 'text', text: 'http://10.0.0.1 is mine' } }), PARTS)).to.equal(OK)
+  })
+
+  it('are at most 2,000 messages, 128 tools or functions, and 50 addresses', () => {
+    const many = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
+    const message = { role: 'user', content: 'x' }
+    expect(verdictOn({ messages: many(2000, message) })).to.equal(OK)
+    expect(verdictOn({ messages: many(2001, message) })).to.equal('invalid_messages messages')
+    for (const [name, one] of [['tools', tool], ['functions', { name: 'f' }]] as const) {
+      expect(verdictOn(withField(name, many(128, one)))).to.equal(OK)
+      expect(verdictOn(withField(name, many(129, one)))).to.equal(`invalid_request ${name}`)
+    }
+    const shown = many(25, picture('https://example.com/a.png'))
+    expect(verdictOn({ messages: [{ role: 'user', content: shown }, { role: 'user', content: shown }] })).to.equal(OK)
+    expect(verdictOn({ messages: [{ role: 'user', content: shown }, { role: 'user', content: [...shown, ...many(1, shown[0])] }] })).to.equal('invalid_messages messages')
+    expect(verdictOn(withPart(...many(60, picture(PIXEL)))), 'images that are no addresses').to.equal(OK)
+  })
+})
+
+describe('a body of a million faults', () => {
+  const fill = (one: string): string => Array<string>(Math.floor(1_000_000 / (one.length + 1))).fill(one).join(',')
+  const message = '"messages":[{"role":"user","content":"x"}]'
+  const BODIES: Record<string, string> = {
+    'tools that are {}': `{${message},"tools":[${fill('{}')}]}`,
+    'functions that are {}': `{${message},"functions":[${fill('{}')}]}`,
+    'messages that are {}': `{"messages":[${fill('{}')}]}`,
+    'messages that are numbers': `{"messages":[${fill('1')}]}`,
+    'parts that are {}': `{"messages":[{"role":"user","content":[${fill('{}')}]}]}`,
+    'parts of a kind that is not priced': `{"messages":[{"role":"user","content":[${fill('{"type":"x"}')}]}]}`,
+    'parts with an address': `{"messages":[{"role":"user","content":[${fill('{"type":"x","aurl":"http://h.example/"}')}]}]}`,
+    'parts that are good': `{"messages":[{"role":"user","content":[${fill('{"type":"text","text":"x"}')}]}]}`,
+    'tool calls that are {}': `{"messages":[{"role":"assistant","tool_calls":[${fill('{}')}]}]}`,
+    'pieces of reasoning': `{"messages":[{"role":"assistant","content":"","reasoning_details":[${fill('{"type":""}')}]}]}`,
+    'stops that are {}': `{${message},"stop":[${fill('{}')}]}`,
+    'modalities that are {}': `{${message},"modalities":[${fill('{}')}]}`,
+    'a prediction of {}': `{${message},"prediction":{"type":"content","content":[${fill('{}')}]}}`,
+  }
+  for (const [what, text] of Object.entries(BODIES)) {
+    it(`is refused within 150 ms: ${what}`, () => {
+      const body = JSON.parse(text) as object
+      const took = Array.from({ length: 5 }, () => {
+        const startedAt = performance.now()
+        expect(verdictOn(body)).to.match(/^invalid_(messages|request) /)
+        return performance.now() - startedAt
+      })
+      // The best of a few: what the rest of the machine does is not this body's doing.
+      expect(Math.min(...took)).to.be.below(150)
+    })
+  }
+})
+
+describe('what is billed was charged', () => {
+  const FILLING = 'A'.repeat(960 * 1024)
+  const HIDDEN = `data:text/plain;base64,${FILLING}`
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway({}, ({ models }) => {
+      const entry = { upstream: 'sandbox', model: 'gpt-sandbox' }
+      models.push(
+        { id: 'priced-chat', modality: 'chat', pricing: PRICING, partTokens: PARTS, upstreams: [entry] },
+        { id: 'tiered-chat', modality: 'chat', pricing: PRICING, upstreams: [{ ...entry, model: 'refusing-gpt' }, { ...entry, allow: ['service_tier'] }] },
+        { id: 'set-chat', modality: 'chat', pricing: PRICING, upstreams: [{ ...entry, allow: ['service_tier'], set: { service_tier: 'default' } }] },
+        { id: 'narrow-chat', modality: 'chat', pricing: { ...PRICING, perTokens: 1 }, bytesPerToken: 1, upstreams: [entry] },
+      )
+    })
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** 960 KB, each where it was free once; `[usage]` makes the sandbox bill a token for every four bytes. */
+  const asked = (more: object): object => chatBody(prompted('[usage 245760 10]'), { model: 'priced-chat', max_tokens: 10, ...more })
+  const besides = (...messages: object[]): object => ({ messages: [...messages, { role: 'user', content: prompted('[usage 245760 10]') }] })
+  const schemaOf = (value: string): object => ({ type: 'object', properties: { link: { default: { url: value } } } })
+  const PLACES: Record<string, object> = {
+    'response_format': { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [FILLING] } } } },
+    'a data: URI in response_format': { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schemaOf(HIDDEN) } } },
+    'functions': { functions: [{ name: 'f', description: FILLING }] },
+    'prediction': { prediction: { type: 'content', content: FILLING } },
+    'a file part': besides({ role: 'user', content: [{ type: 'file', file: { file_data: HIDDEN } }] }),
+    'a video_url part': besides({ role: 'user', content: [{ type: 'video_url', video_url: { url: HIDDEN } }] }),
+    'tools[].function.parameters…default.url': { tools: [{ type: 'function', function: { name: 'f', parameters: schemaOf(HIDDEN) } }] },
+    'a tool call\'s arguments': besides({ role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: JSON.stringify({ url: HIDDEN }) } }] }, { role: 'tool', tool_call_id: 'a', content: '' }),
+    'metadata': { metadata: { url: HIDDEN } },
+  }
+  for (const [place, more] of Object.entries(PLACES)) {
+    it(`where 960 KB stand in ${place}`, async () => {
+      const account = await anAccount(gateway.db, 10_000)
+      const reply = await post(`${gateway.url}${CHAT}`, account.key, asked(more))
+      expect(reply.status, reply.text.slice(0, 500)).to.equal(200)
+      const record = await recordOf(gateway.db, reply)
+      expect(record.creditsPrecharged).to.be.at.least(Math.ceil(960 * 1024 / 3 / 1000))
+      expect(record.creditsPrecharged).to.be.at.least(record.credits)
+      expect(record).to.include({ credits: 246, creditsUncollected: 0 })
+    })
+  }
+
+  /** Fifty calls at once, one of each place in turn. */
+  async function fifty(account: TestAccount): Promise<Reply[]> {
+    const places = Object.values(PLACES)
+    const replies = await Promise.all(Array.from({ length: 50 }, (_one, nth) => post(`${gateway.url}${CHAT}`, account.key, asked(places[nth % places.length]!))))
+    await until('the end of every call', async () => await outstandingOf(gateway.db, account.id) === 0)
+    return replies
+  }
+
+  it('of fifty such calls at once from an account of 100 credits, all are refused and nothing stays uncollected', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const replies = await fifty(account)
+    expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([402]))
+    expect(await balanceOf(gateway.db, account.id)).to.equal(100)
+    expect((await countsOf(gateway.db, account)).charged).to.equal(0)
+  }).timeout(60_000)
+
+  it('of fifty such calls at once from an account of 1,000 credits, those run that it can pay for and nothing stays uncollected', async () => {
+    const account = await anAccount(gateway.db, 1000)
+    const replies = await fifty(account)
+    const done = replies.filter(({ status }) => status === 200)
+    expect(done).to.have.length.within(2, 4)
+    const records = await Promise.all(done.map((reply) => recordOf(gateway.db, reply)))
+    expect(records.map(({ creditsUncollected }) => creditsUncollected)).to.deep.equal(done.map(() => 0))
+    expect(await balanceOf(gateway.db, account.id)).to.equal(1000 - 246 * done.length)
+  }).timeout(60_000)
+
+  it('by the bytes that the model says make a token', async () => {
+    const account = await anAccount(gateway.db, 10_000)
+    const body = chatBody(prompted('[usage 1 1]'), { model: 'narrow-chat', max_tokens: 1 })
+    const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
+    expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(Buffer.byteLength(JSON.stringify(body)) + 3)
+  })
+
+  it('because a field that one upstream allows is sent to that one alone, and the operator\'s own value wins', async () => {
+    const account = await anAccount(gateway.db, 1000)
+    const prompt = prompted()
+    expect((await chat(gateway, account, prompt, { model: 'tiered-chat', service_tier: 'flex' })).status).to.equal(200)
+    const bodies = gateway.sandbox.journal(prompt).map(({ body }) => body as Record<string, unknown>)
+    expect(bodies.map(({ model, service_tier: tier }) => [model, tier])).to.deep.equal([...bodies.slice(1).map(() => ['refusing-gpt', undefined]), ['gpt-sandbox', 'flex']])
+    expect(bodies).to.have.length.above(1)
+    const fixed = prompted()
+    expect((await chat(gateway, account, fixed, { model: 'set-chat', service_tier: 'priority' })).status).to.equal(200)
+    expect(gateway.sandbox.journal(fixed)[0]!.body).to.include({ service_tier: 'default' })
+    const refused = await chat(gateway, account, 'x', { service_tier: 'flex' })
+    expect(refused.json.error).to.include({ type: 'invalid_request', param: 'service_tier' })
+  })
+})
