@@ -10,6 +10,7 @@ import * as accountsAndMoney from './002_accounts_and_money.ts'
 import * as calls from './003_calls.ts'
 import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
 import * as operators from './005_operators.ts'
+import * as signupAndMailboxes from './006_signup_and_mailboxes.ts'
 import { applySql, dropSql } from './sql.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
@@ -21,6 +22,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '003_calls': calls,
   '004_sessions_tokens_mail': sessionsTokensMail,
   '005_operators': operators,
+  '006_signup_and_mailboxes': signupAndMailboxes,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -118,6 +118,7 @@ CREATE TABLE grants (
   CONSTRAINT grants_remaining_within_amount CHECK ((remaining <= amount))
 ) WITH (fillfactor=70);
 CREATE INDEX grants_expiry ON grants USING btree (expires_at) WHERE (open AND (expires_at IS NOT NULL));
+CREATE UNIQUE INDEX grants_signup_once ON grants USING btree (user_id) WHERE (origin = 'signup'::text);
 CREATE INDEX grants_user ON grants USING btree (user_id, id);
 CREATE INDEX grants_user_open ON grants USING btree (user_id) WHERE open;
 
@@ -196,6 +197,7 @@ CREATE TABLE one_time_tokens (
   created_at timestamptz NOT NULL DEFAULT now(), -- First try of its mail.
   expires_at timestamptz NOT NULL, -- Counted from the last try of its mail.
   spent_at timestamptz, -- When it was used; null while it was not.
+  mailbox text NOT NULL, -- The mailbox that the address leads to, without tags: the hourly limit counts by it.
   CONSTRAINT one_time_tokens_pkey PRIMARY KEY (mail_id),
   CONSTRAINT one_time_tokens_hash_key UNIQUE (token_hash),
   CONSTRAINT one_time_tokens_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE,
@@ -203,6 +205,7 @@ CREATE TABLE one_time_tokens (
   CONSTRAINT one_time_tokens_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
   CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text])))
 );
+CREATE INDEX one_time_tokens_mailbox ON one_time_tokens USING btree (mailbox, purpose, created_at);
 CREATE INDEX one_time_tokens_user ON one_time_tokens USING btree (user_id, purpose, asked_at);
 
 -- What operators did, for good: rows are added, never changed.

@@ -35,12 +35,12 @@ describe('the whole journey', () => {
     const email = anEmail()
     const api = (path: string) => `${gateway.url}/api/${path}`
     const registered = await send('POST', api('auth/register'), { body: { email, password: 'first passw0rd' } })
-    expect(registered.json.user).to.include({ email, credits: 10, emailVerified: false })
+    expect(registered.json.user).to.include({ email, credits: 0, emailVerified: false })
     const session = registered.json.token as string
 
     const { token: proof } = await mailbox.first(email)
     const verified = await send('POST', api('email/verify'), { body: { token: proof } })
-    expect(verified.json.user.emailVerified).to.equal(true)
+    expect(verified.json.user).to.include({ credits: 10, emailVerified: true })
 
     const { json: { secret } } = await post(api('keys'), session, { name: 'laptop' })
     expect(await admin('credits', 'grant', email, '990', '--origin', 'purchase')).to.include({ credits: 1000 })

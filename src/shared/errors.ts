@@ -23,6 +23,7 @@ const CATALOGUE = {
   invalid_credentials: { status: 401, message: 'E-mail address or password is wrong.' },
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
   account_suspended: { status: 403, message: 'This account is suspended.' },
+  email_unverified: { status: 403, message: 'Verify your own e-mail address first.' },
   forbidden: { status: 403, message: 'This account may not do that.' },
   not_found: { status: 404, message: 'There is nothing here.' },
   method_not_allowed: { status: 405, message: 'This path does not know that method.' },

@@ -21,7 +21,7 @@ describe('the configuration', () => {
   it('has the defaults that the contract names', () => {
     expect(read()).to.include({
       PORT: 3000, BASE_URL: 'http://localhost:3000', DATABASE_SSL: 'off', REDIS_TLS_VERIFY: 'on', MODELS_FILE: 'models.json',
-      MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_FILE: '.data/mail.jsonl', SIGNUP_CREDITS: 0, GATEWAY_RATE_LIMIT: 60,
+      MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_FILE: '.data/mail.jsonl', SIGNUP_CREDITS: 0, SIGNUP_CREDITS_AT: 'verification', GATEWAY_RATE_LIMIT: 60,
       LOGIN_RATE_LIMIT: 30, REGISTER_RATE_LIMIT: 300, MAIL_RATE_LIMIT: 5, MAX_OUTSTANDING_CALLS: 1000, MAX_ANSWER_BYTES: 4_194_304, TRUST_PROXY: 0,
       LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20, CHAT_CONCURRENCY: 100, IMAGE_CONCURRENCY: 20, VIDEO_CONCURRENCY: 50,
       MAIL_CONCURRENCY: 5, STORAGE_URL: 'file:.data/media', MEDIA_TTL_DAYS: 30, RESULT_TTL_SECONDS: 86_400, LOG_LEVEL: 'info',
@@ -53,6 +53,7 @@ describe('the configuration', () => {
     MAIL_FROM: ['a@b.c\r\nBcc: d@e.f'],
     GATEWAY_RATE_LIMIT: ['0', '-5', 'many'],
     SIGNUP_CREDITS: ['-1', '1.5'],
+    SIGNUP_CREDITS_AT: ['login', 'Verification'],
     LONG_CALL_REPLY: ['later'],
     LONG_CALL_AFTER_SECONDS: ['0'],
     APP_SECRET: ['short', 'x'.repeat(31)],

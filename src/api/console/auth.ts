@@ -25,7 +25,8 @@ export function createAccount({ config, db, log, queues }: Pick<WebDeps, 'config
   return async (ctx) => {
     const fields = parseFields(registerBody, bodyOf(ctx))
     const device = deviceOf(ctx, config.TRUST_PROXY)
-    const { user, token, mailId } = await register(db, { ...fields, signupCredits: config.SIGNUP_CREDITS, device })
+    const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
+    const { user, token, mailId } = await register(db, { ...fields, signupCredits, device })
     nudgeMail({ queues, log }, mailId)
     logSecurity(log, ctx, 'registered', user.id)
     ctx.body = { ok: true, token, user: presentUser(user) }

@@ -16,12 +16,13 @@ import { logSecurity } from './security-log.ts'
 
 export const verifyBody = z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' })
 
-/** Proves an address by its link, once. @throws ApiError invalid_token. */
-export function verify({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
+/** Proves an address by its link, once, and gives the sign-up credits that wait for it. @throws ApiError invalid_token. */
+export function verify({ config, db, log, replies }: Pick<WebDeps, 'config' | 'db' | 'log' | 'replies'>): Middleware<RequestState> {
   return async (ctx) => {
     const { token } = parseFields(verifyBody, bodyOf(ctx))
-    const user = await verifyEmail(db, token)
+    const user = await verifyEmail(db, token, config.SIGNUP_CREDITS_AT === 'verification' ? config.SIGNUP_CREDITS : 0)
     logSecurity(log, ctx, 'email_verified', user.id)
+    replies.tell(user.id, { callId: null, balance: user.credits })
     ctx.body = { ok: true, user: presentUser(user) }
   }
 }

@@ -29,13 +29,18 @@ export const testMailBody = z.object({
   to: emailAddress.nullish().transform((value) => value ?? undefined).meta({ description: 'Your own address where absent.' }),
 }).meta({ id: 'TestMailRequest' })
 
-/** Sends a test mail while the request waits. @throws ApiError rate_limited, mail_failed with the server's own reason. */
+/**
+ * Sends a test mail while the request waits; to other addresses than one's own only once that is verified.
+ * @throws ApiError email_unverified, rate_limited, mail_failed with the server's own reason.
+ */
 export function sendTestMail({ config, db, limits, mailer }: Pick<WebDeps, 'config' | 'db' | 'limits' | 'mailer'>): Middleware<RequestState> {
   return async (ctx) => {
     const { accountId } = ctx.state.session!
     const fields = parseFields(testMailBody, bodyOf(ctx))
+    const user = (await findUser(db, accountId))!
+    const to = fields.to ?? user.email
+    if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
     await limits.testMails.take(accountId)
-    const to = fields.to ?? (await findUser(db, accountId))!.email
     const mail = { ...testLetter(config.BASE_URL, to), id: newId('mail'), to }
     try {
       const { messageId } = await mailer.send(mail, AbortSignal.timeout(TEST_MS))

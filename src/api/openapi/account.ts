@@ -89,6 +89,6 @@ export const accountOperations: Operation[] = [
     tag: 'Mail', auth: 'session', method: 'post', path: '/api/mail/test', summary: 'Send a test mail',
     body: testMailBody, bodyIsOptional: true,
     answers: { 200: { description: 'It was taken.', schema: mailSent } },
-    errors: ['invalid_email', 'mail_failed', 'rate_limited'],
+    errors: ['invalid_email', 'email_unverified', 'mail_failed', 'rate_limited'],
   },
 ]

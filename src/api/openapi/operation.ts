@@ -38,6 +38,7 @@ type Answer = DeclaredAnswer
 
 const OLD_SCHEMES = { key: 'apiKey', session: 'sessionToken', metrics: 'metricsToken' } as const
 
+/** An operation of the older form, as the document describes each. */
 export const describedOperation = ({ auth, ...operation }: Operation): Described => ({
   ...operation,
   who: auth && { scheme: OLD_SCHEMES[auth] },

@@ -17,3 +17,18 @@ export function parseEmail(text: unknown): string | null {
   if (!ADDRESS.test(lower) || local.startsWith('.') || local.endsWith('.') || local.includes('..')) return null
   return lower
 }
+
+/** Hosts that ignore dots before the @, and the name that stands for all names of one of them. */
+const DOTLESS_HOSTS: Record<string, string> = { 'gmail.com': 'gmail.com', 'googlemail.com': 'gmail.com' }
+
+/**
+ * The mailbox that an address leads to, as limits count it: without the tag behind a `+`, and without dots where the host ignores
+ * them. Where a host takes the plus for a letter, two mailboxes share a limit. Mails go to the address, never to this.
+ */
+export function mailboxOf(email: string): string {
+  const at = email.lastIndexOf('@')
+  const host = email.slice(at + 1)
+  const untagged = /^([^+]+)\+/.exec(email.slice(0, at))?.[1] ?? email.slice(0, at)
+  const dotless = DOTLESS_HOSTS[host]
+  return dotless ? `${untagged.replaceAll('.', '')}@${dotless}` : `${untagged}@${host}`
+}

@@ -24,21 +24,21 @@ export function createTokenMint(appSecret: string): TokenMint {
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** The link of a mail, and whose it is. */
-export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind; token: string }
+/** The link of a mail, and whose it is. `mailbox`: where the mail goes, see `mailboxOf`. */
+export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind; token: string; mailbox: string }
 
 /**
  * Puts the link of a mail into force, or lengthens its life for another try of the same mail. The account's row is to be locked.
  * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is due.
  */
-export async function issueToken(trx: Trx, { mailId, accountId, purpose, token }: NewToken): Promise<boolean> {
+export async function issueToken(trx: Trx, { mailId, accountId, purpose, token, mailbox }: NewToken): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(`
-    INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, asked_at, expires_at)
-    SELECT m.id, u.id, m.kind, :hash, m.recipient, m.created_at, now() + make_interval(secs => :life)
+    INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
+    SELECT m.id, u.id, m.kind, :hash, m.recipient, :mailbox, m.created_at, now() + make_interval(secs => :life)
     FROM mails m JOIN users u ON u.id = :accountId
     WHERE m.id = :mailId AND (m.kind = 'verification' OR m.created_at > u.password_changed_at)
     ON CONFLICT (mail_id) DO UPDATE SET expires_at = excluded.expires_at WHERE t.spent_at IS NULL`,
-  { mailId, accountId, hash: hashOf(token), life: LIFE_SECONDS[purpose] })
+  { mailId, accountId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] })
   return rowCount === 1
 }
 
@@ -70,9 +70,17 @@ export async function spendToken(trx: Trx, purpose: MailKind, token: string): Pr
   return rowCount === 1
 }
 
-/** How many links of a purpose an account was mailed in the last hour. The account's row is to be locked. */
-export async function tokensOfLastHour(trx: Trx, accountId: AccountId, purpose: MailKind, except: MailId): Promise<number> {
-  const [row] = await trx('one_time_tokens').where({ user_id: accountId, purpose }).whereNot({ mail_id: except })
+// Of no meaning, but the same in every worker: the first of the two numbers of a lock on a mailbox.
+const MAILBOX_LOCK = 7_604_114
+
+/** Lets one transaction at a time decide about the mails of a mailbox. To be taken before the row of an account. */
+export async function lockMailbox(trx: Trx, mailbox: string): Promise<void> {
+  await trx.raw('SELECT pg_advisory_xact_lock(?, hashtext(?))', [MAILBOX_LOCK, mailbox])
+}
+
+/** How many other links of a purpose a mailbox was mailed in the last hour, for whatever accounts. The mailbox is to be locked. */
+export async function tokensOfLastHour(trx: Trx, mailbox: string, purpose: MailKind, except: MailId): Promise<number> {
+  const [row] = await trx('one_time_tokens').where({ mailbox, purpose }).whereNot({ mail_id: except })
     .whereRaw(`created_at > now() - interval '1 hour'`).count<{ count: number }[]>({ count: '*' })
   return row!.count
 }

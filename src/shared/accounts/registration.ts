@@ -13,7 +13,7 @@ import { openSession } from './sessions.ts'
 import type { UserRow } from './users.ts'
 import { createUser } from './users.ts'
 
-/** Fields that were checked. `signupCredits` 0 grants nothing. */
+/** Fields that were checked. `signupCredits`: what registration itself grants, perhaps nothing. */
 export type Registration = { email: string; password: string; displayName?: string; signupCredits: number; device: Device }
 
 /** A new account. `mailId`: the verification mail, to be nudged now that it is committed. */

@@ -5,6 +5,7 @@ import type { Db } from '../db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
+import { grant, hasGrantOf } from '../ledger/ledger.ts'
 import { askMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { UserRow } from './users.ts'
@@ -28,13 +29,21 @@ export async function askVerification(db: Db, accountId: AccountId, hourlyLimit:
   return id
 }
 
-/** Proves the address by its link. @throws ApiError invalid_token. */
-export async function verifyEmail(db: Db, token: string): Promise<UserRow> {
+/**
+ * Proves the address by its link, and gives the sign-up credits with it: once an account, however many links it was mailed.
+ * @param signupCredits what the first proof of an address grants, perhaps nothing.
+ * @throws ApiError invalid_token.
+ */
+export async function verifyEmail(db: Db, token: string, signupCredits: number): Promise<UserRow> {
   return db.transaction(async (trx) => {
     const accountId = await findToken(trx, 'verification', token)
     if (!accountId) throw new ApiError('invalid_token')
-    await lockUser(trx, accountId)
+    const before = await lockUser(trx, accountId)
     if (!await spendToken(trx, 'verification', token)) throw new ApiError('invalid_token')
-    return markVerified(trx, accountId)
+    const user = await markVerified(trx, accountId)
+    if (signupCredits > 0 && before?.email_verified_at === null && !await hasGrantOf(trx, accountId, 'signup')) {
+      user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
+    }
+    return user
   })
 }

@@ -46,6 +46,10 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
   return balance
 }
 
+/** Whether an account was ever given a grant of this origin. The account's row is to be locked. */
+export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
+  await trx('grants').where({ user_id: accountId, origin }).first('id') !== undefined
+
 async function lock(trx: Trx, accountId: AccountId): Promise<{ credits: number; ledger_seq: number }> {
   const row = await trx('users').where({ id: accountId }).forNoKeyUpdate().first<{ credits: number; ledger_seq: number } | undefined>('credits', 'ledger_seq')
   if (!row) throw new Error('there is no such account')

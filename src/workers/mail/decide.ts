@@ -2,8 +2,9 @@
  * Whether a mail is due at all, and what it says. Decided here, not where the mail is asked for: whoever asks for a reset must
  * not notice whether the address has an account, or has had its mails for this hour.
  */
+import { mailboxOf } from '../../shared/accounts/emails.ts'
 import type { TokenMint } from '../../shared/accounts/one-time-tokens.ts'
-import { issueToken, tokensOfLastHour } from '../../shared/accounts/one-time-tokens.ts'
+import { issueToken, lockMailbox, tokensOfLastHour } from '../../shared/accounts/one-time-tokens.ts'
 import type { UserRow } from '../../shared/accounts/users.ts'
 import { findUserByEmail, lockUser } from '../../shared/accounts/users.ts'
 import type { Db, Trx } from '../../shared/db.ts'
@@ -18,15 +19,17 @@ type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
 
 /** Decides, and puts the mail's link into force where it is to go out. */
 export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyLimit }: Terms): Promise<Decision> {
+  const mailbox = mailboxOf(mail.recipient)
   return db.transaction(async (trx) => {
+    await lockMailbox(trx, mailbox)
     const user = await accountOf(trx, mail)
     if (!user) return { skip: 'no account has this address' }
     if (mail.kind === 'verification' && user.email_verified_at) return { skip: 'the address is verified already' }
-    if (mail.kind === 'reset' && await tokensOfLastHour(trx, user.id, 'reset', mail.id) >= hourlyLimit) {
-      return { skip: 'the mailbox had its reset mails for this hour' }
+    if (await tokensOfLastHour(trx, mailbox, mail.kind, mail.id) >= hourlyLimit) {
+      return { skip: `the mailbox had its ${mail.kind} mails for this hour` }
     }
     const token = mint(mail.kind, mail.id)
-    if (!await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token })) {
+    if (!await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token, mailbox })) {
       return { skip: 'the link was used, or the password changed since' }
     }
     const write = mail.kind === 'verification' ? verificationLetter : resetLetter

@@ -12,14 +12,14 @@ const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 
 describe('/api/auth', () => {
   let web: TestConsole
-  before(async () => { web = await startConsole(await consoleConfig({ SIGNUP_CREDITS: '250' })) })
+  before(async () => { web = await startConsole(await consoleConfig({ SIGNUP_CREDITS: '250', SIGNUP_CREDITS_AT: 'registration' })) })
   after(() => web.stop())
 
   const register = (fields: Record<string, unknown>) => web.post('/api/auth/register', { email: anEmail(), password: PASSWORD, ...fields })
   const login = (email: unknown, password: unknown) => web.post('/api/auth/login', { email, password })
 
   describe('register', () => {
-    it('answers a session token and the user, unverified, with the signup credits', async () => {
+    it('answers a session token and the user, unverified, with the sign-up credits where they are granted at registration', async () => {
       const email = anEmail()
       const { status, json, headers } = await register({ email: email.toUpperCase(), displayName: 'Ada' })
       expect(status).to.equal(200)

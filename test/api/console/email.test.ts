@@ -1,4 +1,7 @@
 import { expect } from 'chai'
+import { newId, parseId } from '../../../src/shared/ids.ts'
+import { grant } from '../../../src/shared/ledger/ledger.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
 import { PASSWORD, aPerson, anEmail, consoleConfig, logIn, startConsole, startMailWorker, testQueues } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { send, until } from '../../support/http.ts'
@@ -102,6 +105,84 @@ describe('/api/email', () => {
       const token = await tokenOf(await aPerson(web))
       for (const method of ['GET', 'HEAD', 'OPTIONS']) expect((await send(method, `${web.url}/api/email/verify?token=${token}`)).status, method).not.to.equal(200)
       expect((await verify(token)).status).to.equal(200)
+    })
+  })
+
+  describe('the sign-up credits', () => {
+    let granting: TestConsole
+    let mails: { stop: () => Promise<void> }
+    before(async () => {
+      granting = await startConsole(await consoleConfig({ SMTP_URL: mailbox.url, SIGNUP_CREDITS: '250' }))
+      mails = startMailWorker(granting.config)
+    })
+    after(async () => {
+      await granting.stop()
+      await mails.stop()
+    })
+
+    const signupsOf = (email: string) => granting.db('grants').join('users', 'users.id', 'grants.user_id').where({ email, origin: 'signup' })
+    const prove = (token: unknown) => granting.post('/api/email/verify', { token })
+
+    it('come with the proof of the address, and not before', async () => {
+      const person = await aPerson(granting)
+      expect((await granting.get('/api/auth/me', person.token)).json.user.credits).to.equal(0)
+      const { json } = await prove(await tokenOf(person))
+      expect(json.user).to.include({ credits: 250, emailVerified: true })
+      expect((await signupsOf(person.email)).map(({ amount, remaining }) => [amount, remaining])).to.deep.equal([[250, 250]])
+      await expectBooksToBalance(granting.db)
+    })
+
+    it('come once, whichever of several links is used first, at once or one after the other', async () => {
+      const person = await aPerson(granting)
+      await mailbox.of(person.email)
+      for (let count = 0; count < 3; count += 1) await granting.post('/api/email/resend', {}, person.token)
+      const links = (await mailbox.of(person.email, 4)).map(({ token }) => token)
+      const replies = await Promise.all(links.slice(0, 3).flatMap((token) => Array.from({ length: 5 }, () => prove(token))))
+      expect(replies.filter(({ status }) => status === 200).map(({ json }) => json.user.credits)).to.deep.equal([250, 250, 250])
+      expect((await prove(links[3])).json.user.credits).to.equal(250)
+      expect(await signupsOf(person.email)).to.have.length(1)
+      await expectBooksToBalance(granting.db)
+    })
+
+    it('come once also where registration had granted them before', async () => {
+      const person = await aPerson(granting)
+      await granting.db.transaction((trx) => grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }))
+      expect((await prove(await tokenOf(person))).json.user).to.include({ credits: 7, emailVerified: true })
+    })
+
+    it('cannot be granted twice: a constraint says so', async () => {
+      const person = await aPerson(granting)
+      const signup = () => granting.db.transaction((trx) => grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }))
+      await signup()
+      expect(await signup().catch((error: Error) => error.message)).to.match(/grants_signup_once/)
+      await expectBooksToBalance(granting.db)
+    })
+  })
+
+  describe('a mailbox', () => {
+    const mailsTo = async (mailboxName: string): Promise<string[]> => {
+      await until('nothing is left to send', async () =>
+        !(await web.db('mails').whereLike('recipient', `${mailboxName}+%`).whereIn('status', ['queued', 'sending']).first()))
+      return mailbox.received.filter(({ to }) => to[0]!.startsWith(`${mailboxName}+`)).map(({ mail }) => (mail.text!.includes('/reset#') ? 'reset' : 'verification'))
+    }
+    const plus = (email: string, tag: string): string => email.replace('@', `+${tag}@`)
+
+    it('gets 5 verification mails in an hour for all its plus-addresses, whose registrations and resends all succeed', async () => {
+      const email = anEmail()
+      const people = await Promise.all(Array.from({ length: 9 }, (_, at) => aPerson(web, plus(email, `t${at}`))))
+      expect(people.every(({ token }) => token.length > 0)).to.equal(true)
+      const again = await resend(people[0]!.token)
+      const fresh = await resend((await aPerson(web)).token)
+      expect([again.status, again.text]).to.deep.equal([fresh.status, fresh.text])
+      expect(await mailsTo(email.split('@')[0]!)).to.deep.equal(Array.from({ length: 5 }, () => 'verification'))
+    })
+
+    it('gets 5 reset mails in an hour for all its plus-addresses, and nobody is told', async () => {
+      const email = anEmail()
+      const people = await Promise.all(Array.from({ length: 3 }, (_, at) => aPerson(web, plus(email, `r${at}`))))
+      const replies = await Promise.all(Array.from({ length: 9 }, (_, at) => forgot(people[at % 3]!.email)))
+      expect(new Set(replies.map(({ status, text }) => `${status} ${text}`)).size).to.equal(1)
+      expect((await mailsTo(email.split('@')[0]!)).filter((kind) => kind === 'reset')).to.have.length(5)
     })
   })
 

@@ -35,8 +35,9 @@ describe('/api/mail', () => {
       }
     })
 
-    it('sends a test mail to another address, never to two', async () => {
-      const { token } = await aPerson(web)
+    it('sends a test mail to another address once the own one is verified, never to two', async () => {
+      const { token, email } = await aPerson(web)
+      await web.db('users').where({ email }).update({ email_verified_at: web.db.fn.now() })
       const { json } = await test(token, { to: 'Other@Example.com' })
       expect(json.to).to.equal('other@example.com')
       expect(mailbox.received.at(-1)!.to).to.deep.equal(['other@example.com'])
@@ -46,6 +47,17 @@ describe('/api/mail', () => {
         expect([reply.status, reply.json.error], JSON.stringify(to)).to.deep.equal([400, 'invalid_email'])
       }
       expect(mailbox.tries()).to.equal(before)
+    })
+
+    it('refuses an account whose address is not verified every other address, and counts nothing for it', async () => {
+      const { token, email } = await aPerson(web)
+      const before = mailbox.tries()
+      for (const to of ['other@example.com', email.replace('@', '+x@'), `x${email}`, 'a@b.example', 'c@d.example', 'e@f.example']) {
+        const reply = await test(token, { to })
+        expect([reply.status, reply.json.ok, reply.json.error], to).to.deep.equal([403, false, 'email_unverified'])
+      }
+      expect(mailbox.tries()).to.equal(before)
+      expect((await test(token, { to: email.toUpperCase() })).json.to).to.equal(email)
     })
 
     it('answers mail_failed with the server\'s own reason', async () => {

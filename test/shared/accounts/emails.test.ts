@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { parseEmail } from '../../../src/shared/accounts/emails.ts'
+import { mailboxOf, parseEmail } from '../../../src/shared/accounts/emails.ts'
 
 describe('e-mail addresses', () => {
   it('come out lowercased, and otherwise as they were', () => {
@@ -37,4 +37,16 @@ describe('e-mail addresses', () => {
   it('are texts', () => {
     for (const value of [undefined, null, 5, {}, ['a@x.com'], { toString: () => 'a@x.com' }]) expect(parseEmail(value)).to.equal(null)
   })
+})
+
+describe('the mailbox of an address', () => {
+  for (const [address, mailbox] of [
+    ['ada@example.com', 'ada@example.com'], ['ada+shop@example.com', 'ada@example.com'], ['ada+a+b@example.com', 'ada@example.com'],
+    ['ada+@example.com', 'ada@example.com'], ['a.da@example.com', 'a.da@example.com'], ['+tag@example.com', '+tag@example.com'],
+    ['a.d.a+shop@gmail.com', 'ada@gmail.com'], ['ada@googlemail.com', 'ada@gmail.com'], ['a.da@mail.gmail.com', 'a.da@mail.gmail.com'],
+  ] as const) {
+    it(`of ${address} is ${mailbox}`, () => {
+      expect(mailboxOf(address)).to.equal(mailbox)
+    })
+  }
 })
