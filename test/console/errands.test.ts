@@ -84,6 +84,34 @@ describe('errands in the console', () => {
     await close()
   })
 
+  it('offers the durations and resolutions of a model, and sends what was chosen', async () => {
+    const { secret } = await aCustomer('director@example.com', 1000)
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('director@example.com')
+    await open('/playground/video?model=sized-video', 'Playground')
+    await page.getByRole('button', { name: 'Paste a key' }).click()
+    await page.getByLabel('API key').fill(secret)
+    await page.getByRole('button', { name: 'Use it' }).click()
+    const [resolution, seconds] = [page.getByLabel('Resolution'), page.getByLabel('Seconds')]
+    const offered = async () => [
+      await resolution.locator('option').allInnerTexts(), await seconds.locator('option').allInnerTexts(),
+    ]
+    expect(await offered()).to.deep.equal([['Default (720p)', '720p', '1080p'], ['Default (4)', '4', '8']])
+    await resolution.selectOption('1080p')
+    await seconds.selectOption('8')
+    await page.getByLabel('Model').selectOption('sandbox-video')
+    await until('the other model is offered', async () => (await offered())[0]!.includes('480p'))
+    expect((await offered())[1]).to.deep.equal(['Default', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
+    expect([await resolution.inputValue(), await seconds.inputValue()]).to.deep.equal(['', '8'])
+    await page.getByLabel('Prompt').fill('waves for eight seconds')
+    await page.getByRole('button', { name: 'Make the video' }).click()
+    await page.getByTestId('receipt').waitFor()
+    const [sent] = world.sandbox.journal('waves for eight seconds')
+    expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
   it("tells the chart's numbers as a table", async () => {
     const { secret } = await aCustomer('reader@example.com', 100)
     await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })

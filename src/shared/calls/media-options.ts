@@ -29,6 +29,13 @@ export function defaultDuration({ durations }: Pick<MediaOptions, 'durations'>):
   return Array.isArray(durations) ? durations[0] : durations?.default ?? durations?.min
 }
 
+/** Durations to choose from, in seconds: those of a list, or the whole numbers of a range. */
+export function durationChoices({ durations }: Pick<MediaOptions, 'durations'>): number[] {
+  if (Array.isArray(durations)) return durations
+  const { min, max } = durations ?? { min: 1, max: UNSTATED_MAX_SECONDS }
+  return Array.from({ length: Math.max(0, Math.floor(max) - Math.ceil(min) + 1) }, (_one, at) => Math.ceil(min) + at)
+}
+
 /** The resolutions that a model offers. */
 export const offeredResolutions = ({ modality, resolutions }: MediaOptions): readonly string[] =>
   resolutions ?? UNSTATED_RESOLUTIONS[modality]

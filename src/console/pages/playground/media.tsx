@@ -2,13 +2,14 @@
  * Images, edited images and videos, with how far they are.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { defaultDuration, durationChoices, offeredResolutions } from '../../../shared/calls/media-options.ts'
 import { problemOf } from '../../api/client.ts'
 import type { Problem } from '../../api/client.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { Cost, MediaFields } from '../../api/gateway.ts'
 import { media } from '../../api/gateway.ts'
 import { Action, Empty, Trouble } from '../../parts/basics.tsx'
-import { Field } from '../../parts/forms.tsx'
+import { Choice, Field } from '../../parts/forms.tsx'
 import { Media } from '../../parts/story.tsx'
 import { loadAccount } from '../../state/account.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
@@ -71,13 +72,14 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   const { work, make } = useWork(kind)
   const [prompt, setPrompt] = useState('')
   const [image, setImage] = useState('')
-  const [extras, setExtras] = useState<ExtraFields>({ resolution: '', duration: '' })
+  const [latest, setLatest] = useState<Chosen>({ resolution: '', duration: '' })
+  const chosen = stillOffered(kind, model, latest)
   const fields: MediaFields = {
     model: model.id,
     prompt: prompt || 'a red fox in snow',
     ...(image && { image_url: image }),
-    ...(extras.resolution && { resolution: extras.resolution }),
-    ...(kind === 'video' && Number(extras.duration) > 0 && { duration: Number(extras.duration) }),
+    ...(chosen.resolution && { resolution: chosen.resolution }),
+    ...(chosen.duration && { duration: Number(chosen.duration) }),
   }
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
@@ -101,7 +103,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
             />
           </div>
           <Picture kind={kind} image={image} put={setImage} />
-          <Extras kind={kind} extras={extras} put={setExtras} />
+          <Options kind={kind} model={model} chosen={chosen} put={setLatest} />
           <div class="row between">
             <Ceiling most={ceilingOf(model)} />
             <Action type="submit" busy={work.busy} busyText="Making…" disabled={playgroundKey.value === ''}>
@@ -116,32 +118,51 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   )
 }
 
-type ExtraFields = { resolution: string; duration: string }
+/** What was chosen; empty: the model's default. */
+type Chosen = { resolution: string; duration: string }
 
-type ExtrasProps = { kind: 'image' | 'video'; extras: ExtraFields; put: (extras: ExtraFields) => void }
+type OptionsProps = { kind: 'image' | 'video'; model: ModelEntry; chosen: Chosen; put: (chosen: Chosen) => void }
 
-function Extras({ kind, extras: { resolution, duration }, put }: ExtrasProps) {
+/** The durations and resolutions that the model offers. */
+function Options({ kind, model, chosen, put }: OptionsProps) {
+  const seconds = defaultDuration(model)
   return (
     <div class="columns">
-      <Field
+      <Choice
         label="Resolution"
-        value={resolution}
-        placeholder={kind === 'image' ? '1K' : '720p'}
-        maxLength={32}
-        onInput={(event) => put({ resolution: event.currentTarget.value, duration })}
+        value={chosen.resolution}
+        options={[
+          ['', withDefault(model.resolutions?.[0])],
+          ...resolutionsOf(kind, model).map((one) => [one, one] as const),
+        ]}
+        onChange={(event) => put({ ...chosen, resolution: event.currentTarget.value })}
       />
       {kind === 'video' && (
-        <Field
+        <Choice
           label="Seconds"
-          type="number"
-          min={1}
-          max={600}
-          value={duration}
-          onInput={(event) => put({ resolution, duration: event.currentTarget.value })}
+          value={chosen.duration}
+          options={[
+            ['', withDefault(seconds === undefined ? undefined : String(seconds))],
+            ...durationChoices(model).map((one) => [String(one), String(one)] as const),
+          ]}
+          onChange={(event) => put({ ...chosen, duration: event.currentTarget.value })}
         />
       )}
     </div>
   )
+}
+
+const withDefault = (value: string | undefined): string => (value === undefined ? 'Default' : `Default (${value})`)
+
+const resolutionsOf = (modality: 'image' | 'video', { resolutions }: ModelEntry): readonly string[] =>
+  offeredResolutions({ modality, ...(resolutions && { resolutions }) })
+
+/** What of a choice the model offers: another model may have been chosen since. */
+function stillOffered(kind: 'image' | 'video', model: ModelEntry, { resolution, duration }: Chosen): Chosen {
+  return {
+    resolution: resolutionsOf(kind, model).includes(resolution) ? resolution : '',
+    duration: kind === 'video' && durationChoices(model).includes(Number(duration)) ? duration : '',
+  }
 }
 
 /** The picture to edit, or a film's first frame: an address, or a file of this computer. */
