@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { PROTOCOLS, readCatalogue } from '../../../src/shared/catalogue.ts'
+import { PROTOCOLS, catalogueWarnings, readCatalogue } from '../../../src/shared/catalogue.ts'
 import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import { decodeReference } from './sandbox-upstreams.ts'
@@ -15,6 +15,13 @@ for (const file of ['models.example.json', 'models.json']) {
         for (const { upstream } of routes)
           expect(upstreams.adapterOf(upstream.protocol)[modality] !== undefined, `${id} at ${upstream.name}`).to.equal(true)
       }
+    })
+
+    it('states for each model what a fixed price can be asked for', () => {
+      for (const model of catalogue.models.values()) {
+        if (model.modality !== 'chat') expect(model.resolutions, model.id).to.be.an('array')
+      }
+      expect(catalogueWarnings(catalogue)).to.deep.equal([])
     })
 
     it('has rules that can be applied', () => {
