@@ -17,9 +17,11 @@ for (const file of ['models.example.json', 'models.json']) {
       }
     })
 
-    it('states for each model what a fixed price can be asked for', () => {
+    it('states for each model what may be asked for at its price', () => {
       for (const model of catalogue.models.values()) {
         if (model.modality !== 'chat') expect(model.resolutions, model.id).to.be.an('array')
+        else expect(model, model.id).to.have.property('partTokens').that.has.property('image')
+        if (model.modality === 'chat') expect(model.maxOutputTokens, model.id).to.be.a('number')
       }
       expect(catalogueWarnings(catalogue)).to.deep.equal([])
     })
