@@ -83,13 +83,14 @@ export const WORDS = {
   big: word('answer', '[big MB]', 'so many megabytes of answer (text, image or file)', count),
 
   usage: word('usage', '[usage IN OUT]', 'report exactly these token counts', counts),
+  reasoning: word('usage', '[reasoning N]', 'N more tokens, of reasoning, that only the total counts (openai)', count),
   'no-usage': word('usage', '[no-usage]', 'report no usage', flag),
   'usage-negative': word('usage', '[usage-negative]', 'report negative token counts', flag),
   'usage-huge': word('usage', '[usage-huge]', 'report 9007199254740991 tokens on both sides', flag),
 
   answer: word('chat', '[answer TEXT]', 'answer with this text', text),
   echo: word('chat', '[echo]', 'answer with the prompt, less its steering words', flag),
-  tokens: word('chat', '[tokens N]', 'answer with N words', count),
+  tokens: word('chat', '[tokens N]', 'answer with N words; 0: stop at once, and bill the input', count),
   tool: word('chat', '[tool]', "call the first of the request's tools; [tool NAME] that one", (rest) => rest),
   refusal: word('chat', '[refusal]', 'the model declines to answer', flag),
   chunks: word('chat', '[chunks N MS]', 'stream the text in N chunks, MS milliseconds apart', counts),

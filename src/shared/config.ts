@@ -40,7 +40,7 @@ const variables = z.object({
   MAIL_FILE: z.string().min(1).default('.data/mail.jsonl'),
   SIGNUP_CREDITS: wholeNumber(0, 0, 1_000_000_000),
   SIGNUP_CREDITS_AT: z.enum(['verification', 'registration']).default('verification'),
-  MAX_ANSWER_BYTES: wholeNumber(4_194_304, 1024, 268_435_456),
+  MAX_ANSWER_BYTES: wholeNumber(4_194_304, 1, 268_435_456),
   GATEWAY_RATE_LIMIT: wholeNumber(60, 1, 1_000_000_000),
   LOGIN_RATE_LIMIT: wholeNumber(30, 1, 1_000_000_000),
   REGISTER_RATE_LIMIT: wholeNumber(300, 1, 1_000_000_000),

@@ -103,7 +103,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
     throw signal.reason
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
-  if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before anything was produced.')
+  if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before its call was sent to an upstream.')
   if (error instanceof AddressRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')

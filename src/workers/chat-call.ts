@@ -6,24 +6,22 @@ import type { Settlement } from '../shared/calls/types.ts'
 import { chatOutput } from '../shared/calls/answers.ts'
 import type { ChatUsage } from '../shared/calls/answers.ts'
 import type { Tokens } from '../shared/calls/pricing.ts'
-import { costOf, countOutput } from '../shared/calls/pricing.ts'
+import { costOf } from '../shared/calls/pricing.ts'
 import type { ChatRequest } from '../shared/calls/requests.ts'
+import { countOutput } from '../shared/calls/words.ts'
 import { publicId } from '../shared/ids.ts'
-import { step } from '../shared/steps.ts'
-import { ChatAssembly, ChunkRelay } from './chat-stream.ts'
+import { settleChat } from './chat-settlement.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from './deps.ts'
-import { Cancelled } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { sending, upstreamFailure } from './run.ts'
 import { checkDestinations } from './references.ts'
-import type { ChatAdapter, ChatCompletion, ChatResult, UpstreamUsage } from './upstreams/adapter.ts'
+import type { ChatAdapter, ChatCompletion, UpstreamContext } from './upstreams/adapter.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 
-/** A chat whose first attempt may have been sent is sent once more; a third time would only pay again (design section 3). */
+/** A chat whose first attempt may have been sent is sent once more; a third time would only pay again. */
 const MAX_ATTEMPTS = 2
-
-/** The finish_reason of an answer whose client left while it was streamed (contract section 5.3). */
-const CANCELLED = 'cancelled'
 
 /** Runs a chat call to its end. @throws UpstreamError when every try failed. */
 export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Promise<Outcome> {
@@ -32,51 +30,63 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   // The lost attempt may have streamed a part already, which nobody can take back from its reader.
   if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
   await checkDestinations(deps.fetcher, request, run.signal)
-  const { result, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
+  const { answer, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
     const adapter = deps.upstreams.adapterOf(each.upstream.protocol).chat
     if (!adapter) throw new UpstreamError('rejected', `${each.upstream.protocol} serves no chat`)
-    return sending(run, async () => ({
-      route: each,
-      result: request.stream ? await stream(deps, adapter, each, run, begun) : await adapter.chat(request, contextOf(each, run)),
-    }))
+    return sending(run, async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) }))
   })
-  return { is: 'settled', settlement: settlementOf(model, run, route, result) }
+  return { is: 'settled', settlement: settlementOf(model, run, route, answer) }
 }
 
-const contextOf = (route: Route, { call, job, signal }: Run) =>
+/** Even a slow upstream makes so many tokens a second, once it has thought for so many ms. */
+const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
+
+/**
+ * Whether a chat may run into its deadline. At that moment one that is streamed has shown what it has produced and will
+ * bill, and one that comes whole has not. Streaming every chat from its upstream would tell of all of them; but it
+ * costs a JSON object a token where one would do, and some upstreams do not stream every model to everybody. A chat
+ * that even a slow upstream finishes in time is therefore read whole.
+ */
+function mayRunOutOfTime({ call, job }: Run): boolean {
+  const { max_tokens: most } = job.request as ChatRequest
+  return call.remainingMs < SLOW.thinkingMs + most * 1000 / SLOW.tokensPerSecond
+}
+
+const contextOf = (route: Route, { call, job, signal }: Run): UpstreamContext =>
   ({ route, signal, callId: publicId('call', call.id), traceparent: job.traceparent })
 
 /** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
-async function stream(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<ChatResult> {
-  const { call, job, signal } = run
-  const assembly = new ChatAssembly()
-  const relay = new ChunkRelay((news) => deps.publisher.news(call.replyTo, call.id, news))
-  let usage: UpstreamUsage | null = null
+async function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<PaidAnswer> {
+  const request = run.job.request as ChatRequest
+  const streamed = () => new StreamedAnswer(deps, run, begun).read((onSent) => adapter.streamChat(request, { ...contextOf(route, run), onSent }))
+  if (request.stream) return streamed()
+  if (!mayRunOutOfTime(run)) return whole(adapter, route, run)
   try {
-    for await (const event of adapter.streamChat(job.request as ChatRequest, contextOf(route, run))) {
-      if (event.type === 'usage') usage = event.usage
-      else {
-        begun()
-        step('upstream.streaming', call.id)
-        assembly.add(event.chunk)
-        relay.push(JSON.stringify({ ...event.chunk, model: call.model }))
-      }
-    }
+    return await streamed()
   } catch (error) {
-    if (signal.reason instanceof Cancelled && !assembly.isEmpty) return { completion: assembly.completion(CANCELLED), usage }
-    throw error
-  } finally {
-    if (signal.aborted) relay.drop()
-    await relay.flush()
+    if (!isRefusalToStream(error)) throw error
+    return whole(adapter, route, run)
   }
-  if (assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')
-  return { completion: assembly.completion('stop'), usage }
 }
 
-function settlementOf(model: ChatModel, { call }: Run, route: Route, { completion, usage }: ChatResult): Settlement {
-  const tokens: Tokens = usage ?? { input: call.estimate.input, output: countOutput(completion.choices) }
+/** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
+const isRefusalToStream = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.kind === 'rejected' && /\bstream/i.test(error.message)
+
+async function whole(adapter: ChatAdapter, route: Route, run: Run): Promise<PaidAnswer> {
+  const { completion, usage, isCut } = await adapter.chat(run.job.request as ChatRequest, contextOf(route, run))
+  const verdict = settleChat({
+    end: isCut ? 'too_long' : 'finished', sent: true, isRelayed: false, counted: countOutput(completion.choices),
+    reported: usage, isReportStale: false, estimatedInput: run.call.estimate.input,
+  })
+  if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
+  return { completion, tokens: verdict.tokens, usage }
+}
+
+function settlementOf(model: ChatModel, { call }: Run, route: Route, { completion, tokens, usage }: PaidAnswer): Settlement {
+  const billed = { ...tokens, input: tokens.input + (usage?.inputAgain ?? 0) }
   return {
-    cost: costOf(call.price, tokens), tokens: { input: tokens.input, output: tokens.output }, upstream: route.upstream.name,
+    cost: costOf(call.price, billed), tokens, upstream: route.upstream.name,
     resultUrl: null, output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens) }),
   }
 }

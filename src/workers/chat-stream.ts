@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallNews } from '../shared/calls/channels.ts'
+import { countOutput, wordBytes } from '../shared/calls/words.ts'
 import type { ChatCompletion } from './upstreams/adapter.ts'
 
 type Chunk = Record<string, unknown>
@@ -13,12 +14,33 @@ type Choice = { index: number; message: Record<string, unknown>; finish_reason: 
 export class ChatAssembly {
   private fields: Record<string, unknown> = {}
   private readonly choices = new Map<number, Choice>()
+  private bytes = 0
+  private readonly maxBytes: number
 
-  /** Takes the next chunk. */
-  add(chunk: Chunk): void {
-    const { choices, object: _object, ...fields } = chunk
+  /** @param maxBytes how long the answer may become, as JSON in UTF-8 */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes
+  }
+
+  /** Takes the next chunk, or the texts of it that still fit; answers what it took. */
+  add(chunk: Chunk): Chunk {
+    const size = sizeOfChunk(chunk)
+    const taken = this.bytes + size > this.maxBytes ? cutChunk(chunk, this.maxBytes - this.bytes) : chunk
+    this.bytes += size
+    const { choices, object: _object, obfuscation: _obfuscation, ...fields } = taken
     this.fields = { ...this.fields, ...fields }
-    for (const piece of Array.isArray(choices) ? choices as Chunk[] : []) this.addChoice(piece)
+    for (const piece of choicesOf(taken)) this.addChoice(piece)
+    return taken
+  }
+
+  /** Whether it is as long as it may become, or something did not fit any more. */
+  get isFull(): boolean {
+    return this.bytes >= this.maxBytes
+  }
+
+  /** Our own count of the words so far, in tokens. */
+  get tokens(): number {
+    return countOutput([...this.choices.values()])
   }
 
   /** Whether anything was produced. */
@@ -28,6 +50,7 @@ export class ChatAssembly {
 
   /** What was produced so far. `cutOff` is the finish_reason of choices that the upstream did not finish. */
   completion(cutOff: string): ChatCompletion {
+    if (this.isEmpty) this.addChoice({ delta: { content: '' } })
     const choices = [...this.choices.values()].toSorted((a, b) => a.index - b.index)
       .map((choice) => ({ ...choice, finish_reason: choice.finish_reason ?? cutOff }))
     return {
@@ -36,10 +59,20 @@ export class ChatAssembly {
     }
   }
 
+  /** A chunk that ends the choices that the upstream did not finish; null where there is none. */
+  lastChunk(cutOff: string): Chunk | null {
+    const open = [...this.choices.values()].filter((choice) => !choice.finish_reason)
+    if (open.length === 0) return null
+    const choices = open.map(({ index }) => ({ index, delta: {}, finish_reason: cutOff }))
+    return { ...this.fields, object: 'chat.completion.chunk', choices }
+  }
+
   private addChoice({ index, delta, finish_reason, ...rest }: Chunk): void {
     const at = typeof index === 'number' ? index : 0
     const choice = this.choices.get(at) ?? { index: at, message: { role: 'assistant', content: null }, finish_reason: null }
-    Object.assign(choice, withoutNulls(rest))
+    const { logprobs, ...more } = withoutNulls(rest)
+    Object.assign(choice, more)
+    if (logprobs) choice.logprobs = joinedLists(choice.logprobs, logprobs as Chunk)
     if (finish_reason) choice.finish_reason = finish_reason
     for (const [field, value] of Object.entries((delta ?? {}) as Chunk)) mergeField(choice.message, field, value)
     this.choices.set(at, choice)
@@ -48,10 +81,21 @@ export class ChatAssembly {
 
 const withoutNulls = (fields: Chunk): Chunk => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
-/** Texts are appended, tool calls merged by their index, everything else replaced. */
+/** The lists of both, one behind the other: probabilities come a token at a time. */
+function joinedLists(known: unknown, more: Chunk): Chunk {
+  const before = (known ?? {}) as Chunk
+  return {
+    ...before, ...more,
+    ...Object.fromEntries(Object.entries(more).flatMap(([name, list]) =>
+      Array.isArray(list) && Array.isArray(before[name]) ? [[name, [...before[name] as unknown[], ...list as unknown[]]]] : [])),
+  }
+}
+
+/** Texts and lists of reasoning are appended, tool calls merged by their index, everything else replaced. */
 function mergeField(message: Record<string, unknown>, field: string, value: unknown): void {
   if (value === null || value === undefined) return
   if (field === 'tool_calls' && Array.isArray(value)) message.tool_calls = mergeToolCalls(message.tool_calls, value as Chunk[])
+  else if (field === 'reasoning_details' && Array.isArray(value)) Object.assign(message, joinedLists(message, { [field]: value }))
   else if (typeof value === 'string' && field !== 'role') message[field] = `${(message[field] as string | null) ?? ''}${value}`
   else message[field] = value
 }
@@ -68,6 +112,37 @@ function mergeToolCalls(known: unknown, pieces: Chunk[]): Chunk[] {
     target.arguments += piece.arguments ?? ''
   }
   return calls
+}
+
+const choicesOf = ({ choices }: Chunk): Chunk[] => Array.isArray(choices) ? choices as Chunk[] : []
+
+/** Whether there are words in a chunk. */
+export const saysSomething = (chunk: Chunk): boolean => choicesOf(chunk).some(({ delta }) => wordBytes(delta) > 0)
+
+/** What a chunk adds to its answer, in bytes of JSON. */
+const sizeOfChunk = (chunk: Chunk): number => choicesOf(chunk).reduce((sum, { delta, logprobs }) => sum + sizeOfDelta(delta)
+  + (logprobs ? Buffer.byteLength(JSON.stringify(logprobs)) : 0), 0)
+
+function sizeOfDelta(delta: unknown): number {
+  return Object.values((delta ?? {}) as Chunk).reduce<number>((sum, value) =>
+    value === null || value === undefined ? sum : sum + Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0), 0)
+}
+
+/** Of a chunk the texts that fit into so many bytes. */
+function cutChunk(chunk: Chunk, room: number): Chunk {
+  let left = Math.max(0, room)
+  const cutText = (text: string): string => {
+    const bytes = Buffer.from(text).subarray(0, left)
+    left -= bytes.length
+    // With more to come, half a character at the end is left out.
+    return new TextDecoder().decode(bytes, { stream: true })
+  }
+  const choices = choicesOf(chunk).map(({ index, delta }) => ({
+    index, finish_reason: null,
+    delta: Object.fromEntries(Object.entries((delta ?? {}) as Chunk).flatMap(([field, value]) =>
+      typeof value === 'string' ? [[field, field === 'role' ? value : cutText(value)]] : [])),
+  }))
+  return { ...chunk, choices }
 }
 
 /** The most characters of chunks that leave in one publication, but for a single chunk that is longer. */

@@ -47,7 +47,9 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const upstreams = metrics.measureUpstreams(createUpstreams({ fetchReference: fetchReferences(fetcher) }))
+  const upstreams = metrics.measureUpstreams(createUpstreams({
+    fetchReference: fetchReferences(fetcher), maxAnswerBytes: config.MAX_ANSWER_BYTES,
+  }))
   const results = createResults(createMediaStore(config), fetcher)
   const mailer = createMailer(config)
   const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))

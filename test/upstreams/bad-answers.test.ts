@@ -26,7 +26,7 @@ const NO_MEDIA = /^The result was refused: The file is no (PNG|MP4)/
 const BAD: Bad[] = [
   { is: 'dripped byte by byte', words: '[drip 40]', in: ['chat', 'direct'], says: /in time/ },
   { is: 'begun and never continued', words: '[hang-body]', in: ALL, says: /in time/ },
-  { is: 'of 100 MB', words: '[big 100]', in: ['chat', 'direct'], says: NONSENSE },
+  { is: 'of 100 MB', words: '[big 100]', in: ['direct'], says: NONSENSE },
   { is: 'a page of HTML', words: '[garbage]', in: ALL, says: NONSENSE },
   { is: 'cut in the middle', words: '[truncated]', in: ALL, says: NONSENSE },
   { is: 'empty', words: '[empty]', in: ['chat', 'direct'], says: NONSENSE },

@@ -65,11 +65,11 @@ describe('a chat stream', function () {
     }))
   }
 
-  it('ends with an error at its deadline, refunded, where the upstream falls silent in the middle', () =>
+  it('ends at its deadline, paid as far as it came, where the upstream falls silent in the middle', () =>
     byEveryProtocol('[hang-after 3]', { prefix: 'hasty-' }, (stream, what, paid) => {
       expect(stream.status, what).to.equal(200)
-      expect(stream.chunks().at(-1)!.error!.message, what).to.match(/did not answer in time/)
-      expect(paid, what).to.equal(0)
+      expect(stream.last(), what).to.equal('[DONE]')
+      expect(stream.chunks().at(-1)!.usage!.credits, what).to.equal(paid).and.to.be.above(0)
     }))
 
   it("is answered with the failure's own status where no chunk ever came", async () => {
@@ -94,8 +94,8 @@ describe('a chat stream', function () {
       expect(paid, what).to.equal(CHAT_COST)
     }))
 
-  it('ends with an error, refunded, where what comes is no UTF-8, or more than any answer has', async () => {
-    for (const words of ['[invalid-utf8]', '[big 40]', '[truncated]']) {
+  it('ends with an error, refunded, where what comes is no UTF-8, or breaks off', async () => {
+    for (const words of ['[invalid-utf8]', '[truncated]']) {
       await byEveryProtocol(words, {}, (stream, what, paid) => {
         expect(stream.status === 200 ? stream.chunks().at(-1)!.error!.type : JSON.parse(stream.text()).error.type, what).to.equal('upstream_failed')
         expect(stream.text(), what).to.not.include('[DONE]')
@@ -179,7 +179,7 @@ describe('a chat stream', function () {
   })
 
   describe('whose client leaves', () => {
-    it('before the first chunk is given back, and stops the upstream', async () => {
+    it('before the first chunk pays its input, and stops the upstream', async () => {
       const prompt = prompted('[delay 8000]')
       const client = new AbortController()
       const asked = fetch(`${gateway.url}/v1/chat/completions`, {
@@ -190,7 +190,8 @@ describe('a chat stream', function () {
       client.abort()
       await asked
       await until('the upstream being left', () => gateway.sandbox.open(prompt).aborted)
-      await until('the refund', async () => await balanceOf(gateway.db, account.id) === RICH)
+      await until('its end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+      expect(await balanceOf(gateway.db, account.id)).to.be.below(RICH)
     })
 
     it('can be fetched as cancelled, and its record says that it succeeded', async () => {

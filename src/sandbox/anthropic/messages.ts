@@ -32,7 +32,8 @@ async function createMessage(exchange: Exchange): Promise<void> {
   const answer = composeAnswer({ prompt: exchange.prompt, steering, maxTokens: maxTokens as number, tools })
   const system = Math.ceil(contentText(fields['system']).length / 4)
   const counted = { input: countInputTokens(messages) + system, output: answer.outputTokens }
-  const tokens = reportedTokens(steering, counted)
+  // What is no answer at all is not counted either.
+  const tokens = steering.empty ? undefined : reportedTokens(steering, counted)
   if (fields['stream'] !== true) return send(exchange, wholeMessage(exchange, answer, tokens))
   const failure = exchange.protocol.envelope({ status: 529, message: 'Overloaded' }).body
   return stream(exchange, eventsOf(exchange, answer, tokens), event(failure, 'error'))
@@ -62,11 +63,16 @@ function shell(exchange: Exchange): Fields {
 function wholeMessage(exchange: Exchange, answer: ChatAnswer, tokens: TokenCounts | undefined): Fields {
   return {
     ...shell(exchange),
-    content: exchange.steering.empty ? [] : [wholeBlock(exchange, answer)],
-    stop_reason: STOP_REASONS[answer.finish],
+    content: isSilent(exchange, answer) ? [] : [wholeBlock(exchange, answer)],
+    stop_reason: exchange.steering.empty ? null : STOP_REASONS[answer.finish],
     stop_sequence: null,
     ...usageOf(tokens),
   }
+}
+
+/** A model that has nothing to say makes no block. */
+function isSilent({ steering }: Exchange, { text, toolCall }: ChatAnswer): boolean {
+  return steering.empty === true || (text === '' && !toolCall)
 }
 
 function wholeBlock(exchange: Exchange, { text, toolCall }: ChatAnswer): Fields {
@@ -81,7 +87,7 @@ function* eventsOf(exchange: Exchange, answer: ChatAnswer, tokens: TokenCounts |
   const begun = tokens && { input: tokens.input, output: Math.min(1, tokens.output) }
   const message = { ...shell(exchange), content: [], stop_reason: null, stop_sequence: null, ...usageOf(begun) }
   yield { text: named('message_start', { message }) }
-  if (!exchange.steering.empty) {
+  if (!isSilent(exchange, answer)) {
     yield { text: named('content_block_start', { index: 0, content_block: openBlock(exchange, answer) }) }
     yield { text: named('ping', {}) }
     for (const delta of deltasOf(exchange, answer)) {
@@ -89,7 +95,8 @@ function* eventsOf(exchange: Exchange, answer: ChatAnswer, tokens: TokenCounts |
     }
     yield { text: named('content_block_stop', { index: 0 }) }
   }
-  const delta = { stop_reason: STOP_REASONS[answer.finish], stop_sequence: null }
+  const reason = exchange.steering.empty ? null : STOP_REASONS[answer.finish]
+  const delta = { stop_reason: reason, stop_sequence: null }
   yield { text: named('message_delta', { delta, ...(tokens && { usage: { output_tokens: tokens.output } }) }) }
   if (!exchange.steering['no-done']) yield { text: named('message_stop', {}) }
 }

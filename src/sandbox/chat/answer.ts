@@ -34,6 +34,8 @@ export interface ChatAnswer {
 export interface TokenCounts {
   readonly input: number
   readonly output: number
+  /** Beside the output. */
+  readonly reasoning?: number
 }
 
 const PLEASANTRY = 'Hello from the sandbox upstream! I am no model at all, only a small and patient server that speaks '
@@ -82,7 +84,8 @@ export function reportedTokens(steering: Steering, counted: TokenCounts): TokenC
   if (steering['no-usage']) return undefined
   if (steering['usage-negative']) return { input: -counted.input, output: -counted.output }
   if (steering['usage-huge']) return { input: Number.MAX_SAFE_INTEGER, output: Number.MAX_SAFE_INTEGER }
-  return steering.usage ? { input: steering.usage[0], output: steering.usage[1] } : counted
+  const { input, output } = steering.usage ? { input: steering.usage[0], output: steering.usage[1] } : counted
+  return { input, output, ...(steering.reasoning && { reasoning: steering.reasoning }) }
 }
 
 function chosenTool({ steering, tools }: ChatOrder): Tool | undefined {

@@ -106,14 +106,14 @@ function schemaOf(format: unknown): unknown {
   return type === 'json_schema' ? (asFields(named)['schema'] ?? {}) : undefined
 }
 
-function usageOf({ input, output }: TokenCounts): Fields {
+function usageOf({ input, output, reasoning = 0 }: TokenCounts): Fields {
   return {
     prompt_tokens: input,
     completion_tokens: output,
-    total_tokens: input + output,
+    total_tokens: input + output + reasoning,
     prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
     completion_tokens_details: {
-      reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0,
+      reasoning_tokens: reasoning, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0,
     },
   }
 }
@@ -127,9 +127,20 @@ function wholeReply({ head, answer, n, usage, exchange }: Reply): Fields {
     ...(answer.toolCall && { tool_calls: [toolCall(exchange, answer.toolCall)] }),
   }
   const choices = Array.from({ length: n }, (_, index) => {
-    return { index, message, logprobs: null, finish_reason: FINISH[answer.finish] }
+    return { index, message, logprobs: logprobsOf(exchange, message.content ?? ''), finish_reason: FINISH[answer.finish] }
   })
   return { ...head, object: 'chat.completion', choices, ...(usage && { usage }) }
+}
+
+/** What was nearly said in place of a text, where the request asks for that: the probabilities of every word. */
+function logprobsOf({ body: { fields } }: Exchange, text: string): Fields | null {
+  if (fields['logprobs'] !== true || text === '') return null
+  const { top_logprobs: top = 0 } = fields
+  const content = (text.match(/\s*\S+/g) ?? []).map((token) => {
+    const one = { token, logprob: -0.25, bytes: [...Buffer.from(token)] }
+    return { ...one, top_logprobs: Array.from({ length: Number(top) }, () => one) }
+  })
+  return { content, refusal: null }
 }
 
 function toolCall(exchange: Exchange, call: NonNullable<ChatAnswer['toolCall']>): Fields {
@@ -143,7 +154,7 @@ function* eventsOf(reply: Reply): Generator<StreamEvent> {
   const before = withUsage ? { usage: null } : {}
   const chunk = (more: Fields): string => event({ ...head, object: 'chat.completion.chunk', ...before, ...more })
   const choice = (index: number, delta: Fields, finish: string | null = null): string => {
-    const choices = [{ index, delta, logprobs: null, finish_reason: finish }]
+    const choices = [{ index, delta, logprobs: logprobsOf(exchange, asText(delta['content'])), finish_reason: finish }]
     // As long as it takes to hide the length of the text, says the real API; here it is only there.
     return chunk(options['include_obfuscation'] === false ? { choices } : { choices, obfuscation: 'sandbox' })
   }

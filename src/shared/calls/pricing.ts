@@ -100,7 +100,3 @@ function bytesOfDataUri(image: unknown): number {
 export function outputLimit(maxTokens: number | null | undefined, maxOutputTokens: number | undefined): number {
   return Math.min(maxTokens ?? DEFAULT_MAX_TOKENS, maxOutputTokens ?? Number.MAX_SAFE_INTEGER)
 }
-
-/** The gateway's own count of what a chat answered, where the upstream reports no usage. */
-export const countOutput = (choices: readonly unknown[]): number =>
-  Math.ceil(Buffer.byteLength(JSON.stringify(choices)) / BYTES_PER_TOKEN)

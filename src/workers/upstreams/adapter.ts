@@ -16,13 +16,21 @@ export type UpstreamContext = {
   callId: string
   /** W3C trace context to pass on. */
   traceparent?: string
+  /** To be called when the request begins to leave: until then the upstream knows nothing of it. */
+  onSent?: () => void
 }
 
-/** Real token counts as the upstream reports them; further counts (cached, reasoning…) stay in `details`. */
-export type UpstreamUsage = { input: number; output: number; details: Record<string, unknown> }
+/**
+ * Real token counts as the upstream reports them; further counts (cached, reasoning…) stay in `details`. `inputAgain`:
+ * how many of the input tokens are billed once more, which is how writes to a cache for an hour come to bill double.
+ */
+export type UpstreamUsage = { input: number; output: number; inputAgain?: number; details: Record<string, unknown> }
 
-/** A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or nonsense. */
-export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null }
+/**
+ * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or nonsense.
+ * `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
+ */
+export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null; isCut?: boolean }
 
 /** `choices` is never empty: an answer without choices is a failure. */
 export type ChatCompletion = {
@@ -33,7 +41,7 @@ export type ChatCompletion = {
   [field: string]: unknown
 }
 
-/** What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and at most one usage. */
+/** What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, the last of which counts. */
 export type ChatEvent =
   | { type: 'chunk'; chunk: Record<string, unknown> }
   | { type: 'usage'; usage: UpstreamUsage }
@@ -41,7 +49,10 @@ export type ChatEvent =
 /** Chat over one HTTP request. */
 export type ChatAdapter = {
   chat(request: ChatRequest, context: UpstreamContext): Promise<ChatResult>
-  /** @throws UpstreamError before the first chunk like `chat`; after it, whatever is thrown is final. */
+  /**
+   * The same answer in chunks, or in one where the upstream does not stream.
+   * @throws UpstreamError like `chat`; AnswerTooLong where more comes than any answer may have
+   */
   streamChat(request: ChatRequest, context: UpstreamContext): AsyncIterable<ChatEvent>
 }
 
@@ -119,5 +130,16 @@ export class UpstreamError extends Error {
     this.status = details.status ?? null
     this.retryAfterMs = details.retryAfterMs ?? null
     this.code = details.code ?? null
+  }
+}
+
+/** A chat's answer is longer than MAX_ANSWER_BYTES. `text`: what was taken of one that came whole, cut JSON. */
+export class AnswerTooLong extends UpstreamError {
+  readonly text: string
+
+  constructor(message: string, text = '') {
+    super('unknown', message)
+    this.name = 'AnswerTooLong'
+    this.text = text
   }
 }

@@ -6,7 +6,7 @@ import { Agent, buildConnector } from 'undici'
 import type { Dispatcher, FormData } from 'undici'
 import type { Upstream } from '../../shared/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
-import { UpstreamError } from './adapter.ts'
+import { AnswerTooLong, UpstreamError } from './adapter.ts'
 import { markConnectError, nonsense, statusFailure, transportFailure } from './failures.ts'
 import { isFields } from './fields.ts'
 import type { Fields } from './fields.ts'
@@ -38,10 +38,14 @@ export const TIMEOUTS: Timeouts = {
 
 const MEGABYTE = 1024 * 1024
 
-/** The largest answer that is read, in bytes. Beside texts there may stand images in it, as base64. */
-export const MAX_BYTES: Readonly<Record<RequestKind, number>> = {
-  chat: 32 * MEGABYTE, stream: 32 * MEGABYTE, image: 96 * MEGABYTE, submit: MEGABYTE, poll: 96 * MEGABYTE,
-}
+/** The largest answers that are read, in bytes. Beside texts there may stand images in them, as base64. */
+const MAX_BYTES = { image: 96 * MEGABYTE, submit: MEGABYTE, poll: 96 * MEGABYTE } as const
+
+/** The default of MAX_ANSWER_BYTES. */
+const MAX_ANSWER_BYTES = 4 * MEGABYTE
+
+/** How many bytes of a stream may come for each byte of an answer: every token comes in a JSON object of its own. */
+const STREAM_BYTES = 4
 
 /**
  * Kinds that are never sent a second time. A connection that had idled may be closed by the other side in the very
@@ -77,16 +81,39 @@ export type UpstreamHttp = {
 }
 
 /**
- * A body that is being read. `release` ends that: after its last piece of interest (`whole`) the connection is kept for
+ * A body that is being read, of at most `maxBytes`; `isJson` where it says that it is JSON. `release` ends that: after its last piece of interest (`whole`) the connection is kept for
  * the next request, else it is closed, which tells the upstream to stop its work.
  */
-export type AnswerBody = { pieces: AsyncIterable<Uint8Array>; release: (whole: boolean) => void }
+export type AnswerBody = {
+  pieces: AsyncIterable<Uint8Array>; maxBytes: number; isJson: boolean; release: (whole: boolean) => void
+}
+
+/** What a request has beside the options of undici. */
+type SentRequest = Dispatcher.RequestOptions & { onSent?: () => void }
+
+/** Connections that tell when a request begins to leave: until then its upstream cannot know of it. */
+class SendingAgent extends Agent {
+  override dispatch(options: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const { onSent } = options as SentRequest
+    if (!onSent) return super.dispatch(options, handler)
+    const onConnect = handler.onConnect?.bind(handler)
+    // undici calls it once it has a connection, right before it writes the request.
+    handler.onConnect = (abort) => {
+      onSent()
+      onConnect?.(abort)
+    }
+    return super.dispatch(options, handler)
+  }
+}
 
 /** The connections of this process to all upstreams: a pool an origin. */
 export type Connections = { http: (authorize: Authorize) => UpstreamHttp; close: () => Promise<void> }
 
-/** Opens connections as they are needed. `close` ends requests that still run. */
-export function createConnections(timeouts: Timeouts = TIMEOUTS): Connections {
+/**
+ * Opens connections as they are needed. `close` ends requests that still run.
+ * @param maxAnswerBytes the longest answer of a chat that is read
+ */
+export function createConnections(timeouts: Timeouts = TIMEOUTS, maxAnswerBytes: number = MAX_ANSWER_BYTES): Connections {
   const connector = buildConnector({ timeout: timeouts.connectMs })
   const connect: buildConnector.connector = (options, callback) => connector(options, (...[error, socket]) => {
     if (error) {
@@ -94,15 +121,16 @@ export function createConnections(timeouts: Timeouts = TIMEOUTS): Connections {
       callback(error, null)
     } else callback(null, socket)
   })
-  const kept = new Agent({ connect })
-  const fresh = new Agent({ connect, pipelining: 0 })
+  const kept = new SendingAgent({ connect })
+  const fresh = new SendingAgent({ connect, pipelining: 0 })
+  const limits: Limits = { ...MAX_BYTES, chat: maxAnswerBytes, stream: STREAM_BYTES * maxAnswerBytes }
   return {
     http: (authorize) => {
       const send = (request: UpstreamRequest, context: UpstreamContext) =>
         dispatch(SENT_ONCE.has(request.kind) ? fresh : kept, timeouts[request.kind], authorize, request, context)
       return {
-        json: (request, context) => guarded(context, async () => readJson(await send(request, context), request)),
-        body: (request, context) => guarded(context, async () => bodyOf((await send(request, context)).body, context)),
+        json: (request, context) => guarded(context, async () => readJson(await send(request, context), request.kind, limits)),
+        body: (request, context) => guarded(context, async () => bodyOf(await send(request, context), limits[request.kind], context)),
         downloadHeaders: (url, upstream) =>
           isSameOrigin(url, upstream.baseUrl) ? ownHeaders(upstream, authorize) : undefined,
       }
@@ -143,10 +171,10 @@ function addressOf(request: UpstreamRequest, { baseUrl, name }: Upstream): URL {
 async function dispatch(
   agent: Agent, patience: Patience, authorize: Authorize, request: UpstreamRequest, context: UpstreamContext,
 ): Promise<Dispatcher.ResponseData> {
-  const { route: { upstream }, signal, callId, traceparent } = context
+  const { route: { upstream }, signal, callId, traceparent, onSent } = context
   const { origin, pathname, search } = addressOf(request, upstream)
   const { method, body } = request
-  const answer = await agent.request({
+  const options: SentRequest = {
     origin, path: `${pathname}${search}`, method, signal,
     headersTimeout: patience.headersMs, bodyTimeout: patience.bodyMs,
     headers: {
@@ -159,7 +187,9 @@ async function dispatch(
       ...ownHeaders(upstream, authorize),
     },
     body: body === undefined ? null : 'json' in body ? JSON.stringify(body.json) : body.form,
-  })
+    ...(onSent && { onSent }),
+  }
+  const answer = await agent.request(options)
   if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
   throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))
 }
@@ -183,16 +213,45 @@ async function errorText({ body, headers }: Dispatcher.ResponseData): Promise<st
   return text
 }
 
-async function readJson({ body }: Dispatcher.ResponseData, { kind }: UpstreamRequest): Promise<Fields> {
-  const maxBytes = MAX_BYTES[kind]
+/** The most bytes that are read of an answer. */
+type Limits = Readonly<Record<RequestKind, number>>
+
+async function readJson({ body }: Dispatcher.ResponseData, kind: RequestKind, limits: Limits): Promise<Fields> {
+  return jsonOf(await collected(body as AsyncIterable<Uint8Array>, limits[kind], kind === 'chat'))
+}
+
+/**
+ * The JSON object that a body is: of one that is read as a stream though its upstream answers whole.
+ * @throws UpstreamError `unknown` where it is none; AnswerTooLong with what was read of one that is too long
+ */
+export async function readWhole({ pieces, maxBytes, release }: AnswerBody): Promise<Fields> {
+  let isWhole = false
+  try {
+    const bytes = await collected(pieces, maxBytes / STREAM_BYTES, true)
+    isWhole = true
+    return jsonOf(bytes)
+  } finally {
+    release(isWhole)
+  }
+}
+
+async function collected(body: AsyncIterable<Uint8Array>, maxBytes: number, isChat: boolean): Promise<Uint8Array> {
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const piece of body as AsyncIterable<Uint8Array>) {
+  for await (const piece of body) {
     size += piece.length
-    if (size > maxBytes) throw nonsense(`the answer is larger than ${maxBytes} bytes`)
     pieces.push(piece)
+    if (size <= maxBytes) continue
+    const message = `the answer is larger than ${maxBytes} bytes`
+    if (!isChat) throw nonsense(message)
+    // A character may be cut at the end, which is no fault of the upstream's.
+    throw new AnswerTooLong(message, new TextDecoder().decode(Buffer.concat(pieces).subarray(0, maxBytes), { stream: true }))
   }
-  const value = parseJson(decodeUtf8(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+}
+
+function jsonOf(bytes: Uint8Array): Fields {
+  const value = parseJson(decodeUtf8(bytes))
   if (!isFields(value)) throw nonsense('the answer is no JSON object')
   return value
 }
@@ -217,7 +276,7 @@ export function parseJson(text: string): unknown {
 /** How long the end of a stream may take behind its last event, in ms, before the connection is given up. */
 const REST_MS = 1000
 
-function bodyOf(body: Dispatcher.ResponseData['body'], { signal }: UpstreamContext): AnswerBody {
+function bodyOf({ body, headers }: Dispatcher.ResponseData, maxBytes: number, { signal }: UpstreamContext): AnswerBody {
   const pieces = async function* (): AsyncGenerator<Uint8Array> {
     try {
       for await (const piece of body.iterator({ destroyOnReturn: false })) yield piece as Uint8Array
@@ -226,7 +285,7 @@ function bodyOf(body: Dispatcher.ResponseData['body'], { signal }: UpstreamConte
     }
   }
   return {
-    pieces: pieces(),
+    pieces: pieces(), maxBytes, isJson: /^application\/json\b/i.test(String(headers['content-type'] ?? '')),
     release: (whole) => {
       // Nobody reads any more: an error from here on has nobody to tell.
       body.on('error', () => {})

@@ -31,9 +31,11 @@ import { falKey, falTasks } from './tasks/fal.ts'
 import { createOpenrouterImages, openrouterVideos } from './tasks/openrouter.ts'
 import { replicateTasks } from './tasks/replicate.ts'
 
-/** What the adapters are built on. Everything but `fetchReference` is for tests. */
+/** What the adapters are built on. Everything but the first two is for tests. */
 export type UpstreamDeps = {
   fetchReference: FetchReference
+  /** The longest answer of a chat, in bytes. */
+  maxAnswerBytes?: number
   timeouts?: Timeouts
   breaker?: BreakerSettings
   /** The pause before an upstream's second try, in ms. */
@@ -50,7 +52,7 @@ export type Upstreams = ReturnType<typeof createUpstreams>
 /** The upstreams of this process. Opens no connection yet. */
 export function createUpstreams(deps: UpstreamDeps) {
   const { fetchReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
-  const connections = createConnections(timeouts)
+  const connections = createConnections(timeouts, deps.maxAnswerBytes)
   const adapters = createAdapters(connections, fetchReference)
   const health = createHealth(breaker)
   return {

@@ -1,11 +1,11 @@
 /**
  * Server-sent events out of a body of bytes.
  */
-import { createParser } from 'eventsource-parser'
+import { createParser, ParseError } from 'eventsource-parser'
 import type { EventSourceMessage } from 'eventsource-parser'
+import { AnswerTooLong } from './adapter.ts'
 import { nonsense } from './failures.ts'
 import type { AnswerBody } from './http.ts'
-import { MAX_BYTES } from './http.ts'
 
 /** The longest event, in characters. */
 const MAX_EVENT = 8 * 1024 * 1024
@@ -13,7 +13,7 @@ const MAX_EVENT = 8 * 1024 * 1024
 /**
  * The events of a stream, in order. Ending the iteration early closes the connection, unless `isLast` said of the
  * event before that nothing of interest comes behind it.
- * @throws UpstreamError `unknown` for what is no UTF-8 or too large, else as the body does
+ * @throws UpstreamError `unknown` for what is no UTF-8; AnswerTooLong for what is too large; else as the body does
  */
 export async function* readEvents(
   body: AnswerBody, isLast: (event: EventSourceMessage) => boolean,
@@ -27,7 +27,7 @@ export async function* readEvents(
   try {
     for await (const piece of body.pieces) {
       size += piece.length
-      if (size > MAX_BYTES.stream) throw nonsense(`the stream is larger than ${MAX_BYTES.stream} bytes`)
+      if (size > body.maxBytes) throw new AnswerTooLong(`the stream is larger than ${body.maxBytes} bytes`)
       feed(() => parser.feed(decoder.decode(piece, { stream: true })))
       for (const event of events.splice(0)) {
         whole ||= isLast(event)
@@ -47,6 +47,7 @@ function feed(step: () => void): void {
   try {
     step()
   } catch (error) {
-    throw nonsense('the stream is no text, or one of its events is too large', error)
+    if (error instanceof ParseError && error.type === 'max-buffer-size-exceeded') throw new AnswerTooLong('an event is too large')
+    throw nonsense('the stream is no text', error)
   }
 }

@@ -21,7 +21,8 @@ export function checkedUsage(input: unknown, output: unknown, details: Fields): 
 }
 
 /**
- * The usage in OpenAI's `usage` object. Of its other fields only those are kept that count tokens: `cost` and the like
+ * The usage in OpenAI's `usage` object. Some servers count reasoning outside the completion, in the total alone: it is
+ * output all the same. Of the other fields only those are kept that count tokens: `cost` and the like
  * are between the operator and the upstream.
  */
 export function openaiUsage(usage: unknown): UpstreamUsage | null {
@@ -30,5 +31,7 @@ export function openaiUsage(usage: unknown): UpstreamUsage | null {
     name.includes('tokens') && !TOP.has(name) && value !== null && value !== undefined))
   const input = fields.prompt_tokens ?? fields.input_tokens
   const output = fields.completion_tokens ?? fields.output_tokens
-  return checkedUsage(input, output, details)
+  const total = fields.total_tokens
+  const beyond = isCount(total) && isCount(input) ? total - input : 0
+  return checkedUsage(input, isCount(output) ? Math.max(output, beyond) : output, details)
 }

@@ -30,7 +30,7 @@ export const DEADLINE_SECONDS = 8
 
 const config = {
   APP_SECRET: 'a secret of the tests, long enough for it', BASE_URL: 'http://gateway.test', RESULT_TTL_SECONDS: 3600,
-  REDIS_PREFIX: 'world', LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20,
+  REDIS_PREFIX: 'world', MAX_ANSWER_BYTES: 4_194_304, LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20,
 } as Config
 
 const log = createLog('silent', 'worker')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { MAX_CALL_CREDITS, chatCost, costOf, countOutput, estimateTokens, outputLimit, tokensOfPart } from '../../../src/shared/calls/pricing.ts'
+import { MAX_CALL_CREDITS, chatCost, costOf, estimateTokens, outputLimit, tokensOfPart } from '../../../src/shared/calls/pricing.ts'
 import type { CountedChat, CountingRules } from '../../../src/shared/calls/pricing.ts'
 
 const price = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
@@ -109,10 +109,5 @@ describe('the pre-charge of a chat', () => {
     const started = performance.now()
     estimateTokens({ messages: user('a'.repeat(1_000_000)) }, {})
     expect(performance.now() - started).to.be.below(500)
-  })
-
-  it('has a count of its own for answers without usage', () => {
-    const choices = [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }]
-    expect(countOutput(choices)).to.equal(Math.ceil(bytes(choices) / 3))
   })
 })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../../src/shared/catalogue.ts'
+import { AnswerTooLong } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import {
   chatOf,
@@ -46,7 +47,6 @@ const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind
   ['[truncated]', 'unknown', 'unknown'],
   ['[empty]', 'unknown', 'unknown'],
   ['[invalid-utf8]', 'unknown', 'unknown'],
-  ['[big 33]', 'unknown', 'unknown'],
   ['[cut-mid-char]', null, null],
   ['[no-done]', null, null],
   ['[delay 30]', null, null],
@@ -73,13 +73,12 @@ for (const protocol of PROTOCOLS) {
       expect(result.usage).to.include({ input: 12, output: 34 })
     })
 
-    it('streams the same answer in chunks, and its usage once, at the end', async () => {
+    it('streams the same answer in chunks, and its usage at the end', async () => {
       const { events, error } = await drained(
         chat.streamChat(chatOf('[answer Good morning to you] [usage 12 34]'), world.context(protocol)),
       )
       expect(error).to.equal(null)
       expect(textOf(events)).to.equal('Good morning to you')
-      expect(events.filter(({ type }) => type === 'usage')).to.have.length(1)
       expect(events.at(-1)).to.deep.nested.include({ 'type': 'usage', 'usage.input': 12, 'usage.output': 34 })
       const chunks = events.flatMap((event) => (event.type === 'chunk' ? [event.chunk] : []))
       for (const chunk of chunks)
@@ -126,6 +125,16 @@ for (const protocol of PROTOCOLS) {
     it('says so when the answer was cut by max_tokens', async () => {
       const result = await chat.chat(chatOf('[tokens 50]', { max_tokens: 5 }), world.context(protocol))
       expect(choiceOf(result).finish_reason).to.equal('length')
+    })
+
+    it('takes of an answer that is too long what fits', async () => {
+      const { completion, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
+      expect([isCut, usage]).to.deep.equal([true, null])
+      expect(choiceOf({ completion, usage }).finish_reason).to.equal('length')
+      expect(choiceOf({ completion, usage }).message.content!.length).to.be.within(4_190_000, 4_194_304)
+      const { events, error } = await drained(chat.streamChat(chatOf('[big 17]'), world.context(protocol)))
+      expect(error).to.be.instanceOf(AnswerTooLong)
+      expect(textOf(events).length).to.be.above(15_000_000)
     })
 
     it('passes a call of a tool on, whole and streamed', async () => {

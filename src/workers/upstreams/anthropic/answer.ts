@@ -2,11 +2,13 @@
  * From an answer of the Messages API to a chat completion of OpenAI's kind.
  */
 import { randomUUID } from 'node:crypto'
-import type { ChatCompletion, UpstreamUsage } from '../adapter.ts'
-import { nonsense } from '../failures.ts'
+import type { ChatCompletion, ChatResult, UpstreamUsage } from '../adapter.ts'
+import { AnswerTooLong } from '../adapter.ts'
+import { readCut } from '../cut-json.ts'
+import { failureIn, nonsense } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
-import { checkedUsage } from '../usage.ts'
+import { checkedUsage, isCount } from '../usage.ts'
 
 const FINISH: Readonly<Record<string, string>> = {
   end_turn: 'stop',
@@ -21,9 +23,27 @@ const FINISH: Readonly<Record<string, string>> = {
 /** OpenAI's finish_reason for a stop_reason; `stop` for one that nobody knows yet. */
 export const finishOf = (reason: unknown): string => (typeof reason === 'string' ? FINISH[reason] : undefined) ?? 'stop'
 
-/** @throws UpstreamError `unknown` for an answer of no blocks at all, except where the model refused */
-export function requireBlocks(count: number, reason: unknown): void {
-  if (count === 0 && finishOf(reason) !== 'content_filter') throw nonsense('the answer is empty')
+/**
+ * A model may have nothing to say: with a reason to stop and a usage that is an answer, and was billed.
+ * @throws UpstreamError `unknown` for an answer of no blocks and nothing else either, except where the model refused
+ */
+export function requireBlocks(count: number, reason: unknown, usage: UpstreamUsage | null): void {
+  if (count > 0 || finishOf(reason) === 'content_filter' || (isText(reason) && usage !== null)) return
+  throw nonsense('the answer is empty')
+}
+
+/** An answer that comes whole, or what was taken of one that is too long. @throws UpstreamError where it is none */
+export async function resultOf(read: () => Promise<Fields>): Promise<ChatResult> {
+  let answer: Fields
+  try {
+    answer = await read()
+  } catch (error) {
+    if (!(error instanceof AnswerTooLong)) throw error
+    return { completion: completionOf({ ...readCut(error.text), stop_reason: 'max_tokens' }), usage: null, isCut: true }
+  }
+  const failure = failureIn(answer)
+  if (failure) throw failure
+  return { completion: completionOf(answer), usage: usageOf(answer.usage) }
 }
 
 /** What answers have in common with chunks. */
@@ -34,7 +54,7 @@ export const headOf = ({ id, model }: Fields): { id: string; created: number; mo
 export function completionOf(answer: Fields): ChatCompletion {
   const { content, stop_reason: reason } = answer
   if (!Array.isArray(content)) throw nonsense('the answer has no content')
-  requireBlocks(content.length, reason)
+  requireBlocks(content.length, reason, usageOf(answer.usage))
   const blocks = content.map(asFields)
   const text = joined(blocks, 'text', 'text')
   const thoughts = joined(blocks, 'thinking', 'thinking')
@@ -56,7 +76,10 @@ function joined(blocks: Fields[], type: string, field: string): string {
   return texts.join('')
 }
 
-/** The usage in Anthropic's `usage`. What was read from or written to a cache is input too, and stands apart there. */
+/**
+ * The usage in Anthropic's `usage`. What was read from or written to a cache is input too, and stands apart there; what
+ * was written for an hour bills double.
+ */
 export function usageOf(usage: unknown): UpstreamUsage | null {
   const { input_tokens: input, output_tokens: output, output_tokens_details: details, ...caches } = asFields(usage)
   const written = caches.cache_creation_input_tokens ?? 0
@@ -65,8 +88,10 @@ export function usageOf(usage: unknown): UpstreamUsage | null {
   if (!counts.every((count) => typeof count === 'number' && count >= 0)) return null
   const total = (counts as number[]).reduce((sum, count) => sum + count, 0)
   const thoughts = asFields(details).thinking_tokens
-  return checkedUsage(total, output, {
+  const forAnHour = asFields(caches.cache_creation).ephemeral_1h_input_tokens
+  const counted = checkedUsage(total, output, {
     prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
     ...(thoughts !== undefined && { completion_tokens_details: { reasoning_tokens: thoughts } }),
   })
+  return counted && isCount(forAnHour) ? { ...counted, inputAgain: Math.min(forAnHour, written as number) } : counted
 }

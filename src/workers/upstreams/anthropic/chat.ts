@@ -2,11 +2,10 @@
  * Chat by Anthropic's Messages API.
  */
 import type { ChatAdapter, UpstreamContext } from '../adapter.ts'
-import { failureIn } from '../failures.ts'
 import type { Fields } from '../fields.ts'
 import type { Authorize, UpstreamHttp } from '../http.ts'
 import { readEvents } from '../sse.ts'
-import { completionOf, usageOf } from './answer.ts'
+import { resultOf } from './answer.ts'
 import { outgoing } from './request.ts'
 import { chunksOf } from './stream.ts'
 
@@ -20,10 +19,7 @@ export const anthropicKey: Authorize = (key) => ({ 'x-api-key': key })
 export function createAnthropicChat(http: UpstreamHttp): ChatAdapter {
   return {
     async chat(request, context) {
-      const answer = await http.json({ ...post(outgoing(request, context, false), context), kind: 'chat' }, context)
-      const failure = failureIn(answer)
-      if (failure) throw failure
-      return { completion: completionOf(answer), usage: usageOf(answer.usage) }
+      return resultOf(() => http.json({ ...post(outgoing(request, context, false), context), kind: 'chat' }, context))
     },
 
     async *streamChat(request, context) {

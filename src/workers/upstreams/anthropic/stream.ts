@@ -9,7 +9,7 @@ import { parseJson } from '../http.ts'
 import { finishOf, headOf, requireBlocks, usageOf } from './answer.ts'
 
 /**
- * The chunks of a stream and its usage. Nothing leaves before the first piece of content: an overloaded upstream
+ * The chunks of a stream and its usages. No chunk leaves before the first piece of content: an overloaded upstream
  * likes to say so right after its first event, and until then another one may be asked.
  * @throws UpstreamError for an error event, for a stream that is cut off, and for one without content
  */
@@ -22,10 +22,11 @@ export async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncG
     if (failure) throw failure
     const delta = translation.read(event)
     if (delta) yield { type: 'chunk', chunk: translation.chunk(delta) }
+    // The beginning reports the input, should the end never come.
+    if (event.type === 'message_start') yield* translation.usage()
   }
   yield { type: 'chunk', chunk: translation.lastChunk() }
-  const usage = translation.usage()
-  if (usage) yield { type: 'usage', usage }
+  yield* translation.usage()
 }
 
 /** What a stream has said so far. */
@@ -60,12 +61,14 @@ class Translation {
 
   lastChunk(): Fields {
     if (this.stopReason === null) throw nonsense('the stream was cut off')
-    requireBlocks(this.blocks, this.stopReason)
+    requireBlocks(this.blocks, this.stopReason, usageOf(this.counts))
     return this.chunk({}, finishOf(this.stopReason))
   }
 
-  usage() {
-    return usageOf(this.counts)
+  /** The usage that was reported so far, if any. */
+  usage(): ChatEvent[] {
+    const usage = usageOf(this.counts)
+    return usage ? [{ type: 'usage', usage }] : []
   }
 
   private start(message: Fields): null {

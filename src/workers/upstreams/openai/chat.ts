@@ -5,12 +5,14 @@
 import { randomUUID } from 'node:crypto'
 import { passingFields } from '../../../shared/calls/chat-fields.ts'
 import type { ChatRequest } from '../../../shared/calls/requests.ts'
-import type { ChatAdapter, ChatCompletion, ChatEvent, UpstreamContext } from '../adapter.ts'
+import type { ChatAdapter, ChatCompletion, ChatEvent, ChatResult, UpstreamContext } from '../adapter.ts'
+import { AnswerTooLong } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
+import { readCut } from '../cut-json.ts'
 import { failureIn, nonsense } from '../failures.ts'
 import { asFields, isFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
-import { parseJson } from '../http.ts'
+import { parseJson, readWhole } from '../http.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { readEvents } from '../sse.ts'
 import { openaiUsage } from '../usage.ts'
@@ -22,16 +24,14 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
   const post = (json: Fields) => ({ method: 'POST', path: '/chat/completions', body: { json } } as const)
   return {
     async chat(request, context) {
-      const answer = await http.json({ ...post(outgoing(request, context, false)), kind: 'chat' }, context)
-      const failure = failureIn(answer)
-      if (failure) throw failure
-      return { completion: completionOf(answer), usage: openaiUsage(answer.usage) }
+      return resultOf(() => http.json({ ...post(outgoing(request, context, false)), kind: 'chat' }, context))
     },
 
     async *streamChat(request, context) {
       const json = outgoing(request, context, true)
       const body = await http.body({ ...post(json), kind: 'stream', headers: { accept: 'text/event-stream' } }, context)
-      yield* chunksOf(readEvents(body, (event) => event.data === DONE))
+      if (body.isJson) yield* eventsOf(await resultOf(() => readWhole(body)))
+      else yield* chunksOf(readEvents(body, (event) => event.data === DONE))
     },
   }
 }
@@ -49,10 +49,40 @@ function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: bool
   }, route)
 }
 
+/** An answer that comes whole, or what was taken of one that is too long. @throws UpstreamError where it is none */
+async function resultOf(read: () => Promise<Fields>): Promise<ChatResult> {
+  let answer: Fields
+  try {
+    answer = await read()
+  } catch (error) {
+    if (!(error instanceof AnswerTooLong)) throw error
+    const cut = readCut(error.text)
+    const begun = Array.isArray(cut.choices) ? cut.choices.filter((choice) => isFields(asFields(choice).message)) : []
+    return { completion: completionOf({ ...cut, choices: begun }, 'length'), usage: null, isCut: true }
+  }
+  const failure = failureIn(answer)
+  if (failure) throw failure
+  return { completion: completionOf(answer, 'stop'), usage: openaiUsage(answer.usage) }
+}
+
+/** A whole answer as a stream: its reader asked for one, and its upstream makes none. */
+function* eventsOf({ completion: { choices, ...head }, usage, isCut }: ChatResult): Generator<ChatEvent> {
+  const pieces = choices.map(({ message, ...choice }) => ({ ...choice, delta: deltaOf(asFields(message)) }))
+  yield { type: 'chunk', chunk: { ...head, object: 'chat.completion.chunk', choices: pieces } }
+  if (usage) yield { type: 'usage', usage }
+  if (isCut) throw new AnswerTooLong('the answer was cut')
+}
+
+const deltaOf = ({ tool_calls: calls, ...message }: Fields): Fields =>
+  ({ ...message, ...(Array.isArray(calls) && { tool_calls: calls.map((call, index) => ({ index, ...asFields(call) })) }) })
+
 const now = (): number => Math.floor(Date.now() / 1000)
 
-/** The answer without its usage. @throws UpstreamError `unknown` where it has no choice, or one that is none */
-function completionOf({ usage: _usage, ...answer }: Fields): ChatCompletion {
+/**
+ * The answer without its usage. @throws UpstreamError `unknown` where it has no choice, or one that is none
+ * @param end the finish_reason of choices that name none
+ */
+function completionOf({ usage, ...answer }: Fields, end: 'stop' | 'length'): ChatCompletion {
   const { choices } = answer
   if (!Array.isArray(choices) || choices.length === 0) throw nonsense('the answer has no choices')
   return {
@@ -60,7 +90,7 @@ function completionOf({ usage: _usage, ...answer }: Fields): ChatCompletion {
     id: isText(answer.id) ? answer.id : `chatcmpl-${randomUUID()}`,
     object: 'chat.completion',
     created: Number.isInteger(answer.created) ? answer.created as number : now(),
-    choices: choices.map(choiceOf),
+    choices: choices.map((choice, at) => choiceOf(choice, at, end, openaiUsage(usage) !== null)),
   }
 }
 
@@ -70,9 +100,10 @@ const isContent = (value: unknown): boolean =>
 
 const isListOfFields = (value: unknown): value is Fields[] => Array.isArray(value) && value.every(isFields)
 
-function choiceOf(value: unknown, at: number): Fields {
+/** @param isCounted whether usage was reported: with it and a finish_reason, a choice that says nothing is an answer */
+function choiceOf(value: unknown, at: number, end: string, isCounted: boolean): Fields {
   const choice = asFields(value)
-  const { message } = choice
+  const message = choice.message ?? (isCounted && isText(choice.finish_reason) ? {} : undefined)
   if (!isFields(message)) throw nonsense('a choice has no message')
   const { role, content, ...rest } = message
   if (!isContent(content)) throw nonsense('a message has a content that is no text')
@@ -83,7 +114,7 @@ function choiceOf(value: unknown, at: number): Fields {
     ...choice,
     index: Number.isInteger(choice.index) ? choice.index : at,
     message: { role: typeof role === 'string' ? role : 'assistant', content: content ?? null, ...rest },
-    finish_reason: typeof choice.finish_reason === 'string' ? choice.finish_reason : 'stop',
+    finish_reason: typeof choice.finish_reason === 'string' ? choice.finish_reason : end,
   }
 }
 
@@ -91,11 +122,11 @@ function choiceOf(value: unknown, at: number): Fields {
  * The chunks of a stream and its usage. Chunks without choices carry only usage or the upstream's own notes, and
  * clients read `choices[0]`: they are left out. Every choice ends with a finish_reason, which some servers forget:
  * without one a reader cannot tell an end from a loss.
+ * A usage may be reported more than once; the last one counts.
  * @throws UpstreamError for an error object, for a stream that is cut off, and for one without any chunk
  */
 async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerator<ChatEvent> {
   const ends = new Map<number, boolean>()
-  let usage: ReturnType<typeof openaiUsage> = null
   let head: Fields | null = null
   let isDone = false
   for await (const { data } of events) {
@@ -104,10 +135,12 @@ async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerato
     const { usage: reported, choices, ...rest } = asFields(parseJson(data))
     const failure = failureIn(rest)
     if (failure) throw failure
-    usage = openaiUsage(reported) ?? usage
-    if (!Array.isArray(choices) || choices.length === 0) continue
-    head = { ...rest, object: 'chat.completion.chunk' }
-    yield { type: 'chunk', chunk: { ...head, choices: choices.map((choice) => pieceOf(ends, choice)) } }
+    if (Array.isArray(choices) && choices.length > 0) {
+      head = { ...rest, object: 'chat.completion.chunk' }
+      yield { type: 'chunk', chunk: { ...head, choices: choices.map((choice) => pieceOf(ends, choice)) } }
+    }
+    const usage = openaiUsage(reported)
+    if (usage) yield { type: 'usage', usage }
   }
   const open = [...ends.keys()].filter((index) => !ends.get(index))
   if (!head) throw nonsense('the stream has no choices')
@@ -116,7 +149,6 @@ async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerato
     const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'stop' }))
     yield { type: 'chunk', chunk: { ...head, choices } }
   }
-  if (usage) yield { type: 'usage', usage }
 }
 
 /** The largest index of a choice or a tool call: whoever puts chunks together makes an array as long as that. */
