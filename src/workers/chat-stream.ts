@@ -27,7 +27,7 @@ export class ChatAssembly {
     const size = sizeOfChunk(chunk)
     const taken = this.bytes + size > this.maxBytes ? cutChunk(chunk, this.maxBytes - this.bytes) : chunk
     this.bytes += size
-    const { choices, object: _object, obfuscation: _obfuscation, ...fields } = taken
+    const { choices: _choices, object: _object, obfuscation: _obfuscation, ...fields } = taken
     this.fields = { ...this.fields, ...fields }
     for (const piece of choicesOf(taken)) this.addChoice(piece)
     return taken

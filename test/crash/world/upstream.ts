@@ -99,8 +99,9 @@ export class Upstream {
   }
 
   /** One request. What it was asked happens even where nobody hears the answer. */
-  private ask(process: Process, prompt: string, { signal }: UpstreamContext, accepted = () => {}): Promise<void> {
+  private ask(process: Process, prompt: string, { signal, onSent }: UpstreamContext, accepted = () => {}): Promise<void> {
     return this.effect(process, `ask ${prompt}`, signal, () => {
+      onSent?.()
       const manner = this.manners.get(prompt)!
       const nth = this.asked.get(prompt) ?? 0
       this.asked.set(prompt, nth + 1)
