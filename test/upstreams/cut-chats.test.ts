@@ -54,7 +54,7 @@ describe('a chat that is cut', function () {
     it('is paid for the 80 chunks that its stream has delivered, and ends like one that was too long', () =>
       Promise.all(targetsOf('chat').map(async (target) => {
         const account = await aRichAccount(gateway)
-        const stream = await startStream(gateway, account, target, prompted('[tokens 200] [chunks 200 5] [hang-after 80]'), hasty)
+        const stream = await startStream(gateway, account, target, prompted('[tokens 200] [chunks 200 0] [hang-after 80]'), hasty)
         await stream.ended
         expect(stream.status).to.equal(200)
         const chunks = stream.chunks()
@@ -72,7 +72,7 @@ describe('a chat that is cut', function () {
     it('is answered with what was produced where it is not streamed, and paid for that', () =>
       Promise.all(targetsOf('chat').map(async (target) => {
         const account = await aRichAccount(gateway)
-        const reply = await ask(gateway, account, target, prompted('[tokens 200] [chunks 200 5] [hang-after 80]'), hasty)
+        const reply = await ask(gateway, account, target, prompted('[tokens 200] [chunks 200 0] [hang-after 80]'), hasty)
         expect(reply.status, reply.text).to.equal(200)
         const { choices: [choice], usage } = reply.json
         expect(choice.finish_reason).to.equal('length')
