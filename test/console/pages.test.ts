@@ -72,7 +72,6 @@ describe('the pages of the console', () => {
     until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
 
   it('have no serious fault of access, in light and dark', async function () {
-    this.timeout(60_000)
     const { page, open, signIn, faults, close } = await visit(browser, world, { reducedMotion: 'reduce' })
     const look = async (path: string, heading: string): Promise<void> => {
       await page.emulateMedia({ colorScheme: 'light' })
@@ -91,7 +90,6 @@ describe('the pages of the console', () => {
   })
 
   it('fit a phone of 360 pixels', async function () {
-    this.timeout(40_000)
     const { page, open, signIn, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
     const look = async (path: string, heading: string): Promise<void> => {
       await open(address(path), heading)

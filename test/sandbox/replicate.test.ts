@@ -58,7 +58,7 @@ describe('the sandbox as Replicate', () => {
     expect(waited['status']).to.equal('succeeded')
     const started = Date.now()
     const impatient = (await create('[stuck]', 'acme/picture', {}, { prefer: 'wait=1' })).json()
-    expect(Date.now() - started).to.be.within(900, 3000)
+    expect(Date.now() - started).to.be.at.least(900)
     expect(impatient['status']).to.match(/starting|processing/)
   })
 

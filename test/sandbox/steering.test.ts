@@ -36,7 +36,7 @@ describe('steering words', () => {
     for (const piece of ['[', '[a ', '[answer ', '[answer x[', '[aaaa', '[answer []']) {
       readSteering(piece.repeat(1_000_000 / piece.length))
     }
-    expect(performance.now() - started).to.be.below(2000)
+    expect(performance.now() - started).to.be.below(10_000)
   })
 
   it('documents every word in the help', () => {

@@ -15,7 +15,7 @@ import type { Delivery, Target } from './support/targets.ts'
 type Bad = { is: string; words: string | ((canary: string) => string); in: Delivery[]; says: RegExp | Partial<Record<Delivery, RegExp>> }
 
 /** Longest that a call of a hasty model may take to be answered, in ms: its deadline, and room on a busy machine. */
-const LIMIT_MS = HASTY_SECONDS * 1000 + 2500
+const LIMIT_MS = HASTY_SECONDS * 1000 + 10_000
 
 const ALL: Delivery[] = ['chat', 'direct', 'task']
 const MEDIA: Delivery[] = ['direct', 'task']
@@ -45,10 +45,17 @@ const BAD: Bad[] = [
   { is: 'a file that falls silent halfway', words: '[content-hang]', in: ['task'], says: /in time/ },
 ]
 
+const saying = ({ says }: Bad, target: Target): RegExp => (says instanceof RegExp ? says : says[deliveryOf(target)]!)
+
+/**
+ * Whether only the deadline ends such a call. Every other is asked of a model whose deadline is far away: on a slow machine a short one would
+ * come before the fault.
+ */
+const endsByDeadline = (bad: Bad, target: Target): boolean => saying(bad, target).source.includes('in time')
+
 type Played = { account: TestAccount; ms: number; reply: Reply }
 
 describe('an upstream whose answer is bad', function () {
-  this.timeout(30_000)
   let gateway: Gateway
   let canary: Listening
   const calls = new Map<string, Promise<Played>>()
@@ -57,11 +64,12 @@ describe('an upstream whose answer is bad', function () {
     .filter(({ bad, target }) => !(bad.is === 'an address in the private network' && target.protocol === 'openai'))
   const nameOf = ({ protocol, modality }: Target, { is }: Bad): string => `${protocol} ${modality} ${is}`
 
-  async function play({ words }: Bad, target: Target): Promise<Played> {
+  async function play(bad: Bad, target: Target): Promise<Played> {
+    const { words } = bad
     const account = await aRichAccount(gateway)
     const prompt = prompted(typeof words === 'string' ? words : words(canary.origin))
     const begunAt = performance.now()
-    const reply = await ask(gateway, account, target, prompt, { prefix: 'hasty-' })
+    const reply = await ask(gateway, account, target, prompt, endsByDeadline(bad, target) ? { prefix: 'hasty-' } : {})
     return { account, reply, ms: performance.now() - begunAt }
   }
 
@@ -92,8 +100,8 @@ describe('an upstream whose answer is bad', function () {
       const { account, reply, ms } = await calls.get(nameOf(target, bad))!
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.type).to.equal('upstream_failed')
-      expect(reply.json.error.message).to.match(bad.says instanceof RegExp ? bad.says : bad.says[deliveryOf(target)]!).and.to.match(/refunded/)
-      expect(ms).to.be.below(LIMIT_MS)
+      expect(reply.json.error.message).to.match(saying(bad, target)).and.to.match(/refunded/)
+      if (endsByDeadline(bad, target)) expect(ms).to.be.below(LIMIT_MS)
       expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })
     })

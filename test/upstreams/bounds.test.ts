@@ -23,7 +23,6 @@ const MEGABYTE = 1024 * 1024
 const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, work))
 
 describe('the memory of the processes', function () {
-  this.timeout(40_000)
   let gateway: Gateway
   let worker: ChildWorker
   let account: TestAccount

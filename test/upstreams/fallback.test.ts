@@ -152,11 +152,11 @@ describe('a model of two upstreams', () => {
     }
 
     for (const [words, ms] of [['[status 429 retry-after 1]', 1000], ['[status 503 retry-after-ms 700]', 700]] as const) {
-      it(`is obeyed to the millisecond, and asked three times: ${words}`, async () => {
+      it(`is obeyed, not a millisecond too early, and asked three times: ${words}`, async () => {
         const prompt = prompted(words)
         expect((await call('only', 'image', prompt)).status).to.equal(502)
         expect(pausesOf(prompt)).to.have.length(2)
-        for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 600)
+        for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 2500)
       })
     }
   })

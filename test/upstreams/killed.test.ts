@@ -24,7 +24,6 @@ const UNANSWERED = '[delay 4000] [usage 100 50]'
 const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modality}`
 
 describe('a worker process that is killed', function () {
-  this.timeout(40_000)
   let gateway: Gateway
   const unanswered = new Map<string, Struck<Promise<Reply>>>()
   const submitted = new Map<string, Struck<Promise<Reply>>>()

@@ -19,7 +19,6 @@ const ADDRESSES = 50
 const SOON_MS = 2000
 
 describe('names that a customer chose', function () {
-  this.timeout(30_000)
   let gateway: Gateway
   let dns: DnsServer
   let worker: Awaited<ReturnType<typeof startWorker>>

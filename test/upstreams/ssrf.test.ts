@@ -47,7 +47,6 @@ const media = targetsOf('direct', 'task')
 const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modality}`
 
 describe('addresses that lead into the private network', function () {
-  this.timeout(20_000)
   let gateway: Gateway
   let canary: Listening
   let worker: Awaited<ReturnType<typeof startWorker>>

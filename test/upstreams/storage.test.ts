@@ -33,7 +33,6 @@ function largeVideo(megabytes: number): Buffer {
 }
 
 describe('results in a bucket', function () {
-  this.timeout(25_000)
   let s3: S3Server
   let scripted: Scripted
   let gateway: Gateway

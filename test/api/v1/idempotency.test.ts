@@ -140,7 +140,7 @@ describe('Idempotency-Key', () => {
   })
 
   it('gives an asynchronous answer to who prefers it', async () => {
-    const prompt = prompted('[delay 200]')
+    const prompt = prompted('[delay 2000]')
     const first = image(gateway, account, prompt, {}, keyed('async'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     const second = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })

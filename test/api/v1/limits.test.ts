@@ -88,7 +88,6 @@ describe('the limits of the gateway', () => {
   })
 
   it('leave the reading of calls alone, which has a limit of its own', async function () {
-    this.timeout(30_000)
     const done = await image(gateway, account, prompted())
     const url = `${gateway.url}/v1/calls/${done.headers.get('x-call-id')}`
     const first = await get(url, account.key)

@@ -113,7 +113,6 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
   })
 
   it('charges exactly 50 of 200 parallel calls on funds for 50, and refuses 150 before any upstream', async function () {
-    this.timeout(30_000)
     const account = await anAccount(gateway.db, [{ amount: 700, days: 1 }, { amount: 610, days: 2 }, { amount: 690 }])
     const prompt = prompted()
     const replies = await Promise.all(Array.from({ length: 200 }, () =>

@@ -24,14 +24,10 @@ describe('a retry that an SDK numbers', () => {
   beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** Sends a call and leaves once the upstream has it. */
-  async function abandon(prompt: string, count = 0): Promise<void> {
-    const leaving = new AbortController()
-    const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(count), signal: leaving.signal }).catch(() => null)
-    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
-    leaving.abort()
-    await sent
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+  /** Sends a call and leaves it once it is charged. */
+  async function abandon(prompt: string): Promise<void> {
+    await abandonMany(prompt, 1)
+    await until('the leaving to be noted', left)
   }
 
   it('joins the call that its requester left unanswered: one charge, one bill', async () => {
@@ -90,11 +86,12 @@ describe('a retry that an SDK numbers', () => {
   })
 
   it('that leaves too can be followed by another', async () => {
-    const prompt = prompted('[delay 700]')
+    const prompt = prompted('[delay 2000]')
     await abandon(prompt)
     const leaving = new AbortController()
     const second = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(1), signal: leaving.signal }).catch(() => null)
-    setTimeout(() => leaving.abort(), 100)
+    await until('the second to have joined', async () => await left() === 0)
+    leaving.abort()
     await second
     await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
@@ -188,7 +185,6 @@ describe('a retry that an SDK numbers', () => {
 })
 
 describe('a retry after the death of the web process that its first try waited at', function () {
-  this.timeout(60_000)
   let sandbox: Sandbox
   let installation: Installation
   let account: TestAccount

@@ -22,7 +22,6 @@ function expectAway(reply: Reply): void {
 }
 
 describe('while Redis or Postgres is away', function () {
-  this.timeout(40_000)
   let postgres: Postgres
   let redis: PrivateRedis
   let gateway: Gateway
@@ -50,7 +49,7 @@ describe('while Redis or Postgres is away', function () {
     await redis.kill()
     const started = performance.now()
     const replies = await Promise.all([image(gateway, account, 'x'), chat(gateway, account, 'x'), chat(gateway, account, 'x', { stream: true }), get(`${gateway.url}/v1/models`, account.key)])
-    expect(performance.now() - started).to.be.below(6000)
+    expect(performance.now() - started).to.be.below(15_000)
     replies.forEach(expectAway)
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 3, charged: 0, entries: 1 })
     expect(await recordOf(gateway.db, replies[0]!)).to.include({ status: 'rejected', httpStatus: 503, errorType: 'service_unavailable', credits: 0 })
@@ -65,7 +64,7 @@ describe('while Redis or Postgres is away', function () {
     await postgres.kill()
     const started = performance.now()
     const replies = await Promise.all([image(gateway, account, 'x'), chat(gateway, account, 'x'), get(`${gateway.url}/v1/models`, account.key), get(`${gateway.url}/v1/calls/call_1`, account.key)])
-    expect(performance.now() - started).to.be.below(8000)
+    expect(performance.now() - started).to.be.below(15_000)
     replies.forEach(expectAway)
     // Nobody can say whether the key still holds.
     for (const { headers } of replies) expect(headers.get('x-ratelimit-remaining-requests')).to.equal(null)

@@ -21,7 +21,6 @@ const ZONE: Record<string, DnsEntry> = {
 const NO_FILES = { hosts: new Map(), search: [], ndots: 1 } as const
 
 describe('a resolver of strangers\' names', function () {
-  this.timeout(20_000)
   let server: DnsServer
   before(async () => {
     server = await startDnsServer((name) => (name.startsWith('silent') ? 'silent' : ZONE[name]))
