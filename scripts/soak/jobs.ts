@@ -14,6 +14,9 @@ export type Job = { name: string; run: () => Promise<Result> }
 const SCHEDULES = 10_000
 const SHARDS = 4
 
+/** Random chats whose pre-charge is compared with a bill. */
+const CHATS = 20_000
+
 /** A figure that a test tells (test/crash/scale.ts). */
 const FIGURE = /^\s+· (.*)$/
 
@@ -53,6 +56,7 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
       return { ok: !found && note === '', figures: [], story: note, schedules: 0, plant: false }
     },
   }
+  const preCharges = test('pre-charges', ['test/upstreams/precharge.test.ts'], { TOLLGATE_REQUESTS: String(CHATS) })
   const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
   return {
     alone: [test('load', ['test/crash/load.test.ts'])],
@@ -64,6 +68,6 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
       ...plants,
       healthy,
     ],
-    busy: [test('kills', ['test/crash/kills.test.ts']), ...shards],
+    busy: [test('kills', ['test/crash/kills.test.ts']), ...shards, preCharges],
   }
 }

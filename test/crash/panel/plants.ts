@@ -8,6 +8,8 @@ const CUTS = 'test/crash/cuts.test.ts'
 const MOMENTS = 'test/crash/moments.test.ts'
 const VERBS = 'test/shared/calls/verbs.test.ts'
 const BATCHES = 'test/shared/calls/batches.test.ts'
+const PRICING = 'test/shared/calls/pricing.test.ts'
+const PRECHARGE = 'test/upstreams/precharge.test.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
 const END_SQL = 'sql/end_calls.sql'
@@ -102,6 +104,19 @@ const money: Plant[] = [
   },
 ]
 
+const estimate: Plant[] = [
+  {
+    name: 'an elided data: URI outside an image', why: 'Only an image is billed by a number; the bytes of a video or a file are billed like any other.',
+    edits: [{ file: 'src/shared/calls/pricing.ts', find: "if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)", replace: 'bytes -= bytesOfDataUri(part[String(part.type)])' }],
+    tests: [PRECHARGE, PRICING],
+  },
+  {
+    name: 'only messages and tools are counted', why: 'An upstream bills every field that it reads.',
+    edits: [{ file: 'src/shared/calls/pricing.ts', find: 'let bytes = Buffer.byteLength(JSON.stringify(body))', replace: 'let bytes = Buffer.byteLength(JSON.stringify([body.messages, (body as { tools?: unknown }).tools]))' }],
+    tests: [PRECHARGE, PRICING],
+  },
+]
+
 const path: Plant[] = [
   {
     name: 'a lost acknowledgement refunds a call that runs', why: 'The refund of a call that could not be enqueued is for queued ones alone.',
@@ -164,7 +179,7 @@ const path: Plant[] = [
 ]
 
 /** All bugs that the tests must find. */
-export const PLANTS: readonly Plant[] = [...money, ...path]
+export const PLANTS: readonly Plant[] = [...money, ...estimate, ...path]
 
 /** The tests that judge most of them: these must pass where nothing is planted. */
 export const JUDGES = [SCHEDULES, VERBS, BATCHES, MOMENTS]

@@ -1,0 +1,100 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { JsonObject } from '../../src/api/middleware/json-body.ts'
+import { parseChat } from '../../src/api/v1/chat-body.ts'
+import { ApiError } from '../../src/shared/errors.ts'
+import { costOf, estimateTokens } from '../../src/shared/calls/pricing.ts'
+import type { CountedChat } from '../../src/shared/calls/pricing.ts'
+import type { ChatRequest } from '../../src/shared/calls/requests.ts'
+import { UpstreamError } from '../../src/workers/upstreams/adapter.ts'
+import type { UpstreamUsage } from '../../src/workers/upstreams/adapter.ts'
+import { createUpstreams } from '../../src/workers/upstreams/registry.ts'
+import type { Upstreams } from '../../src/workers/upstreams/registry.ts'
+import { seed, tell } from '../crash/scale.ts'
+import { contextOf, decodeReference, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
+import { startBilling } from './support/billing.ts'
+import type { Bill } from './support/billing.ts'
+import { chatBodies } from './support/chat-bodies.ts'
+import type { Asked } from './support/chat-bodies.ts'
+
+/** How many requests `npm test` makes; the soak makes twenty thousand. */
+const REQUESTS = Number(process.env['TOLLGATE_REQUESTS'] ?? 500)
+
+/** The longest body that the gateway reads. */
+const MAX_BYTES = 1_048_576
+
+/** Every token has its price, so that no rounding hides one. */
+const PRICE = { input: 1, output: 2, perTokens: 1, minimum: 0 }
+
+const ALLOWED = ['thinking', 'service_tier']
+const MODEL = { maxOutputTokens: 4096, partTokens: { input_audio: 0, file: 0, video: 0 }, upstreams: [{ allow: ALLOWED }] }
+
+/** A copy as it comes out of a request's body or of a queue. */
+const copied = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
+
+/** What came of a request: refused before any charge, rejected before anything was sent, or billed. */
+type Outcome = 'refused' | 'rejected' | { precharge: number; cost: number; reported: number }
+
+describe('the pre-charge of any chat', () => {
+  let upstreams: Upstreams
+  let billing: Awaited<ReturnType<typeof startBilling>>
+  before(async () => {
+    billing = await startBilling()
+    upstreams = createUpstreams({ fetchReference: decodeReference })
+  })
+  after(async () => {
+    await upstreams.close()
+    await billing.close()
+  })
+
+  /** The request as it goes through the edge, a queue, the adapter, and over HTTP. */
+  async function play({ protocol, body: given }: Asked): Promise<Outcome> {
+    const text = JSON.stringify(given)
+    if (Buffer.byteLength(text) > MAX_BYTES) return 'refused'
+    const body = JSON.parse(text) as JsonObject
+    let request: ChatRequest
+    try {
+      request = copied(parseChat(body, MODEL))
+    } catch (error) {
+      if (error instanceof ApiError) return 'refused'
+      throw error
+    }
+    const precharge = costOf(PRICE, estimateTokens(body as CountedChat, MODEL))
+    try {
+      const usage = await ask(protocol, request)
+      const [bill] = billing.takeBills() as [Bill]
+      return { precharge, cost: costOf(PRICE, bill), reported: costOf(PRICE, usage!) }
+    } catch (error) {
+      if (error instanceof UpstreamError && error.kind === 'rejected' && billing.takeBills().length === 0) return 'rejected'
+      throw error
+    }
+  }
+
+  async function ask(protocol: Asked['protocol'], request: ChatRequest): Promise<UpstreamUsage | null> {
+    const context = contextOf(routeTo(protocol, `${billing.origin}/v1`, { allow: ALLOWED }))
+    const adapter = upstreams.adapterOf(protocol).chat!
+    if (request.stream !== true) return (await adapter.chat(request, context)).usage
+    let usage: UpstreamUsage | null = null
+    for await (const event of adapter.streamChat(request, context)) if (event.type === 'usage') usage = event.usage
+    return usage
+  }
+
+  it('is at least the price of a bill for every byte and all output, or the request is refused before any charge', async () => {
+    const counts = { billed: 0, refused: 0, rejected: 0 }
+    const startedAt = performance.now()
+    await fc.assert(fc.asyncProperty(chatBodies, async (asked) => {
+      const outcome = await play(asked)
+      if (typeof outcome === 'string') {
+        counts[outcome]++
+        return
+      }
+      counts.billed++
+      expect(outcome.reported, 'what the adapter was told').to.equal(outcome.cost)
+      expect(outcome.precharge, 'the pre-charge').to.be.at.least(outcome.cost)
+    }), { numRuns: REQUESTS, seed })
+    tell(`${REQUESTS} chats in ${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${counts.billed} billed, ${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`)
+    // A property of requests that nobody serves would say little.
+    expect(counts.billed).to.be.above(REQUESTS / 3)
+    expect(counts.refused).to.be.above(0)
+  }).timeout(60_000 + 60 * REQUESTS)
+})
