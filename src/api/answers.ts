@@ -21,6 +21,9 @@ const nextCursor = z.string().nullable().meta({ description: 'The `cursor` of th
 /** An id with its prefix. */
 export const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
 
+/** A list, a page at a time. */
+export const pageOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, data: z.array(row), nextCursor })
+
 /** A list that is whole. */
 export const listOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, data: z.array(row) })
 
@@ -101,39 +104,6 @@ export const user = z.strictObject({
 
 export const userAnswer = z.strictObject({ ok, user })
 
-export const signedIn = z.strictObject({
-  ok, token: z.string().meta({ description: 'The session token, valid for 7 days.' }), user,
-})
-
-export const sessionList = z.strictObject({
-  ok,
-  data: z.array(z.strictObject({
-    id: id('ses'), createdAt: time, lastSeenAt: time, userAgent: z.string(), ip: z.string(), current: z.boolean(),
-  }).meta({ id: 'Session' })),
-})
-
-export const mailStatus = z.strictObject({
-  ok, transport: z.enum(['smtp', 'file']), smtpConfigured: z.boolean(), baseUrl: z.string(),
-})
-
-export const mailSent = z.strictObject({
-  ok, transport: z.enum(['smtp', 'file']), to: z.string(), messageId: z.string(),
-})
-
-const key = z.strictObject({
-  id: id('key'), name: z.string(),
-  hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
-  createdAt: time,
-  lastUsedAt: time.nullable().meta({ description: 'When a call was last charged to it, to the minute.' }),
-  revokedAt: time.nullable(),
-}).meta({ id: 'Key' })
-
-export const keyMade = z.strictObject({
-  ok, secret: z.string().regex(/^tg_[0-9A-Za-z]{40}$/).meta({ description: 'The key itself: shown this once.' }), key,
-})
-
-export const keyList = z.strictObject({ ok, data: z.array(key) })
-
 const tokens = z.int().nullable()
 
 /** The record of a call. */
@@ -149,9 +119,8 @@ export const call = z.strictObject({
   count: z.int().meta({ description: 'How many equal refusals of a minute this record stands for; else 1.' }),
 }).meta({ id: 'CallRecord' })
 
-export const callList = z.strictObject({ ok, data: z.array(call), nextCursor })
-
-const entry = z.strictObject({
+/** A movement of credits. */
+export const entry = z.strictObject({
   id: z.string().meta({ description: 'Unique within the account.' }),
   callId: id('call').nullable(), kind: z.enum(ENTRY_KINDS),
   amount: z.int().meta({ description: 'Signed credits: negative leaves the balance.' }),
@@ -161,24 +130,11 @@ const entry = z.strictObject({
 
 export const callWithLedger = z.strictObject({ ok, call, startedAt: time.nullable().meta({ description: 'When a worker began it.' }), ledger: z.array(entry) })
 
-export const entryList = z.strictObject({ ok, data: z.array(entry), nextCursor })
-
 /** A lot of credits. */
 export const grant = z.strictObject({
   id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits,
   expiresAt: time.nullable(), createdAt: time,
 }).meta({ id: 'Grant' })
-
-export const grantList = z.strictObject({ ok, data: z.array(grant) })
-
-export const usageList = z.strictObject({
-  ok,
-  data: z.array(z.strictObject({
-    day: z.iso.date(), model: z.string(), modality,
-    calls: z.int().meta({ description: 'Calls accepted on this day, failed ones too; refused ones are left out.' }),
-    failed: z.int(), credits, inputTokens: z.int(), outputTokens: z.int(),
-  }).meta({ id: 'Usage' })),
-})
 
 export const alive = z.strictObject({ ok })
 

@@ -29,7 +29,9 @@ function serveDocument(make: () => object): Middleware {
 }
 
 /** Adds the document and its page to the table of endpoints. */
-export function routeDocs(router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>, endpoints: readonly Endpoint[]): void {
+export function routeDocs(
+  router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>, endpoints: readonly Endpoint[],
+): void {
   const project = projectFolder()
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string }
   router.get('/openapi.json', serveDocument(() => openApiDocument(endpoints, config.BASE_URL, version)))

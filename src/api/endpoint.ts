@@ -45,7 +45,7 @@ export type Declaration = {
   envelope?: Envelope
   /** null: everybody. */
   who: Who<unknown> | null
-  /** What a request counts against, before its body is read unless the limit says otherwise. */
+  /** What a request counts against. */
   limits?: readonly LimitUse[]
   /** The parameters of the path. What does not parse leads to nothing: `not_found`. */
   params?: z.ZodObject

@@ -28,8 +28,6 @@ export type Limits = ReturnType<typeof createLimits>
 export type LimitUse = {
   limit: keyof Limits
   per: 'client' | 'account'
-  /** Only requests whose fields are in order count. */
-  validOnly?: boolean
 }
 
 /** Reads of calls in a minute and account (contract section 5.3). */

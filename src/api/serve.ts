@@ -10,10 +10,10 @@ import type { Endpoint, RequestFacts } from './endpoint.ts'
 import { Reply } from './endpoint.ts'
 import type { LimitUse } from './limits.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
+import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
 import { readJsonBody, readOptionalJsonBody } from './middleware/json-body.ts'
 import type { RequestState } from './middleware/request-context.ts'
-import { deviceOf } from './middleware/session.ts'
 import { parseFields } from './parse-fields.ts'
 
 type Request = ParameterizedContext<RequestState>
@@ -22,20 +22,18 @@ type Request = ParameterizedContext<RequestState>
 export function serveEndpoint(declared: Endpoint, deps: WebDeps): Middleware<RequestState> {
   const { TRUST_PROXY } = deps.config
   const find = declared.who?.find(deps)
-  const early = (declared.limits ?? []).filter((use) => !use.validOnly).map((use) => counter(use, deps))
-  const late = (declared.limits ?? []).filter((use) => use.validOnly).map((use) => counter(use, deps))
+  const counters = (declared.limits ?? []).map((use) => counter(use, deps))
   const readBody = bodyReader(declared)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
   const handler = declared.handler(deps)
   return async (ctx) => {
     ctx.state.endpoint = declared
     const who = find ? await find(ctx) : null
-    for (const count of early) await count(ctx, who)
+    for (const count of counters) await count(ctx, who)
     const sent = readBody && (await readBody(ctx))
     const params = declared.params && parseParams(declared.params, ctx.params)
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
-    for (const count of late) await count(ctx, who)
     const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY) }
     const answer = await handler(input as never, ctx as Context & { state: RequestState })
     if (!declared.writes) send(ctx, answer)

@@ -29,7 +29,7 @@ const counted = (name: string) => ({
 
 const deps = {
   config: { TRUST_PROXY: 0 },
-  limits: { logins: counted('counted'), testMails: counted('counted as valid') },
+  limits: { logins: counted('network'), testMails: counted('account') },
 } as unknown as WebDeps
 
 const declared = { tag: 'Service', summary: 'x', errors: [] } as const
@@ -49,7 +49,7 @@ const everything = endpoint({
   },
   limits: [
     { limit: 'logins', per: 'client' },
-    { limit: 'testMails', per: 'account', validOnly: true },
+    { limit: 'testMails', per: 'account' },
   ],
   params: pathId('call', 'A call.'),
   query: z.object({ times: z.string().regex(/^\d$/, 'is a digit').transform(Number).default(1) }),
@@ -103,10 +103,10 @@ describe('a declared endpoint', () => {
   it('gives its handler what was declared, checked and typed', async () => {
     const { status, json } = await send('POST', `${url}${path}?times=2`, { key: 'x', body: { text: 'a', email: 'b', c: 1 } })
     expect([status, json]).to.deep.equal([200, { who: 'somebody', said: 'aa', id }])
-    expect(steps).to.deep.equal(['found', 'counted', 'counted as valid', 'handled'])
+    expect(steps).to.deep.equal(['found', 'network', 'account', 'handled'])
   })
 
-  it('checks in one order: who, limits, body, parameters, query, fields, limits of what is valid', async () => {
+  it('checks in one order: who, limits, body, parameters, query, fields', async () => {
     const wrong = `/everything/none?times=x`
     const answers = [
       [wrong, undefined, '{', 401, 'unauthorized'],
@@ -121,7 +121,7 @@ describe('a declared endpoint', () => {
       const reply = await send('POST', `${url}${target}`, { key, body })
       expect(reply.status, said).to.equal(status)
       expect([reply.json.error, reply.json.message]).to.include(said)
-      expect(steps).to.deep.equal(key ? ['found', 'counted'] : ['found'])
+      expect(steps).to.deep.equal(key ? ['found', 'network', 'account'] : ['found'])
     }
   })
 

@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { parseEmail } from '../../shared/accounts/emails.ts'
 import { newPasswordFault } from '../../shared/accounts/passwords.ts'
+import type { ErrorCode } from '../../shared/errors.ts'
 import { line } from './fields.ts'
 
 /** An address; it comes out lowercased. */
@@ -20,6 +21,17 @@ export const newPassword = z.string({ error: 'password_too_short' }).superRefine
   if (fault === 'invalid_request') context.addIssue({ code: 'custom', message: 'has a character that cannot be stored' })
   else if (fault) context.addIssue({ code: 'custom', message: fault })
 }).meta({ description: '8 to 72 characters, with at least one letter and one digit.', examples: ['correct horse 1'] })
+
+/** The codes of a password that cannot be set. */
+export const PASSWORD_ERRORS = [
+  'password_too_short', 'password_too_long', 'password_needs_letter_and_digit', 'invalid_request',
+] as const satisfies ErrorCode[]
+
+/** A password that is looked at only where its link is good (see `resetPassword`). Whatever is no text is empty. */
+export const passwordOfReset = z.string().catch('').meta({
+  ...newPassword.meta(),
+  override: ({ jsonSchema }: { jsonSchema: object }) => { Object.assign(jsonSchema, { default: undefined }) },
+})
 
 /** The token of a mailed link. Whatever is no token is an invalid one. */
 export const mailedToken = z.string({ error: 'invalid_token' }).meta({ description: 'What stands behind `#token=` in the mailed link.' })

@@ -1,25 +1,34 @@
 /**
  * GET /api/account and GET /api/models: what the console shows on every page, and what it can call.
  */
-import type { Middleware } from 'koa'
 import { standingOf } from '../../shared/accounts/standing.ts'
 import { findUser, presentUser } from '../../shared/accounts/users.ts'
+import { accountState, modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
 import { presentModels } from '../v1/models.ts'
+import { session } from '../who.ts'
 
 /** Shows who is logged in, their role, the balance, and what open calls hold of it. */
-export function showState({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { accountId } = ctx.state.session!
-    const [user, standing] = await Promise.all([findUser(db, accountId), standingOf(db, accountId)])
-    ctx.body = { ok: true, user: presentUser(user!), ...standing! }
-  }
-}
+export const showState = endpoint({
+  method: 'get', path: '/api/account', tag: 'Account', summary: 'Show where the account stands',
+  who: session,
+  answers: {
+    200: { description: 'The account, its role, its balance and what open calls hold.', schema: accountState },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
+  const [user, standing] = await Promise.all([findUser(db, who.accountId), standingOf(db, who.accountId)])
+  return { ok: true, user: presentUser(user!), ...standing! }
+})
 
 /** Lists the models as the gateway does, for somebody who has no key at hand. */
-export function showModels({ catalogue }: Pick<WebDeps, 'catalogue'>): Middleware<RequestState> {
-  return (ctx) => {
-    ctx.body = { ok: true, object: 'list', data: presentModels(catalogue.current()) }
-  }
-}
+export const showModels = endpoint({
+  method: 'get', path: '/api/models', tag: 'Records', summary: 'List the models',
+  description: 'As `GET /v1/models`, for somebody who is logged in and has no key at hand.',
+  who: session,
+  answers: { 200: { description: 'The models that can be called.', schema: modelList } },
+  errors: [],
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => (
+  { ok: true, object: 'list', data: presentModels(catalogue.current()) }
+))

@@ -1,7 +1,6 @@
 /**
  * /api/auth: registration, login, logout, and the account itself.
  */
-import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { logIn } from '../../shared/accounts/login.ts'
 import { changePassword } from '../../shared/accounts/password-changes.ts'
@@ -9,88 +8,110 @@ import { register } from '../../shared/accounts/registration.ts'
 import { endSession } from '../../shared/accounts/sessions.ts'
 import { findUser, presentUser, updateProfile } from '../../shared/accounts/users.ts'
 import { ApiError } from '../../shared/errors.ts'
+import { done, ok, user, userAnswer } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import { bodyOf } from '../middleware/json-body.ts'
-import type { RequestState } from '../middleware/request-context.ts'
-import { deviceOf } from '../middleware/session.ts'
-import { avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
-import { parseFields } from '../parse-fields.ts'
+import { endpoint } from '../endpoint.ts'
+import { session } from '../who.ts'
+import { PASSWORD_ERRORS, avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
 import { nudgeMail } from './nudge.ts'
 import { logSecurity } from './security-log.ts'
 
-export const registerBody = z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' })
+const tag = 'Account'
+
+const signedIn = z.strictObject({
+  ok, token: z.string().meta({ description: 'The session token, valid for 7 days.' }), user,
+})
 
 /** Makes an account and logs it in. Its verification mail goes out by itself. */
-export function createAccount({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const fields = parseFields(registerBody, bodyOf(ctx))
-    const device = deviceOf(ctx, config.TRUST_PROXY)
-    const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
-    const { user, token, mailId } = await register(db, { ...fields, signupCredits, device })
-    nudgeMail({ queues, log }, mailId)
-    logSecurity(log, ctx, 'registered', user.id)
-    ctx.body = { ok: true, token, user: presentUser(user) }
-  }
-}
+export const createAccount = endpoint({
+  method: 'post', path: '/api/auth/register', tag, summary: 'Register',
+  description: 'Makes an account and logs it in. A mail to verify the address goes out by itself.',
+  who: null,
+  limits: [{ limit: 'registrations', per: 'client' }],
+  body: z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' }),
+  answers: { 200: { description: 'The account and its first session.', schema: signedIn } },
+  errors: ['invalid_email', ...PASSWORD_ERRORS, 'email_taken', 'overloaded'],
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ body, request }) => {
+  const { config, db, log, queues } = deps
+  const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
+  const { user: made, token, mailId } = await register(db, { ...body, signupCredits, device: request.device() })
+  nudgeMail({ queues, log }, mailId)
+  logSecurity(log, request, 'registered', made.id)
+  return { ok: true, token, user: presentUser(made) }
+})
 
-export const loginBody = z.object({
-  email: z.string({ error: 'is required' }).meta({ description: 'Any text: one that is no account\'s address is refused like a wrong password.' }),
-  password: z.string({ error: 'is required' }),
-}).meta({ id: 'LoginRequest' })
-
-/** Opens a session. @throws ApiError invalid_credentials, account_suspended. */
-export function login({ config, db, log }: Pick<WebDeps, 'config' | 'db' | 'log'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const credentials = parseFields(loginBody, bodyOf(ctx))
-    const outcome = await logIn(db, { ...credentials, device: deviceOf(ctx, config.TRUST_PROXY) })
-    if ('refusal' in outcome) {
-      logSecurity(log, ctx, 'login_refused', outcome.accountId, outcome.refusal)
-      throw new ApiError(outcome.refusal)
-    }
-    logSecurity(log, ctx, 'logged_in', outcome.user.id)
-    ctx.body = { ok: true, token: outcome.token, user: presentUser(outcome.user) }
+/** Opens a session. */
+export const login = endpoint({
+  method: 'post', path: '/api/auth/login', tag, summary: 'Log in',
+  who: null,
+  limits: [{ limit: 'logins', per: 'client' }],
+  body: z.object({
+    email: z.string({ error: 'is required' })
+      .meta({ description: 'Any text: one that is no account\'s address is refused like a wrong password.' }),
+    password: z.string({ error: 'is required' }),
+  }).meta({ id: 'LoginRequest' }),
+  answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
+  errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'overloaded'],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ body, request }) => {
+  const outcome = await logIn(db, { ...body, device: request.device() })
+  if ('refusal' in outcome) {
+    logSecurity(log, request, 'login_refused', outcome.accountId, outcome.refusal)
+    throw new ApiError(outcome.refusal)
   }
-}
+  logSecurity(log, request, 'logged_in', outcome.user.id)
+  return { ok: true, token: outcome.token, user: presentUser(outcome.user) }
+})
 
 /** Shows who is logged in. */
-export function showAccount({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const user = await findUser(db, ctx.state.session!.accountId)
-    ctx.body = { ok: true, user: presentUser(user!) }
-  }
-}
-
-export const profileBody = z.object({
-  displayName: displayName.meta({ description: 'At most 60 characters.' }),
-  avatarUrl: avatarUrl.meta({ description: 'An https address, or empty for none.' }),
-}).meta({ id: 'ProfileRequest' })
+export const showAccount = endpoint({
+  method: 'get', path: '/api/auth/me', tag, summary: 'Show the account',
+  who: session,
+  answers: { 200: { description: 'The account.', schema: userAnswer } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => (
+  { ok: true, user: presentUser((await findUser(db, who.accountId))!) }
+))
 
 /** Changes what is sent of the profile. */
-export function changeAccount({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const profile = parseFields(profileBody, bodyOf(ctx))
-    ctx.body = { ok: true, user: presentUser(await updateProfile(db, ctx.state.session!.accountId, profile)) }
-  }
-}
+export const changeAccount = endpoint({
+  method: 'patch', path: '/api/auth/me', tag, summary: 'Change the profile',
+  who: session,
+  body: z.object({
+    displayName: displayName.meta({ description: 'At most 60 characters.' }),
+    avatarUrl: avatarUrl.meta({ description: 'An https address, or empty for none.' }),
+  }).meta({ id: 'ProfileRequest' }),
+  answers: { 200: { description: 'The account as it is now.', schema: userAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => (
+  { ok: true, user: presentUser(await updateProfile(db, who.accountId, body)) }
+))
 
 /** Ends the session that asks for it, and no other. */
-export function logout({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { accountId, sessionId } = ctx.state.session!
-    await endSession(db, accountId, sessionId)
-    logSecurity(log, ctx, 'logged_out', accountId)
-    ctx.body = { ok: true }
-  }
-}
+export const logout = endpoint({
+  method: 'post', path: '/api/auth/logout', tag, summary: 'Log out',
+  description: 'Ends this session and no other.',
+  who: session,
+  body: 'ignored',
+  answers: { 200: { description: 'The session has ended.', schema: done } },
+  errors: [],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId, sessionId }, request }) => {
+  await endSession(db, accountId, sessionId)
+  logSecurity(log, request, 'logged_out', accountId)
+  return { ok: true }
+})
 
-export const passwordBody = z.object({ currentPassword: z.string({ error: 'is required' }), password: newPassword }).meta({ id: 'PasswordRequest' })
-
-/** Changes the password; all other sessions end. @throws ApiError wrong_password. */
-export function replacePassword({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const fields = parseFields(passwordBody, bodyOf(ctx))
-    await changePassword(db, { ...ctx.state.session!, ...fields })
-    logSecurity(log, ctx, 'password_changed', ctx.state.session!.accountId)
-    ctx.body = { ok: true }
-  }
-}
+/** Changes the password; all other sessions end. */
+export const replacePassword = endpoint({
+  method: 'post', path: '/api/auth/password', tag, summary: 'Change the password',
+  description: 'All other sessions end.',
+  who: session,
+  limits: [{ limit: 'passwordChanges', per: 'account' }],
+  body: z.object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })
+    .meta({ id: 'PasswordRequest' }),
+  answers: { 200: { description: 'It is changed.', schema: done } },
+  errors: [...PASSWORD_ERRORS, 'wrong_password', 'overloaded'],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who, body, request }) => {
+  await changePassword(db, { ...who, ...body })
+  logSecurity(log, request, 'password_changed', who.accountId)
+  return { ok: true }
+})

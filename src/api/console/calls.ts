@@ -1,7 +1,6 @@
 /**
  * /api/calls: the call records of an account.
  */
-import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { CALL_STATUSES, MODALITIES } from '../../shared/calls/lifecycle.ts'
 import type { CallFilter, CallPosition } from '../../shared/calls/call-list.ts'
@@ -11,11 +10,13 @@ import { ApiError } from '../../shared/errors.ts'
 import type { CallId, KeyId } from '../../shared/ids.ts'
 import { parseId } from '../../shared/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
+import { call, callWithLedger, pageOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { pathId } from '../path-id.ts'
+import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
 import { endOf, moment, pageCursor, pageLimit, startOf } from './fields.ts'
-import { parseFields } from '../parse-fields.ts'
 
 const keyId = z.string({ error: 'is given once' }).transform((text, context): KeyId => {
   const id = parseId('key', text)
@@ -24,7 +25,7 @@ const keyId = z.string({ error: 'is given once' }).transform((text, context): Ke
   return z.NEVER
 })
 
-export const callsQuery = z.object({
+const callsQuery = z.object({
   model: z.string({ error: 'is given once' }).min(1, 'is empty')
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no name of a model').optional(),
   modality: z.enum(MODALITIES, { error: `is one of ${MODALITIES.join(', ')}` }).optional(),
@@ -37,16 +38,20 @@ export const callsQuery = z.object({
 })
 
 /** Lists calls, newest first. A page stays what it is while calls arrive. */
-export function showCalls({ db, config }: Pick<WebDeps, 'db' | 'config'>): Middleware<RequestState> {
+export const showCalls = endpoint({
+  method: 'get', path: '/api/calls', tag: 'Records', summary: 'List calls',
+  who: session,
+  query: callsQuery,
+  answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(call) } },
+  errors: [],
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
   const cursors = createCursors(config.APP_SECRET, 'calls')
-  return async (ctx) => {
-    const { accountId } = ctx.state.session!
-    const { cursor, limit, ...fields } = parseFields(callsQuery, ctx.query)
+  return async ({ who: { accountId }, query: { cursor, limit, ...fields } }) => {
     const after = cursor === undefined ? null : positionOf(cursors.read(accountId, cursor))
     const { calls, next } = await listCalls(db, accountId, filterOf(fields), limit, after)
-    ctx.body = { ok: true, data: calls, nextCursor: cursors.write(accountId, next && `${next.micros} ${next.id}`) }
+    return { ok: true, data: calls, nextCursor: cursors.write(accountId, next && `${next.micros} ${next.id}`) }
   }
-}
+})
 
 function filterOf({ from, to, ...same }: Omit<z.infer<typeof callsQuery>, 'limit' | 'cursor'>): CallFilter {
   const filter = { ...same, ...(from && { from: startOf(from) }), ...(to && { before: endOf(to) }) }
@@ -61,13 +66,16 @@ function positionOf(place: string): CallPosition {
   return { micros: Number(micros), id: id as CallId }
 }
 
-/** Shows one call and its movements of credits. @throws ApiError not_found for one that is not of this account. */
-export function showCall({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const id = parseId('call', ctx.params.id as string)
-    const call = id && await findRecord(db, id, ctx.state.session!.accountId)
-    if (!id || !call) throw new ApiError('not_found')
-    const [origin, ledger] = await Promise.all([findOrigin(db, id), entriesOfCall(db, id)])
-    ctx.body = { ok: true, call, startedAt: origin?.startedAt ?? null, ledger }
-  }
-}
+/** Shows one call and its movements of credits. */
+export const showCall = endpoint({
+  method: 'get', path: '/api/calls/:id', tag: 'Records', summary: 'Show a call and what it moved',
+  who: session,
+  params: pathId('call', 'The `id` of a call.'),
+  answers: { 200: { description: 'The call, and its ledger entries in their order.', schema: callWithLedger } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params: { id } }) => {
+  const found = await findRecord(db, id, who.accountId)
+  if (!found) throw new ApiError('not_found')
+  const [origin, ledger] = await Promise.all([findOrigin(db, id), entriesOfCall(db, id)])
+  return { ok: true, call: found, startedAt: origin?.startedAt ?? null, ledger }
+})

@@ -2,19 +2,22 @@
  * GET /api/events: an account's calls and balance as they change, as server-sent events. `account` carries where the account
  * stands, `call` a changed call's record, `refresh` says that changes may have been missed, `signed_out` that the session is over.
  */
-import type { Middleware } from 'koa'
+import type { Context } from 'koa'
+import type { LiveSession } from '../../shared/accounts/sessions.ts'
 import { findSession } from '../../shared/accounts/sessions.ts'
 import { standingOf } from '../../shared/accounts/standing.ts'
 import type { AccountEvent } from '../../shared/calls/channels.ts'
 import { findRecords } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { AccountId, CallId } from '../../shared/ids.ts'
+import { events } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
 import { bearerToken } from '../middleware/bearer.ts'
-import type { RequestState } from '../middleware/request-context.ts'
 import { Quota } from '../quota.ts'
 import type { EventStream } from '../v1/event-stream.ts'
 import { beginEventStream } from '../v1/event-stream.ts'
+import { session } from '../who.ts'
 
 /** How often a stream asks whether its session still holds, in ms. */
 const SESSION_CHECK_MS = 20_000
@@ -36,11 +39,10 @@ const RETRY_SECONDS = 30
 
 type Deps = Pick<WebDeps, 'db' | 'replies' | 'draining' | 'log'>
 
-/** Follows the account until the client leaves, the session ends (within a minute) or the process stops. @throws ApiError rate_limited, overloaded. */
-export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS): Middleware<RequestState> {
+/** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
+export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MOST_STREAMS, perProcess: MOST_STREAMS_OF_ALL })
-  return async (ctx) => {
-    const { accountId } = ctx.state.session!
+  return async ({ who: { accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
     const token = bearerToken(ctx.get('authorization'))
     // Before anything is awaited: whoever asks meanwhile must meet the count.
     if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
@@ -58,16 +60,16 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS): Middlewar
       throw error
     }
     if (ctx.res.closed) return forget()
-    const events = beginEventStream(ctx)
-    const check = setInterval(() => void checkSession(deps, token, events), checkMs)
-    const end = (): void => events.end()
+    const stream = beginEventStream(ctx)
+    const check = setInterval(() => void checkSession(deps, token, stream), checkMs)
+    const end = (): void => stream.end()
     deps.draining.addEventListener('abort', end)
     ctx.res.once('close', () => {
       clearInterval(check)
       deps.draining.removeEventListener('abort', end)
       forget()
     })
-    changes.tell(events)
+    changes.tell(stream)
   }
 }
 
@@ -144,3 +146,17 @@ class Changes {
     }
   }
 }
+
+/** The account's own events, for as long as its page is open. */
+export const accountEvents = endpoint({
+  method: 'get', path: '/api/events', tag: 'Records', summary: 'Follow the account',
+  description:
+    'Server-sent events: `account` (where it stands), `call` (the record of a call that changed), `refresh` (changes '
+    + 'may have been missed: ask again), `signed_out` (the session is over). A comment every 15 s. Ends within a minute '
+    + 'after its session.',
+  who: session,
+  answers: {
+    200: { description: 'The stream.', content: { 'text/event-stream': events('The events, as they come.') } },
+  },
+  errors: ['rate_limited', 'overloaded'],
+}).write((deps: Deps) => followAccount(deps))

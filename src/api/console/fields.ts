@@ -1,5 +1,6 @@
 /**
- * Fields that several requests have. Query fields are texts: each is checked whole, nothing is guessed from a part of it.
+ * Fields that several requests have. Query fields are texts: each is checked whole, nothing is guessed from a part of
+ * it.
  */
 import { z } from 'zod'
 

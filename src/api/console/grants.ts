@@ -1,14 +1,17 @@
 /**
  * GET /api/grants: where an account's credits came from, and what is left of each lot.
  */
-import type { Middleware } from 'koa'
 import { listGrants } from '../../shared/ledger/ledger.ts'
+import { grant, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { session } from '../who.ts'
 
 /** Lists the grants, newest first. What remains of them adds up to the balance. */
-export function showGrants({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    ctx.body = { ok: true, data: await listGrants(db, ctx.state.session!.accountId) }
-  }
-}
+export const showGrants = endpoint({
+  method: 'get', path: '/api/grants', tag: 'Records', summary: 'List the grants',
+  description: 'What remains of them adds up to the balance.',
+  who: session,
+  answers: { 200: { description: 'All lots of credits, newest first.', schema: listOf(grant) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listGrants(db, who.accountId) }))

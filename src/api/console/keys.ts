@@ -1,47 +1,72 @@
 /**
  * /api/keys: the API keys of an account.
  */
-import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { createKey, listKeys, revokeKey } from '../../shared/accounts/api-keys.ts'
 import { ApiError } from '../../shared/errors.ts'
-import { parseId } from '../../shared/ids.ts'
+import { done, id, listOf, ok, time } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import { bodyOf } from '../middleware/json-body.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { pathId } from '../path-id.ts'
+import { session } from '../who.ts'
 import { label } from './fields.ts'
-import { parseFields } from '../parse-fields.ts'
 import { logSecurity } from './security-log.ts'
 
-export const keyBody = z.object({
-  name: label(60).meta({ description: 'What you know it by: one line of 1 to 60 characters.', examples: ['laptop'] }),
-}).meta({ id: 'KeyRequest' })
+const declared = { tag: 'API keys', who: session } as const
+
+const shownKey = z
+  .strictObject({
+    id: id('key'),
+    name: z.string(),
+    hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
+    createdAt: time,
+    lastUsedAt: time.nullable().meta({ description: 'When a call was last charged to it, to the minute.' }),
+    revokedAt: time.nullable(),
+  })
+  .meta({ id: 'Key' })
+
+const secret = z
+  .string()
+  .regex(/^tg_[0-9A-Za-z]{40}$/)
+  .meta({ description: 'The key itself: shown this once.' })
 
 /** Makes a key. Its secret is in this answer and nowhere else. */
-export function makeKey({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { accountId } = ctx.state.session!
-    const { name } = parseFields(keyBody, bodyOf(ctx))
-    const { secret, key } = await createKey(db, accountId, name)
-    logSecurity(log, ctx, 'key_made', accountId)
-    ctx.body = { ok: true, secret, key }
-  }
-}
+export const makeKey = endpoint({
+  ...declared, method: 'post', path: '/api/keys', summary: 'Make an API key',
+  body: z.object({
+    name: label(60).meta({ description: 'What you know it by: one line of 1 to 60 characters.', examples: ['laptop'] }),
+  }).meta({ id: 'KeyRequest' }),
+  answers: {
+    200: {
+      description: 'The key, with its secret: it is shown this once.',
+      schema: z.strictObject({ ok, secret, key: shownKey }),
+    },
+  },
+  errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, body, request }) => {
+  const made = await createKey(db, accountId, body.name)
+  logSecurity(log, request, 'key_made', accountId)
+  return { ok: true, secret: made.secret, key: made.key }
+})
 
 /** Lists the keys, revoked ones too. */
-export function showKeys({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    ctx.body = { ok: true, data: await listKeys(db, ctx.state.session!.accountId) }
-  }
-}
+export const showKeys = endpoint({
+  ...declared, method: 'get', path: '/api/keys', summary: 'List the API keys',
+  answers: {
+    200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listKeys(db, who.accountId) }))
 
-/** Revokes a key for good. @throws ApiError not_found for one that is not of this account. */
-export function endKey({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { accountId } = ctx.state.session!
-    const id = parseId('key', ctx.params.id as string)
-    if (!id || !await revokeKey(db, accountId, id)) throw new ApiError('not_found')
-    logSecurity(log, ctx, 'key_revoked', accountId)
-    ctx.body = { ok: true }
-  }
-}
+/** Revokes a key for good. */
+export const endKey = endpoint({
+  ...declared, method: 'delete', path: '/api/keys/:id', summary: 'Revoke an API key',
+  description: 'From this moment the key is refused everywhere. Calls that were charged before go on.',
+  params: pathId('key', 'The `id` of a key.'),
+  answers: { 200: { description: 'It is revoked.', schema: done } },
+  errors: [],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {
+  if (!(await revokeKey(db, accountId, params.id))) throw new ApiError('not_found')
+  logSecurity(log, request, 'key_revoked', accountId)
+  return { ok: true }
+})

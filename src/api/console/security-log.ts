@@ -2,19 +2,20 @@
  * What happens to accounts, for whoever has to find out later. Account ids only: no mail addresses, no tokens. The request id
  * leads to the router's own log, where the client's address stands.
  */
-import type { ParameterizedContext } from 'koa'
 import type { AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/log.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import type { Trace } from '../../shared/trace.ts'
 
 export type SecurityEvent =
   'registered' | 'logged_in' | 'login_refused' | 'logged_out' | 'session_revoked' | 'password_changed' | 'password_reset' | 'email_verified'
   | 'key_made' | 'key_revoked'
 
 /** Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused. */
-export function logSecurity(log: Log, ctx: ParameterizedContext<RequestState>, event: SecurityEvent, accountId: AccountId | null, refusal?: string): void {
+export function logSecurity(
+  log: Log, { requestId }: Trace, event: SecurityEvent, accountId: AccountId | null, refusal?: string,
+): void {
   log.info({
-    event, requestId: ctx.state.requestId, ...(accountId && { account: publicId('account', accountId) }), ...(refusal && { refusal }),
+    event, requestId, ...(accountId && { account: publicId('account', accountId) }), ...(refusal && { refusal }),
   }, 'security')
 }

@@ -1,29 +1,46 @@
 /**
  * /api/auth/sessions: where an account is logged in.
  */
-import type { Middleware } from 'koa'
+import { z } from 'zod'
 import { endSession, listSessions } from '../../shared/accounts/sessions.ts'
 import { ApiError } from '../../shared/errors.ts'
-import { parseId } from '../../shared/ids.ts'
+import { done, id, listOf, time } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { pathId } from '../path-id.ts'
+import { session } from '../who.ts'
 import { logSecurity } from './security-log.ts'
 
-/** Lists the live sessions, newest first. */
-export function showSessions({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { accountId, sessionId } = ctx.state.session!
-    ctx.body = { ok: true, data: await listSessions(db, accountId, sessionId) }
-  }
-}
+const shownSession = z
+  .strictObject({
+    id: id('ses'),
+    createdAt: time,
+    lastSeenAt: time,
+    userAgent: z.string(),
+    ip: z.string(),
+    current: z.boolean(),
+  })
+  .meta({ id: 'Session' })
 
-/** Ends a session, perhaps the one that asks. @throws ApiError not_found for one that is not of this account. */
-export function revokeSession({ db, log }: Pick<WebDeps, 'db' | 'log'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const { accountId } = ctx.state.session!
-    const id = parseId('session', ctx.params.id as string)
-    if (!id || !await endSession(db, accountId, id)) throw new ApiError('not_found')
-    logSecurity(log, ctx, 'session_revoked', accountId)
-    ctx.body = { ok: true }
-  }
-}
+/** Lists the live sessions, newest first. */
+export const showSessions = endpoint({
+  method: 'get', path: '/api/auth/sessions', tag: 'Account', summary: 'List the sessions',
+  who: session,
+  answers: { 200: { description: 'The live sessions, newest first.', schema: listOf(shownSession) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => (
+  { ok: true, data: await listSessions(db, who.accountId, who.sessionId) }
+))
+
+/** Ends a session, perhaps the one that asks. */
+export const revokeSession = endpoint({
+  method: 'delete', path: '/api/auth/sessions/:id', tag: 'Account', summary: 'End a session',
+  who: session,
+  params: pathId('session', 'The `id` of a session.'),
+  answers: { 200: { description: 'It has ended.', schema: done } },
+  errors: [],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {
+  if (!(await endSession(db, accountId, params.id))) throw new ApiError('not_found')
+  logSecurity(log, request, 'session_revoked', accountId)
+  return { ok: true }
+})

@@ -1,13 +1,14 @@
 /**
  * GET /api/usage: what an account used, by day and model.
  */
-import type { Middleware } from 'koa'
 import { z } from 'zod'
+import { MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { ApiError } from '../../shared/errors.ts'
+import { credits, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { session } from '../who.ts'
 import { day, endOf, startOf } from './fields.ts'
-import { parseFields } from '../parse-fields.ts'
 import { UsageDays } from './usage-days.ts'
 
 const DAY_MS = 86_400_000
@@ -18,19 +19,38 @@ const DEFAULT_DAYS = 30
 /** The most days of one answer: a leap year. */
 const MAX_DAYS = 366
 
-export const usageQuery = z.object({
+const usageQuery = z.object({
   from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where absent.` }),
   to: day.optional().meta({ description: `Last day, in UTC; today where absent. At most ${MAX_DAYS} days.` }),
 })
 
+const usageRow = z
+  .strictObject({
+    day: z.iso.date(),
+    model: z.string(),
+    modality: z.enum(MODALITIES),
+    calls: z.int().meta({ description: 'Calls accepted on this day, failed ones too; refused ones are left out.' }),
+    failed: z.int(),
+    credits,
+    inputTokens: z.int(),
+    outputTokens: z.int(),
+  })
+  .meta({ id: 'Usage' })
+
 /** Shows the usage of some days. */
-export function showUsage({ db }: Pick<WebDeps, 'db'>): Middleware<RequestState> {
+export const showUsage = endpoint({
+  method: 'get', path: '/api/usage', tag: 'Records', summary: 'Usage by day and model',
+  who: session,
+  query: usageQuery,
+  answers: { 200: { description: 'A row for each day and model with calls, oldest first.', schema: listOf(usageRow) } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => {
   const usage = new UsageDays(db)
-  return async (ctx) => {
-    const { from, to } = daysOf(parseFields(usageQuery, ctx.query), dayOf(Date.now()))
-    ctx.body = { ok: true, data: await usage.read(ctx.state.session!.accountId, from, to) }
+  return async ({ who, query }) => {
+    const { from, to } = daysOf(query, dayOf(Date.now()))
+    return { ok: true, data: await usage.read(who.accountId, from, to) }
   }
-}
+})
 
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 

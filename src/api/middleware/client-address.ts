@@ -4,9 +4,6 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import type { Middleware } from 'koa'
-import type { Limit } from '../limits.ts'
-import type { RequestState } from './request-context.ts'
 
 /**
  * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not known.
@@ -23,14 +20,6 @@ export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket
 export function networkOf(address: string): string {
   if (isIP(address) !== 6) return address === '' ? 'unknown' : address
   return `${groupsOf(address).slice(0, 4).join(':')}::/64`
-}
-
-/** Counts the request against a limit of its client's network. @throws ApiError rate_limited. */
-export function perClient(limit: Limit, trustedHops: number): Middleware<RequestState> {
-  return async (ctx, next) => {
-    await limit.take(networkOf(clientAddress(ctx.req, trustedHops)))
-    await next()
-  }
 }
 
 /** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */

@@ -68,15 +68,6 @@ export function jsonBody(): Middleware<RequestState> {
   }
 }
 
-/** As `jsonBody`, where the endpoint asks for nothing: a request without a body counts as an empty object. */
-export function optionalJsonBody(): Middleware<RequestState> {
-  return async (ctx, next) => {
-    const request = ctx.request as unknown as { body?: unknown }
-    request.body = await readOptionalJsonBody(ctx)
-    await next()
-  }
-}
-
 /** The parsed body of a request that passed `jsonBody`. */
 export const bodyOf = (ctx: { request: unknown }): JsonObject => (ctx.request as { body: JsonObject }).body
 

@@ -4,17 +4,14 @@
 import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
-import { accountOperations } from './account.ts'
-import { consoleOperations } from './console.ts'
 import { gatewayOperations } from './gateway.ts'
 import type { Described } from './operation.ts'
 import { describedOperation, openApiOperation } from './operation.ts'
-import { recordOperations } from './records.ts'
 import { serviceOperations } from './service.ts'
 
 /** Endpoints that are not declared yet. */
 export const undeclared: readonly Described[] = [
-  ...gatewayOperations, ...accountOperations, ...recordOperations, ...consoleOperations, ...serviceOperations,
+  ...gatewayOperations, ...serviceOperations,
 ].map(describedOperation)
 
 const INTRODUCTION = `

@@ -3,12 +3,13 @@
  */
 import type { Middleware } from 'koa'
 import type { Catalogue, MediaModel, Model } from '../../shared/catalogue.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
 import type { WebDeps } from '../deps.ts'
 
 /** An element of the model list (specification "Model", contract section 3). */
 export type ModelEntry = {
-  id: string; object: 'model'; created: number; owned_by: string; modality: string; credits: number
+  id: string; object: 'model'; created: number; owned_by: string; modality: Modality; credits: number
   name?: string; description?: string; pricing?: { input: number; output: number; perTokens: number; minimum: number }
   /** Media: what the catalogue states. */
   durations?: Durations; resolutions?: string[]

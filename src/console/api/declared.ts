@@ -1,6 +1,6 @@
 /**
- * The console API as the server declares it: what can be asked, and what is answered. Types alone come from there: no code
- * of the server is in the bundle.
+ * The console API as the server declares it: what can be asked, and what is answered. Types alone come from there: no
+ * code of the server is in the bundle.
  */
 import type { z } from 'zod'
 import type { endpoints } from '../../api/routes.ts'
@@ -17,7 +17,9 @@ type Endpoints = { [E in Declared as NameOf<E>]: E }
 /** An endpoint by its method and path, as in `GET /api/calls/:id`. */
 export type EndpointName = keyof Endpoints
 
-type Part<E, Key extends string> = E extends { [K in Key]: infer S extends z.ZodType } ? { [K in Key]: z.input<S> } : unknown
+type Part<E, Key extends string> = E extends { [K in Key]: infer S extends z.ZodType }
+  ? { [K in Key]: z.input<S> }
+  : unknown
 
 /** What an endpoint is asked with: the parameters of its path, its query and its body, as far as it has them. */
 export type Asked<Name extends EndpointName> = Part<Endpoints[Name], 'params'> &
@@ -31,7 +33,8 @@ export type Answered<Name extends EndpointName> =
 /** The rows of an endpoint that answers with a list. */
 export type RowOf<Name extends EndpointName> = Answered<Name> extends { data: (infer Row)[] } ? Row : never
 
-type Fields = { params?: Record<string, string>; query?: Record<string, string | undefined>; body?: Record<string, unknown> }
+type Texts = Record<string, string>
+type Fields = { params?: Texts; query?: Partial<Texts>; body?: Record<string, unknown> }
 
 /** Asks an endpoint. @throws Problem */
 export function ask<Name extends EndpointName>(

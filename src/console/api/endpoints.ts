@@ -1,27 +1,26 @@
 /**
- * The console API, endpoint by endpoint. What it answers is typed by the server's own types: a field that changes there
- * does
- * not compile here.
+ * The console API, endpoint by endpoint.
  */
-import type { ApiKey } from '../../shared/accounts/api-keys.ts'
-import type { Session } from '../../shared/accounts/sessions.ts'
-import type { User } from '../../shared/accounts/users.ts'
-import type { CallRecord } from '../../shared/calls/records.ts'
-import type { UsageRow } from '../../shared/calls/usage.ts'
-import type { Grant, LedgerEntry } from '../../shared/ledger/ledger.ts'
-import type { AccountState } from '../../shared/accounts/standing.ts'
-import type { ModelEntry } from '../../api/v1/models.ts'
-import { send, withQuery } from './client.ts'
+import type { Answered, Asked, RowOf } from './declared.ts'
+import { ask } from './declared.ts'
 
-export type { AccountState, ApiKey, CallRecord, Grant, LedgerEntry, ModelEntry, Session, UsageRow, User }
+export type ApiKey = RowOf<'GET /api/keys'>
+export type CallRecord = RowOf<'GET /api/calls'>
+export type Grant = RowOf<'GET /api/grants'>
+export type LedgerEntry = RowOf<'GET /api/ledger'>
+export type ModelEntry = RowOf<'GET /api/models'>
+export type Session = RowOf<'GET /api/auth/sessions'>
+export type UsageRow = RowOf<'GET /api/usage'>
+export type User = Answered<'GET /api/auth/me'>['user']
+
+/** Where the account stands, and whose it is. */
+export type AccountState = Answered<'GET /api/account'>
 
 export type Data<T> = { data: T[] }
 export type Page<T> = Data<T> & { nextCursor: string | null }
-export type Said = { message: string }
-export type SignedIn = { token: string; user: User }
 
 /** A call with everything that is known of it. `startedAt`: when a worker began it. */
-export type CallStory = { call: CallRecord; startedAt: string | null; ledger: LedgerEntry[] }
+export type CallStory = Answered<'GET /api/calls/:id'>
 
 /** What the list of calls can be narrowed to; texts as they stand in the address. */
 export type CallQuery = {
@@ -33,36 +32,32 @@ export type CallQuery = {
   to?: string
 }
 
-const at = (path: string, id: string): string => `${path}/${encodeURIComponent(id)}`
+type BodyOf<Name extends Parameters<typeof ask>[0]> = Asked<Name> extends { body: infer Body } ? Body : never
 
-export const signUp = (fields: { email: string; password: string; displayName?: string }) =>
-  send<SignedIn>('POST', '/api/auth/register', fields)
-export const signIn = (fields: { email: string; password: string }) => send<SignedIn>('POST', '/api/auth/login', fields)
-export const signOut = () => send('POST', '/api/auth/logout')
-export const verify = (token: string) => send<{ user: User }>('POST', '/api/email/verify', { token })
-export const resend = () => send<Said>('POST', '/api/email/resend')
-export const forgot = (email: string) => send<Said>('POST', '/api/email/forgot', { email })
-export const reset = (token: string, password: string) => send<Said>('POST', '/api/email/reset', { token, password })
+export const signUp = (body: BodyOf<'POST /api/auth/register'>) => ask('POST /api/auth/register', { body })
+export const signIn = (body: BodyOf<'POST /api/auth/login'>) => ask('POST /api/auth/login', { body })
+export const signOut = () => ask('POST /api/auth/logout')
+export const verify = (token: string) => ask('POST /api/email/verify', { body: { token } })
+export const resend = () => ask('POST /api/email/resend')
+export const forgot = (email: string) => ask('POST /api/email/forgot', { body: { email } })
+export const reset = (token: string, password: string) => ask('POST /api/email/reset', { body: { token, password } })
 
-export const getAccount = () => send<AccountState & { user: User }>('GET', '/api/account')
-export const changeProfile = (fields: { displayName?: string; avatarUrl?: string }) =>
-  send<{ user: User }>('PATCH', '/api/auth/me', fields)
-export const changePassword = (fields: { currentPassword: string; password: string }) =>
-  send('POST', '/api/auth/password', fields)
-export const getSessions = () => send<Data<Session>>('GET', '/api/auth/sessions')
-export const endSession = (id: string) => send('DELETE', at('/api/auth/sessions', id))
-export const sendTestMail = () => send<{ transport: 'smtp' | 'file'; to: string }>('POST', '/api/mail/test', {})
+export const getAccount = () => ask('GET /api/account')
+export const changeProfile = (body: BodyOf<'PATCH /api/auth/me'>) => ask('PATCH /api/auth/me', { body })
+export const changePassword = (body: BodyOf<'POST /api/auth/password'>) => ask('POST /api/auth/password', { body })
+export const getSessions = () => ask('GET /api/auth/sessions')
+export const endSession = (id: string) => ask('DELETE /api/auth/sessions/:id', { params: { id } })
+export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 
-export const getModels = () => send<Data<ModelEntry>>('GET', '/api/models')
-export const getKeys = () => send<Data<ApiKey>>('GET', '/api/keys')
-export const createKey = (name: string) => send<{ secret: string; key: ApiKey }>('POST', '/api/keys', { name })
-export const revokeKey = (id: string) => send('DELETE', at('/api/keys', id))
+export const getModels = () => ask('GET /api/models')
+export const getKeys = () => ask('GET /api/keys')
+export const createKey = (name: string) => ask('POST /api/keys', { body: { name } })
+export const revokeKey = (id: string) => ask('DELETE /api/keys/:id', { params: { id } })
 
+/** Filters are whatever stands in the address: the server says what is wrong with them. */
 export const getCalls = (query: CallQuery & { limit?: string; cursor?: string }) =>
-  send<Page<CallRecord>>('GET', withQuery('/api/calls', query))
-export const getCall = (id: string) => send<CallStory>('GET', at('/api/calls', id))
-export const getUsage = (query: { from?: string; to?: string }) =>
-  send<Data<UsageRow>>('GET', withQuery('/api/usage', query))
-export const getLedger = (query: { limit?: string; cursor?: string }) =>
-  send<Page<LedgerEntry>>('GET', withQuery('/api/ledger', query))
-export const getGrants = () => send<Data<Grant>>('GET', '/api/grants')
+  ask('GET /api/calls', { query: query as Asked<'GET /api/calls'>['query'] })
+export const getCall = (id: string) => ask('GET /api/calls/:id', { params: { id } })
+export const getUsage = (query: { from?: string; to?: string }) => ask('GET /api/usage', { query })
+export const getLedger = (query: { limit?: string; cursor?: string }) => ask('GET /api/ledger', { query })
+export const getGrants = () => ask('GET /api/grants')

@@ -6,10 +6,11 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Redis } from 'ioredis'
-import { followAccount } from '../../../src/api/console/events.ts'
+import { accountEvents, followAccount } from '../../../src/api/console/events.ts'
+import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
-import { requireSession } from '../../../src/api/middleware/session.ts'
+import { serveEndpoint } from '../../../src/api/serve.ts'
 import { eventChannel } from '../../../src/shared/calls/channels.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { createLog } from '../../../src/shared/log.ts'
@@ -42,8 +43,8 @@ describe('GET /api/events', () => {
       findEnded: async () => [],
     })
     const router = new Router<RequestState>()
-    const deps = { db: web.db, replies, draining: draining.signal, log }
-    router.get('/api/events', requireSession(deps), followAccount(deps, CHECK_MS))
+    const deps = { config: web.config, db: web.db, replies, draining: draining.signal, log } as unknown as WebDeps
+    router.get('/api/events', serveEndpoint({ ...accountEvents, handler: () => followAccount(deps, CHECK_MS) }, deps))
     const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
     // A client that leaves is no news.
     app.silent = true
