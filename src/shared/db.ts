@@ -34,8 +34,11 @@ function preferIndexes(connection: pg.Client, done: (error: Error | null, connec
   connection.query('SET enable_seqscan = off; SET jit = off', (error) => done(error, connection))
 }
 
-/** The pool of this process. `sslmode` in the address is ignored: DATABASE_SSL alone decides (contract section 2). */
-export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>): Db {
+/**
+ * The pool of this process. `sslmode` in the address is ignored: DATABASE_SSL alone decides.
+ * @param acquireMs how long a statement waits for a connection, in ms.
+ */
+export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>, acquireMs: number = ACQUIRE_MS): Db {
   const url = new URL(config.DATABASE_URL)
   for (const name of ['sslmode', 'ssl', 'uselibpqcompat']) url.searchParams.delete(name)
   return knex({
@@ -43,13 +46,13 @@ export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' |
     connection: {
       connectionString: url.toString(),
       ssl: TLS[config.DATABASE_SSL],
-      connectionTimeoutMillis: ACQUIRE_MS,
+      connectionTimeoutMillis: acquireMs,
       keepAlive: true,
       statement_timeout: 20_000,
       application_name: 'tollgate',
     },
     pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, afterCreate: preferIndexes },
-    acquireConnectionTimeout: ACQUIRE_MS,
+    acquireConnectionTimeout: acquireMs,
     asyncStackTraces: false,
     // Otherwise an error's message has the statement's values in it: results, addresses, hashes, in every log line about it.
     compileSqlOnError: false,

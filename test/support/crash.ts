@@ -1,6 +1,5 @@
 import type { Server } from 'node:http'
 import type { Config } from '../../src/shared/config.ts'
-import { connectDb } from '../../src/shared/db.ts'
 import type { Db } from '../../src/shared/db.ts'
 import { createLog } from '../../src/shared/log.ts'
 import type { AccountId } from '../../src/shared/ids.ts'
@@ -8,7 +7,7 @@ import type { Modality } from '../../src/shared/calls/lifecycle.ts'
 import { startWeb } from '../../src/api/web.ts'
 import { startWorker } from '../../src/workers/worker.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { newDatabaseUrl } from './database.ts'
+import { connectTestDb, newDatabaseUrl } from './database.ts'
 import { testConfig } from './harness.ts'
 import type { Catalogue, Settings } from './harness.ts'
 import { startPostgresProxy } from './proxy-postgres.ts'
@@ -44,7 +43,7 @@ export async function startArena(sandbox: Sandbox, settings: Settings = {}, chan
   }
   const web = await startWeb(configs.web, createLog(config.LOG_LEVEL, 'web'), 100)
   const worker = await startWorker(configs.worker, createLog(config.LOG_LEVEL, 'worker'), 100)
-  const db = connectDb({ ...config, DATABASE_URL: databaseUrl, DATABASE_POOL: 3 })
+  const db = connectTestDb({ ...config, DATABASE_URL: databaseUrl, DATABASE_POOL: 3 })
   return {
     url: `http://127.0.0.1:${web.port}`, db, config, proxies, server: web.server,
     stop: async () => {

@@ -5,6 +5,8 @@ import knex from 'knex'
 import pg from 'pg'
 import * as schema from '../../migrations/index.ts'
 import { root } from '../../scripts/folders.ts'
+import { connectDb } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/db.ts'
 import { ownerLives, processName, testServices } from './services.ts'
 
 /** Brings the database to the newest schema. */
@@ -79,6 +81,12 @@ async function sweep(client: pg.Client): Promise<void> {
     }
   }
 }
+
+/** How long a test's own statement waits for a connection, in ms: a busy machine is no Postgres that is away. */
+const TEST_ACQUIRE_MS = 30_000
+
+/** A pool of a test's own, beside those of the processes that it looks at. */
+export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db => connectDb(config, TEST_ACQUIRE_MS)
 
 let databases = 0
 

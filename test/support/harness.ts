@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/shared/config.ts'
 import type { Config } from '../../src/shared/config.ts'
-import { connectDb } from '../../src/shared/db.ts'
 import type { Db } from '../../src/shared/db.ts'
 import { createLog } from '../../src/shared/log.ts'
 import { startWeb } from '../../src/api/web.ts'
 import { startWorker } from '../../src/workers/worker.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { testDatabaseUrl } from './database.ts'
+import { connectTestDb, testDatabaseUrl } from './database.ts'
 import { watchErrors } from './declared-errors.ts'
 import { testRedis } from './redis.ts'
 
@@ -78,7 +77,7 @@ export async function startTestWeb(config?: Config): Promise<TestWeb> {
   const log = createLog(own.LOG_LEVEL, 'web')
   const expectDeclared = watchErrors(log)
   const web = await startWeb(own, log, 500)
-  const db = connectDb({ ...own, DATABASE_POOL: 4 })
+  const db = connectTestDb({ ...own, DATABASE_POOL: 4 })
   return {
     url: `http://127.0.0.1:${web.port}`, config: own, db,
     stop: async () => {

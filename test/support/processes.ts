@@ -9,12 +9,11 @@ import { root } from '../../scripts/folders.ts'
 import { readIfThere } from '../../scripts/services/secrets.ts'
 import { dyingWithParent } from '../../scripts/services/processes.ts'
 import type { Config } from '../../src/shared/config.ts'
-import { connectDb } from '../../src/shared/db.ts'
 import type { Db } from '../../src/shared/db.ts'
 import type { CallId } from '../../src/shared/ids.ts'
 import type { Step, StepName } from '../../src/shared/steps.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { newDatabaseUrl } from './database.ts'
+import { connectTestDb, newDatabaseUrl } from './database.ts'
 import { testConfig } from './harness.ts'
 import type { Catalogue, Settings } from './harness.ts'
 import { until } from './http.ts'
@@ -160,6 +159,6 @@ export async function install(sandbox: Sandbox, settings: Settings = {}, service
   const { secretOf: _secretOf, WORKER_QUEUES, ...values } = config
   const env = Object.fromEntries(Object.entries({ ...values, WORKER_QUEUES: WORKER_QUEUES.join(',') })
     .filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]))
-  const db = connectDb({ ...config, DATABASE_POOL: 4 })
+  const db = connectTestDb({ ...config, DATABASE_POOL: 4 })
   return new Installation(db, config, { PATH: process.env['PATH'], HOME: process.env['HOME'], SANDBOX_API_KEY: 'sk-made-up', ...env })
 }
