@@ -133,7 +133,7 @@ describe('thousands of requests that make no sense', () => {
     }))
     await agent.close()
     // A fuzz that nothing gets through would prove little.
-    for (const status of [200, 202, 400, 401, 415, 503]) expect(statuses.get(status) ?? 0, `answers of ${status} in ${JSON.stringify([...statuses])}`).to.be.above(10)
+    for (const status of [200, 202, 400, 401, 415, 503]) expect(statuses.get(status) ?? 0, `answers of ${status} in ${JSON.stringify([...statuses])}`).to.be.above(2)
     await until('the end of every call', async () => await outstandingOf(gateway.db, account.id) === 0, 30_000)
     await expectBooksToBalance(gateway.db)
     expect(faults).to.deep.equal([])
