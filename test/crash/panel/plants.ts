@@ -168,6 +168,16 @@ const path: Plant[] = [
     tests: ['test/upstreams/wrong-json.test.ts'],
   },
   {
+    name: 'a cut stream is refunded', why: 'What was delivered is paid.',
+    edits: [{ file: 'src/workers/chat-settlement.ts', find: "return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED", replace: 'return REFUNDED' }],
+    tests: ['test/workers/chat-settlement.test.ts', 'test/upstreams/cut-chats.test.ts'],
+  },
+  {
+    name: 'a left stream is refunded', why: 'The upstream has the prompt once the request was sent.',
+    edits: [{ file: 'src/workers/chat-settlement.ts', find: "return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED", replace: 'return REFUNDED' }],
+    tests: ['test/workers/chat-settlement.test.ts', 'test/upstreams/cut-chats.test.ts'],
+  },
+  {
     name: 'a client that leaves cancels its call', why: 'A waiting call goes on without its client.',
     edits: [{ file: 'src/api/v1/answer.ts', find: "  placed.wait.cancel()\n  await noteLeft", replace: "  placed.wait.cancel()\n  await deps.calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await noteLeft" }],
     tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],

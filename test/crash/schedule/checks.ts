@@ -2,11 +2,13 @@ import { expect } from 'chai'
 import { readState } from '../../../src/shared/calls/records.ts'
 import type { CallState } from '../../../src/shared/calls/records.ts'
 import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
+import { costOf } from '../../../src/shared/calls/pricing.ts'
 import { countOutput } from '../../../src/shared/calls/words.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import { statusOf } from '../../../src/shared/errors.ts'
-import { completionOf } from '../world/upstream.ts'
-import { MAX_OUTSTANDING } from '../world/world.ts'
+import { wordsOf } from '../world/upstream.ts'
+import type { Manner } from '../world/upstream.ts'
+import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../world/world.ts'
 import type { Request } from '../world/clients.ts'
 import type { Story } from './run.ts'
 
@@ -49,6 +51,7 @@ function checkRequest(story: Story, request: Request, row: CallRow | undefined, 
     expect(heard.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(state.answer)
     expect(heard.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
   }
+  expect(row.http_status, `${about}: ended by a defect`).to.not.equal(statusOf('internal_error'))
   checkCost(story, request, row)
   checkBill(story, request, row)
 }
@@ -72,15 +75,20 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
   if (row.status === 'failed') return void expect(row.credits, `${asked.prompt}: a failed call costs nothing`).to.equal(0)
   if (asked.idempotencyKey !== null) return
   const price = prices.get(request)![asked.modality]
-  const tokens = manner.usage ?? { input: row.estimated_input_tokens ?? 0, output: countOutput(asked.stream ? STREAMED : completionOf(asked.prompt).choices) }
-  const cost = 'credits' in price ? price.credits
-    : Math.max(price.minimum, Math.ceil((tokens.input * price.input + tokens.output * price.output) / price.perTokens))
-  if (asked.stream && !manner.usage) return
-  if (request.left && asked.stream) return
-  expect(row.credits + row.credits_uncollected, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
+  const paid = row.credits + row.credits_uncollected
+  const counted = { input: row.estimated_input_tokens ?? 0, output: countOutput([{ message: { content: said(manner) } }]) }
+  // A stream that its client left, or that its worker had to end, is paid as far as it came: at least its input.
+  if (asked.stream && (request.left || world.workers.some(({ shutdown }) => shutdown.signal.aborted))) {
+    if (!manner.usage) expect(paid, `${asked.prompt}: a left stream pays its input`).to.be.at.least(costOf(price, { ...counted, output: 0 }))
+    return
+  }
+  // What was cut has had no time to be reported.
+  const cost = costOf(price, manner.long ? counted : manner.usage ?? counted)
+  expect(paid, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
 }
 
-const STREAMED: readonly unknown[] = []
+/** What of a chat is taken, by every worker that takes it whole. */
+const said = (manner: Manner): string => wordsOf(manner).join('').slice(0, LONGEST_ANSWER)
 
 /** What the operator pays: pictures and videos once at the most, and nothing that succeeded was made up. */
 function checkBill({ world }: Story, { asked }: Request, row: CallRow): void {

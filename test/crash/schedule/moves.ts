@@ -7,7 +7,7 @@ export type Ask = {
   who: number; modality: 'chat' | 'image' | 'video'; stream: boolean
   /** Requests with one key and kind are one call. */
   key: number | null
-  failures: FailureKind[]; usage: { input: number; output: number } | null; polls: number; taskFails: boolean
+  failures: FailureKind[]; usage: { input: number; output: number } | null; long: boolean; polls: number; taskFails: boolean
 }
 
 /** One move of a schedule: something happens, or an effect that waits is let happen. */
@@ -42,6 +42,7 @@ const ask: fc.Arbitrary<Ask> = record({
   key: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
   failures: fc.oneof({ weight: 3, arbitrary: fc.constant<FailureKind[]>([]) }, { weight: 1, arbitrary: fc.array(failure, { minLength: 1, maxLength: 3 }) }),
   usage: fc.option(record({ input: fc.nat({ max: 60 }), output: fc.nat({ max: 60 }) }), { freq: 4 }),
+  long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
   polls: fc.nat({ max: 2 }),
   taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
 })

@@ -12,6 +12,8 @@ export type Manner = {
   /** Failures of the first requests, in order; after them it succeeds. */
   failures: FailureKind[]
   usage: { input: number; output: number } | null
+  /** A chat says more than may be taken of it. */
+  long: boolean
   /** How many polls a task takes. */
   polls: number
   /** A task that was accepted and then failed. */
@@ -59,7 +61,7 @@ export class Upstream {
 
   private async *stream(process: Process, prompt: string, context: UpstreamContext): AsyncGenerator<ChatEvent> {
     await this.ask(process, prompt, context)
-    for (const [at, content] of ['one ', 'two'].entries()) {
+    for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
       yield { type: 'chunk', chunk: { id: 'c', created: 1, choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }] } }
     }
@@ -128,6 +130,9 @@ export class Upstream {
     return await Promise.race([this.turns.effect(process, what, work), aborted])
   }
 }
+
+/** What a chat says, streamed or not. */
+export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.repeat(1000) : 'two']
 
 /** The text that a completion of this upstream has. */
 export const completionOf = (prompt: string): ChatCompletion =>

@@ -13,6 +13,7 @@ import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { StaleCall } from '../../../src/shared/calls/types.ts'
 import { createCallProcessor } from '../../../src/workers/call-processor.ts'
 import type { WorkerDeps } from '../../../src/workers/deps.ts'
+import { createFetcher } from '../../../src/workers/fetching/fetcher.ts'
 import { createHeldCalls } from '../../../src/workers/held-calls.ts'
 import { reconcileCalls } from '../../../src/workers/reconciler.ts'
 import type { Results } from '../../../src/workers/results.ts'
@@ -25,12 +26,15 @@ import { Wire } from './wire.ts'
 /** Open calls that one account may have in a world: few, so that the bound is met. */
 export const MAX_OUTSTANDING = 5
 
+/** MAX_ANSWER_BYTES of a world: little, so that streams are cut. */
+export const LONGEST_ANSWER = 300
+
 /** Whole-call deadline of every model, in seconds. What a killed process leaves behind is gone after it. */
 export const DEADLINE_SECONDS = 8
 
 const config = {
   APP_SECRET: 'a secret of the tests, long enough for it', BASE_URL: 'http://gateway.test', RESULT_TTL_SECONDS: 3600,
-  REDIS_PREFIX: 'world', MAX_ANSWER_BYTES: 4_194_304, LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20,
+  REDIS_PREFIX: 'world', MAX_ANSWER_BYTES: LONGEST_ANSWER, LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20,
 } as Config
 
 const log = createLog('silent', 'worker')
@@ -144,6 +148,7 @@ export class World {
       fetchReference: () => Promise.reject(new Error('no references here')), breaker: { failures: 1e9, coolDownMs: 1 }, backoffMs: 0,
     })
     const deps: WorkerDeps = {
+      fetcher: createFetcher(),
       config, log, db: this.db, calls, queues: this.dispatch.queuesOf(process), catalogue, held,
       upstreams: { ...upstreams, adapterOf: () => adapter, mediaAdapterOf: (_route, modality) => adapter[modality]! } satisfies WorkerDeps['upstreams'],
       results: {
