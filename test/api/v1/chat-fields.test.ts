@@ -107,6 +107,12 @@ describe('the fields of a chat that pass', () => {
     }
   })
 
+  it('take a tool call\'s arguments as a text alone, in which every byte counts', () => {
+    const given = (args: unknown) => ({ messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: args } }] }] })
+    expect(verdictOn(given('{"url":"data:,x"}'))).to.equal(OK)
+    expect(verdictOn(given({ url: 'data:,x' }))).to.equal('invalid_messages messages[0].tool_calls[0].function.arguments')
+  })
+
   it('take a cached prefix of the short life alone: the long one bills double', () => {
     const part = (cache_control: unknown) => withPart({ type: 'text', text: 'x', cache_control })
     expect(verdictOn(part({ type: 'ephemeral' }))).to.equal(OK)
