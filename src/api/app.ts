@@ -2,10 +2,11 @@
  * The web application: middleware in order. It opens no port, so that tests can mount it.
  */
 import Koa from 'koa'
+import { AnswerGone } from '../shared/calls/long-answers.ts'
 import { traceFields } from '../shared/trace.ts'
 import type { WebDeps } from './deps.ts'
 import { cors } from './middleware/cors.ts'
-import { errorHandler } from './middleware/error-handler.ts'
+import { errorHandler, isServiceAway } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { requestContext } from './middleware/request-context.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
@@ -16,7 +17,8 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
   app.on('error', (error: Error & { code?: string }, ctx?: { state: RequestState }) => {
     if (isClientsDoing(error)) return
-    deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
+    if (error instanceof AnswerGone || isServiceAway(error)) deps.log.warn({ ...traceFields(ctx?.state), err: error }, 'answer broken off')
+    else deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
   })
   const { dispatch, refuse } = createTable(deps)
   app.use(requestContext(deps))

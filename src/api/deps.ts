@@ -9,6 +9,7 @@ import type { Db } from '../shared/db.ts'
 import type { Log } from '../shared/log.ts'
 import type { Queues } from '../shared/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
+import type { LongAnswers } from '../shared/calls/long-answers.ts'
 import type { Replies } from '../shared/calls/replies.ts'
 import type { WebProcesses } from '../shared/calls/web-processes.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
@@ -16,6 +17,8 @@ import type { MediaReader } from '../shared/media-reader.ts'
 import type { Limits } from './limits.ts'
 import type { Load } from './load.ts'
 import type { WebMetrics } from './ops/metrics.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { Quota } from './quota.ts'
 
 export type WebDeps = {
   config: Config
@@ -28,6 +31,12 @@ export type WebDeps = {
   keys: KeyLookup
   replies: Replies
   webProcesses: WebProcesses
+  /** Answers that are read from their rows piece by piece. */
+  longAnswers: LongAnswers
+  /** Bytes of answers that their clients have not taken yet. */
+  outgoing: Outgoing
+  /** Requests that wait for a call which another request opened. */
+  joins: Quota
   catalogue: CatalogueHolder
   limits: Limits
   load: Load

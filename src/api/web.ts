@@ -18,6 +18,7 @@ import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/queues.ts'
 import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
 import { findEnded } from '../shared/calls/records.ts'
+import { createLongAnswers } from '../shared/calls/long-answers.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
 import { createMediaReader } from '../shared/media-reader.ts'
@@ -25,6 +26,9 @@ import { createApp } from './app.ts'
 import { createLimits } from './limits.ts'
 import { createLoad } from './load.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
+import { Outgoing } from './outgoing.ts'
+import { Quota } from './quota.ts'
+import { closeSlowReaders } from './slow-readers.ts'
 import { readAnswer } from './v1/read-answer.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (contract section 9). */
@@ -35,6 +39,9 @@ const LAST_ANSWERS_MS = 2000
 
 /** How often connections are closed that have become idle meanwhile, in ms. */
 const IDLE_SWEEP_MS = 100
+
+/** Requests that wait for a call which another request opened: each holds a connection. */
+const MOST_JOINS = { perAccount: 1000, perProcess: 20_000 }
 
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running & { port: number; server: Server }> {
@@ -60,6 +67,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   await prepareDummyHash()
   const app = createApp({
     config, log, db, redis, queues, calls, keys: createKeyLookup(db), replies, webProcesses, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
+    longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)), outgoing: new Outgoing(), joins: new Quota(MOST_JOINS),
     media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
@@ -111,6 +119,7 @@ const SERVER_TIMES = {
 
 async function listen(handler: ReturnType<ReturnType<typeof createApp>['callback']>, port: number): Promise<Server> {
   const server = createServer(SERVER_TIMES, (request, response) => void handler(request, response))
+  server.once('close', closeSlowReaders(server))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, resolve)

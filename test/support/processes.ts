@@ -66,6 +66,11 @@ export class Program {
     })
   }
 
+  /** Its process id. */
+  get pid(): number {
+    return this.child.pid!
+  }
+
   /** The steps it has come to, oldest first. Read anew each time. */
   get steps(): ToldStep[] {
     return (readIfThere(this.stepsFile) ?? '').split('\n').slice(0, -1).map((line) => {

@@ -3,6 +3,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { expect } from 'chai'
 import Koa from 'koa'
+import { Outgoing } from '../../src/api/outgoing.ts'
 import { beginEventStream } from '../../src/api/v1/event-stream.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import type { TestAccount } from '../support/factories.ts'
@@ -96,10 +97,11 @@ describe('a stream of events whose client does not read', () => {
   it('is cut off when 16 MB wait for it, whatever the kernels between have taken', async () => {
     const app = new Koa()
     app.silent = true
+    const outgoing = new Outgoing()
     let sentMb = 0
     const closed = new Promise<void>((resolve) => app.use((ctx) => {
       ctx.res.once('close', resolve)
-      const events = beginEventStream(ctx)
+      const events = beginEventStream(ctx, outgoing.hold(ctx))
       const piece = 'x'.repeat(MEGABYTE)
       const write = (): void => {
         if (ctx.res.destroyed || sentMb > 500) return

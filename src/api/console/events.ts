@@ -14,6 +14,7 @@ import { events } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { bearerToken } from '../middleware/bearer.ts'
+import { whenOver } from '../middleware/when-over.ts'
 import { Quota } from '../quota.ts'
 import type { EventStream } from '../v1/event-stream.ts'
 import { beginEventStream } from '../v1/event-stream.ts'
@@ -37,7 +38,7 @@ const MOST_STREAMS_OF_ALL = 2000
 /** When a refused page may try again, in seconds. */
 const RETRY_SECONDS = 30
 
-type Deps = Pick<WebDeps, 'db' | 'replies' | 'draining' | 'log'>
+type Deps = Pick<WebDeps, 'db' | 'replies' | 'outgoing' | 'draining' | 'log'>
 
 /** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
@@ -59,12 +60,11 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
       forget()
       throw error
     }
-    if (ctx.res.closed) return forget()
-    const stream = beginEventStream(ctx)
+    const stream = beginEventStream(ctx, deps.outgoing.hold(ctx))
     const check = setInterval(() => void checkSession(deps, token, stream), checkMs)
     const end = (): void => stream.end()
     deps.draining.addEventListener('abort', end)
-    ctx.res.once('close', () => {
+    whenOver(ctx, () => {
       clearInterval(check)
       deps.draining.removeEventListener('abort', end)
       forget()

@@ -2,22 +2,26 @@
  * How a placed call is answered: when it ends, after a while, or at once (contract section 5.3).
  */
 import { PassThrough } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Context } from 'koa'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import { step } from '../../shared/steps.ts'
-import type { Answer } from '../../shared/calls/answers.ts'
+import type { Answer, LongAnswer } from '../../shared/calls/answers.ts'
 import { traceFields } from '../../shared/trace.ts'
 import type { WebDeps } from '../deps.ts'
+import { whenOver } from '../middleware/when-over.ts'
+import type { BodyDeps } from './answer-body.ts'
+import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
-export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stopping' | 'log'>
+export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stopping' | 'log'> & BodyDeps
 
 /** A long answer is kept alive by a byte this often, in ms: routers cut a connection that is silent for 30 to 60 s. */
 export const HEARTBEAT_MS = 15_000
 
 /** What ends a wait: the call's end, the client's patience, the client itself, or this process. */
-type Moment = { is: 'answered'; answer: Answer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
+type Moment = { is: 'answered'; answer: Answer | LongAnswer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
 
 /** How long the client waits, in ms, and what it gets then. */
 type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: string | null }
@@ -32,7 +36,7 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
       step('call.answering', placed.callId)
       // Not awaited: it may leave before it has read all of its answer.
       void left.then(() => noteLeft(ctx, deps, placed.callId))
-      return sendAnswer(ctx, moment.answer)
+      return deliver(ctx, deps, placed, moment.answer)
     case 'left':
       return leave(ctx, deps, placed)
     case 'late':
@@ -43,13 +47,16 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
   }
 }
 
-/** Sends the stored bytes of an answer as they are. */
-export function sendAnswer(ctx: Context, answer: Answer): void {
-  ctx.status = answer.status
-  ctx.set('Cache-Control', 'no-store')
-  if (answer.status >= 400) ctx.set('X-Should-Retry', 'false')
-  ctx.type = 'application/json'
-  ctx.body = answer.body
+/** Sends the answer. Where it cannot be sent now, its retry is to join the call, not to pay for another. */
+export async function deliver(
+  ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, answer: Answer | LongAnswer,
+): Promise<void> {
+  try {
+    await sendAnswer(ctx, deps, answer)
+  } catch (error) {
+    await noteLeft(ctx, deps, placed.callId)
+    throw error
+  }
 }
 
 /** 202: the call goes on, and here is where its answer will be. */
@@ -87,14 +94,11 @@ function preferOf(header: string): Patience | null {
 export const prefersAsync = (ctx: Context): boolean => preferOf(ctx.get('prefer'))?.ms === 0
 
 /** Resolves when the client's connection closes before its answer was complete. */
-export function whenLeft({ res }: Context): Promise<void> {
+export function whenLeft(ctx: Context): Promise<void> {
   return new Promise((resolve) => {
-    const closed = () => {
-      if (!res.writableFinished) resolve()
-    }
-    // It may have closed while the call was being placed: nobody would tell us again.
-    if (res.closed) closed()
-    else res.once('close', closed)
+    whenOver(ctx, () => {
+      if (!ctx.res.writableFinished) resolve()
+    })
   })
 }
 
@@ -156,10 +160,24 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
   const beat = setInterval(() => body.write(' '), HEARTBEAT_MS)
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     clearInterval(beat)
-    if (answer) body.end(answer.body)
+    if (answer) await endWith(ctx, deps, placed, body, answer)
     else if (deps.stopping.aborted) body.end(acceptedText(placed))
     else await leave(ctx, deps, placed)
   })
+}
+
+/** The end of a body that has begun. Where it cannot be read the connection breaks: half a body must not look like a whole. */
+async function endWith(
+  ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, body: PassThrough, answer: Answer | LongAnswer,
+): Promise<void> {
+  try {
+    const rest = await bodyOf(deps, deps.outgoing.hold(ctx), answer)
+    if (typeof rest === 'string') body.end(rest)
+    else await pipeline(rest, body)
+  } catch {
+    body.destroy()
+    await noteLeft(ctx, deps, placed.callId)
+  }
 }
 
 /** The body of a 202. */

@@ -3,10 +3,11 @@
  */
 import { gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
-import type { Answer } from '../../shared/calls/answers.ts'
+import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallNews } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { HEARTBEAT_MS, leave, sendAnswer, unlessStopped, whenLeft } from './answer.ts'
+import { HEARTBEAT_MS, deliver, leave, unlessStopped, whenLeft } from './answer.ts'
+import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
 import type { NewsListener } from './news.ts'
@@ -29,14 +30,19 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
   }))
   const early = await unlessStopped(deps.stopping, Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]))
   if (early === 'left') return abandon(ctx, deps, placed)
-  if (early !== null && typeof early === 'object' && early.status !== 200) return sendAnswer(ctx, early)
-  const events = beginEventStream(ctx)
+  const hold = deps.outgoing.hold(ctx)
+  if (early !== null && typeof early === 'object') {
+    if (early.status !== 200) return deliver(ctx, deps, placed, early)
+    // Its chunks are written at once, so there must be room for all of them.
+    if (isLong(early)) hold.require(bytesOf(early))
+  }
+  const events = beginEventStream(ctx, hold)
   // Without a first byte the headers stay behind too, and routers give up after 30 s.
   if (early === 'silence') events.comment()
   chunks.writeTo(events)
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
-    if (answer) chunks.finish(answer, placed)
+    if (answer) await withBody(deps, answer, (body) => chunks.finish(answer.status, body, placed)).catch(() => chunks.fail(LOST, placed))
     else chunks.fail('The service restarts; the answer of this call can be fetched.', placed)
     events.end()
   })
@@ -57,6 +63,8 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   await leave(ctx, deps, placed)
   if (!refunded) await deps.replies.cancel(placed.callId).catch(warn)
 }
+
+const LOST = 'A part of the stream was lost; the whole answer can be fetched.'
 
 /** Writes chunks in their order, and notices where one was lost. */
 class ChunkWriter {
@@ -84,11 +92,11 @@ class ChunkWriter {
   }
 
   /** The end of the stream, from the call's answer. */
-  finish(answer: Answer, placed: PlacedCall): void {
-    const body = JSON.parse(answer.body) as { error?: object } & Completion
-    if (answer.status !== 200) return this.sendError(body.error!)
+  finish(status: number, text: string, placed: PlacedCall): void {
+    const body = JSON.parse(text) as { error?: object } & Completion
+    if (status !== 200) return this.sendError(body.error!)
     if (this.next === 0) this.sendWhole(body)
-    else if (this.broken || !this.complete) return this.fail('A part of the stream was lost; the whole answer can be fetched.', placed)
+    else if (this.broken || !this.complete) return this.fail(LOST, placed)
     this.send(body, { choices: [], usage: body.usage })
     this.events?.send('[DONE]')
   }

@@ -3,13 +3,17 @@
  */
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import type { Hold } from '../outgoing.ts'
 import { HEARTBEAT_MS } from './answer.ts'
 
 /**
- * What a reader may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our memory. Twice the
- * largest event that an upstream may send: a reader that is only slow over a picture is not one that does not read.
+ * What the reader of one stream may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our memory.
+ * Twice the largest event that an upstream may send: a reader that is only slow over a picture is not one that does not read.
  */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
+
+/** What every stream may leave unread without being counted, in bytes. */
+const UNCOUNTED_BYTES = 64 * 1024
 
 export type EventStream = {
   /** Sends one event; `event` names it where it is not plain data. `data` is one line. */
@@ -19,18 +23,25 @@ export type EventStream = {
   end: () => void
 }
 
-/** Begins a 200 whose body is a stream of events, with a comment every 15 s so that no router cuts a silent one. */
-export function beginEventStream(ctx: Context): EventStream {
+/**
+ * Begins a 200 whose body is a stream of events, with a comment every 15 s so that no router cuts a silent one. A reader that
+ * leaves too much unread is cut off, which its handler sees as a client that leaves.
+ */
+export function beginEventStream(ctx: Context, hold: Hold): EventStream {
   const body = new PassThrough()
   ctx.status = 200
   ctx.type = 'text/event-stream'
   ctx.set('Cache-Control', 'no-store')
   ctx.set('X-Accel-Buffering', 'no')
   ctx.body = body
+  const count = (unread: number): boolean => hold.set(unread > UNCOUNTED_BYTES ? unread : 0)
   const write = (text: string): void => {
-    if (body.writableLength > MAX_UNREAD_BYTES) body.destroy()
-    if (!body.destroyed) body.write(text)
+    if (body.destroyed) return
+    const unread = body.writableLength + body.readableLength
+    if (unread > MAX_UNREAD_BYTES || !count(unread + Buffer.byteLength(text))) body.destroy()
+    else body.write(text)
   }
+  body.on('drain', () => count(body.writableLength + body.readableLength))
   const comment = () => write(': still here\n\n')
   const beat = setInterval(comment, HEARTBEAT_MS)
   body.once('close', () => clearInterval(beat))

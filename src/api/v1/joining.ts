@@ -7,7 +7,9 @@ import type { Context } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
+import type { CallState } from '../../shared/calls/records.ts'
 import { readState } from '../../shared/calls/records.ts'
+import type { Wait } from '../../shared/calls/replies.ts'
 import type { Retry } from '../../shared/calls/retries.ts'
 import { waitingProcesses } from '../../shared/calls/retries.ts'
 import type { WebDeps } from '../deps.ts'
@@ -37,7 +39,7 @@ export function identityOf(ctx: Context, modality: string, body: Record<string, 
 /** Pauses between looks for a call whose client is just leaving, in ms: a retry may come before we hear that its first try has gone. */
 const LEAVING_PAUSES_MS = [25, 50, 100, 200, 400, 800]
 
-type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'webProcesses'>
+type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'joins' | 'webProcesses'>
 
 /**
  * Joins the call that an SDK's numbered retry is a retry of, if its requester went away unanswered; null where there is none. Of several
@@ -71,9 +73,10 @@ async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Re
 
 /**
  * Joins a call: its answer comes when it ends, or at once when it has ended.
- * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone.
+ * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone, rate_limited when
+ * too many wait already.
  */
-export async function joinCall(ctx: CallContext, deps: Pick<WebDeps, 'db' | 'replies'>, callId: CallId, identity: Identity): Promise<PlacedCall> {
+export async function joinCall(ctx: CallContext, deps: Pick<WebDeps, 'db' | 'replies' | 'joins'>, callId: CallId, identity: Identity): Promise<PlacedCall> {
   const state = await readState(deps.db, callId)
   if (!state || state.requestHash !== identity.hash) throw new ApiError('idempotency_conflict', { param: 'Idempotency-Key' })
   if (state.state === 'expired') throw new ApiError('result_expired')
@@ -84,8 +87,24 @@ export async function joinCall(ctx: CallContext, deps: Pick<WebDeps, 'db' | 'rep
   if (state.state === 'ended') {
     return { callId, joined: true, hasEnded: true, status: 'running', wait: { answer: Promise.resolve(state.answer), cancel: () => {} } }
   }
-  const wait = await deps.replies.join(callId, state.accountId, state.deadlineInMs)
+  const wait = await joinWithin(deps, state)
   return { callId, joined: true, hasEnded: false, status: state.status, wait }
+}
+
+/** When a request that may not wait may come back, in seconds. */
+const JOIN_RETRY_SECONDS = 5
+
+/** Waits for a call that another request opened. @throws ApiError rate_limited, overloaded where too many wait so. */
+export async function joinWithin(
+  { replies, joins }: Pick<WebDeps, 'replies' | 'joins'>, call: CallState & { state: 'open' },
+): Promise<Wait> {
+  const { callId, accountId, deadlineInMs } = call
+  if (!joins.take(accountId, 1)) {
+    const retryAfterSeconds = JOIN_RETRY_SECONDS
+    if (joins.of(accountId) === 0) throw new ApiError('overloaded', { retryAfterSeconds })
+    throw new ApiError('rate_limited', { message: 'Too many requests of this account wait for calls.', retryAfterSeconds })
+  }
+  return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1))
 }
 
 /** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */

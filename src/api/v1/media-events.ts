@@ -5,6 +5,7 @@ import { publicId } from '../../shared/ids.ts'
 import type { CallNews } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
 import { acceptedText, leave, unlessStopped, whenLeft } from './answer.ts'
+import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
 import type { NewsListener } from './news.ts'
@@ -16,12 +17,12 @@ export const wantsEvents = (ctx: CallContext): boolean => /\btext\/event-stream\
 /** Answers with events until the call has ended. A client that leaves does not end its call. */
 export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, news: NewsListener): void {
   const left = whenLeft(ctx)
-  const events = beginEventStream(ctx)
+  const events = beginEventStream(ctx, deps.outgoing.hold(ctx))
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
   news.attach((one) => sendNews(events, id, one))
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
-    if (answer) events.send(answer.body, answer.status === 200 ? 'result' : 'error')
+    if (answer) await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error'))
     else if (deps.stopping.aborted) events.send(acceptedText(placed), 'running')
     else return leave(ctx, deps, placed)
     events.end()

@@ -19,7 +19,7 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 /** What a route makes of a valid body. `estimate` only for chat. */
 export type CallOrder = { model: Model; request: ChatRequest | MediaRequest; estimate: Tokens | null; body: Record<string, unknown> }
 
-type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'webProcesses' | 'load' | 'log'>
+type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'load' | 'log'>
 
 /** A client that has this many calls open is told to wait this long. */
 const OUTSTANDING_RETRY_SECONDS = 5

@@ -7,10 +7,30 @@
  * written, and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { GatewayError } from '../errors.ts'
+import type { CallId } from '../ids.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 
 /** A finished HTTP answer. */
 export type Answer = { status: number; body: string }
+
+/**
+ * What stands around a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all of them
+ * ASCII, are left out at its ends.
+ */
+type Frame = { head: string; skipStart: number; skipEnd: number; tail: string }
+
+/** A finished answer whose output is too long to be held: it is read from its row piece by piece (`long-answers.ts`). */
+export type LongAnswer = { status: number; callId: CallId; frame: Frame; outputBytes: number }
+
+/** Outputs of more bytes than this are not read as a whole. */
+export const INLINE_BYTES = 64 * 1024
+
+/** Whether an answer is to be read from its row. */
+export const isLong = (answer: Answer | LongAnswer): answer is LongAnswer => 'frame' in answer
+
+/** The length of a long answer's body, in bytes. */
+export const bytesOf = ({ frame, outputBytes }: LongAnswer): number =>
+  frame.head.length + outputBytes - frame.skipStart - frame.skipEnd + frame.tail.length
 
 /** The columns of an ended call that its answer shows. */
 export type EndedCall = {
@@ -44,13 +64,18 @@ export const errorOutput = (error: GatewayError): string => JSON.stringify(error
 
 /** The answer of an ended call. */
 export function answerOf(call: EndedCall, output: string): Answer {
-  return { status: call.httpStatus, body: bodyOf(call, output) }
+  const { head, skipStart, skipEnd, tail } = frameOf(call)
+  return { status: call.httpStatus, body: `${head}${output.slice(skipStart, output.length - skipEnd)}${tail}` }
 }
 
-function bodyOf(call: EndedCall, output: string): string {
-  if (call.status === 'failed') return `{"ok":false,"error":${output}}`
+/** The answer of an ended call whose output has so many bytes and stays where it is stored. */
+export const longAnswerOf = (call: EndedCall, callId: CallId, outputBytes: number): LongAnswer =>
+  ({ status: call.httpStatus, callId, frame: frameOf(call), outputBytes })
+
+function frameOf(call: EndedCall): Frame {
+  if (call.status === 'failed') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }
   const money = `"credits":${call.credits},"balance":${call.balanceAfter}`
   return call.modality === 'chat'
-    ? `{"ok":true,${output.slice(1, -2)},${money}}}`
-    : `{"ok":true,${output.slice(1, -1)},"usage":{${money},"latencyMs":${call.latencyMs}}}`
+    ? { head: '{"ok":true,', skipStart: 1, skipEnd: 2, tail: `,${money}}}` }
+    : { head: '{"ok":true,', skipStart: 1, skipEnd: 1, tail: `,"usage":{${money},"latencyMs":${call.latencyMs}}}` }
 }

@@ -2,7 +2,8 @@
  * The Redis channels between workers and web processes, and what is said on them. Pure.
  */
 import type { AccountId, CallId } from '../ids.ts'
-import type { Answer } from './answers.ts'
+import type { Answer, LongAnswer } from './answers.ts'
+import { INLINE_BYTES, isLong } from './answers.ts'
 import type { CallStatus } from './lifecycle.ts'
 
 /**
@@ -30,12 +31,12 @@ export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
 /** A message on a reply channel. `stored`: the call has ended, and its answer is to be read from its row. */
 export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'stored' } | { kind: 'news'; news: CallNews })
 
-/** The longest answer that travels on a channel, in characters: Redis cuts a subscriber off when 32 MB wait for it. */
-const MAX_TOLD = 1024 * 1024
-
-/** The reply that tells a call's end. */
-export const endOf = (callId: CallId, answer: Answer): Reply =>
-  answer.body.length > MAX_TOLD ? { callId, kind: 'stored' } : { callId, kind: 'end', answer }
+/**
+ * The reply that tells a call's end. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait for it, and a web
+ * process would hold the answers of many calls at once.
+ */
+export const endOf = (callId: CallId, answer: Answer | LongAnswer): Reply =>
+  isLong(answer) || answer.body.length > INLINE_BYTES ? { callId, kind: 'stored' } : { callId, kind: 'end', answer }
 
 /**
  * A reply as text: the call's id (36 characters), a word, and bodies and chunks as they are, so that neither side

@@ -4,6 +4,7 @@
 import type { Redis } from 'ioredis'
 import type { CallId } from '../ids.ts'
 import { step } from '../steps.ts'
+import type { Answer, LongAnswer } from './answers.ts'
 import type { BegunCall, Ended } from './types.ts'
 import type { AccountEvent, CallNews } from './channels.ts'
 import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
@@ -15,7 +16,7 @@ export function createPublisher(redis: Redis, prefix: string) {
   }
   return {
     /** Tells the waiting web process the answer, and the account's followers that the call has ended. */
-    async ended({ replyTo, callId, accountId, status, balance, answer }: Ended): Promise<void> {
+    async ended({ replyTo, callId, accountId, status, balance, answer }: Ended<Answer | LongAnswer>): Promise<void> {
       step('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
       await Promise.all([

@@ -8,7 +8,8 @@ import { newId, publicId } from '../ids.ts'
 import type { ErrorCode } from '../errors.ts'
 import { statusOf } from '../errors.ts'
 import type { Ended } from './types.ts'
-import { answerOf } from './answers.ts'
+import type { Answer, LongAnswer } from './answers.ts'
+import { INLINE_BYTES, answerOf, longAnswerOf } from './answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import { hasEnded } from './lifecycle.ts'
 
@@ -18,7 +19,7 @@ type Known = { callId: CallId; accountId: AccountId; modality: Modality; request
 /** Where a call stands for somebody who wants its answer. */
 export type CallState =
   | { state: 'open'; status: 'queued' | 'running'; deadlineInMs: number } & Known
-  | { state: 'ended' } & Known & Ended
+  | { state: 'ended' } & Known & Ended<Answer | LongAnswer>
   | { state: 'expired' } & Known
 
 /** A call record as the console and the admin command show it (contract section 6). Credits, tokens and milliseconds. */
@@ -40,15 +41,16 @@ export type Refusal = {
 type StateRow = {
   id: CallId; user_id: AccountId; modality: Modality; status: CallStatus; http_status: number; credits: number
   balance_after: number; latency_ms: number; reply_to: string; request_hash: string | null
-  output: string | null; deadline_in_ms: number
+  output: string | null; output_bytes: number | null; deadline_in_ms: number
 }
 
-/** Where this call stands; null where there is no such call, or it is only the record of a refusal. */
+/** Where this call stands, with its answer unless that is long; null where there is no such call, or it is only the record of a refusal. */
 export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   const { rows } = await db.raw<{ rows: StateRow[] }>(`
     SELECT c.id, c.user_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms, c.reply_to,
       encode(c.request_hash, 'hex') AS request_hash,
-      (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms, r.output
+      (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
+      octet_length(r.output) AS output_bytes, CASE WHEN octet_length(r.output) <= ${INLINE_BYTES} THEN r.output END AS output
     FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
     WHERE c.id = ? AND c.status <> 'rejected'`, [id]).options({ name: 'read_state' })
   const row = rows[0]
@@ -57,11 +59,12 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   if (!hasEnded(row.status)) {
     return { state: 'open', ...common, status: row.status as 'queued' | 'running', deadlineInMs: row.deadline_in_ms }
   }
-  if (row.output === null) return { state: 'expired', ...common }
-  const answer = answerOf({
+  if (row.output_bytes === null) return { state: 'expired', ...common }
+  const call = {
     modality: row.modality, status: row.status, httpStatus: row.http_status, credits: row.credits,
     balanceAfter: row.balance_after, latencyMs: row.latency_ms,
-  }, row.output)
+  }
+  const answer = row.output === null ? longAnswerOf(call, row.id, row.output_bytes) : answerOf(call, row.output)
   return { state: 'ended', ...common, replyTo: row.reply_to, status: row.status, balance: row.balance_after, answer }
 }
 

@@ -8,7 +8,7 @@
  */
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../ids.ts'
-import type { Answer } from './answers.ts'
+import type { Answer, LongAnswer } from './answers.ts'
 import type { AccountEvent, CallNews } from './channels.ts'
 import { cancelChannel, eventChannel, readReply, replyChannel } from './channels.ts'
 import { Followers } from './followers.ts'
@@ -24,15 +24,15 @@ const RECHECK_EVERY_MS = 5000
 const OVERDUE_CHECK_MS = 4000
 
 /** Reads a call's answer from its row: null while it is open. When `overdue` it may end the call first. */
-export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | null>
+export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | LongAnswer | null>
 
 /** Which of these calls have ended. */
 export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 
 /** A wait for one call. `cancel` forgets it; the call goes on. */
-export type Wait = { answer: Promise<Answer>; cancel: () => void }
+export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
 
-type Waiter = { resolve: (answer: Answer) => void; onNews: (news: CallNews) => void; cancel: () => void }
+type Waiter = { resolve: (answer: Answer | LongAnswer) => void; onNews: (news: CallNews) => void; cancel: () => void }
 
 type Options = {
   subscriber: Redis
@@ -75,10 +75,16 @@ export class Replies {
     return this.wait(callId, deadlineInMs, onNews, () => {})
   }
 
-  /** Waits for a call that may belong to another process, or to none any more. */
-  async join(callId: CallId, accountId: AccountId, deadlineInMs: number): Promise<Wait> {
-    const leave = await this.followers.follow(accountId, (event) => this.onEvent(event))
-    const wait = this.wait(callId, deadlineInMs, () => {}, leave)
+  /** Waits for a call that may belong to another process, or to none any more. `onOver` is called once, when nobody waits. */
+  async join(callId: CallId, accountId: AccountId, deadlineInMs: number, onOver: () => void = () => {}): Promise<Wait> {
+    const leave = await this.followers.follow(accountId, (event) => this.onEvent(event)).catch((error: unknown) => {
+      onOver()
+      throw error
+    })
+    const wait = this.wait(callId, deadlineInMs, () => {}, () => {
+      leave()
+      onOver()
+    })
     // It may have ended before the subscription stood.
     await this.lookAt(callId, false)
     return wait
@@ -123,7 +129,7 @@ export class Replies {
     if (event?.callId && hasEnded(event.status) && this.waiters.has(event.callId)) void this.lookAt(event.callId, false)
   }
 
-  private resolveAll(callId: CallId, answer: Answer): void {
+  private resolveAll(callId: CallId, answer: Answer | LongAnswer): void {
     for (const waiter of this.waiters.get(callId) ?? []) waiter.resolve(answer)
   }
 
@@ -151,7 +157,7 @@ export class Replies {
       waiter = undefined
       forget()
     }
-    const answer = new Promise<Answer>((resolve) => {
+    const answer = new Promise<Answer | LongAnswer>((resolve) => {
       waiter = { onNews, cancel, resolve: (value) => { cancel(); resolve(value) } }
       all.add(waiter)
     })

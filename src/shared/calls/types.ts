@@ -2,7 +2,7 @@
  * The words of the verbs: what they take and what they answer. Types only.
  */
 import type { AccountId, CallId, KeyId } from '../ids.ts'
-import type { Answer } from './answers.ts'
+import type { Answer, LongAnswer } from './answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import type { Price, Tokens } from './pricing.ts'
 
@@ -57,8 +57,10 @@ export type BegunCall = {
 /** An upstream's own task: JSON that its adapter wrote and can go on from. */
 export type UpstreamRef = Record<string, unknown>
 
-/** A call that this verb ended, and the answer that everybody gets. */
-export type Ended = { callId: CallId; accountId: AccountId; replyTo: string; status: CallStatus; balance: number; answer: Answer }
+/** A call that this verb ended, and the answer that everybody gets. One that is read later may have a long answer. */
+export type Ended<Its extends Answer | LongAnswer = Answer> = {
+  callId: CallId; accountId: AccountId; replyTo: string; status: CallStatus; balance: number; answer: Its
+}
 
 /** What a successful call produced. */
 export type Settlement = {

@@ -10,6 +10,7 @@ import { accountEvents, followAccount } from '../../../src/api/console/events.ts
 import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
+import { Outgoing } from '../../../src/api/outgoing.ts'
 import { serveEndpoint } from '../../../src/api/serve.ts'
 import { eventChannel } from '../../../src/shared/calls/channels.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
@@ -43,7 +44,7 @@ describe('GET /api/events', () => {
       findEnded: async () => [],
     })
     const router = new Router<RequestState>()
-    const deps = { config: web.config, db: web.db, replies, draining: draining.signal, log } as unknown as WebDeps
+    const deps = { config: web.config, db: web.db, replies, outgoing: new Outgoing(), draining: draining.signal, log } as unknown as WebDeps
     router.get('/api/events', serveEndpoint({ ...accountEvents, handler: () => followAccount(deps, CHECK_MS) }, deps))
     const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
     // A client that leaves is no news.

@@ -3,7 +3,7 @@ import type { AnswerDeps } from '../../../src/api/v1/answer.ts'
 import type { CallContext, PlacedCall } from '../../../src/api/v1/placed-call.ts'
 import { placeCall } from '../../../src/api/v1/place-call.ts'
 import type { CallOrder } from '../../../src/api/v1/place-call.ts'
-import type { Answer } from '../../../src/shared/calls/answers.ts'
+import type { Answer, LongAnswer } from '../../../src/shared/calls/answers.ts'
 import { newCallId } from '../../../src/shared/calls/records.ts'
 import { estimateTokens, outputLimit } from '../../../src/shared/calls/pricing.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
@@ -14,7 +14,7 @@ import type { Web, World } from './world.ts'
 export type Asked = { modality: 'chat' | 'image' | 'video'; prompt: string; stream: boolean; idempotencyKey: string | null; account: { id: AccountId; keyId: KeyId } }
 
 /** What a client knows of one of its requests. Unknown until it hears: its web process may have died. */
-export type Heard = { is: 'unknown' } | { is: 'answered'; answer: Answer } | { is: 'refused'; code: ErrorCode } | { is: 'broken'; error: unknown }
+export type Heard = { is: 'unknown' } | { is: 'answered'; answer: Answer | LongAnswer } | { is: 'refused'; code: ErrorCode } | { is: 'broken'; error: unknown }
 
 /** One HTTP request of a client, without the HTTP. */
 export class Request {

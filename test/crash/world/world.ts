@@ -8,6 +8,7 @@ import { createLog } from '../../../src/shared/log.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { createPublisher, listenForCancels } from '../../../src/shared/calls/publisher.ts'
 import { findEnded } from '../../../src/shared/calls/records.ts'
+import { Quota } from '../../../src/api/quota.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { StaleCall } from '../../../src/shared/calls/types.ts'
@@ -79,7 +80,7 @@ class LostCalls {
 /** What a verb was given first: an id, or a request to open with one. */
 const nameOf = (given: unknown): string => typeof given === 'string' ? given : (given as { id?: string } | undefined)?.id ?? ''
 
-export type Web = { process: Process; calls: Calls; replies: Replies; deps: { config: Config; db: Db; calls: Calls; replies: Replies; queues: WorkerDeps['queues']; load: { admit: () => void; stop: () => void }; log: typeof log; stopping: AbortSignal } }
+export type Web = { process: Process; calls: Calls; replies: Replies; deps: { config: Config; db: Db; calls: Calls; replies: Replies; joins: Quota; queues: WorkerDeps['queues']; load: { admit: () => void; stop: () => void }; log: typeof log; stopping: AbortSignal } }
 export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
 
 /** A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they may. */
@@ -129,7 +130,7 @@ export class World {
     })
     await replies.start()
     const deps = {
-      config, db: this.db, calls, replies, queues: this.dispatch.queuesOf(process), log,
+      config, db: this.db, calls, replies, joins: new Quota({ perAccount: 1_000_000, perProcess: 1_000_000 }), queues: this.dispatch.queuesOf(process), log,
       load: { admit: () => {}, stop: () => {} }, stopping: new AbortController().signal,
     }
     const web = { process, calls, replies, deps }

@@ -1,0 +1,64 @@
+/**
+ * The bytes of answers that their clients have not taken yet, over all sockets. What a client does not read lies in this
+ * process, so an account, and all together, may leave so much unread and no more.
+ */
+import type { Context } from 'koa'
+import { ApiError } from '../shared/errors.ts'
+import { whenOver } from './middleware/when-over.ts'
+import { Quota } from './quota.ts'
+
+const MEGABYTE = 1024 * 1024
+
+/** Several of the longest answers for one account, so that its own readers do not stop each other. In bytes. */
+const UNREAD = { perAccount: 32 * MEGABYTE, perProcess: 96 * MEGABYTE }
+
+/** When a client that is refused may come back, in seconds. */
+const RETRY_SECONDS = 5
+
+/** What one answer has on its way; it ends by itself with the answer's connection. */
+export type Hold = {
+  /** Says how many bytes are on the way now. @returns false, with nothing changed, where that is too much. */
+  set: (bytes: number) => boolean
+  /** As `set`. @throws ApiError overloaded. */
+  require: (bytes: number) => void
+}
+
+/** The count of one process. */
+export class Outgoing {
+  private readonly unread = new Quota(UNREAD)
+
+  /** Begins to count for the answer to this request. */
+  hold(ctx: Pick<Context, 'req' | 'res' | 'state'>): Hold {
+    const { principal, session } = ctx.state as { principal?: { accountId: string }; session?: { accountId: string } }
+    const account = (principal ?? session)?.accountId ?? ''
+    let held = 0
+    let isOver = false
+    const set = (bytes: number): boolean => {
+      // Nothing lies about for a connection that is closed.
+      const next = isOver ? 0 : bytes
+      if (next > held && !this.unread.take(account, next - held)) return false
+      if (next < held) this.unread.give(account, held - next)
+      held = next
+      return true
+    }
+    whenOver(ctx, () => {
+      isOver = true
+      set(0)
+    })
+    return {
+      set,
+      require: (bytes) => {
+        if (set(bytes)) return
+        throw new ApiError('overloaded', {
+          message: 'Too many answers wait for their readers. This one is kept: GET /v1/calls/{id} has it.',
+          retryAfterSeconds: RETRY_SECONDS,
+        })
+      },
+    }
+  }
+
+  /** How many bytes are counted, for metrics and tests. */
+  bytes(): number {
+    return this.unread.all()
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Closes connections whose client takes nothing of what it is sent. A client that waits for a call is none of them, however
+ * long it waits: there is nothing that it could take.
+ */
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** How long a client may take nothing while bytes wait for it, in ms. */
+const SLOW_MS = 30_000
+
+/** How often a connection is looked at while one is allowed to be slow. */
+const LOOKS = 15
+
+type Progress = { taken: string; at: number }
+
+/** Watches the connections of a server. @returns how to stop. */
+export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
+  const sockets = new Map<Socket, Progress | null>()
+  const watch = (socket: Socket): void => {
+    sockets.set(socket, null)
+    // Each of its pipelined requests listens for its end.
+    socket.setMaxListeners(0)
+    socket.once('close', () => sockets.delete(socket))
+  }
+  server.on('connection', watch)
+  const timer = setInterval(() => {
+    const now = performance.now()
+    for (const [socket, before] of sockets) sockets.set(socket, look(socket, before, now, slowMs))
+  }, slowMs / LOOKS).unref()
+  return () => {
+    clearInterval(timer)
+    server.off('connection', watch)
+  }
+}
+
+function look(socket: Socket, before: Progress | null, now: number, slowMs: number): Progress | null {
+  if (socket.writableLength === 0) return null
+  const taken = takenBy(socket)
+  if (before?.taken !== taken) return { taken, at: now }
+  if (now - before.at >= slowMs) socket.destroy()
+  return before
+}
+
+/**
+ * What the kernel has taken for the client, as a text that changes with it. Of the write that is under way Node tells nothing
+ * but at its end; its handle knows what is left of it, as Node's own socket time-outs ask it.
+ */
+function takenBy(socket: Socket): string {
+  const handle = (socket as { _handle?: { writeQueueSize?: number } })._handle
+  return `${socket.bytesWritten - socket.writableLength} ${handle?.writeQueueSize ?? 0}`
+}

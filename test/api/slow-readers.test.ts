@@ -1,0 +1,83 @@
+import { expect } from 'chai'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { closeSlowReaders } from '../../src/api/slow-readers.ts'
+import { until } from '../support/http.ts'
+
+/** What is slow here, in ms, and more bytes than the kernels on both sides take. */
+const SLOW_MS = 300
+const MUCH = 64 * 1024 * 1024
+
+describe('a connection whose client', () => {
+  let server: Server
+  let stop: () => void
+  let client: Socket
+  afterEach(() => {
+    client.destroy()
+    stop()
+    server.closeAllConnections()
+    server.close()
+  })
+
+  /** A server that answers so, and a client that asks it. `serving` is the connection on its side. */
+  async function ask(answer: RequestListener): Promise<Socket> {
+    server = createServer(answer).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    stop = closeSlowReaders(server, SLOW_MS)
+    const connection = once(server, 'connection')
+    client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    client.on('error', () => {}).pause()
+    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    const [serving] = await connection as [Socket]
+    return serving
+  }
+
+  it('takes nothing of one big write is closed', async () => {
+    const serving = await ask((_request, response) => response.end(Buffer.alloc(MUCH)))
+    await until('the connection being closed', () => serving.destroyed)
+  })
+
+  it('takes nothing is closed though more is written all the time, and though it goes on asking', async () => {
+    const serving = await ask((request, response) => {
+      if (response.socket) response.write(Buffer.alloc(MUCH))
+      const beat = setInterval(() => response.write(': still here\n\n'), 20)
+      request.socket.once('close', () => clearInterval(beat))
+    })
+    const asking = setInterval(() => client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), 20)
+    await until('the connection being closed', () => serving.destroyed)
+    clearInterval(asking)
+  })
+
+  it('waits long for an answer of which nothing is there keeps it, with a sign of life now and then', async () => {
+    let finish = (): void => {}
+    const serving = await ask((_request, response) => {
+      response.write(' ')
+      const beat = setInterval(() => response.write(' '), SLOW_MS)
+      finish = () => {
+        clearInterval(beat)
+        response.end('{}')
+      }
+    })
+    let text = ''
+    client.on('data', (data: Buffer) => { text += data.toString() }).resume()
+    // The promise is about time itself: much longer than a slow reader has.
+    await sleep(SLOW_MS * 4)
+    expect(serving.destroyed).to.equal(false)
+    finish()
+    await until('the answer', () => text.includes('{}'))
+  })
+
+  it('takes a little at a time keeps it, however long it takes', async () => {
+    const serving = await ask((_request, response) => response.end(Buffer.alloc(MUCH)))
+    const until4 = performance.now() + SLOW_MS * 4
+    while (performance.now() < until4) {
+      client.read(1024 * 1024)
+      await sleep(20)
+    }
+    expect(serving.destroyed).to.equal(false)
+  })
+})

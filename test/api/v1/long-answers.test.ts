@@ -1,0 +1,96 @@
+import { expect } from 'chai'
+import type { Socket } from 'node:net'
+import { chatBody as chatSchema, parseBody } from '../../../src/api/v1/schemas.ts'
+import { requestHash } from '../../../src/api/v1/joining.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import type { TestAccount } from '../../support/factories.ts'
+import { anAccount, balanceOf } from '../../support/factories.ts'
+import type { TestWeb } from '../../support/harness.ts'
+import { startTestWeb } from '../../support/harness.ts'
+import { get, post, until } from '../../support/http.ts'
+import { aStoredChat, neverReads } from '../../support/stored-answers.ts'
+import { CHAT, chatBody, prompted } from './calling.ts'
+
+const MEGABYTE = 1024 * 1024
+const SLICE = 512 * 1024
+
+describe('a long answer', function () {
+  this.timeout(30_000)
+  let web: TestWeb
+  let account: TestAccount
+  before(async () => { web = await startTestWeb() })
+  after(() => web.stop())
+  beforeEach(async () => { account = await anAccount(web.db, 1000) })
+  afterEach(() => expectBooksToBalance(web.db))
+
+  /** The chat that a request with this key would have opened, with such an answer. */
+  async function keyed(content: string) {
+    const body = chatBody(prompted())
+    parseBody(chatSchema, body)
+    const key = prompted()
+    await aStoredChat(web.db, account, content, { idempotency: { key, seconds: 600 }, requestHash: requestHash('chat', body) })
+    return (more: object = {}) => post(`${web.url}${CHAT}`, account.key, { ...body, ...more }, { 'idempotency-key': key })
+  }
+
+  it('is the same to the last character, whatever its length and its letters', async () => {
+    // The text around the content is some 250 characters, so that some of these end just around the end of a slice.
+    const lengths = [60_000, 64 * 1024, SLICE - 251, ...Array.from({ length: 6 }, (_, at) => SLICE - 265 + 5 * at), 3 * SLICE]
+    for (const letters of ['a', '你', '😀"\\'])
+      for (const length of lengths) {
+        const content = letters.repeat(Math.ceil(length / letters.length))
+        const reply = await get(`${web.url}${await aStoredChat(web.db, account, content)}`, account.key)
+        expect(reply.status).to.equal(200)
+        expect(Number(reply.headers.get('content-length'))).to.equal(Buffer.byteLength(reply.text))
+        expect(reply.json?.choices[0].message.content === content, `${letters} × ${length}`).to.equal(true)
+        expect(reply.json.usage).to.include({ total_tokens: 3, credits: 1 })
+      }
+  })
+
+  it('is the same for a retry with its key, as JSON and as a stream', async () => {
+    const content = '你好 "😀"\n'.repeat(60_000)
+    const again = await keyed(content)
+    const json = await again()
+    expect([json.status, json.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
+    expect(json.json.choices[0].message.content === content).to.equal(true)
+    const stream = await again({ stream: true })
+    const lines = stream.text.split('\n\n').filter(Boolean).map((line) => line.slice('data: '.length))
+    const chunks = lines.slice(0, -1).map((line) => JSON.parse(line) as { choices: { delta: { content?: string } }[]; usage?: object })
+    expect(chunks[0]!.choices[0]!.delta.content === content).to.equal(true)
+    expect(chunks.at(-1)!.usage).to.deep.equal(json.json.usage)
+    expect(lines.at(-1)).to.equal('[DONE]')
+    expect(await balanceOf(web.db, account.id)).to.equal(999)
+  })
+
+  it('breaks off, and is not taken for a whole one, where its result is swept while it is read', async () => {
+    const path = await aStoredChat(web.db, account, 'x'.repeat(16 * MEGABYTE))
+    const response = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
+    expect(response.status).to.equal(200)
+    await web.db('call_results').delete()
+    const whole = await response.text().then(() => true, () => false)
+    expect(whole).to.equal(false)
+  })
+
+  it('has so many readers of one account and no more: the others hear 503, and other accounts are served', async () => {
+    const path = await aStoredChat(web.db, account, 'x'.repeat(8 * MEGABYTE))
+    const other = await anAccount(web.db, 10)
+    const theirs = await aStoredChat(web.db, other, 'y'.repeat(MEGABYTE))
+    const readers: Socket[] = []
+    try {
+      const refused = await until('a refusal', async () => {
+        readers.push(...await Promise.all(Array.from({ length: 8 }, () => neverReads(web.url, path, account))))
+        const reply = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
+        if (reply.status === 200) void reply.body!.cancel()
+        return reply.status === 503 ? reply : null
+      })
+      const { error } = await refused.json() as { error: { type: string } }
+      expect(error.type).to.equal('overloaded')
+      expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1)
+      expect(refused.headers.get('x-should-retry')).to.equal('true')
+      expect(readers.length).to.be.within(24, 64)
+      expect((await get(`${web.url}${theirs}`, other.key)).json.choices[0].message.content).to.have.length(MEGABYTE)
+    } finally {
+      for (const socket of readers) socket.destroy()
+    }
+    await until('the readers that left being forgotten', async () => (await get(`${web.url}${path}`, account.key)).status === 200)
+  })
+})
