@@ -149,9 +149,10 @@ describe('/api/keys', () => {
 
     it('is a hundred that are not revoked, however many are asked for at once', async () => {
       const { account, api } = await web.signedIn()
-      const made = await Promise.all(Array.from({ length: 200 }, () => api('POST', '/api/keys', { name: 'x' })))
+      await addKeys(account.id, 89, false)
+      const made = await Promise.all(Array.from({ length: 40 }, () => api('POST', '/api/keys', { name: 'x' })))
       const refused = made.filter(({ status }) => status !== 200)
-      expect(made.length - refused.length).to.equal(99)
+      expect(made.length - refused.length).to.equal(10)
       expect(new Set(refused.map(({ status, json }) => `${status} ${json.error}`))).to.deep.equal(new Set(['409 too_many_keys']))
       expect((await api('GET', '/api/keys')).json.data).to.have.length(100)
       await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
