@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount } from '../../support/factories.ts'
+import { get } from '../../support/http.ts'
+import type { Installation, Program } from '../../support/processes.ts'
+import { install } from '../../support/processes.ts'
+import { aStoredChat, neverReads } from '../../support/stored-answers.ts'
+import { ownMb } from '../../upstreams/support/memory.ts'
+
+const MEGABYTE = 1024 * 1024
+const MOST_MB = 450
+const MOST_MS = 500
+
+/** Asks an address without a pause; answers the longest time that it took since it was last asked for that, in ms. */
+const PROBE = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  let worst = 0
+  parentPort.on('message', () => { parentPort.postMessage(worst); worst = 0 })
+  const probe = async () => {
+    const askedAt = performance.now()
+    await (await fetch(workerData)).text()
+    return performance.now() - askedAt
+  }
+  const run = async () => {
+    for (let times = 0; times < 50; times++) worst = Math.max(worst, await probe())
+    parentPort.postMessage('warm')
+    for (;;) {
+      worst = Math.max(worst, await probe())
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  run()
+`
+
+describe('the memory of a web process', function () {
+  this.timeout(120_000)
+  let sandbox: Sandbox
+  let installation: Installation
+  let web: Program
+  beforeEach(async () => {
+    sandbox = await createSandbox({})
+    installation = await install(sandbox, { LOG_LEVEL: 'info' })
+    web = await installation.start('web')
+  })
+  afterEach(async () => {
+    await expectBooksToBalance(installation.db)
+    await installation.end()
+    await sandbox.close()
+  })
+
+  /** How much longer /healthz takes than at rest, at the most, and the most memory, while something is done. */
+  async function watch(work: () => Promise<unknown>): Promise<{ mb: number; ms: number }> {
+    // In a thread of its own: what this one does with the answers is not the service's doing.
+    const prober = new Worker(PROBE, { eval: true, workerData: `${web.url}/healthz` })
+    const worst = async (): Promise<number> => {
+      prober.postMessage('worst')
+      const [ms] = await once(prober, 'message') as [number]
+      return ms
+    }
+    await once(prober, 'message')
+    const atRest = await worst()
+    let mb = 0
+    const looking = setInterval(() => { mb = Math.max(mb, ownMb(web.pid)) }, 20)
+    await work().finally(() => clearInterval(looking))
+    const ms = await worst() - atRest
+    await prober.terminate()
+    return { mb, ms }
+  }
+
+  it('stays under 450 MB with 16 readers of answers of 4 MB beside 24 that never read, and it stays awake', async () => {
+    const account = await anAccount(installation.db, 1000)
+    const silent = await anAccount(installation.db, 1000)
+    const content = `${'a'.repeat(MEGABYTE)}${'é'.repeat(MEGABYTE / 2)}${'"\\'.repeat(MEGABYTE / 2)}`
+    const path = await aStoredChat(installation.db, account, content)
+    const theirs = await aStoredChat(installation.db, silent, content)
+    const readers: Socket[] = []
+    const { mb, ms } = await watch(async () => {
+      readers.push(...await Promise.all(Array.from({ length: 24 }, () => neverReads(web.url, theirs, silent))))
+            const replies = await Promise.all(Array.from({ length: 16 }, () => get(`${web.url}${path}`, account.key)))
+      for (const { status, text } of replies) expect([status, text.length > content.length]).to.deep.equal([200, true])
+    })
+    for (const socket of readers) socket.destroy()
+    expect(mb).to.be.below(MOST_MB)
+    expect(ms).to.be.below(MOST_MS)
+  })
+})
