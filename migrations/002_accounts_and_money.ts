@@ -19,8 +19,10 @@ export async function up(db: Knex): Promise<void> {
       status text NOT NULL DEFAULT 'active',
       email_verified_at timestamptz,
       credits bigint NOT NULL DEFAULT 0,
+      debt bigint NOT NULL DEFAULT 0,
       ledger_seq bigint NOT NULL DEFAULT 0,
       outstanding_calls integer NOT NULL DEFAULT 0,
+      request_bytes bigint NOT NULL DEFAULT 0,
       role text NOT NULL DEFAULT 'user',
       password_changed_at timestamptz NOT NULL DEFAULT now(),
       created_at timestamptz NOT NULL DEFAULT now(),
@@ -33,7 +35,10 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT users_role_known CHECK (role IN ('user', 'admin')),
       CONSTRAINT users_credits_not_negative CHECK (credits >= 0),
       CONSTRAINT users_credits_exact_in_javascript CHECK (credits <= 9007199254740991),
-      CONSTRAINT users_outstanding_not_negative CHECK (outstanding_calls >= 0)
+      CONSTRAINT users_debt_not_negative CHECK (debt >= 0),
+      CONSTRAINT users_debt_exact_in_javascript CHECK (debt <= 9007199254740991),
+      CONSTRAINT users_outstanding_not_negative CHECK (outstanding_calls >= 0),
+      CONSTRAINT users_request_bytes_not_negative CHECK (request_bytes >= 0)
     ) WITH (fillfactor = 70);
     COMMENT ON TABLE users IS 'Console accounts. The row is the lock of everything that moves its credits.';
     COMMENT ON COLUMN users.id IS 'UUIDv7, made by the caller; acc_… in text.';
@@ -44,8 +49,10 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN users.status IS 'active or suspended (set by an operator).';
     COMMENT ON COLUMN users.email_verified_at IS 'When the address was proved; null while unverified.';
     COMMENT ON COLUMN users.credits IS 'Balance in whole credits = sum of the account''s ledger entries.';
+    COMMENT ON COLUMN users.debt IS 'Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.';
     COMMENT ON COLUMN users.ledger_seq IS 'Number of ledger entries so far: the seq of the newest one.';
     COMMENT ON COLUMN users.outstanding_calls IS 'Calls that have not ended; bounds an account and orders the queues.';
+    COMMENT ON COLUMN users.request_bytes IS 'Bytes of the requests of its open calls, which Redis holds; bounds an account.';
     COMMENT ON COLUMN users.role IS 'user, or admin: may use /api/operator.';
     COMMENT ON COLUMN users.password_changed_at IS 'Reset links that were asked for before it are dead.';
     COMMENT ON COLUMN users.created_at IS 'Registration.';
@@ -133,6 +140,7 @@ export async function up(db: Knex): Promise<void> {
         WHEN 'expiry' THEN amount < 0
         WHEN 'settlement' THEN amount <> 0
         WHEN 'adjustment' THEN amount <> 0
+        WHEN 'collection' THEN amount < 0
         ELSE false END)
     ) WITH (${FEW_EARLY_STATISTICS});
     CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries (call_id, grant_id, kind) WHERE call_id IS NOT NULL;
@@ -141,7 +149,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN ledger_entries.seq IS '1, 2, 3… within the account: the order of the ledger.';
     COMMENT ON COLUMN ledger_entries.call_id IS 'The call that caused it. No foreign key: the ledger outlives swept call records.';
     COMMENT ON COLUMN ledger_entries.grant_id IS 'The lot it takes from or gives to.';
-    COMMENT ON COLUMN ledger_entries.kind IS 'grant, charge, settlement, refund, expiry or adjustment.';
+    COMMENT ON COLUMN ledger_entries.kind IS 'grant, charge, settlement, refund, expiry, adjustment or collection (repays debt).';
     COMMENT ON COLUMN ledger_entries.amount IS 'Signed credits: negative leaves the balance.';
     COMMENT ON COLUMN ledger_entries.balance_after IS 'The balance after this very entry.';
     COMMENT ON COLUMN ledger_entries.note IS 'A remark for people.';

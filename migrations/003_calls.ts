@@ -34,6 +34,7 @@ export async function up(db: Knex): Promise<void> {
       idempotency_key text,
       idempotency_expires_at timestamptz,
       request_hash bytea,
+      request_bytes bigint NOT NULL DEFAULT 0,
       requester_left_at timestamptz,
       lease_until timestamptz,
       deadline_at timestamptz,
@@ -61,6 +62,7 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT calls_error_where_refused CHECK ((status IN ('failed', 'rejected')) = (error_type IS NOT NULL)),
       CONSTRAINT calls_idempotency_whole
         CHECK ((idempotency_key IS NULL) = (idempotency_expires_at IS NULL) AND (idempotency_key IS NULL OR request_hash IS NOT NULL)),
+      CONSTRAINT calls_request_bytes_not_negative CHECK (request_bytes >= 0),
       CONSTRAINT calls_count_positive CHECK (count >= 1)
     ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
     -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
@@ -86,7 +88,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN calls.estimated_output_tokens IS 'Output tokens of the pre-charge (chat).';
     COMMENT ON COLUMN calls.credits_precharged IS 'Credits charged at the beginning.';
     COMMENT ON COLUMN calls.credits IS 'Credits collected so far = minus the sum of the call''s ledger entries.';
-    COMMENT ON COLUMN calls.credits_uncollected IS 'What the price asked for beyond the balance.';
+    COMMENT ON COLUMN calls.credits_uncollected IS 'What the price asked for beyond the balance: became debt of the account.';
     COMMENT ON COLUMN calls.balance_after IS 'The account''s balance when the call ended: usage.balance of its answer.';
     COMMENT ON COLUMN calls.input_tokens IS 'Real input tokens (chat).';
     COMMENT ON COLUMN calls.output_tokens IS 'Real output tokens (chat).';
@@ -102,6 +104,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN calls.idempotency_key IS 'The client''s Idempotency-Key; null after its time.';
     COMMENT ON COLUMN calls.idempotency_expires_at IS 'Until when the key is remembered.';
     COMMENT ON COLUMN calls.request_hash IS 'SHA-256 of the request, to recognise a retry of it.';
+    COMMENT ON COLUMN calls.request_bytes IS 'Bytes of its request as Redis holds it while the call is open.';
     COMMENT ON COLUMN calls.requester_left_at IS 'When the waiting client went away unanswered.';
     COMMENT ON COLUMN calls.lease_until IS 'Until when nobody need look after it.';
     COMMENT ON COLUMN calls.deadline_at IS 'When it must have ended.';

@@ -50,7 +50,7 @@ CREATE TABLE calls (
   estimated_output_tokens bigint, -- Output tokens of the pre-charge (chat).
   credits_precharged bigint NOT NULL DEFAULT 0, -- Credits charged at the beginning.
   credits bigint NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
-  credits_uncollected bigint NOT NULL DEFAULT 0, -- What the price asked for beyond the balance.
+  credits_uncollected bigint NOT NULL DEFAULT 0, -- What the price asked for beyond the balance: became debt of the account.
   balance_after bigint, -- The account's balance when the call ended: usage.balance of its answer.
   input_tokens bigint, -- Real input tokens (chat).
   output_tokens bigint, -- Real output tokens (chat).
@@ -66,6 +66,7 @@ CREATE TABLE calls (
   idempotency_key text, -- The client's Idempotency-Key; null after its time.
   idempotency_expires_at timestamptz, -- Until when the key is remembered.
   request_hash bytea, -- SHA-256 of the request, to recognise a retry of it.
+  request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of its request as Redis holds it while the call is open.
   requester_left_at timestamptz, -- When the waiting client went away unanswered.
   lease_until timestamptz, -- Until when nobody need look after it.
   deadline_at timestamptz, -- When it must have ended.
@@ -87,6 +88,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR ((credits = credits_precharged) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
   CONSTRAINT calls_precharge_not_negative CHECK ((credits_precharged >= 0)),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR (credits_precharged = 0))),
+  CONSTRAINT calls_request_bytes_not_negative CHECK ((request_bytes >= 0)),
   CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text]))),
   CONSTRAINT calls_tokens_not_negative CHECK (((input_tokens >= 0) AND (output_tokens >= 0))),
   CONSTRAINT calls_uncollected_not_negative CHECK ((credits_uncollected >= 0))
@@ -135,7 +137,7 @@ CREATE TABLE ledger_entries (
   seq bigint NOT NULL, -- 1, 2, 3… within the account: the order of the ledger.
   call_id uuid, -- The call that caused it. No foreign key: the ledger outlives swept call records.
   grant_id uuid NOT NULL, -- The lot it takes from or gives to.
-  kind text NOT NULL, -- grant, charge, settlement, refund, expiry or adjustment.
+  kind text NOT NULL, -- grant, charge, settlement, refund, expiry, adjustment or collection (repays debt).
   amount bigint NOT NULL, -- Signed credits: negative leaves the balance.
   balance_after bigint NOT NULL, -- The balance after this very entry.
   note text, -- A remark for people.
@@ -152,6 +154,7 @@ CASE kind
     WHEN 'expiry'::text THEN (amount < 0)
     WHEN 'settlement'::text THEN (amount <> 0)
     WHEN 'adjustment'::text THEN (amount <> 0)
+    WHEN 'collection'::text THEN (amount < 0)
     ELSE false
 END)
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
@@ -254,8 +257,10 @@ CREATE TABLE users (
   status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
   email_verified_at timestamptz, -- When the address was proved; null while unverified.
   credits bigint NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
+  debt bigint NOT NULL DEFAULT 0, -- Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.
   ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
+  request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   role text NOT NULL DEFAULT 'user'::text, -- user, or admin: may use /api/operator.
   password_changed_at timestamptz NOT NULL DEFAULT now(), -- Reset links that were asked for before it are dead.
   created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
@@ -264,9 +269,12 @@ CREATE TABLE users (
   CONSTRAINT users_avatar_url_length CHECK ((char_length(avatar_url) <= 2048)),
   CONSTRAINT users_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
   CONSTRAINT users_credits_not_negative CHECK ((credits >= 0)),
+  CONSTRAINT users_debt_exact_in_javascript CHECK ((debt <= '9007199254740991'::bigint)),
+  CONSTRAINT users_debt_not_negative CHECK ((debt >= 0)),
   CONSTRAINT users_display_name_length CHECK ((char_length(display_name) <= 60)),
   CONSTRAINT users_email_is_lowercase CHECK (((email = lower(email)) AND (length(email) <= 254))),
   CONSTRAINT users_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT users_request_bytes_not_negative CHECK ((request_bytes >= 0)),
   CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
   CONSTRAINT users_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 ) WITH (fillfactor=70);
@@ -274,11 +282,14 @@ CREATE TABLE users (
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
+-- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
+CREATE FUNCTION collect_debts(accounts uuid[]) RETURNS TABLE(user_id uuid, balance bigint) SET plan_cache_mode=force_generic_plan;
+
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
 CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, user_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
--- Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
-CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
+-- Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
+CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;

@@ -1,5 +1,9 @@
 -- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to arrays of ids,
 -- with kept plans: see open_calls.sql.
+--
+-- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it before
+-- anybody sees them: the balance that is answered is what is left after that. Few accounts ever owe anything, so that this is a
+-- statement of its own (collect_debts), for them alone.
 CREATE OR REPLACE FUNCTION end_calls(outcomes jsonb, outputs text[])
 RETURNS TABLE (id uuid, user_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
   latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint,
@@ -7,6 +11,7 @@ RETURNS TABLE (id uuid, user_id uuid, status text, credits bigint, uncollected b
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
+  owes boolean;
   ids uuid[] := ARRAY(SELECT DISTINCT (o ->> 'id')::uuid FROM jsonb_array_elements(outcomes) o);
   accounts uuid[] := ARRAY(SELECT DISTINCT c.user_id FROM calls c WHERE c.id = ANY (ids));
 BEGIN
@@ -15,7 +20,8 @@ BEGIN
   -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
   ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.user_id] <@ accounts ORDER BY c.id FOR NO KEY UPDATE);
 
-  RETURN QUERY
+  FOR id, user_id, status, credits, uncollected, balance, latency_ms, created_at, reply_to, model, modality, upstream, precharged,
+    running_ms, owes IN
   WITH outcome AS MATERIALIZED (
     SELECT o.*, row_number() OVER (PARTITION BY o.id ORDER BY o.place) AS nth
     FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
@@ -28,7 +34,7 @@ BEGIN
     -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over.
     -- Within an account, calls that collect have their turn before calls that give back: so no call goes
     -- uncollected beside a balance that could have paid for it.
-    SELECT o.*, c.user_id, c.credits_precharged AS held, owed.due,
+    SELECT o.*, c.user_id, c.credits_precharged AS held, c.request_bytes, owed.due,
       row_number() OVER (PARTITION BY c.user_id ORDER BY owed.due > c.credits_precharged DESC, o.place) AS turn
     FROM outcome o JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
     CROSS JOIN LATERAL (SELECT CASE WHEN o.status = 'succeeded' THEN o.cost ELSE 0 END AS due) owed
@@ -89,13 +95,25 @@ BEGIN
     FROM (SELECT m.grant_id, sum(m.amount)::bigint AS amount FROM movement m GROUP BY m.grant_id) s
     WHERE g.id = s.grant_id AND g.user_id = ANY (accounts)
   ), account AS (
-    UPDATE users u SET outstanding_calls = u.outstanding_calls - s.calls,
+    UPDATE users u SET outstanding_calls = u.outstanding_calls - s.calls, request_bytes = u.request_bytes - s.bytes,
+      debt = u.debt + s.uncollected,
       credits = u.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.user_id = u.id), 0)::bigint,
       ledger_seq = u.ledger_seq + (SELECT count(*) FROM movement m WHERE m.user_id = u.id)
-    FROM (SELECT e.user_id, count(*)::integer AS calls FROM ended e GROUP BY e.user_id) s
+    FROM (
+      SELECT e.user_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes, sum(greatest(e.due - e.kept, 0))::bigint AS uncollected
+      FROM ended e GROUP BY e.user_id
+    ) s
     WHERE u.id = s.user_id AND u.id = ANY (accounts)
+    RETURNING u.id, u.debt
   )
-  SELECT * FROM closed;
+  SELECT c.*, account.debt > 0 FROM closed c JOIN account ON account.id = c.user_id
+  LOOP
+    IF owes THEN
+      balance := (SELECT d.balance FROM collect_debts(ARRAY[user_id]) d);
+      UPDATE calls c SET balance_after = end_calls.balance WHERE c.id = end_calls.id;
+    END IF;
+    RETURN NEXT;
+  END LOOP;
 END $$;
 COMMENT ON FUNCTION end_calls IS
   'Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.';

@@ -16,7 +16,7 @@
 --
 -- Why batches: concurrent calls share the round trip and the commit. A batch keeps the order of each account's calls, and no
 -- call's refusal touches another's fate. Lock order everywhere: accounts by id, then calls by id.
-CREATE OR REPLACE FUNCTION open_calls(requests jsonb, max_outstanding integer)
+CREATE OR REPLACE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint)
 RETURNS TABLE (id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
@@ -39,12 +39,12 @@ BEGIN
     SELECT r.* FROM ROWS FROM (jsonb_to_recordset(requests) AS (
       id uuid, user_id uuid, key_id uuid, modality text, model text, price jsonb, amount bigint,
       estimated_input bigint, estimated_output bigint, lease_seconds integer, deadline_seconds integer,
-      request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text
+      request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint
     )) WITH ORDINALITY AS r (
       id, user_id, key_id, modality, model, price, amount, estimated_input, estimated_output, lease_seconds,
-      deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash, place)
+      deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash, request_bytes, place)
   ), checked AS (
-    SELECT r.*, u.credits AS balance_before, u.outstanding_calls, coalesce(own.id, same.id) AS existing_id,
+    SELECT r.*, u.credits AS balance_before, u.debt, u.outstanding_calls, u.request_bytes AS held_bytes, coalesce(own.id, same.id) AS existing_id,
       CASE
         -- First: an earlier try of this very request had committed, whatever was revoked since.
         WHEN own.id IS NOT NULL THEN 'exists'
@@ -65,6 +65,7 @@ BEGIN
   ), candidate AS (
     SELECT c.*,
       sum(c.amount) OVER account_order AS upto,
+      sum(c.request_bytes) OVER account_order AS upto_bytes,
       row_number() OVER account_order AS nth,
       coalesce((SELECT max(lot.upto) FROM lot WHERE lot.user_id = c.user_id), 0) AS spendable
     FROM checked c WHERE c.verdict IS NULL
@@ -72,7 +73,10 @@ BEGIN
   ), judged AS MATERIALIZED (
     SELECT c.*, CASE
       WHEN c.outstanding_calls >= max_outstanding THEN 'too_many_calls'
+      WHEN c.held_bytes + c.request_bytes > max_request_bytes THEN 'too_many_bytes'
       WHEN c.outstanding_calls + c.nth > max_outstanding THEN 'try_alone'
+      WHEN c.held_bytes + c.upto_bytes > max_request_bytes THEN 'try_alone'
+      WHEN c.debt > 0 THEN 'insufficient_credits'
       WHEN c.upto <= c.spendable THEN 'opened'
       WHEN c.amount > c.spendable THEN 'insufficient_credits'
       ELSE 'try_alone' END AS fate
@@ -93,11 +97,11 @@ BEGIN
   ), new_call AS (
     INSERT INTO calls (id, user_id, key_id, modality, model, status, price, estimated_input_tokens,
       estimated_output_tokens, credits_precharged, credits, request_id, reply_to, idempotency_key,
-      idempotency_expires_at, request_hash, lease_until, deadline_at)
+      idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at)
     SELECT a.id, a.user_id, a.key_id, a.modality, a.model, 'queued', a.price, a.estimated_input, a.estimated_output,
       a.amount, a.amount, a.request_id, a.reply_to, a.idempotency_key,
       CASE WHEN a.idempotency_key IS NOT NULL THEN now() + make_interval(secs => a.idempotency_seconds) END,
-      decode(a.request_hash, 'hex'), now() + make_interval(secs => a.lease_seconds),
+      decode(a.request_hash, 'hex'), a.request_bytes, now() + make_interval(secs => a.lease_seconds),
       now() + make_interval(secs => a.deadline_seconds)
     FROM accepted a
   ), new_entry AS (
@@ -110,8 +114,12 @@ BEGIN
     WHERE g.id = s.grant_id AND g.user_id = ANY (accounts)
   ), account AS (
     UPDATE users u SET credits = u.credits - s.amount, outstanding_calls = u.outstanding_calls + s.calls,
+      request_bytes = u.request_bytes + s.bytes,
       ledger_seq = u.ledger_seq + (SELECT count(*) FROM part p WHERE p.user_id = u.id)
-    FROM (SELECT a.user_id, sum(a.amount)::bigint AS amount, count(*)::integer AS calls FROM accepted a GROUP BY a.user_id) s
+    FROM (
+      SELECT a.user_id, sum(a.amount)::bigint AS amount, count(*)::integer AS calls, sum(a.request_bytes)::bigint AS bytes
+      FROM accepted a GROUP BY a.user_id
+    ) s
     WHERE u.id = s.user_id AND u.id = ANY (accounts)
   ), key_use AS (
     UPDATE api_keys k SET last_used_at = now()
@@ -124,4 +132,4 @@ BEGIN
   FROM checked c LEFT JOIN judged j ON j.id = c.id AND j.place = c.place;
 END $$;
 COMMENT ON FUNCTION open_calls IS
-  'Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).';
+  'Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).';

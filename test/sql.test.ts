@@ -58,7 +58,7 @@ describe('the functions of the money', () => {
   })
 
   it('keep their parameters and their answer as long as they have their name', async () => {
-    edit('open_calls', 'max_outstanding integer)', 'max_outstanding integer, hint text)')
+    edit('open_calls', 'max_request_bytes bigint)', 'max_request_bytes bigint, hint text)')
     const changed = await apply().then(() => null, (error: Error) => error.message)
     expect(changed).to.match(/^sql\/open_calls\.sql changes what open_calls takes or answers: give the function a new name/)
     cpSync(SQL_FOLDER, folder, { recursive: true })
@@ -71,13 +71,13 @@ describe('the functions of the money', () => {
     const next = 'open_calls_2'
     renameSync(join(folder, 'open_calls.sql'), join(folder, `${next}.sql`))
     edit(next, 'FUNCTION open_calls', `FUNCTION ${next}`)
-    edit(next, 'max_outstanding integer)', 'max_outstanding integer, hint text)')
+    edit(next, 'max_request_bytes bigint)', 'max_request_bytes bigint, hint text)')
     expect(await apply()).to.deep.equal([next])
 
     const account = await anAccount(db, 100)
     expect(await verbs(db).open(anOrder(account, 30))).to.include({ opened: true, balance: 70 })
-    const request = { id: newId('call'), user_id: account.id, key_id: account.keyId, modality: 'chat', model: 'm', price: { credits: 1 }, amount: 20, lease_seconds: 6, deadline_seconds: 60 }
-    const { rows } = await db.raw<{ rows: object[] }>(`SELECT * FROM ${next}(?::jsonb, 10, 'new')`, [JSON.stringify([request])])
+    const request = { id: newId('call'), user_id: account.id, key_id: account.keyId, modality: 'chat', model: 'm', price: { credits: 1 }, amount: 20, lease_seconds: 6, deadline_seconds: 60, request_bytes: 1 }
+    const { rows } = await db.raw<{ rows: object[] }>(`SELECT * FROM ${next}(?::jsonb, 10, 1000, 'new')`, [JSON.stringify([request])])
     expect(rows[0]).to.include({ outcome: 'opened', balance: 50 })
     await expectBooksToBalance(db)
   })

@@ -146,5 +146,6 @@ export const role = z.enum(['user', 'admin'])
 export const accountState = z.strictObject({
   ok, user, role, credits,
   held: z.int().meta({ description: 'Credits that open calls have taken so far, and perhaps give back in part.' }),
-  openCalls: z.int().meta({ description: 'Calls that are queued or running.' }),
+  running: z.int().meta({ description: 'Calls that are queued or running.' }),
+  debt: z.int().meta({ description: 'Credits that past calls left uncollected. The next credits repay it; until then calls are 402 `insufficient_credits`.' }),
 })

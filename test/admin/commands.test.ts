@@ -7,6 +7,7 @@ import type { Db } from '../../src/shared/db.ts'
 import { testDatabaseUrl } from '../support/database.ts'
 import { anAccount, balanceOf } from '../support/factories.ts'
 import type { TestAccount } from '../support/factories.ts'
+import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
 const COMMANDS = [...accountCommands, ...moneyCommands]
 
@@ -49,6 +50,17 @@ describe('the operator\'s commands', () => {
       expect(await refusal(name, []), name).to.equal('There is no account (no address given).')
     }
     expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal('There is no account nobody@example.com.')
+  })
+
+  it('show an account with its balance, and its debt where there is any', async () => {
+    const show = COMMANDS.find(({ usage }) => usage.startsWith('account show'))!
+    const before = await show.run(db, [account.email], {})
+    expect(before.json).to.include({ credits: 10 }).and.not.to.have.property('debt')
+    expect(before.text).to.include('10 credits').and.not.to.include('debt')
+    await verbs(db).settle(await opened(verbs(db), account, 10), 'image', aResult(17))
+    const after = await show.run(db, [account.email], {})
+    expect(after.json).to.include({ credits: 0, debt: 7 })
+    expect(after.text).to.include('0 credits, debt of 7 credits')
   })
 
   it('make no account twice, and none without a real address and a strong password', async () => {

@@ -1,5 +1,8 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { createKey } from '../../src/shared/accounts/api-keys.ts'
+import { publicId } from '../../src/shared/ids.ts'
+import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { post, send, until } from '../support/http.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
@@ -116,6 +119,32 @@ describe('the pages of the console', () => {
       expect(await page.title()).to.equal(`${heading} · Tollgate`)
     }
     expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('say what an account owes, to its owner and to operators, until it has repaid', async () => {
+    const person = await world.person('owing@example.com', { credits: 10 })
+    const { id: keyId } = await createKey(world.db, person.id, 'owing')
+    const calls = verbs(world.db)
+    await calls.settle(await opened(calls, { id: person.id, keyId }, 10), 'image', aResult(1260))
+    const { page, open, signIn, faults, close } = await visit(browser, world)
+    await signIn(person.email)
+    await page.getByText('1,250 credits owed').waitFor()
+    await open('/credits', 'Credits')
+    await page.getByTestId('debt').getByText('You owe 1,250 credits.').waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    const file = `${world.url}/api/operator/accounts/${publicId('account', person.id)}`
+    await post(`${file}/grants`, token, { amount: 250, origin: 'bonus' })
+    await page.getByText('You owe 1,000 credits.').waitFor()
+    await page.getByText('Debt repaid').first().waitFor()
+    const operator = await visit(browser, world)
+    await operator.signIn(email)
+    await operator.open(`/operator/accounts/${publicId('account', person.id)}`, 'Operator')
+    await operator.page.getByTestId('account-debt').getByText('1,000 credits').waitFor()
+    await post(`${file}/grants`, token, { amount: 1001, origin: 'bonus' })
+    await page.getByTestId('debt').waitFor({ state: 'detached' })
+    expect([...faults(), ...operator.faults()]).to.deep.equal([])
+    await operator.close()
     await close()
   })
 

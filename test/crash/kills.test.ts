@@ -36,7 +36,7 @@ describe('processes killed at named steps of calls, under load', () => {
 
   async function rage(options: Pick<StormOptions, 'kills' | 'flush'>): Promise<StormFigures> {
     const figures = await storm(town, sandbox, { ...size, ...options, seed, steps })
-    tell(`${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded; seed ${seed}`)
+    tell(`${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded, ${figures.repaid} credits of debt repaid; seed ${seed}`)
     return figures
   }
 

@@ -27,7 +27,7 @@ describe('two processes in the same moment', () => {
   const calls = (): Calls => new Calls(db, { resultSeconds: 60, maxOutstanding: 10_000 })
   const order = (id: CallId): OpenRequest => ({
     id, accountId: account.id, keyId: account.keyId, modality: 'image', model: 'm', price: { credits: 1 }, amount: 1, estimate: null,
-    deadlineSeconds: 60, requestId: 'r', replyTo: 'nobody', idempotency: null, requestHash: null,
+    deadlineSeconds: 60, requestId: 'r', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100,
   })
   const opened = async (): Promise<CallId> => {
     const id = newCallId()

@@ -11,6 +11,7 @@ import { untilEnded } from '../support/crash.ts'
 import type { CallRow } from '../support/crash.ts'
 import { anAccount } from '../support/factories.ts'
 import type { TestAccount } from '../support/factories.ts'
+import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
 import { get, post } from '../support/http.ts'
 import type { Reply } from '../support/http.ts'
 import type { Installation, Kind, Program } from '../support/processes.ts'
@@ -55,10 +56,10 @@ export type StormOptions = {
 }
 
 /**
- * What a storm showed. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by
+ * What a storm showed. `repaid`: credits of debt. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by
  * another one, or ended.
  */
-export type StormFigures = { kills: number; steps: Set<string>; calls: number; answered: number; succeeded: number; recoveries: Record<Modality, number[]> }
+export type StormFigures = { kills: number; repaid: number; steps: Set<string>; calls: number; answered: number; succeeded: number; recoveries: Record<Modality, number[]> }
 
 /**
  * Keeps an installation under load while its processes kill themselves at one named step after the other, each replaced at
@@ -67,13 +68,15 @@ export type StormFigures = { kills: number; steps: Set<string>; calls: number; a
 export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
   const account = await anAccount(town.db, 100_000_000)
   const storm = new Storm(town, account, options)
-  await storm.rage()
+  const debtor = new Debtor(town.db, await anAccount(town.db, DEBTOR_CREDITS), () => storm.liveWeb()?.url)
+  await Promise.all([storm.rage(), debtor.run(() => storm.raging)])
   const sent = await storm.calm()
   const calls = await untilEnded(town.db, account.id, 60_000)
+  const repaid = await debtor.judge()
   await expectBooksToBalance(town.db)
   await judge(town, storm.webUrl(), account, sandbox, sent)
   return {
-    kills: storm.dead.length, steps: storm.steps, calls: calls.length,
+    kills: storm.dead.length, repaid, steps: storm.steps, calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
     recoveries: recoveriesOf(storm, calls),
@@ -127,7 +130,7 @@ class Storm {
   private readonly sent: Sent[] = []
   readonly live: Record<Kind, Program[]> = { web: [], worker: [] }
   private readonly planned: Record<Kind, number>
-  private raging = true
+  raging = true
   private readonly town: Installation
   private readonly account: TestAccount
   private readonly options: StormOptions
@@ -187,7 +190,11 @@ class Storm {
   }
 
   webUrl(): string {
-    return this.live.web.find(({ end }) => end === null)!.url
+    return this.liveWeb()!.url
+  }
+
+  liveWeb(): Program | undefined {
+    return this.live.web.find(({ end }) => end === null)
   }
 
   /** One place for a process: whoever dies there is replaced, at last by one that is not bound to die. */
@@ -235,7 +242,7 @@ class Storm {
       this.sent.push(one)
       // An unanswered client asks again under the same key, of whichever web process there is.
       while (one.reply === null && this.raging) {
-        const web = this.live.web.find(({ end }) => end === null)
+        const web = this.liveWeb()
         one.reply = web ? await this.ask(one, web.url).catch(() => null) : null
         if (one.reply === null) await pause(50)
       }

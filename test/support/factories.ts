@@ -32,6 +32,12 @@ export async function aGrant(db: Db, accountId: AccountId, { amount, days, origi
   return id
 }
 
+/** What an account owes, by its row. */
+export async function debtOf(db: Db, accountId: AccountId): Promise<number> {
+  const row = await db('users').where({ id: accountId }).first<{ debt: number }>('debt')
+  return row.debt
+}
+
 /** The balance of an account in its row. */
 export async function balanceOf(db: Db, accountId: AccountId): Promise<number> {
   const row = await db('users').where({ id: accountId }).first<{ credits: number }>('credits')

@@ -38,7 +38,7 @@ describe('the auditor', () => {
     for (let call = 0; call < calls; call++) {
       await verbs.open({
         id: newId('call'), accountId: account.id, keyId: account.keyId, modality: 'image', model: 'image', price: { credits: 10 }, amount: 10,
-        estimate: null, deadlineSeconds: 600, requestId: 'test', replyTo: 'nobody', idempotency: null, requestHash: null,
+        estimate: null, deadlineSeconds: 600, requestId: 'test', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100,
       })
     }
     return account

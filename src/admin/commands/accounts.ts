@@ -10,8 +10,8 @@ import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 
 const report = (user: UserRow, sentence: string): Report => ({
-  json: { ...presentUser(user), status: user.status },
-  text: `${sentence}\n${user.email}: ${user.status}, ${user.credits} credits, ${user.email_verified_at ? 'verified' : 'not verified'}, since ${user.created_at.toISOString()}`,
+  json: { ...presentUser(user), status: user.status, ...(user.debt > 0 && { debt: user.debt }) },
+  text: `${sentence}\n${user.email}: ${user.status}, ${user.credits} credits, ${user.debt > 0 ? `debt of ${user.debt} credits, ` : ''}${user.email_verified_at ? 'verified' : 'not verified'}, since ${user.created_at.toISOString()}`,
 })
 
 export const accountCommands: Command[] = [

@@ -56,6 +56,7 @@ export const showOperated = endpoint({
       schema: z.strictObject({
         ok, account: operatedAccount,
         held: z.int().meta({ description: 'Credits that open calls have taken so far.' }), openCalls: z.int(),
+        debt: z.int().meta({ description: 'Credits that past calls left uncollected: the next credits repay it.' }),
         grants: z.array(grant), calls: z.array(call), actions: z.array(operatorAction),
       }),
     },
@@ -70,7 +71,8 @@ export const showOperated = endpoint({
     listActions(db, LATEST, params.id),
   ])
   if (!account || !standing) throw new ApiError('not_found')
-  return { ok: true, account, held: standing.held, openCalls: standing.openCalls, grants, calls, actions }
+  const { held, running: openCalls, debt } = standing
+  return { ok: true, account, held, openCalls, debt, grants, calls, actions }
 })
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')

@@ -57,7 +57,7 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
   return placed
 }
 
-function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, estimate }: CallOrder, identity: Identity): OpenRequest {
+function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, request, estimate }: CallOrder, identity: Identity): OpenRequest {
   const { principal, callId, requestId } = ctx.state
   return {
     id: callId!, accountId: principal!.accountId, keyId: principal!.keyId, modality: model.modality, model: model.id,
@@ -65,12 +65,17 @@ function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, 
     deadlineSeconds: model.timeoutSeconds ?? DEADLINE_SECONDS[model.modality], requestId, replyTo: replies.address,
     idempotency: identity.idempotencyKey === null ? null : { key: identity.idempotencyKey, seconds: config.RESULT_TTL_SECONDS },
     requestHash: identity.hash,
+    // As the job carries it: what Redis holds until the call has ended.
+    requestBytes: Buffer.byteLength(JSON.stringify(request)),
   }
 }
 
 function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError {
-  if (outcome.refusal !== 'too_many_calls') return new ApiError(outcome.refusal)
-  return new ApiError('rate_limited', { message: 'Too many calls of this account are still running.', retryAfterSeconds: OUTSTANDING_RETRY_SECONDS })
+  const { refusal } = outcome
+  if (refusal !== 'too_many_calls' && refusal !== 'too_many_bytes') return new ApiError(refusal)
+  const message = refusal === 'too_many_calls' ? 'Too many calls of this account are still running.'
+    : 'The requests of this account that are still running are too large together.'
+  return new ApiError('rate_limited', { message, retryAfterSeconds: OUTSTANDING_RETRY_SECONDS })
 }
 
 /**

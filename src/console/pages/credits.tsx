@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { Grant, LedgerEntry } from '../api/endpoints.ts'
 import { getGrants, getLedger } from '../api/endpoints.ts'
 import { Action, Amount, Empty, Page, Time, Trouble } from '../parts/basics.tsx'
-import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed } from '../parts/format.ts'
+import { KIND_WORDS, ORIGIN_WORDS, credits, number, shortId, signed } from '../parts/format.ts'
 import { useDeed } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -20,15 +20,23 @@ const MOST_ENTRIES = 10_000
 export function CreditsPage({ query }: PageProps) {
   const grants = useLoad('grants', getGrants)
   const ledger = useLoad(`ledger ${query.cursor ?? ''}`, () => getLedger({ cursor: query.cursor, limit: String(PAGE) }))
-  const balance = account.value?.credits
-  // Every movement changes the balance, or stands beside one that did.
+  const { credits: balance, debt = 0 } = account.value ?? {}
+  // Every movement changes the balance or the debt, or stands beside one that did.
   useEffect(() => {
     if (balance === undefined) return
     grants.reload()
     if (!query.cursor) ledger.reload()
-  }, [balance, grants.reload, ledger.reload])
+  }, [balance, debt, grants.reload, ledger.reload])
   return (
     <Page title="Credits" aside={<Download />}>
+      {debt > 0 && (
+        <div class="notice" role="status" data-testid="debt">
+          <p>
+            <strong>You owe {credits(debt)}.</strong> Past calls cost more than your balance could pay. The next credits you receive
+            repay this first; until then, new calls are refused.
+          </p>
+        </div>
+      )}
       <section class="panel">
         <h2>Grants</h2>
         <List

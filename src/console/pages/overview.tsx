@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
+import type { AccountState, CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
 import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
 import { Action, Empty, Page, Trouble } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
@@ -122,7 +122,7 @@ function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number 
   return (
     <div class="tiles">
       <Tile name="Balance" value={now ? number(now.credits) : '…'}>
-        {now && now.openCalls > 0 ? `${number(now.held)} held by ${number(now.openCalls)} running` : 'credits to spend'}
+        {balanceNote(now)}
       </Tile>
       <Tile name="Spent" value={known(number(sum('credits')))}>
         credits in {count} days
@@ -135,6 +135,12 @@ function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number 
       </Tile>
     </div>
   )
+}
+
+/** What to know of the balance: what past calls still owe, or what running ones hold. */
+function balanceNote(now: AccountState | null): string {
+  if (now && now.debt > 0) return `${number(now.debt)} credits owed`
+  return now && now.running > 0 ? `${number(now.held)} held by ${number(now.running)} running` : 'credits to spend'
 }
 
 const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }) => (

@@ -71,6 +71,7 @@ export const KIND_WORDS: Record<LedgerEntry['kind'], string> = {
   refund: 'Refunded',
   expiry: 'Expired',
   adjustment: 'Adjusted',
+  collection: 'Debt repaid',
 }
 
 export const ORIGIN_WORDS: Record<LedgerEntry['origin'], string> = {

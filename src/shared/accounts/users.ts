@@ -19,10 +19,10 @@ export type User = {
 /** A row of `users`. */
 export type UserRow = {
   id: AccountId; email: string; password_hash: string; display_name: string; avatar_url: string; status: AccountStatus; role: Role
-  email_verified_at: Date | null; credits: number; created_at: Date
+  email_verified_at: Date | null; credits: number; debt: number; created_at: Date
 }
 
-const COLUMNS = ['id', 'email', 'password_hash', 'display_name', 'avatar_url', 'status', 'role', 'email_verified_at', 'credits', 'created_at'] as const
+const COLUMNS = ['id', 'email', 'password_hash', 'display_name', 'avatar_url', 'status', 'role', 'email_verified_at', 'credits', 'debt', 'created_at'] as const
 
 /** What of an account may leave the process. */
 export function presentUser(row: UserRow): User {

@@ -19,7 +19,7 @@ import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } f
 import type { Modality } from './lifecycle.ts'
 import type { DeadProcess, Retry } from './retries.ts'
 import { claimLeft, claimOrphan } from './retries.ts'
-import type { Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
+import type { AccountLimits, Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type { BegunCall, Ended, OpenOutcome, OpenRequest, RefundGuard, Settlement, StaleCall, UpstreamRef } from './types.ts'
 
@@ -32,8 +32,8 @@ const OPEN_PATIENCE_MS = 2000
 /** An error of the connection or of neighbours, not of one call in the batch. */
 const isNobodysFault = (error: unknown): boolean => isUnreachable(error) || isContention(error)
 
-/** `resultSeconds`: how long results are kept. `maxOutstanding`: open calls of one account. */
-export type CallLimits = { resultSeconds: number; maxOutstanding: number }
+/** `resultSeconds`: how long results are kept; the rest bounds what one account has open. */
+export type CallLimits = AccountLimits & { resultSeconds: number }
 
 /** The verbs over one pool. */
 export class Calls {
@@ -51,7 +51,7 @@ export class Calls {
     this.observer = observer
     this.openTogether = batched((requests) => {
       observer?.batch('open', requests.length)
-      return openCalls(db, requests, limits.maxOutstanding)
+      return openCalls(db, requests, limits)
     }, isNobodysFault)
     this.beginTogether = batched((begins) => beginCalls(db, begins), isNobodysFault)
     this.endTogether = batched((items) => {
@@ -69,7 +69,7 @@ export class Calls {
     const startedAt = performance.now()
     const outcome = await untilAnswered(OPEN_PATIENCE_MS, async () => {
       const together = await this.openTogether(request)
-      const row = together.outcome === 'try_alone' ? (await openCalls(this.db, [request], this.limits.maxOutstanding))[0]! : together
+      const row = together.outcome === 'try_alone' ? (await openCalls(this.db, [request], this.limits))[0]! : together
       return outcomeOf(request, row)
     })
     if (!outcome.opened) return outcome
@@ -218,6 +218,7 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'account_suspended':
     case 'insufficient_credits':
     case 'too_many_calls':
+    case 'too_many_bytes':
       return { opened: false, refusal: row.outcome }
     default:
       throw new Error(`open_calls answered ${row.outcome}`)

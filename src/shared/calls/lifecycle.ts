@@ -43,6 +43,9 @@ export type Verb = keyof typeof TRANSITIONS
 /** Whole-call deadlines in seconds where a model names none (contract section 5.3). */
 export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 600, video: 3600 }
 
+/** Bytes of requests that one account may have open at once: they are held by Redis, which has no room of its own to waste. */
+export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
+
 /** How long a new call may wait without a sign of life before the reconciler asks where its job is. */
 export const QUEUED_LEASE_SECONDS = 6
 

@@ -8,7 +8,7 @@ import type { AccountId, CallId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Price } from './pricing.ts'
 import type { OpenRequest, UpstreamRef } from './types.ts'
-import { QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
+import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 
 /** How a call ends, as `end_calls` reads it. */
 export type OutcomeRow = {
@@ -30,17 +30,22 @@ export type EndedRow = {
 /** What became of one request, as `open_calls` tells it. */
 export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null; balance: number; outstanding: number }
 
+/** What one account may have at once: `maxOutstanding` open calls, with requests of `maxRequestBytes` bytes (64 MB unless given). */
+export type AccountLimits = { maxOutstanding: number; maxRequestBytes?: number }
+
 /** Opens calls; a row for each, in the order of the requests. */
-export async function openCalls(db: Db, requests: OpenRequest[], maxOutstanding: number): Promise<OpenRow[]> {
+export async function openCalls(
+  db: Db, requests: OpenRequest[], { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES }: AccountLimits,
+): Promise<OpenRow[]> {
   const parameter = JSON.stringify(requests.map((request) => ({
     id: request.id, user_id: request.accountId, key_id: request.keyId, modality: request.modality, model: request.model,
     price: request.price, amount: request.amount, estimated_input: request.estimate?.input,
     estimated_output: request.estimate?.output, lease_seconds: QUEUED_LEASE_SECONDS, deadline_seconds: request.deadlineSeconds,
     request_id: request.requestId, reply_to: request.replyTo, idempotency_key: request.idempotency?.key,
-    idempotency_seconds: request.idempotency?.seconds, request_hash: request.requestHash,
+    idempotency_seconds: request.idempotency?.seconds, request_hash: request.requestHash, request_bytes: request.requestBytes,
   })))
-  const { rows } = await db.raw<{ rows: OpenRow[] }>('SELECT * FROM open_calls(?::jsonb, ?)', [parameter, maxOutstanding])
-    .options({ name: 'open_calls' })
+  const { rows } = await db.raw<{ rows: OpenRow[] }>('SELECT * FROM open_calls(?::jsonb, ?, ?)',
+    [parameter, maxOutstanding, maxRequestBytes]).options({ name: 'open_calls' })
   return inOrderOf(requests, rows)
 }
 

@@ -25,13 +25,15 @@ export type OpenRequest = {
   idempotency: { key: string; seconds: number } | null
   /** SHA-256 of the request in hex, where a retry may have to be recognised. */
   requestHash: string | null
+  /** Bytes of the request as its job carries it. */
+  requestBytes: number
 }
 
 /** Why a call was not opened, as the error code its client meets; or the call that was there before it. */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
-  | { opened: false; refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' }
+  | { opened: false; refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' | 'too_many_bytes' }
 
 /** What a worker learns when it begins a call. */
 export type BegunCall = {

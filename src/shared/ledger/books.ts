@@ -32,8 +32,9 @@ const INVARIANTS: Record<string, string> = {
     SELECT g.id AS grant_id, g.amount, count(e.seq) AS entries
     FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id AND e.kind = 'grant'
     GROUP BY g.id, g.amount HAVING count(e.seq) <> 1 OR sum(e.amount) <> g.amount`,
-  'no balance and no remainder is negative': `
+  'no balance, no debt and no remainder is negative': `
     SELECT id AS user_id, credits FROM users WHERE credits < 0
+    UNION ALL SELECT id, debt FROM users WHERE debt < 0
     UNION ALL SELECT id, remaining FROM grants WHERE remaining < 0 OR remaining > amount`,
   'entries are numbered without gaps, and balanceAfter follows from the entry before': `
     SELECT user_id, seq, amount, balance_after FROM (
@@ -66,6 +67,21 @@ const INVARIANTS: Record<string, string> = {
   'a call that ended has its end, and a failed one costs nothing': `
     SELECT id AS call_id, status, credits FROM calls
     WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
+  'an account\'s debt is what its calls left uncollected, less what was collected since': `
+    SELECT u.id AS user_id, u.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected, 0) AS collected
+    FROM users u
+    LEFT JOIN (SELECT user_id, sum(credits_uncollected)::bigint AS uncollected FROM calls WHERE credits_uncollected > 0 GROUP BY user_id) c
+      ON c.user_id = u.id
+    LEFT JOIN (SELECT user_id, -sum(amount)::bigint AS collected FROM ledger_entries WHERE kind = 'collection' GROUP BY user_id) e
+      ON e.user_id = u.id
+    WHERE u.debt <> coalesce(c.uncollected, 0) - coalesce(e.collected, 0)`,
+  'an account with debt has nothing to spend': `
+    SELECT u.id AS user_id, u.debt, g.id AS grant_id, g.remaining FROM users u JOIN grants g ON g.user_id = u.id
+    WHERE u.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
+  'an account\'s request bytes are those of its open calls': `
+    SELECT u.id AS user_id, u.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
+    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
+    GROUP BY u.id, u.request_bytes HAVING u.request_bytes <> coalesce(sum(c.request_bytes), 0)`,
   'an account\'s outstanding calls are its open calls': `
     SELECT u.id AS user_id, u.outstanding_calls, count(c.id) AS open
     FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL

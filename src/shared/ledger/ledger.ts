@@ -9,7 +9,7 @@ import { publicId } from '../ids.ts'
 export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment'] as const
 export type Origin = (typeof ORIGINS)[number]
 
-export const ENTRY_KINDS = ['grant', 'charge', 'settlement', 'refund', 'expiry', 'adjustment'] as const
+export const ENTRY_KINDS = ['grant', 'charge', 'settlement', 'refund', 'expiry', 'adjustment', 'collection'] as const
 export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /** The most credits one grant can hold. */
@@ -27,7 +27,8 @@ export type LedgerEntry = {
 }
 
 /**
- * Gives credits, in the caller's transaction: a grant comes with its cause or not at all.
+ * Gives credits, in the caller's transaction: a grant comes with its cause or not at all. Where the account has debt, they repay
+ * it first.
  * @returns the balance after it.
  * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (a constraint says so).
  */
@@ -43,15 +44,24 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
     user_id: lot.accountId, seq: account.ledger_seq + 1, grant_id: lot.id, kind: 'grant', amount: lot.amount,
     balance_after: balance, note: lot.note ?? null,
   })
-  return balance
+  return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance
 }
 
 /** Whether an account was ever given a grant of this origin. The account's row is to be locked. */
 export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
   await trx('grants').where({ user_id: accountId, origin }).first('id') !== undefined
 
-async function lock(trx: Trx, accountId: AccountId): Promise<{ credits: number; ledger_seq: number }> {
-  const row = await trx('users').where({ id: accountId }).forNoKeyUpdate().first<{ credits: number; ledger_seq: number } | undefined>('credits', 'ledger_seq')
+/** Repays what an account owes from what it can spend; its row is held. @returns the balance after it. */
+async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
+  const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM collect_debts(ARRAY[?::uuid])', [accountId])
+  return rows[0]!.balance
+}
+
+type LockedAccount = { credits: number; debt: number; ledger_seq: number }
+
+async function lock(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
+  const row = await trx('users').where({ id: accountId }).forNoKeyUpdate()
+    .first<LockedAccount | undefined>('credits', 'debt', 'ledger_seq')
   if (!row) throw new Error('there is no such account')
   return row
 }

@@ -26,6 +26,7 @@ const COLUMNS = [
   'role',
   'email_verified_at',
   'credits',
+  'debt',
   'created_at',
 ] as const
 

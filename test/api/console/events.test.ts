@@ -86,7 +86,7 @@ describe('GET /api/events', () => {
   it('begins with where the account stands, and tells each change of the balance', async () => {
     const person = await aPerson(web)
     const stream = await follow(person)
-    await seen(stream, 'event: account\ndata: {"role":"user","credits":0,"held":0,"openCalls":0}')
+    await seen(stream, 'event: account\ndata: {"role":"user","credits":0,"debt":0,"held":0,"running":0}')
     const before = stream.text.length
     await publish(person, { callId: null, balance: 5 })
     await until('another event', () => stream.text.length > before)

@@ -3,6 +3,8 @@ import { endpoints } from '../../../src/api/routes.ts'
 import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
 import { askMail } from '../../../src/shared/mail/mails.ts'
 import { putRole } from '../../../src/shared/operators/changes.ts'
+import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
+import { anAccount } from '../../support/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, logIn, startConsole } from '../../support/console.ts'
@@ -93,6 +95,19 @@ describe('/api/operator', () => {
       note: 'sorry',
       expiresAt: null,
     })
+    await expectBooksToBalance(web.db)
+  })
+
+  it('shows what an account owes, and answers a grant with what it leaves', async () => {
+    const operator = await anOperator()
+    const account = await anAccount(web.db, 10)
+    await verbs(web.db).settle(await opened(verbs(web.db), account, 10), 'image', aResult(45))
+    const path = `/api/operator/accounts/${publicId('account', account.id)}`
+    const file = async () => (await web.get(path, operator.token)).json
+    expect(await file()).to.include({ debt: 35 })
+    const { json } = await web.post(`${path}/grants`, { amount: 50, origin: 'adjustment' }, operator.token)
+    expect(json.credits).to.equal(15)
+    expect(await file()).to.include({ debt: 0 })
     await expectBooksToBalance(web.db)
   })
 

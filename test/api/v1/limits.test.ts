@@ -2,13 +2,14 @@ import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../support/factories.ts'
+import { aGrant, anAccount } from '../../support/factories.ts'
 import type { TestAccount } from '../../support/factories.ts'
 import type { Gateway } from '../../support/harness.ts'
 import { startGateway } from '../../support/harness.ts'
 import { get, until } from '../../support/http.ts'
 import type { Reply } from '../../support/http.ts'
-import { outstandingOf } from '../../shared/calls/opening.ts'
+import { MAX_REQUEST_BYTES } from '../../../src/shared/calls/lifecycle.ts'
+import { aResult, opened, outstandingOf, verbs } from '../../shared/calls/opening.ts'
 import { chat, countsOf, image, prompted, recordOf } from './calling.ts'
 
 const LIMIT = 5
@@ -95,6 +96,27 @@ describe('the limits of the gateway', () => {
     for (let request = 0; request < 12; request++) await Promise.all(Array.from({ length: 50 }, () => get(url, account.key)))
     expectLimited(await get(url, account.key))
     expect(allowance(await models()).slice(0, 2)).to.deep.equal(['5', '3'])
+  })
+
+  it('bound how many bytes the requests of an account have that are open, and let them in again as these end', async () => {
+    const large = await opened(verbs(gateway.db), account, 1, { requestBytes: MAX_REQUEST_BYTES - 10 })
+    const refused = await image(gateway, account, prompted())
+    expectLimited(refused)
+    expect(await countsOf(gateway.db, account)).to.include({ charged: 1 })
+    await verbs(gateway.db).settle(large, 'image', aResult(1))
+    expect((await image(gateway, account, prompted())).status).to.equal(200)
+    const row = await gateway.db('users').where({ id: account.id }).first<{ request_bytes: number }>('request_bytes')
+    expect(row.request_bytes, 'what is open by now').to.equal(0)
+  })
+
+  it('refuse calls of an account with debt as without credits, until it has repaid', async () => {
+    const dear = await chat(gateway, account, prompted('[usage 9000000 2000000]'))
+    expect([dear.status, dear.json.usage.balance], dear.text).to.deep.equal([200, 0])
+    expect(await recordOf(gateway.db, dear)).to.include({ credits: 10_000, creditsUncollected: 5000 })
+    const refused = await image(gateway, account, prompted())
+    expect([refused.status, refused.json.error.type]).to.deep.equal([402, 'insufficient_credits'])
+    await aGrant(gateway.db, account.id, { amount: 5100 })
+    expect((await image(gateway, account, prompted())).status).to.equal(200)
   })
 
   it('bound how many calls of an account are open, and let them in again as they end', async () => {

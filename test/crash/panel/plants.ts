@@ -7,6 +7,7 @@ const SCHEDULES = 'test/crash/schedules.test.ts'
 const CUTS = 'test/crash/cuts.test.ts'
 const MOMENTS = 'test/crash/moments.test.ts'
 const VERBS = 'test/shared/calls/verbs.test.ts'
+const DEBTS = 'test/shared/calls/debts.test.ts'
 const BATCHES = 'test/shared/calls/batches.test.ts'
 const PRICING = 'test/shared/calls/pricing.test.ts'
 const PRECHARGE = 'test/upstreams/precharge.test.ts'
@@ -96,6 +97,23 @@ const money: Plant[] = [
     name: 'an ended call keeps no result', why: 'The result is written with the settlement, or it can be lost between the two.',
     edits: [{ file: END_SQL, find: 'now() + make_interval(secs => e.result_seconds) FROM ended e', replace: 'now() + make_interval(secs => e.result_seconds) FROM ended e WHERE false' }],
     tests: [SCHEDULES],
+  },
+  {
+    name: 'debt is forgotten by a grant', why: 'The next credits repay first.',
+    edits: [{ file: 'src/shared/ledger/ledger.ts', find: 'return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance', replace: 'return account.debt < 0 ? collectDebt(trx, lot.accountId) : balance' }],
+    tests: [DEBTS, SCHEDULES],
+  },
+  {
+    name: 'debt is forgotten by a refund', why: 'Credits that come back are credits that the account gets.',
+    edits: [{ file: END_SQL, find: 'IF owes THEN', replace: 'IF false THEN' }], tests: [DEBTS, SCHEDULES],
+  },
+  {
+    name: 'what a settlement leaves is nobody\'s debt', why: 'What was produced must be paid for one day.',
+    edits: [{ file: END_SQL, find: 'debt = u.debt + s.uncollected,', replace: '' }], tests: [SCHEDULES],
+  },
+  {
+    name: 'the bytes of requests are not given free again', why: 'An account would be shut out for good.',
+    edits: [{ file: END_SQL, find: ', request_bytes = u.request_bytes - s.bytes', replace: '' }], tests: [SCHEDULES],
   },
   {
     name: 'grants expire beside a charge', why: 'Whoever moves credits holds the account first.',
@@ -192,4 +210,4 @@ const path: Plant[] = [
 export const PLANTS: readonly Plant[] = [...money, ...estimate, ...path]
 
 /** The tests that judge most of them: these must pass where nothing is planted. */
-export const JUDGES = [SCHEDULES, VERBS, BATCHES, MOMENTS]
+export const JUDGES = [SCHEDULES, VERBS, DEBTS, BATCHES, MOMENTS]

@@ -35,13 +35,19 @@ const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
 
 const failure = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected')
 
+/** Tokens that an upstream reports. The dear ones cost more than the charge, and perhaps than the balance: they leave debt. */
+const usage = fc.oneof(
+  { weight: 5, arbitrary: record({ input: fc.nat({ max: 60 }), output: fc.nat({ max: 60 }) }) },
+  { weight: 1, arbitrary: record({ input: fc.integer({ min: 2500, max: 6000 }), output: fc.nat({ max: 60 }) }) },
+)
+
 const ask: fc.Arbitrary<Ask> = record({
   who: small,
   modality: fc.constantFrom('chat', 'image', 'video'),
   stream: fc.boolean(),
   key: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
   failures: fc.oneof({ weight: 3, arbitrary: fc.constant<FailureKind[]>([]) }, { weight: 1, arbitrary: fc.array(failure, { minLength: 1, maxLength: 3 }) }),
-  usage: fc.option(record({ input: fc.nat({ max: 60 }), output: fc.nat({ max: 60 }) }), { freq: 4 }),
+  usage: fc.option(usage, { freq: 4 }),
   long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
   polls: fc.nat({ max: 2 }),
   taskFails: fc.integer({ min: 0, max: 5 }).map((n) => n === 0),
@@ -66,7 +72,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   { weight: 1, arbitrary: record({ do: fc.constantFrom('flush' as const, 'mend wire' as const, 'sweep grants' as const, 'change prices' as const, 'audit' as const) }) },
   { weight: 3, arbitrary: record({ do: fc.constant('pass' as const), seconds: fc.constantFrom(7, 12, 21), deadlines: fc.integer({ min: 0, max: 3 }).map((n) => n === 0) }) },
   { weight: 2, arbitrary: record({ do: fc.constant('enqueue' as const), fate: fc.constantFrom<EnqueueFate>('taken', 'taken', 'acknowledgement lost', 'refused') }) },
-  { weight: 1, arbitrary: record({ do: fc.constantFrom('grant' as const, 'expire lot' as const), who: small, amount: fc.integer({ min: 1, max: 120 }) }) },
+  { weight: 1, arbitrary: record({ do: fc.constantFrom('grant' as const, 'expire lot' as const), who: small, amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })) }) },
 )
 
 // Rare: nothing much happens to an account whose key is gone.

@@ -4,15 +4,15 @@ import type { Db } from '../../../src/shared/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
-import type { OutcomeRow } from '../../../src/shared/calls/statements.ts'
+import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { testDatabaseUrl } from '../../support/database.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
+import { anAccount, balanceOf, debtOf } from '../../support/factories.ts'
 import { aResult, anOrder, opened, remainders, verbs, wordOf } from './opening.ts'
 
 /** What one statement says of many requests. */
-async function outcomes(db: Db, orders: OpenRequest[], maxOutstanding = 1000): Promise<string[]> {
-  return (await openCalls(db, orders, maxOutstanding)).map((row) => row.outcome)
+async function outcomes(db: Db, orders: OpenRequest[], limits: AccountLimits = { maxOutstanding: 1000 }): Promise<string[]> {
+  return (await openCalls(db, orders, limits)).map((row) => row.outcome)
 }
 
 const settled = (id: OutcomeRow['id'], cost: number): { row: OutcomeRow; output: string } =>
@@ -30,7 +30,7 @@ describe('a batch of calls in one statement', () => {
   it('answers in the order of the requests, each account\'s calls charged in their order', async () => {
     const [one, two] = [await anAccount(db, 100), await anAccount(db, 30)]
     const orders = [anOrder(two, 20), anOrder(one, 50), anOrder(two, 10), anOrder(one, 50)]
-    const rows = await openCalls(db, orders, 1000)
+    const rows = await openCalls(db, orders, { maxOutstanding: 1000 })
     expect(rows.map((row) => [row.id, row.outcome, row.balance])).to.deep.equal([
       [orders[0]!.id, 'opened', 10], [orders[1]!.id, 'opened', 50], [orders[2]!.id, 'opened', 0], [orders[3]!.id, 'opened', 0],
     ])
@@ -55,8 +55,8 @@ describe('a batch of calls in one statement', () => {
     const key = { idempotency: { key: 'twice', seconds: 60 }, requestHash: 'aa'.repeat(32) }
     expect(await outcomes(db, [anOrder(account, 1, key), anOrder(account, 1, key)])).to.deep.equal(['opened', 'try_alone'])
     const few = await anAccount(db, 100)
-    expect(await outcomes(db, [anOrder(few, 1), anOrder(few, 1), anOrder(few, 1)], 2)).to.deep.equal(['opened', 'opened', 'try_alone'])
-    expect(await outcomes(db, [anOrder(few, 1)], 2)).to.deep.equal(['too_many_calls'])
+    expect(await outcomes(db, [anOrder(few, 1), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 })).to.deep.equal(['opened', 'opened', 'try_alone'])
+    expect(await outcomes(db, [anOrder(few, 1)], { maxOutstanding: 2 })).to.deep.equal(['too_many_calls'])
   })
 
   it('gives a call that was sent to try alone its own answer', async () => {
@@ -96,9 +96,10 @@ describe('a batch of calls in one statement', () => {
     const [a, b, c] = [await opened(calls, one, 60), await opened(calls, one, 10), await opened(calls, two, 20)]
     const ends = await endCalls(db, [settled(a, 20), failed(c), settled(b, 90), failed(a), failed(b)])
     expect(ends.map((end) => end && [end.status, end.credits, end.uncollected, end.balance])).to.deep.equal([
-      ['succeeded', 20, 0, 40], ['failed', 0, 0, 20], ['succeeded', 40, 50, 0], null, null,
+      ['succeeded', 20, 0, 0], ['failed', 0, 0, 20], ['succeeded', 40, 50, 0], null, null,
     ])
-    expect(await balanceOf(db, one.id)).to.equal(40)
+    // What the first gave back has repaid 40 of the 50 that the other left.
+    expect([await balanceOf(db, one.id), await debtOf(db, one.id)]).to.deep.equal([0, 10])
   })
 
   it('lets no call go uncollected beside a balance that could have paid for it, whatever its neighbours give back', async () => {
@@ -106,10 +107,10 @@ describe('a batch of calls in one statement', () => {
     const account = await anAccount(db, [{ amount: 60, days: 1 }, { amount: 60 }])
     const ids = [await opened(calls, account, 90), await opened(calls, account, 10), await opened(calls, account, 10)]
     const ends = await endCalls(db, [failed(ids[0]!), settled(ids[1]!, 15), settled(ids[2]!, 50)])
-    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([[0, 0, 90], [15, 0, 5], [15, 35, 0]])
+    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([[0, 0, 55], [15, 0, 55], [15, 35, 55]])
     const rows = await db('ledger_entries').where({ user_id: account.id }).whereNot({ kind: 'charge' }).orderBy('seq').select('kind', 'amount', 'balance_after')
-    expect(rows.slice(-4).map((row) => `${row.kind} ${row.amount} = ${row.balance_after}`)).to.deep.equal([
-      'settlement -5 = 5', 'settlement -5 = 0', 'refund 30 = 30', 'refund 60 = 90',
+    expect(rows.slice(-5).map((row) => `${row.kind} ${row.amount} = ${row.balance_after}`)).to.deep.equal([
+      'settlement -5 = 5', 'settlement -5 = 0', 'refund 30 = 30', 'refund 60 = 90', 'collection -35 = 55',
     ])
   })
 

@@ -9,13 +9,14 @@ import { entriesOfCall } from '../../../src/shared/ledger/ledger.ts'
 import type { TestAccount } from '../../support/factories.ts'
 
 /** The verbs over a pool of the test's own. */
-export const verbs = (db: Db, maxOutstanding = 1_000_000): Calls => new Calls(db, { resultSeconds: 600, maxOutstanding })
+export const verbs = (db: Db, maxOutstanding = 1_000_000, maxRequestBytes?: number): Calls =>
+  new Calls(db, { resultSeconds: 600, maxOutstanding, ...(maxRequestBytes !== undefined && { maxRequestBytes }) })
 
 /** A request to open an image call at this price. */
 export function anOrder(account: Pick<TestAccount, 'id' | 'keyId'>, amount: number, more: Partial<OpenRequest> = {}): OpenRequest {
   return {
     id: newId('call'), accountId: account.id, keyId: account.keyId, modality: 'image', model: 'some-image', price: { credits: amount },
-    amount, estimate: null, deadlineSeconds: 3600, requestId: 'a-request', replyTo: 'nobody', idempotency: null, requestHash: null, ...more,
+    amount, estimate: null, deadlineSeconds: 3600, requestId: 'a-request', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100, ...more,
   }
 }
 

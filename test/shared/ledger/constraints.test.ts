@@ -93,7 +93,7 @@ describe('the database itself', () => {
       expect(await refusal(write({ kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
     }
     const id = await opened(calls, account, 10)
-    for (const [kind, amount] of [['grant', 1], ['expiry', -1], ['adjustment', 1]] as const) {
+    for (const [kind, amount] of [['grant', 1], ['expiry', -1], ['adjustment', 1], ['collection', -1]] as const) {
       expect(await refusal(write({ call_id: id, kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
     }
   })
@@ -107,7 +107,7 @@ describe('the database itself', () => {
   })
 
   it('refuses an amount of the wrong sign for its kind, and kinds that there are not', async () => {
-    const wrong = [['grant', -1], ['grant', 0], ['charge', 1], ['refund', -1], ['expiry', 1], ['settlement', 0], ['adjustment', 0], ['gift', 1]] as const
+    const wrong = [['grant', -1], ['grant', 0], ['charge', 1], ['refund', -1], ['expiry', 1], ['settlement', 0], ['adjustment', 0], ['collection', 1], ['gift', 1]] as const
     const id = await opened(calls, account, 10)
     for (const [kind, amount] of wrong) {
       const call_id = ['charge', 'refund', 'settlement'].includes(kind) ? id : null
@@ -122,6 +122,9 @@ describe('the database itself', () => {
     expect(await user({ credits: -1 })).to.equal('users_credits_not_negative')
     expect(await user({ credits: '9007199254740992' })).to.equal('users_credits_exact_in_javascript')
     expect(await user({ outstanding_calls: -1 })).to.equal('users_outstanding_not_negative')
+    expect(await user({ debt: -1 })).to.equal('users_debt_not_negative')
+    expect(await user({ debt: '9007199254740992' })).to.equal('users_debt_exact_in_javascript')
+    expect(await user({ request_bytes: -1 })).to.equal('users_request_bytes_not_negative')
     expect(await user({ credits: 'NaN' })).to.equal(NOT_A_NUMBER)
     expect(await user({ credits: 'Infinity' })).to.equal(NOT_A_NUMBER)
     expect(await lot({ remaining: -1, open: false })).to.equal('grants_remaining_not_negative')

@@ -56,7 +56,7 @@ export function AccountSection({ id }: { id: string }) {
   )
 }
 
-function Head({ file: { account, held, openCalls }, reload }: { file: AccountFile; reload: () => void }) {
+function Head({ file: { account, held, openCalls, debt }, reload }: { file: AccountFile; reload: () => void }) {
   const [asking, setAsking] = useState(false)
   const verb = account.status === 'active' ? 'suspend' : 'activate'
   return (
@@ -80,6 +80,12 @@ function Head({ file: { account, held, openCalls }, reload }: { file: AccountFil
           <dt>Balance</dt>
           <dd data-testid="account-balance">{credits(account.credits)}</dd>
         </div>
+        {debt > 0 && (
+          <div>
+            <dt>Debt</dt>
+            <dd data-testid="account-debt">{credits(debt)}, repaid by the next grant</dd>
+          </div>
+        )}
         <div>
           <dt>Held</dt>
           <dd>

@@ -1,0 +1,29 @@
+import { expect } from 'chai'
+import { aGrant } from '../../support/factories.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
+
+describe('GET /api/account', () => {
+  let web: DescribedWeb
+  before(async () => { web = await startDescribed() })
+  after(() => web.stop())
+
+  it('shows the balance, what running calls hold of it, and how many they are', async () => {
+    const { account, api } = await web.signedIn(100)
+    await aCall(web.db, account, { amount: 30, end: null })
+    await aCall(web.db, account, { amount: 20 })
+    expect((await api('GET', '/api/account')).json).to.include({ credits: 50, held: 30, running: 1, debt: 0 })
+  })
+
+  it('shows what past calls left uncollected as debt, until the next credits have repaid it', async () => {
+    const { account, api } = await web.signedIn(100)
+    await aCall(web.db, account, { amount: 40, cost: 250 })
+    expect((await api('GET', '/api/account')).json).to.include({ credits: 0, debt: 150 })
+    await aGrant(web.db, account.id, { amount: 120 })
+    expect((await api('GET', '/api/account')).json).to.include({ credits: 0, debt: 30 })
+    const { data: [newest] } = (await api('GET', '/api/ledger')).json
+    expect(newest).to.include({ kind: 'collection', amount: -120, balanceAfter: 0, callId: null })
+    await aGrant(web.db, account.id, { amount: 50 })
+    expect((await api('GET', '/api/account')).json).to.include({ credits: 20, debt: 0 })
+  })
+})

@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import { randomUUID } from 'node:crypto'
+import type { Db } from '../../src/shared/db.ts'
+import { aGrant } from '../support/factories.ts'
+import type { TestAccount } from '../support/factories.ts'
+import { untilEnded } from '../support/crash.ts'
+import { post } from '../support/http.ts'
+import type { Reply } from '../support/http.ts'
+
+/** What the debtor has at first, and is given whenever a call of it is refused; a call costs 60, of which 4 are charged. */
+export const DEBTOR_CREDITS = 10
+const GIVEN = 90
+
+/** A client whose calls cost far more than their charge: it runs into debt, repays it with its next credits, and goes on. */
+export class Debtor {
+  private readonly db: Db
+  private readonly account: TestAccount
+  private readonly url: () => string | undefined
+
+  /** @param url where a web process listens, if any does. */
+  constructor(db: Db, account: TestAccount, url: () => string | undefined) {
+    this.db = db
+    this.account = account
+    this.url = url
+  }
+
+  /** Asks for one chat after the other, as long as it is to, and until it has repaid debt once. */
+  async run(goesOn: () => boolean): Promise<void> {
+    for (let grants = 0; goesOn() || grants === 0;) {
+      const reply = await this.ask()
+      if (reply?.status === 402) {
+        await aGrant(this.db, this.account.id, { amount: GIVEN })
+        grants++
+      }
+      else if (reply === null) await new Promise((resolve) => { setTimeout(resolve, 50) })
+      else expect(reply.status, reply.text).to.be.oneOf([200, 502, 503])
+    }
+  }
+
+  private async ask(): Promise<Reply | null> {
+    const url = this.url()
+    if (url === undefined) return null
+    const body = { model: 'sandbox-chat', messages: [{ role: 'user', content: `debtor ${randomUUID()} [usage 30000 10000]` }] }
+    return await post(`${url}/v1/chat/completions`, this.account.key, body).catch(() => null)
+  }
+
+  /** Waits until its calls have ended, and checks that it owed and repaid. @returns the credits that it has repaid. */
+  async judge(): Promise<number> {
+    await untilEnded(this.db, this.account.id, 60_000)
+    const { left } = await this.db('calls').where({ user_id: this.account.id }).sum({ left: 'credits_uncollected' }).first<{ left: number }>()
+    const { repaid } = await this.db('ledger_entries').where({ user_id: this.account.id, kind: 'collection' }).sum({ repaid: 'amount' }).first<{ repaid: number | null }>()
+    expect(Number(left), 'credits that could not be collected').to.be.at.least(1)
+    expect(-Number(repaid), 'credits of debt that were repaid').to.be.at.least(1)
+    return -Number(repaid)
+  }
+}
