@@ -1,5 +1,5 @@
 /**
- * The operator's command line: `npm run admin -- <command> [--json]` (contract section 7).
+ * The operator's command line: `npm run admin -- <command> [--json]`.
  */
 import { parseArgs } from 'node:util'
 import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'

@@ -30,10 +30,10 @@ export type LimitUse = {
   per: 'client' | 'account'
 }
 
-/** Reads of calls in a minute and account (contract section 5.3). */
+/** Reads of calls, per minute and account (docs/api.md#limits). */
 const CALL_READS_PER_MINUTE = 600
 
-/** What the contract gives no variable for (sections 2 and 6). */
+/** Limits without a variable (docs/accounts-and-mail.md#limits). */
 const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10

@@ -68,7 +68,7 @@ function addEndpoint(router: Router<RequestState>, exact: ExactPaths, declared: 
   }
 }
 
-/** `/v1`: API keys (specification "Gateway"). */
+/** `/v1`: API keys (docs/api.md). */
 function gateway(router: Router<RequestState>, deps: WebDeps): void {
   const key = requireKey(deps)
   const call = (modality: Modality): Middleware<RequestState>[] =>

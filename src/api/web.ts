@@ -31,7 +31,7 @@ import { Quota } from './quota.ts'
 import { closeSlowReaders } from './slow-readers.ts'
 import { readAnswer } from './v1/read-answer.ts'
 
-/** How long a stopping process lets waiting requests have their answer, in ms (contract section 9). */
+/** How long a stopping process lets waiting requests have their answer, in ms (docs/architecture.md#stopping). */
 const DRAIN_MS = 25_000
 
 /** How long the answers that say where to come back may take to leave, in ms. */

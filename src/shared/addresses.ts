@@ -1,5 +1,6 @@
 /**
- * Which addresses a customer may name and the workers may connect to (contract section 8). A text is judged by
+ * Which addresses a customer may name and the workers may connect to (docs/api.md#addresses-in-requests).
+ * A text is judged by
  * what the WHATWG URL parser makes of it, because that parser is also the one that connects: `127.1`, `0x7f.1`,
  * `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no look-ups; what a name resolves to is the
  * business of `src/workers/fetching`.

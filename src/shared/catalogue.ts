@@ -1,5 +1,5 @@
 /**
- * The catalogue: which models there are, what they cost and which upstreams serve them (contract section 3).
+ * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
  */
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ import { MAX_SECONDS, UNSTATED_MAX_SECONDS } from './calls/media-options.ts'
 import { MAX_CALL_CREDITS } from './calls/pricing.ts'
 import type { Price } from './calls/pricing.ts'
 
-/** The wire protocols that the workers' adapters speak (contract section 8). */
+/** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 

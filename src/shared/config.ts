@@ -1,5 +1,5 @@
 /**
- * The configuration: the one reader of `process.env`, validated at start by one schema (contract section 2).
+ * The configuration: the one reader of `process.env`, validated at start by one schema (docs/configuration.md).
  */
 import { z } from 'zod'
 
@@ -67,7 +67,7 @@ const variables = z.object({
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
-/** Everything an operator can set, parsed; names as in the environment, units as in contract section 2. */
+/** Everything an operator can set, parsed; names as in the environment, units as in docs/configuration.md. */
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
   BASE_URL: string
   /** The rest of the environment, for the catalogue's `apiKeyEnv` alone: no other place reads a variable by name. */
@@ -77,7 +77,7 @@ export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
 /** A configuration that cannot be used; its message names every offending variable. */
 export class ConfigError extends Error {}
 
-/** The exit code of a process that was configured wrongly (sysexits.h EX_CONFIG; contract section 2). */
+/** The exit code of a process that was configured wrongly (sysexits.h EX_CONFIG). */
 export const EXIT_CONFIG = 78
 
 /**

@@ -26,7 +26,7 @@ const FORCE_EXIT_MS = 29_000
 
 /**
  * Runs a process: reads its configuration, starts it, and ties it to the signals. A configuration that cannot be used ends
- * it with exit code 78 and one message that names every offending variable (contract section 2).
+ * it with exit code 78 and one message that names every offending variable.
  */
 export async function runProcess(name: 'web' | 'worker', start: (config: Config, log: Log) => Promise<Running>): Promise<void> {
   let log = createLog('info', name)
@@ -58,7 +58,7 @@ export function warnOfCatalogue(catalogue: CatalogueHolder, log: Log): void {
   for (const warning of catalogueWarnings(catalogue.current())) log.warn(warning)
 }
 
-/** SIGHUP: reads the catalogue again; a bad file changes nothing and is logged (contract section 3). */
+/** SIGHUP: reads the catalogue again; a bad file changes nothing and is logged. */
 export function reloadCatalogue(catalogue: CatalogueHolder, log: Log): void {
   try {
     catalogue.reload()

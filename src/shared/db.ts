@@ -27,7 +27,7 @@ const ACQUIRE_MS = 3000
 
 /**
  * A statement that was prepared while its tables were empty keeps its plan, a walk through the whole table, when they have grown:
- * measured, calls then cost ten times as much (design section 4). Every path of ours has an index; the audit asks for its own way.
+ * measured, calls then cost ten times as much. Every path of ours has an index; the audit asks for its own way.
  * What Postgres is discouraged from counts as so dear, up to version 17, that it would compile the statement: statements of ours are short.
  */
 function preferIndexes(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
@@ -66,7 +66,7 @@ const UNREACHABLE_TEXT = /connection terminated|timeout exceeded when trying to 
 
 /**
  * Whether an error says that Postgres could not be reached, or went away. The statement's fate is then unknown: 20 of
- * 20 such errors at a COMMIT had committed (design section 3).
+ * 20 such errors at a COMMIT had committed.
  */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false

@@ -1,6 +1,6 @@
 /**
  * The catalogue of error codes: the one place where a code meets its HTTP status and its public text.
- * Sources: specification "Errors", contract section 4. Pure: imports nothing.
+ * Clients read it in docs/api.md#errors. Pure: imports nothing.
  */
 
 type Entry = { status: number; message: string }
@@ -92,7 +92,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The object under `error` in a gateway answer, shaped so that OpenAI SDKs read it (contract section 4). */
+/** The object under `error` in a gateway answer, shaped so that OpenAI SDKs read it. */
 export type GatewayError = { type: ErrorCode; message: string; param: string | null; code: ErrorCode }
 
 /** The gateway's error object of a code. */

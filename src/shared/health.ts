@@ -1,5 +1,5 @@
 /**
- * Whether a process can do its work (contract section 9).
+ * Whether a process can do its work (docs/architecture.md#stopping).
  */
 import type { Redis } from 'ioredis'
 import type { Db } from './db.ts'

@@ -1,6 +1,6 @@
 /**
  * What the web and the workers both know about media results: their types, their unguessable names, their
- * addresses, and where they are kept (contract section 2, STORAGE_URL). Pure: no file or network is touched here.
+ * addresses, and where they are kept (STORAGE_URL). Pure: no file or network is touched here.
  */
 import { createHmac } from 'node:crypto'
 import type { CallId } from './ids.ts'

@@ -37,7 +37,7 @@ const JOB_OPTIONS: JobsOptions = {
   removeOnFail: true,
 }
 
-/** Lock and stall times in ms by queue: a killed worker's job runs again after 5 to 7 s (videos 10 to 15; design section 5). */
+/** Lock and stall times in ms by queue: how soon a killed worker's job runs again (docs/architecture.md#queues). */
 export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInterval: number }> = {
   chat: { lockDuration: 5000, stalledInterval: 2500 },
   image: { lockDuration: 5000, stalledInterval: 2500 },

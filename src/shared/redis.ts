@@ -8,7 +8,7 @@ import { ConfigError } from './config.ts'
 
 type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY'>
 
-/** At most a second between two tries to connect: the library's own back-off reaches many seconds (design section 5). */
+/** At most a second between two tries to connect: the library's own back-off reaches many seconds. */
 const retryStrategy = (times: number) => Math.min(50 * 2 ** Math.min(times, 10), 1000)
 
 /**

@@ -91,7 +91,7 @@ function settlementOf(model: ChatModel, { call }: Run, route: Route, { completio
   }
 }
 
-/** The completion in the specification's order, under the gateway's own model id; the upstream's other fields follow. */
+/** The completion, our own fields first, under the gateway's own model id; the upstream's other fields follow. */
 function answered({ id, object, created, choices, ...rest }: ChatCompletion, model: string): Record<string, unknown> {
   return { id, object, created, model, choices, ...withoutOwn(rest) }
 }

@@ -1,5 +1,5 @@
 /**
- * A worker's `/healthz` and `/readyz`, on HEALTH_PORT where it is set (contract section 9), and its `/metrics` for those who
+ * A worker's `/healthz` and `/readyz`, on HEALTH_PORT where it is set, and its `/metrics` for those who
  * have METRICS_TOKEN.
  */
 import { createServer } from 'node:http'

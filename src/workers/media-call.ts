@@ -30,7 +30,7 @@ type Submitted = { route: Route; done: MediaSource } | { route: Route; ref: Upst
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
   if (run.call.upstreamRef) return continueTask(deps, model, run, run.call.upstreamRef)
   const submitted = run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
-  // A second submission could be a second bill: what cannot be found again is given back (design section 3).
+  // A second submission could be a second bill: what cannot be found again is given back.
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   if ('done' in submitted) return collect(deps, model, run, submitted.route, submitted.done)
   if (!await persist(deps, run, submitted.route, submitted.ref, 0)) return { is: 'lost' }

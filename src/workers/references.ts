@@ -1,5 +1,5 @@
 /**
- * The addresses that customers name: `image_url` of media, image parts of chats (contract section 8).
+ * The addresses that customers name: `image_url` of media, image parts of chats (docs/api.md#addresses-in-requests).
  */
 import type { ChatRequest, MediaRequest } from '../shared/calls/requests.ts'
 import { addressesOf } from '../shared/calls/requests.ts'

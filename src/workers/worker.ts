@@ -30,7 +30,7 @@ import { createResults } from './results.ts'
 import { createMediaStore } from './storage/create-store.ts'
 import { createUpstreams } from './upstreams/registry.ts'
 
-/** How long a stopping worker lets its calls finish before it hands them back, in ms (contract section 9). */
+/** How long a stopping worker lets its calls finish before it hands them back, in ms. */
 const DRAIN_MS = 25_000
 
 /** How often the reconciler's schedule is written again: a flushed Redis has forgotten it. In ms. */

@@ -264,7 +264,7 @@ const FLUSH_EVERY_KILLS = 8
 const OVERTIME_MS = 100_000
 const OVERTIME_FLUSH_MS = 25_000
 
-/** What one account may read in a minute is 600 (contract section 5.3): so many answers are fetched again. */
+/** What one account may read in a minute is 600 (docs/api.md#limits): so many answers are fetched again. */
 const FETCHED_AGAIN = 500
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })

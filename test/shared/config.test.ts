@@ -18,7 +18,7 @@ function problem(environment: NodeJS.ProcessEnv): string {
 }
 
 describe('the configuration', () => {
-  it('has the defaults that the contract names', () => {
+  it('has the defaults that the documentation names', () => {
     expect(read()).to.include({
       PORT: 3000, BASE_URL: 'http://localhost:3000', DATABASE_SSL: 'off', REDIS_TLS_VERIFY: 'on', MODELS_FILE: 'models.json',
       MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_FILE: '.data/mail.jsonl', SIGNUP_CREDITS: 0, SIGNUP_CREDITS_AT: 'verification', GATEWAY_RATE_LIMIT: 60,

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ApiError, errorCodes, gatewayError, isErrorCode, messageOf, shouldRetry, statusOf } from '../../src/shared/errors.ts'
 import type { ErrorCode } from '../../src/shared/errors.ts'
 
-/** The tables of the specification and of the contract. */
+/** Every code with its status, written down a second time: a change of one is seen. */
 const STATUSES: Record<string, ErrorCode[]> = {
   400: ['unsupported_model', 'invalid_prompt', 'invalid_messages', 'invalid_email', 'password_too_short', 'password_needs_letter_and_digit',
     'invalid_token', 'already_verified', 'invalid_json', 'invalid_request', 'password_too_long', 'wrong_password', 'mail_failed'],

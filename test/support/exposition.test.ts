@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { readExposition, valueOf } from './exposition.ts'
 
 describe('the reader of the exposition format', () => {
-  it('reads what the specification gives as an example', () => {
+  it('reads the example in the documentation of the format', () => {
     const families = readExposition([
       '# HELP http_requests_total The total number of HTTP requests.', '# TYPE http_requests_total counter',
       'http_requests_total{method="post",code="200"} 1027 1395066363000', 'http_requests_total{method="post",code="400"}    3 1395066363000', '',

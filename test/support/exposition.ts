@@ -1,5 +1,5 @@
 /**
- * A reader of Prometheus' text format, version 0.0.4, written by its specification: it throws at the first line that is not
+ * A reader of Prometheus' text format, version 0.0.4, by its documentation: it throws at the first line that is not
  * of it, so that a test meets what a scraper would.
  */
 

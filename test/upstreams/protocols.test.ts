@@ -30,7 +30,7 @@ const same = (sent: number, billed: number): Scenario['bill'] => ({ chat: { sent
 
 /**
  * Chat may be sent again once where its fate is unknown; pictures and videos never, because the second submission could be a
- * second bill (design section 3).
+ * second bill (docs/architecture.md#sending-to-upstreams).
  */
 const SCENARIOS: Scenario[] = [
   { does: 'falls silent before its headers', words: '[hang]', hasty: true, says: /did not answer in time/, bill: same(1, 1) },

@@ -30,7 +30,7 @@ export function toApiError(error: unknown): ApiError {
 /** What the log says of an error that its endpoint does not declare: clients are told nothing of it by the document. */
 export const UNDECLARED = 'error not declared'
 
-/** Answers every error that is thrown below it, in the gateway's or the console's form (contract section 4). */
+/** Answers every error that is thrown below it, in the gateway's or the console's form (docs/api.md#errors). */
 export function errorHandler(log: Log): Middleware<RequestState> {
   return async (ctx, next) => {
     try {

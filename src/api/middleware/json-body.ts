@@ -1,6 +1,6 @@
 /**
  * Reads a request body: JSON objects only, strictly. The body parsers' own defaults answer 500 to a corrupt gzip, take a
- * wrong content type for an empty object, and let 100,000 levels of nesting through (design section 7), so everything is
+ * wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is
  * decided here and koa-body only reads the bytes.
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
@@ -8,7 +8,7 @@ import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
 import type { RequestState } from './request-context.ts'
 
-/** 1 MB after decoding, whatever Content-Length says (contract section 4). */
+/** 1 MB after decoding, whatever Content-Length says (docs/api.md#request-bodies). */
 const MAX_BYTES = 1_048_576
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */

@@ -1,5 +1,5 @@
 /**
- * GET /healthz and GET /readyz (contract section 9).
+ * GET /healthz and GET /readyz (docs/architecture.md#stopping).
  */
 import type { Middleware } from 'koa'
 import { whatIsDown } from '../../shared/health.ts'

@@ -1,6 +1,6 @@
 /**
  * What every call passes before its own fields are looked at: key → account → rate limit → media type, size, JSON
- * (contract section 4), and the record that a refusal leaves.
+ * (docs/api.md#the-order-of-checks), and the record that a refusal leaves.
  */
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../shared/errors.ts'

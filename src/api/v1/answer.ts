@@ -1,5 +1,5 @@
 /**
- * How a placed call is answered: when it ends, after a while, or at once (contract section 5.3).
+ * How a placed call is answered: when it ends, after a while, or at once (docs/api.md#waiting-and-coming-back).
  */
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -79,7 +79,7 @@ function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null
 
 /**
  * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
- * `respond-async` may be put off (section 4.3).
+ * `respond-async` may be put off (its section 4.3).
  */
 function preferOf(header: string): Patience | null {
   const preferences = header.split(',').map((text) => text.trim().toLowerCase())

@@ -14,7 +14,7 @@ import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
 import { joinWithin } from './joining.ts'
 
-/** Longest `?wait=N`, in seconds (contract section 5.3). */
+/** Longest `?wait=N`, in seconds (docs/api.md#waiting-and-coming-back). */
 const MAX_WAIT_SECONDS = 60
 
 type WaitDeps = Pick<WebDeps, 'replies' | 'joins' | 'stopping'>

@@ -1,5 +1,5 @@
 /**
- * A chat answer as a stream in OpenAI's form: chunks, a last one with the usage, then `[DONE]` (contract section 5.3).
+ * A chat answer as a stream in OpenAI's form: chunks, a last one with the usage, then `[DONE]` (docs/api.md#streaming).
  */
 import { gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'

@@ -7,7 +7,7 @@ import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
 import type { WebDeps } from '../deps.ts'
 
-/** An element of the model list (specification "Model", contract section 3). */
+/** An element of the model list. */
 export type ModelEntry = {
   id: string; object: 'model'; created: number; owned_by: string; modality: Modality; credits: number
   name?: string; description?: string; pricing?: { input: number; output: number; perTokens: number; minimum: number }

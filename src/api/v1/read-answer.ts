@@ -1,5 +1,5 @@
 /**
- * The row as the fallback of a lost reply (design section 5).
+ * The row as the fallback of a lost reply (docs/architecture.md#the-reply-channel).
  */
 import type { Db } from '../../shared/db.ts'
 import { gatewayError } from '../../shared/errors.ts'

@@ -1,6 +1,6 @@
 /**
  * The bodies of the three calls: one schema a boundary, and the order in which their faults are answered
- * (contract section 4: model → prompt or messages → other fields).
+ * (docs/api.md#the-order-of-checks: model, then prompt or messages, then other fields).
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
@@ -10,7 +10,7 @@ import { chatMessages, chatOptions, optional } from '../../shared/calls/chat-fie
 import { MAX_SECONDS } from '../../shared/calls/media-options.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 
-/** Characters of a prompt, in code points (specification "Limits"). */
+/** Longest prompt, in code points. */
 const MAX_PROMPT = 2000
 
 const model = z.string().min(1).max(200).meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })

@@ -1,5 +1,5 @@
 /**
- * API keys: `tg_` + 34 random base62 characters + the CRC-32 of those 34, base62, padded to six (contract sections 5.1, 6).
+ * API keys: `tg_` + 34 random base62 characters + the CRC-32 of those 34, base62, padded to six.
  * The checksum refuses junk without a query and lets secret scanners recognise a leaked key. Only SHA-256 is stored.
  */
 import { createHash, randomBytes } from 'node:crypto'
@@ -44,7 +44,7 @@ export function looksLikeKey(text: string): boolean {
 
 const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
 
-/** A key as its owner sees it: never the secret (contract section 6). `hint`: its first 7 and last 4 characters. */
+/** A key as its owner sees it: never the secret. `hint`: its first 7 and last 4 characters. */
 export type ApiKey = {
   id: string; name: string; hint: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null
 }

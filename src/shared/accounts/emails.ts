@@ -2,10 +2,10 @@
  * E-mail addresses: what is taken for one. Pure.
  */
 
-/** Longest address, in characters (contract section 4). */
+/** Longest address, in characters. */
 const MAX_LENGTH = 254
 
-/** ASCII only: look-alikes and characters that normalise to `@` have sent mails to strangers (reliability part B). */
+/** ASCII only: look-alikes and characters that normalise to `@` have sent mails to strangers. */
 const ADDRESS = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** The lowercased form of an address; null when it is none. Nothing is trimmed or normalised beyond ASCII case. */

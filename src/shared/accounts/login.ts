@@ -19,7 +19,7 @@ export type Credentials = { email: string; password: string; device: Device }
 
 /**
  * Opens a session for the right password of an active account. A suspended account is told so whatever the password
- * (contract section 6).
+ * (docs/accounts-and-mail.md#passwords-and-logins).
  * @throws ApiError overloaded.
  */
 export async function logIn(db: Db, { email, password, device }: Credentials): Promise<OpenedSession & { user: UserRow } | RefusedLogin> {

@@ -1,13 +1,13 @@
 /**
  * One-time tokens: the links of mails. The raw token is never stored: it is derived from the mail's id whenever the mail is
- * tried, so that all tries of a mail carry one link, and nothing at rest opens anything (design section 6).
+ * tried, so that all tries of a mail carry one link, and nothing at rest opens anything.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import type { Db, Trx } from '../db.ts'
 import type { AccountId, MailId } from '../ids.ts'
 import type { MailKind } from '../mail/mails.ts'
 
-/** How long a link lives after the last try of its mail, in seconds (specification "Limits"). */
+/** How long a link lives after the last try of its mail, in seconds. */
 const LIFE_SECONDS: Record<MailKind, number> = { verification: 24 * 3600, reset: 30 * 60 }
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/

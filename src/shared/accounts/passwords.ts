@@ -5,7 +5,7 @@ import argon2 from 'argon2'
 import { ApiError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
 
-/** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second (design section 6). */
+/** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 /** Hashes at once: more than the cores only adds memory. */
@@ -57,7 +57,7 @@ export async function prepareDummyHash(): Promise<void> {
   await makeDummyHash()
 }
 
-/** Lengths in code points (specification "Limits"). */
+/** Lengths in code points. */
 const MIN_LENGTH = 8
 const MAX_LENGTH = 72
 

@@ -19,7 +19,7 @@ export type OpenedSession = { sessionId: SessionId; token: string }
 /** Whose session it is. */
 export type LiveSession = { sessionId: SessionId; accountId: AccountId }
 
-/** A session as its owner sees it (contract section 6). Times are ISO 8601 in UTC. */
+/** A session as its owner sees it. Times are ISO 8601 in UTC. */
 export type Session = { id: string; createdAt: string; lastSeenAt: string; userAgent: string; ip: string; current: boolean }
 
 const LIFE_DAYS = 7

@@ -11,7 +11,7 @@ export type AccountStatus = 'active' | 'suspended'
 /** `admin`: an operator, who may use /api/operator. */
 export type Role = 'user' | 'admin'
 
-/** An account as its owner sees it (specification "User"). `credits` is the balance. */
+/** An account as its owner sees it. `credits` is the balance. */
 export type User = {
   id: string; email: string; displayName: string; avatarUrl: string; credits: number; emailVerified: boolean; createdAt: string
 }

@@ -42,7 +42,7 @@ export type EndedCall = {
   latencyMs: number
 }
 
-/** Token counts as the specification names them and as OpenAI clients read them (contract section 5.4). */
+/** Token counts under our own names and under those that OpenAI clients read (docs/api.md#answers). */
 export type ChatUsage = {
   input_tokens: number
   output_tokens: number

@@ -12,7 +12,7 @@
  * The words: a **call** is one paid request; a **charge** takes its price from the caller's **grants** when it opens; a
  * **settlement** corrects that charge to the real price when it succeeds; a **refund** gives all of it back when it fails; a
  * **lease** is how long a running call may stay silent before the **reconciler** looks after it.
- * Source: design section 3, specification "Gateway request processing". Pure: imports nothing.
+ * The table in words: docs/architecture.md#the-verbs. Pure: imports nothing.
  */
 
 /** What a model makes. One queue each. */
@@ -40,7 +40,7 @@ export const TRANSITIONS = {
 
 export type Verb = keyof typeof TRANSITIONS
 
-/** Whole-call deadlines in seconds where a model names none (contract section 5.3). */
+/** Whole-call deadlines in seconds where a model names none. */
 export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 600, video: 3600 }
 
 /** Bytes of requests that one account may have open at once: they are held by Redis, which has no room of its own to waste. */

@@ -1,6 +1,6 @@
 /**
  * What a call costs. Pure. All prices are whole credits; tokens are counts.
- * Source: contract sections 3 and 5.2.
+ * The rules in words: docs/money.md#prices and docs/money.md#pre-charge.
  */
 
 /** Chat: credits for every `perTokens` input and output tokens, and at least `minimum` a call. */
@@ -31,7 +31,7 @@ export function costOf(price: Price, tokens: Tokens): number {
   return 'credits' in price ? price.credits : chatCost(price, tokens)
 }
 
-/** Output tokens assumed where a request names none (specification "Limits"). */
+/** Output tokens assumed where a request names none. */
 export const DEFAULT_MAX_TOKENS = 1024
 
 /** UTF-8 bytes that count as a token where the model says nothing else. */

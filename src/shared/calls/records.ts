@@ -22,7 +22,7 @@ export type CallState =
   | { state: 'ended' } & Known & Ended<Answer | LongAnswer>
   | { state: 'expired' } & Known
 
-/** A call record as the console and the admin command show it (contract section 6). Credits, tokens and milliseconds. */
+/** A call record as the console and the admin command show it. Credits, tokens and milliseconds. */
 export type CallRecord = {
   id: string; model: string; modality: Modality; status: CallStatus; httpStatus: number | null; errorType: string | null
   credits: number; creditsPrecharged: number; creditsUncollected: number; inputTokens: number | null; outputTokens: number | null
@@ -30,7 +30,7 @@ export type CallRecord = {
   createdAt: string; finishedAt: string | null; count: number
 }
 
-/** A refusal after its key was accepted: it is recorded at no credits (contract section 6). */
+/** A refusal after its key was accepted: it is recorded at no credits. */
 export type Refusal = {
   id: CallId; accountId: AccountId; keyId: KeyId; modality: Modality
   /** The model as asked for: any text a client may send. */

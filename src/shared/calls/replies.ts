@@ -14,7 +14,7 @@ import { cancelChannel, eventChannel, readReply, replyChannel } from './channels
 import { Followers } from './followers.ts'
 import { hasEnded } from './lifecycle.ts'
 
-/** Pauses after a reconnect at which the waiting calls' rows are read, in ms (design section 5). */
+/** Pauses after a reconnect at which the waiting calls' rows are read, in ms. */
 const RECHECK_AFTER_MS = [50, 1000, 3000, 8000]
 
 /** How often they are read whatever happens, in ms: a worker may die between its commit and its reply. */

@@ -1,7 +1,7 @@
 /**
  * The invariants of the money as queries that return the offending rows: none, when the books are right. Tests run them
  * after everything that moves money; `admin audit` and the reconciler run the same ones in production.
- * Source: contract section 5.2.
+ * The rules in words: docs/money.md#the-audit.
  */
 import type { Db, Trx } from '../db.ts'
 

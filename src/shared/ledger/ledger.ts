@@ -18,7 +18,7 @@ export const MAX_GRANT_CREDITS = 1_000_000_000_000
 /** A lot of credits to give. `id` is the caller's, so that a repeated try is seen as one. */
 export type NewGrant = { id: GrantId; accountId: AccountId; origin: Origin; amount: number; expiresAt?: Date | null; note?: string | null }
 
-/** A ledger entry as people see it (contract section 6). */
+/** A ledger entry as people see it (docs/money.md#the-ledger). */
 export type LedgerEntry = {
   /** Unique within its account. */
   id: string
@@ -137,7 +137,7 @@ function entryOf(row: EntryRow): LedgerEntry {
   }
 }
 
-/** A grant as its owner sees it (contract section 6). */
+/** A grant as its owner sees it. */
 export type Grant = {
   id: string; origin: Origin; amount: number; remaining: number
   /** From then on it pays for nothing; null: never. */

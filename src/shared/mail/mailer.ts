@@ -39,7 +39,7 @@ function parseSender(text: string): { name: string; address: string } {
   return match ? { name: match[1]!.trim().replace(/^"(.*)"$/, '$1'), address: match[2]!.trim() } : { name: '', address: text.trim() }
 }
 
-/** In ms: a server that hangs must not hold a worker's slot for the library's minutes (reliability, 5.17). */
+/** In ms: a server that hangs must not hold a worker's slot for the library's minutes. */
 const SMTP_TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000, idleTimeout: 15_000 } as const
 
 function smtpMailer(url: string, connections: number, from: { name: string; address: string }, messageIdOf: (id: MailId) => string): Mailer {

@@ -1,6 +1,7 @@
 /**
  * The one way in which workers fetch what an address names: references of customers and results of upstreams
- * (contract section 8). It reaches public addresses, and an upstream's own configured origin; nothing else.
+ * (docs/api.md#addresses-in-requests).
+ * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
 import type { Agent } from 'undici'
 import type { MediaExtension, MediaType } from '../../shared/media.ts'

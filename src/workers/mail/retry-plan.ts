@@ -16,7 +16,7 @@ const TRIES = 54
 
 /**
  * Tries where the server says that it will never take this recipient: about 40 s. Not a single one, because a relay that is
- * configured wrongly, or greylists, says the same (contract section 6: at least 5).
+ * configured wrongly, or greylists, says the same.
  */
 const PERMANENT_TRIES = 5
 

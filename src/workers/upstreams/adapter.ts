@@ -67,7 +67,7 @@ export type DirectMediaAdapter = {
   generate(request: MediaRequest, context: UpstreamContext): Promise<MediaSource>
 }
 
-/** Where a task stands. Unknown status words are `running`: the call's deadline ends it (design section 3). */
+/** Where a task stands. Unknown status words are `running`: the call's deadline ends it. */
 export type TaskState =
   | { state: 'running'; progress: number | null; pollAfterMs: number }
   | { state: 'succeeded'; media: MediaSource }
@@ -93,7 +93,7 @@ export type MediaAdapter = DirectMediaAdapter | TaskMediaAdapter
 export type Adapter = { chat?: ChatAdapter; image?: MediaAdapter; video?: MediaAdapter }
 
 /**
- * What a failed request to an upstream means for a next try (contract section 3, design section 3):
+ * What a failed request to an upstream means for a next try (docs/upstreams.md#order-and-fallback):
  * - `not_sent`: it provably never arrived (refused, DNS, connect time-out): any try is safe.
  * - `rate_limited`: 429 of the rate kind: rejected, may be sent again after `retryAfterMs`.
  * - `overloaded`: 503 or 529: rejected, may be sent again.

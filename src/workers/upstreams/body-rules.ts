@@ -1,5 +1,5 @@
 /**
- * A route's `drop`, `rename` and `set`, applied to the outgoing body in that order (contract section 3): upstreams call
+ * A route's `drop`, `rename` and `set`, applied to the outgoing body in that order: upstreams call
  * the same thing by different names, and refuse what they do not know.
  */
 import type { Route } from '../../shared/catalogue.ts'

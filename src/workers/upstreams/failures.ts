@@ -44,7 +44,7 @@ const connectErrors = new WeakSet<Error>()
 /** Remembers that this error is one of connecting: DNS, refusal, time-out, TLS handshake. */
 export const markConnectError = (error: Error): void => void connectErrors.add(error)
 
-/** What a status means where the error's own words do not say more (contract section 3). */
+/** What a status means where the error's own words do not say more. */
 function kindOfStatus(status: number): FailureKind {
   if (status === 429) return 'rate_limited'
   if (status === 503 || status === 529) return 'overloaded'

@@ -12,7 +12,7 @@ import { CHAT, IMAGES } from './calling.ts'
 /** A request that is being spoilt. */
 type Draft = { account: TestAccount; key: string; contentType: string; fields: Record<string, unknown>; spoil: (text: string) => string; isSuspended: boolean; isSpent: boolean }
 
-/** The faults in the order in which they are answered (contract section 4). */
+/** The faults in the order in which they are answered (docs/api.md#the-order-of-checks). */
 const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] = [
   ['unauthorized', (draft) => { draft.key = newSecret() }],
   ['account_suspended', (draft) => { draft.isSuspended = true }],

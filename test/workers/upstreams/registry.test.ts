@@ -8,7 +8,7 @@ import { chatOf, choicesOf, contextOf, failureOf, promptOf, routeTo, startWorld 
 import type { World } from './sandbox-upstreams.ts'
 
 describe('the registry of adapters', () => {
-  it('has what contract section 8 promises of every protocol', async () => {
+  it('has what the documentation promises of every protocol', async () => {
     const world = await startWorld()
     const served = Object.fromEntries(
       PROTOCOLS.map((protocol) => [

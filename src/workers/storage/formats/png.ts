@@ -6,7 +6,7 @@ import { broken, pass, take, waitFor } from './reading.ts'
 /** The most bytes that an image may unpack to: beyond it, the file is a bomb rather than a picture. */
 export const MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 
-/** Channels by colour type, and the bit depths that each allows (PNG specification, 11.2.1). */
+/** Channels by colour type, and the bit depths that each allows (the PNG standard, 11.2.1). */
 const COLOUR_TYPES: Record<number, { channels: number; depths: number[] }> = {
   0: { channels: 1, depths: [1, 2, 4, 8, 16] },
   2: { channels: 3, depths: [8, 16] },
