@@ -49,7 +49,7 @@ async function main(argv: string[]): Promise<number> {
   const { json, help: _help, ...given } = values
   const options = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value === true ? 'yes' : value])) as Options
   const stray = Object.keys(options).find((name) => !command.options?.includes(name) && !command.flags?.includes(name))
-  if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" knows no option --${stray}.`)
+  if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" has no option --${stray}.`)
   const db = connectDb(readDatabaseConfig())
   try {
     const report = await command.run(db, positionals.slice(wordsOf(command).length), options)

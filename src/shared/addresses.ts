@@ -118,7 +118,7 @@ const MALFORMED = 'image_url must be an http(s) address or a base64 data: URI of
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED
   if (Array.from(text).length > MAX_IMAGE_URL_LENGTH) {
-    return `image_url has at most ${MAX_IMAGE_URL_LENGTH} characters.`
+    return `image_url must be at most ${MAX_IMAGE_URL_LENGTH} characters long.`
   }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return MALFORMED

@@ -101,7 +101,7 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   step('stale.found', call.id)
-  if (call.overdue) return giveBack(deps, call, 'The call was not finished within its time.', { overdue: true })
+  if (call.overdue) return giveBack(deps, call, 'The call was not finished in time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
     deps.log.warn(about(call), 'task without a job: collected again')

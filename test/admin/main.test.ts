@@ -97,7 +97,7 @@ describe('the operator\'s command line', function () {
   it('refuses with one sentence on stderr and exit code 1', async () => {
     const refusals: [string[], RegExp][] = [
       [['credits', 'grant', 'nobody@example.com', '5', '--json'], /^There is no account nobody@example\.com\.$/], [['nonsense'], /no command "nonsense"/],
-      [['audit', '--note', 'x'], /knows no option --note/], [['audit', '--nonsense'], /--nonsense/],
+      [['audit', '--note', 'x'], /has no option --note/], [['audit', '--nonsense'], /--nonsense/],
     ]
     const ends = await Promise.all(refusals.map(([args]) => admin(args)))
     refusals.forEach(([, sentence], at) => expectRefused(ends[at]!, sentence))

@@ -67,10 +67,10 @@ describe('errands in the console', () => {
     const choose = (buffer: Buffer): Promise<void> =>
       page.getByLabel('Or a file').setInputFiles({ name: 'fox.png', mimeType: 'image/png', buffer })
     await choose(Buffer.alloc(700_001))
-    await page.getByText('choose a picture of at most 700 kB').waitFor()
+    await page.getByText('choose an image of at most 700 kB').waitFor()
     await choose(PICTURE)
     await page.getByAltText('The chosen picture').waitFor()
-    await page.getByRole('button', { name: 'Make it from the picture' }).click()
+    await page.getByRole('button', { name: 'Generate from the image' }).click()
     await until('the edited picture shows', () =>
       page.evaluate<boolean>(`document.querySelector('.media img')?.naturalWidth > 1`),
     )
@@ -78,8 +78,8 @@ describe('errands in the console', () => {
     const [sent] = world.sandbox.journal('the fox, in snow')
     expect(sent!.path).to.equal('/v1/images/edits')
     expect((sent!.body as { files: { bytes: number }[] }).files.map(({ bytes }) => bytes)).to.deep.equal([PICTURE.length])
-    await page.getByRole('button', { name: 'Take it away' }).click()
-    await page.getByRole('button', { name: 'Make the image' }).waitFor()
+    await page.getByRole('button', { name: 'Remove it' }).click()
+    await page.getByRole('button', { name: 'Generate the image' }).waitFor()
     expect(faults()).to.deep.equal([])
     await close()
   })
@@ -104,7 +104,7 @@ describe('errands in the console', () => {
     expect((await offered())[1]).to.deep.equal(['Default', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
     expect([await resolution.inputValue(), await seconds.inputValue()]).to.deep.equal(['', '8'])
     await page.getByLabel('Prompt').fill('waves for eight seconds')
-    await page.getByRole('button', { name: 'Make the video' }).click()
+    await page.getByRole('button', { name: 'Generate the video' }).click()
     await page.getByTestId('receipt').waitFor()
     const [sent] = world.sandbox.journal('waves for eight seconds')
     expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')

@@ -22,7 +22,7 @@ async function signUp(page: Page, world: World, email: string): Promise<void> {
   await page.goto(`${world.url}/sign-up`)
   await page.getByLabel('E-mail address').fill(email)
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-  await page.getByRole('button', { name: 'Make my account' }).click()
+  await page.getByRole('button', { name: 'Create my account' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
@@ -31,9 +31,9 @@ async function makeKey(page: Page, name: string): Promise<string> {
   await page.getByRole('link', { name: 'Keys', exact: true }).click()
   await page.getByRole('button', { name: 'New key' }).click()
   await page.getByLabel('Name').fill(name)
-  await page.getByRole('button', { name: 'Make the key' }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
   const secret = await page.getByTestId('secret').locator('code').innerText()
-  await page.getByRole('button', { name: 'I have it' }).click()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
   return secret
 }
 
@@ -93,14 +93,14 @@ describe('the console, from sign-up to sign-out', () => {
     await page.getByRole('link', { name: 'Image' }).click()
     await page.getByLabel('Prompt').fill('a red fox')
     expect(await page.getByTestId('ceiling').innerText()).to.equal('At most 40 credits')
-    await page.getByRole('button', { name: 'Make the image' }).click()
+    await page.getByRole('button', { name: 'Generate the image' }).click()
     await holds(page, `document.querySelector('.media img')?.naturalWidth > 0`)
     expect(await receipt(page)).to.match(/^Cost 40 credits · .* balance 959/)
 
     // A video.
     await page.getByRole('link', { name: 'Video' }).click()
     await page.getByLabel('Prompt').fill('waves at dusk')
-    await page.getByRole('button', { name: 'Make the video' }).click()
+    await page.getByRole('button', { name: 'Generate the video' }).click()
     await page
       .getByTestId('result')
       .getByText(/Running… \d+ %/)
@@ -147,7 +147,7 @@ describe('the console, from sign-up to sign-out', () => {
     // The end of the key, and of the session.
     await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await page.getByRole('button', { name: 'Revoke laptop' }).click()
-    await page.getByRole('button', { name: 'Revoke the key' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
     await page.getByText(/^revoked/).waitFor()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -209,7 +209,7 @@ describe('the console, from sign-up to sign-out', () => {
     await page.goto('about:blank')
     await world.db('sessions').where({ user_id: id }).delete()
     await page.goto(`${world.url}/calls?status=failed`)
-    await page.getByText('Your session is over').waitFor()
+    await page.getByText('Your session has ended').waitFor()
     await page.getByLabel('E-mail address').fill('away@example.com')
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()

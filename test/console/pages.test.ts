@@ -12,7 +12,7 @@ import type { World } from './support/world.ts'
 /** Every page, by its address and its heading; `:call`, `:account` stand for ids. */
 const OUTSIDE: [string, string][] = [
   ['/sign-in', 'Sign in'],
-  ['/sign-up', 'Make an account'],
+  ['/sign-up', 'Create an account'],
   ['/forgot', 'Forgot your password?'],
   ['/verify#token=x', 'Verify your e-mail address'],
   ['/reset#token=x', 'Choose a new password'],

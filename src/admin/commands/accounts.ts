@@ -17,13 +17,13 @@ const report = (user: UserRow, sentence: string): Report => ({
 export const accountCommands: Command[] = [
   {
     usage: 'account create <email> <password>',
-    summary: 'Make an account.',
+    summary: 'Create an account.',
     run: async (db, [address, password]) => {
       const email = parseEmail(address)
-      if (email === null) throw new CommandError(`${address ?? '(nothing)'} is no e-mail address.`)
+      if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not an e-mail address.`)
       const passwordHash = await hashPassword(checked(password))
       const user = await createUser(db, { id: newId('account'), email, passwordHash })
-      if (!user) throw new CommandError(`There is an account ${email} already.`)
+      if (!user) throw new CommandError(`There is already an account ${email}.`)
       return report(user, 'Account created.')
     },
   },
@@ -36,9 +36,9 @@ export const accountCommands: Command[] = [
   status('activate', 'active', 'Activate a suspended account.'),
   {
     usage: 'account role <email> admin|user',
-    summary: 'Make an account an operator\'s, or take that away. Operators find the console\'s page "Operator".',
+    summary: 'Create an account an operator\'s, or take that away. Operators find the console\'s page "Operator".',
     run: async (db, [email, role]) => {
-      if (role !== 'admin' && role !== 'user') throw new CommandError('The role is admin or user.')
+      if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
       await putRole(db, null, user.id, role)
       return { ...report(user, `Role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }

@@ -29,7 +29,7 @@ export const moneyCommands: Command[] = [
   },
   {
     usage: 'key create <email> [name]',
-    summary: 'Make an API key and print its secret, this once.',
+    summary: 'Create an API key and print its secret, once.',
     run: async (db, [email, name = 'made by the operator']) => {
       const user = await accountOf(db, email)
       if (Array.from(name).length > 60) throw new CommandError('A key\'s name has at most 60 characters.')
@@ -41,7 +41,7 @@ export const moneyCommands: Command[] = [
   },
   {
     usage: 'call show <id>',
-    summary: 'Show a call and its movements of credits.',
+    summary: 'Show a call and its ledger entries.',
     run: async (db, [text = '']) => {
       const id = parseId('call', text)
       // A record may have been swept (CALL_RETENTION_DAYS); its movements are kept for good.
@@ -70,14 +70,14 @@ export const moneyCommands: Command[] = [
 function amountOf(text: string | undefined): number {
   const amount = /^\d{1,13}$/.test(text ?? '') ? Number(text) : 0
   if (amount < 1 || amount > MAX_GRANT_CREDITS) {
-    throw new CommandError(`The amount is a whole number of credits from 1 to ${MAX_GRANT_CREDITS}.`)
+    throw new CommandError(`The amount must be a whole number of credits from 1 to ${MAX_GRANT_CREDITS}.`)
   }
   return amount
 }
 
 function originOf(text: string): Origin {
   const origin = GRANTABLE.find((one) => one === text)
-  if (!origin) throw new CommandError(`--origin is one of ${GRANTABLE.join(', ')}.`)
+  if (!origin) throw new CommandError(`--origin must be one of ${GRANTABLE.join(', ')}.`)
   return origin
 }
 

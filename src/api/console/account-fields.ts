@@ -43,5 +43,5 @@ const MAX_URL = 2048
 
 /** An https address, or empty. */
 export const avatarUrl = line(MAX_URL)
-  .refine((text) => text === '' || (/^https:\/\/[^/\s]/i.test(text) && !/\s/.test(text) && URL.canParse(text)), 'is an https address or empty')
+  .refine((text) => text === '' || (/^https:\/\/[^/\s]/i.test(text) && !/\s/.test(text) && URL.canParse(text)), 'must be an https address or empty')
   .nullish().transform((value) => value ?? undefined)

@@ -25,7 +25,7 @@ const signedIn = z.strictObject({
 /** Makes an account and logs it in. Its verification mail goes out by itself. */
 export const createAccount = endpoint({
   method: 'post', path: '/api/auth/register', tag, summary: 'Register',
-  description: 'Makes an account and logs it in. A mail to verify the address goes out by itself.',
+  description: 'Creates an account and logs it in. The verification mail is sent automatically.',
   who: null,
   limits: [{ limit: 'registrations', per: 'client' }],
   body: z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' }),
@@ -102,7 +102,7 @@ export const logout = endpoint({
 
 /** Changes the password; all other sessions end. */
 export const replacePassword = endpoint({
-  method: 'post', path: '/api/auth/password', tag, summary: 'Change the password',
+  method: 'post', path: '/api/auth/password', tag, summary: 'Change password',
   description: 'All other sessions end.',
   who: session,
   limits: [{ limit: 'passwordChanges', per: 'account' }],

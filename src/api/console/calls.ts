@@ -18,16 +18,16 @@ import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
 import { endOf, moment, pageCursor, pageLimit, startOf } from './fields.ts'
 
-const keyId = z.string({ error: 'is given once' }).transform((text, context): KeyId => {
+const keyId = z.string({ error: 'must appear only once' }).transform((text, context): KeyId => {
   const id = parseId('key', text)
   if (id) return id
-  context.addIssue({ code: 'custom', message: 'is no id of a key' })
+  context.addIssue({ code: 'custom', message: 'is not a key id' })
   return z.NEVER
 })
 
 const callsQuery = z.object({
-  model: z.string({ error: 'is given once' }).min(1, 'is empty')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no name of a model').optional(),
+  model: z.string({ error: 'must appear only once' }).min(1, 'must not be empty')
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not a model name').optional(),
   modality: z.enum(MODALITIES, { error: `is one of ${MODALITIES.join(', ')}` }).optional(),
   status: z.enum(CALL_STATUSES, { error: `is one of ${CALL_STATUSES.join(', ')}` }).optional(),
   keyId: keyId.optional().meta({ description: 'Calls that came with this key.' }),
@@ -56,7 +56,7 @@ export const showCalls = endpoint({
 function filterOf({ from, to, ...same }: Omit<z.infer<typeof callsQuery>, 'limit' | 'cursor'>): CallFilter {
   const filter = { ...same, ...(from && { from: startOf(from) }), ...(to && { before: endOf(to) }) }
   if (filter.from && filter.before && filter.from >= filter.before) {
-    throw new ApiError('invalid_request', { param: 'to', message: 'to: lies before from' })
+    throw new ApiError('invalid_request', { param: 'to', message: 'to: must not be before from' })
   }
   return filter
 }

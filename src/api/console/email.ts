@@ -54,7 +54,7 @@ export const forgot = endpoint({
   errors: ['invalid_email'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ body }) => {
   nudgeMail({ queues, log }, await askReset(db, body.email))
-  return { ok: true, message: 'If this address is registered, a reset link was sent to it.' }
+  return { ok: true, message: 'If this address is registered, a reset link has been sent to it.' }
 })
 
 /** Sets a new password by a reset link; every session ends. */
@@ -68,5 +68,5 @@ export const reset = endpoint({
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ body, request }) => {
   const accountId = await resetPassword(db, body.token, body.password)
   logSecurity(log, request, 'password_reset', accountId)
-  return { ok: true, message: 'The password was changed. Log in with the new one.' }
+  return { ok: true, message: 'Your password has been changed. Log in with the new one.' }
 })

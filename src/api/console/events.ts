@@ -76,7 +76,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
 function refusalOf(held: number): ApiError {
   if (held < MOST_STREAMS) return new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
   return new ApiError('rate_limited', {
-    message: 'Too many pages follow this account.', retryAfterSeconds: RETRY_SECONDS,
+    message: 'Too many event streams are open for this account.', retryAfterSeconds: RETRY_SECONDS,
   })
 }
 

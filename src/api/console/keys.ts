@@ -28,17 +28,17 @@ const shownKey = z
 const secret = z
   .string()
   .regex(/^tg_[0-9A-Za-z]{40}$/)
-  .meta({ description: 'The key itself: shown this once.' })
+  .meta({ description: 'The key itself: shown only this once.' })
 
 /** Makes a key. Its secret is in this answer and nowhere else. */
 export const makeKey = endpoint({
-  ...declared, method: 'post', path: '/api/keys', summary: 'Make an API key',
+  ...declared, method: 'post', path: '/api/keys', summary: 'Create an API key',
   body: z.object({
     name: label(60).meta({ description: 'What you know it by: one line of 1 to 60 characters.', examples: ['laptop'] }),
   }).meta({ id: 'KeyRequest' }),
   answers: {
     200: {
-      description: 'The key, with its secret: it is shown this once.',
+      description: 'The key with its secret, which is shown only this once.',
       schema: z.strictObject({ ok, secret, key: shownKey }),
     },
   },

@@ -48,7 +48,7 @@ export const sendTestMail = endpoint({
   bodyIsOptional: true,
   answers: {
     200: {
-      description: 'It was taken.',
+      description: 'The mail server accepted it.',
       schema: z.strictObject({ ok, transport, to: z.string(), messageId: z.string() }),
     },
   },

@@ -58,9 +58,9 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 function daysOf(asked: z.infer<typeof usageQuery>, today: string): { from: string; to: string } {
   const to = asked.to ?? (asked.from !== undefined && asked.from > today ? asked.from : today)
   const from = asked.from ?? dayOf(endOf(to).getTime() - DEFAULT_DAYS * DAY_MS)
-  if (from > to) throw new ApiError('invalid_request', { param: 'to', message: 'to: lies before from' })
+  if (from > to) throw new ApiError('invalid_request', { param: 'to', message: 'to: must not be before from' })
   if (endOf(to).getTime() - startOf(from).getTime() > MAX_DAYS * DAY_MS) {
-    throw new ApiError('invalid_request', { param: 'from', message: `from: lies more than ${MAX_DAYS} days before to` })
+    throw new ApiError('invalid_request', { param: 'from', message: `from: must be at most ${MAX_DAYS} days before to` })
   }
   return { from, to }
 }

@@ -44,7 +44,7 @@ export function openApiDocument(endpoints: readonly Described[], baseUrl: string
     paths: pathsOf([...undeclared, ...endpoints]),
     components: {
       securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, made by `POST /api/keys`.' },
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },
         sessionToken: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
         metricsToken: { type: 'http', scheme: 'bearer', description: 'The operator\'s `METRICS_TOKEN`.' },
       },

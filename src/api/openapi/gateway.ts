@@ -40,7 +40,7 @@ const CHAT_EVENTS = events(
 function mediaOperation(path: `/${string}`, summary: string, body: z.ZodType): Operation {
   return {
     method: 'post', path, tag, summary, auth: 'key', headers: callRequestHeaders, body,
-    description: 'Charged the model\'s fixed credits at the beginning; all of them are refunded where the call fails.',
+    description: 'Charged the model\'s fixed credits at the beginning; all of them are refunded if the call fails.',
     answers: {
       200: {
         description: 'The result.', schema: mediaResult, headers: callHeaders,
@@ -78,7 +78,7 @@ export const gatewayOperations: Operation[] = [
   },
   {
     method: 'get', path: '/v1/calls/:id', tag, summary: 'Fetch the answer of a call', auth: 'key',
-    description: 'The very answer that the waiting request would have had, status and body. '
+    description: 'The status and body that a waiting request would have received. '
       + 'These reads have a rate limit of their own.',
     params: z.object({ id: z.string().meta({ description: '`X-Call-Id` of the call, or the `id` of its 202.' }) }),
     query: z.object({

@@ -17,13 +17,13 @@ export const serviceOperations: Operation[] = [
       206: { description: 'A part of it (`Range`).', content: { 'image/*': null, 'video/*': null } },
       302: { description: 'It is in a bucket: `Location` is a signed address for a short time.' },
       304: { description: 'Not changed since.' },
-      416: { description: 'It has no such part.' },
+      416: { description: 'The file has no such part.' },
     },
     errors: ['not_found', 'service_unavailable'],
   },
   {
-    ...service, path: '/healthz', summary: 'Whether the process lives',
-    answers: { 200: { description: 'It does.', schema: alive } }, errors: [],
+    ...service, path: '/healthz', summary: 'Whether the process is alive',
+    answers: { 200: { description: 'It is.', schema: alive } }, errors: [],
   },
   {
     ...service, path: '/readyz', summary: 'Whether calls could be served',
@@ -35,7 +35,7 @@ export const serviceOperations: Operation[] = [
   },
   {
     ...service, auth: 'metrics', path: '/metrics', summary: 'Metrics for Prometheus',
-    description: 'Only where the operator has set `METRICS_TOKEN`; else there is nothing here.',
+    description: 'Only if the operator has set `METRICS_TOKEN`; 404 otherwise.',
     answers: {
       200: { description: 'The metrics of this process, and those that all share.', content: { 'text/plain': null } },
     },

@@ -35,9 +35,9 @@ export const searchAccounts = endpoint({
   ...declared, method: 'get', path: '/api/operator/accounts', summary: 'Find accounts',
   query: z.object({
     search: z
-      .string({ error: 'is given once' })
-      .max(254, 'is longer than any address')
-      .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is no text')
+      .string({ error: 'must appear only once' })
+      .max(254, 'must be at most 254 characters long')
+      .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not valid text')
       .default('')
       .meta({ description: 'A part of an address, or the id of an account.' }),
   }),
@@ -82,10 +82,10 @@ export const giveCredits = endpoint({
   ...accountPath, method: 'post', path: '/api/operator/accounts/:id/grants', summary: 'Grant credits',
   body: z.object({
     amount: z
-      .int({ error: 'is a whole number' })
-      .min(1, 'is at least 1')
-      .max(MAX_GRANT_CREDITS, `is at most ${MAX_GRANT_CREDITS}`),
-    origin: z.enum(GRANTABLE, { error: `is one of ${GRANTABLE.join(', ')}` }),
+      .int({ error: 'must be a whole number' })
+      .min(1, 'must be at least 1')
+      .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`),
+    origin: z.enum(GRANTABLE, { error: `must be one of ${GRANTABLE.join(', ')}` }),
     note: line(200)
       .nullish()
       .transform((note) => note?.trim() || null)
@@ -93,7 +93,7 @@ export const giveCredits = endpoint({
     expiresAt: moment
       .nullish()
       .transform((text) => (text ? startOf(text) : null))
-      .meta({ description: 'From then on the rest is lost; never where absent.' }),
+      .meta({ description: 'When what is left of them expires; never if absent.' }),
   }).meta({ id: 'OperatorGrantRequest' }),
   answers: {
     200: {
@@ -106,7 +106,7 @@ export const giveCredits = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who, params, body }) => {
   if (body.expiresAt && body.expiresAt.getTime() <= Date.now()) {
-    throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt: lies in the past' })
+    throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt: must be in the future' })
   }
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   const grantId = newId('grant')

@@ -53,7 +53,7 @@ function requireOperator({ config, limits }: DashboardDeps, password: string): M
 }
 
 const challenge = (): ApiError => new ApiError('unauthorized', {
-  message: 'Log in as admin with the password of the dashboard.',
+  message: 'Log in as admin with the dashboard password.',
   headers: { 'WWW-Authenticate': 'Basic realm="Tollgate queues", charset="UTF-8"' },
 })
 
@@ -71,7 +71,7 @@ function refuseChanges({ BASE_URL, DASHBOARD_WRITE }: WebDeps['config']): Middle
   return async (ctx, next) => {
     const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD'
     if (changes && DASHBOARD_WRITE === 'off') throw new ApiError('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
-    if (changes && !isOwnPage(ctx, BASE_URL)) throw new ApiError('forbidden', { message: 'Changes are made from the dashboard itself.' })
+    if (changes && !isOwnPage(ctx, BASE_URL)) throw new ApiError('forbidden', { message: 'Changes can only be made from the dashboard itself.' })
     await next()
   }
 }

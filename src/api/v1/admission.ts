@@ -25,7 +25,7 @@ import { modelOf } from './schemas.ts'
 export function requireKey({ keys }: Pick<WebDeps, 'keys'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const principal = await keys.find(bearerToken(ctx.get('authorization')))
-    if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
+    if (!principal) throw new ApiError('unauthorized', { message: 'The API key is unknown or has been revoked.' })
     ctx.state.principal = principal
     ctx.state.suspended = principal.status === 'suspended'
     await next()

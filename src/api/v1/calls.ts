@@ -41,7 +41,7 @@ export function fetchCall(deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>): Midd
 function waitOf(text: string | string[] | undefined): number {
   if (text === undefined) return 0
   const seconds = typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
-  if (!(seconds <= MAX_WAIT_SECONDS)) throw new ApiError('invalid_request', { param: 'wait', message: `wait is a number of seconds from 0 to ${MAX_WAIT_SECONDS}.` })
+  if (!(seconds <= MAX_WAIT_SECONDS)) throw new ApiError('invalid_request', { param: 'wait', message: `wait must be a number of seconds from 0 to ${MAX_WAIT_SECONDS}.` })
   return seconds
 }
 

@@ -43,7 +43,7 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
     if (answer) await withBody(deps, answer, (body) => chunks.finish(answer.status, body, placed)).catch(() => chunks.fail(LOST, placed))
-    else chunks.fail('The service restarts; the answer of this call can be fetched.', placed)
+    else chunks.fail('The service is restarting; the answer to this call can be fetched later.', placed)
     events.end()
   })
 }
@@ -56,7 +56,7 @@ const silence = (): Promise<'silence'> => new Promise((resolve) => { setTimeout(
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   if (placed.joined) return leave(ctx, deps, placed)
-  const error = gatewayError('upstream_failed', 'The client left before the call began. Its credits were refunded.')
+  const error = gatewayError('upstream_failed', 'The client disconnected before the call began. Its credits were refunded.')
   const warn = (cause: unknown) => deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
   // Before the leaving is noted: a retry must not join a call that is refunded under it.
   const refunded = await deps.calls.refund(placed.callId, error, { from: 'queued' }).catch(warn)

@@ -25,7 +25,7 @@ export type Identity = { idempotencyKey: string | null; hash: string | null; isN
 export function identityOf(ctx: Context, modality: string, body: Record<string, unknown>): Identity {
   const key = ctx.get('idempotency-key')
   if (ctx.req.headers['idempotency-key'] !== undefined && !KEY.test(key)) {
-    throw new ApiError('invalid_request', { param: 'Idempotency-Key', message: 'Idempotency-Key has 1 to 255 printable characters.' })
+    throw new ApiError('invalid_request', { param: 'Idempotency-Key', message: 'Idempotency-Key must be 1 to 255 printable characters.' })
   }
   const retryCount = ctx.get('x-stainless-retry-count')
   const mayBeRetried = key !== '' || retryCount !== ''

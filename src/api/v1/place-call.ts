@@ -73,7 +73,7 @@ function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, 
 function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError {
   const { refusal } = outcome
   if (refusal !== 'too_many_calls' && refusal !== 'too_many_bytes') return new ApiError(refusal)
-  const message = refusal === 'too_many_calls' ? 'Too many calls of this account are still running.'
+  const message = refusal === 'too_many_calls' ? 'This account has too many open calls.'
     : 'The requests of this account that are still running are too large together.'
   return new ApiError('rate_limited', { message, retryAfterSeconds: OUTSTANDING_RETRY_SECONDS })
 }

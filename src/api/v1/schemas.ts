@@ -18,8 +18,8 @@ const model = z.string().min(1).max(200).meta({ description: 'A model id of GET 
 const codePoints = (text: string): number => Array.from(text).length
 
 const prompt = z.string()
-  .refine((text) => text.trim() !== '', 'is empty')
-  .refine((text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT, `has more than ${MAX_PROMPT} characters`)
+  .refine((text) => text.trim() !== '', 'must not be empty')
+  .refine((text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT, `must be at most ${MAX_PROMPT} characters long`)
   .meta({ description: 'At most 2000 characters.' })
 
 const imageUrl = z.string().superRefine((url, context) => {
@@ -27,7 +27,7 @@ const imageUrl = z.string().superRefine((url, context) => {
   if (problem !== null) context.addIssue({ code: 'custom', message: problem })
 }).meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
 
-const resolution = z.string().regex(RESOLUTION, 'has at most 32 characters of letters, digits, x, : and -')
+const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')
 
 export const imageBody = z.object({
   model, prompt, image_url: optional(imageUrl), resolution: optional(resolution),

@@ -64,7 +64,7 @@ function failed(
   sent: string | null,
 ): Problem {
   if (error === 'unauthorized' && sent !== null && sent === token.value) {
-    forgetToken('Your session is over. Sign in again and you are back where you were.')
+    forgetToken('Your session has ended. Sign in again to continue where you were.')
   }
   if (response.status === 429) return new Problem(error, waitText(Number(response.headers.get('retry-after'))))
   if (response.status >= 500) return new Problem(error, UNREACHABLE)
@@ -73,5 +73,5 @@ function failed(
 
 function waitText(seconds: number): string {
   const minutes = Math.ceil(seconds / 60)
-  return minutes > 1 ? `Too many tries. Try again in ${minutes} minutes.` : 'Too many tries. Try again in a minute.'
+  return minutes > 1 ? `Too many attempts. Try again in ${minutes} minutes.` : 'Too many attempts. Try again in a minute.'
 }

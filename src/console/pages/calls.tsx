@@ -84,7 +84,7 @@ export function CallsPage({ params, query }: PageProps) {
 
 const Nothing = ({ filtered }: { filtered: boolean }) =>
   filtered ? (
-    <Empty title="No call is like that">
+    <Empty title="No matching calls">
       Change the filters, or <a href="/calls">show all calls</a>.
     </Empty>
   ) : (

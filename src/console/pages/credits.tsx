@@ -52,7 +52,7 @@ export function CreditsPage({ query }: PageProps) {
         <List
           of={ledger}
           rows={12}
-          empty={<Empty title="Nothing has moved">Every charge, settlement, refund and grant will stand here.</Empty>}
+          empty={<Empty title="No entries yet">Every charge, settlement, refund and grant will appear here.</Empty>}
         >
           {(items) => <LedgerTable entries={items} />}
         </List>

@@ -58,7 +58,7 @@ export function SignInPage() {
   }
   return (
     <Card title="Sign in">
-      <p class="soft">One gateway to image, video and chat models, paid from prepaid credits.</p>
+      <p class="soft">One gateway to image, video and chat models, paid for with prepaid credits.</p>
       {farewell.value && (
         <div class="notice" role="status">
           {farewell.value}
@@ -74,7 +74,7 @@ export function SignInPage() {
         </Action>
       </form>
       <p class="links">
-        <a href="/sign-up">Make an account</a>
+        <a href="/sign-up">Create an account</a>
         <a href="/forgot">Forgot your password?</a>
         <a href="/docs">API documentation</a>
       </p>
@@ -89,8 +89,8 @@ export function SignUpPage() {
     run(async () => keepToken((await signUp({ email, password, displayName })).token, stay !== undefined))
   }
   return (
-    <Card title="Make an account">
-      <p class="soft">Then make a key, and call your first model.</p>
+    <Card title="Create an account">
+      <p class="soft">Then create a key, and call your first model.</p>
       <form onSubmit={submit} noValidate>
         <Field
           label="E-mail address"
@@ -111,8 +111,8 @@ export function SignUpPage() {
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <Stay />
         <Trouble problem={problem} />
-        <Action type="submit" class="full" busy={busy} busyText="Making your account…">
-          Make my account
+        <Action type="submit" class="full" busy={busy} busyText="Creating your account…">
+          Create my account
         </Action>
       </form>
       <p class="links">
@@ -131,8 +131,8 @@ export function ForgotPage() {
   }
   if (said !== null) {
     return (
-      <Card title="Look into your mailbox" news>
-        <p class="soft">{said} The link works once and for 30 minutes.</p>
+      <Card title="Check your mailbox" news>
+        <p class="soft">{said} The link works once, within 30 minutes.</p>
         <p class="links">
           <a href="/sign-in">Back to sign-in</a>
         </p>

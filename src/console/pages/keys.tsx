@@ -28,10 +28,10 @@ export function KeysPage() {
       }
     >
       <p class="soft">
-        A key is what your programs call the gateway with, as <code>Authorization: Bearer tg_…</code>.
+        Your programs call the gateway with a key, as <code>Authorization: Bearer tg_…</code>.
       </p>
       <section class="panel">
-        <List of={keys} empty={<Empty title="No keys yet">Make one, and call your first model with it.</Empty>}>
+        <List of={keys} empty={<Empty title="No keys yet">Create one, and call your first model with it.</Empty>}>
           {(items) => <KeyTable keys={items} revoke={setRevoking} />}
         </List>
       </section>
@@ -55,7 +55,7 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
           <tr>
             <th scope="col">Name</th>
             <th scope="col">Key</th>
-            <th scope="col">Made</th>
+            <th scope="col">Created</th>
             <th scope="col">Last call</th>
             <th scope="col">
               <span class="hidden">Revoke</span>
@@ -121,7 +121,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
     return (
       <Dialog title="Your new key" close={close}>
         <div class="notice" role="status">
-          Copy it now: it is shown this once, and cannot be looked up.
+          Copy it now: it will not be shown again.
         </div>
         <div data-testid="secret">
           <Code text={secret} label="Copy the key" />
@@ -131,7 +131,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           <Code text={`curl -s ${location.origin}/v1/models -H 'Authorization: Bearer ${secret}'`} />
         </details>
         <button type="button" onClick={close}>
-          I have it
+          I have copied it
         </button>
       </Dialog>
     )
@@ -145,12 +145,12 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           required
           maxLength={60}
           autoFocus
-          hint="What you will know it by: laptop, server, …"
+          hint="To recognise it by: laptop, server, …"
           invalid={problem?.code === 'invalid_request'}
         />
         <Trouble problem={problem} />
-        <Action type="submit" busy={busy} busyText="Making it…">
-          Make the key
+        <Action type="submit" busy={busy} busyText="Creating…">
+          Create key
         </Action>
       </form>
     </Dialog>
@@ -168,16 +168,16 @@ function Revoke({ apiKey, close, revoked }: { apiKey: ApiKey; close: () => void;
   return (
     <Dialog title={`Revoke ${apiKey.name}?`} close={close}>
       <p>
-        Programs that use <code>{apiKey.hint}</code> are refused from this moment on. It cannot be undone. Calls that
-        run already go on.
+        Programs that use <code>{apiKey.hint}</code> are refused from now on. This cannot be undone. Calls that are
+        already running go on.
       </p>
       <Trouble problem={problem} />
       <div class="row">
         <Action class="danger" busy={busy} busyText="Revoking…" onClick={revoke}>
-          Revoke the key
+          Revoke key
         </Action>
         <button type="button" class="quiet" onClick={close}>
-          Keep it
+          Cancel
         </button>
       </div>
     </Dialog>

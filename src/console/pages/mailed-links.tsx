@@ -43,7 +43,7 @@ function begin(link: number): { token: string; stage: Stage; link: number } {
 const Missing = () => (
   <Card title="Open the link in our mail">
     <p class="soft">
-      This page needs the whole link that we sent you. After a reload, open it from the mail once more.
+      This page needs the complete link that we sent you. After a reload, open it from the mail again.
     </p>
   </Card>
 )
@@ -61,9 +61,9 @@ export function VerifyPage() {
   if (stage === 'ready') return <Verify key={link} token={token} come={come} verified={setEmail} />
   if (stage === 'invalid') {
     return (
-      <Card title="This link does not work any more" news>
+      <Card title="This link no longer works" news>
         <p class="soft">
-          A link works once and for 24 hours. If your address is not verified yet, sign in and ask for another mail.
+          A link works once, within 24 hours. If your address is not verified yet, sign in and ask for another mail.
         </p>
         <Onward />
       </Card>
@@ -72,7 +72,7 @@ export function VerifyPage() {
   return (
     <Card title="Your address is verified" news>
       <p class="soft">
-        <span>{email}</span> belongs to your account now.
+        <span>{email}</span> now belongs to your account.
       </p>
       <Onward />
     </Card>
@@ -96,7 +96,7 @@ function Verify({ token, come, verified }: Step & { verified: (email: string) =>
     })
   return (
     <Card title="Verify your e-mail address">
-      <p class="soft">One click, and we know that this mailbox is yours.</p>
+      <p class="soft">One click confirms that this mailbox is yours.</p>
       <Trouble problem={problem} />
       <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>
         {problem ? 'Try again' : 'Verify my address'}
@@ -111,10 +111,10 @@ export function ResetPage() {
   if (stage === 'ready') return <Reset key={link} token={token} come={come} />
   if (stage === 'invalid') {
     return (
-      <Card title="This link does not work any more" news>
+      <Card title="This link no longer works" news>
         <p class="soft">
-          A link works once and for 30 minutes, and only the newest one. Ask for another mail. Your password is what it
-          was.
+          A link works once, within 30 minutes, and only the newest one works. Ask for another mail. Your password has
+          not been changed.
         </p>
         <p class="links">
           <a href="/forgot">Ask for another mail</a>
@@ -123,7 +123,7 @@ export function ResetPage() {
     )
   }
   return (
-    <Card title="Your password is changed" news>
+    <Card title="Your password has been changed" news>
       <p class="soft">All sessions of your account have ended. Sign in with the new password.</p>
       <p class="links">
         <a href="/sign-in">Sign in</a>
@@ -157,7 +157,7 @@ function Reset({ token, come }: Step) {
   }
   return (
     <Card title="Choose a new password">
-      <p class="soft">It signs you out everywhere, and you sign in anew.</p>
+      <p class="soft">This signs you out everywhere. Then you sign in again.</p>
       <form ref={form} onSubmit={submit} noValidate>
         <PasswordField
           label="New password"

@@ -12,11 +12,11 @@ const WORDS: Record<string, string> = { chat: 'Chat', image: 'Image', video: 'Vi
 
 export function ModelsPage() {
   const models = useLoad('models', getModels)
-  const none = <Empty title="No model is offered">The operator configures them in the catalogue file.</Empty>
+  const none = <Empty title="No models are available">The operator configures them in the catalogue file.</Empty>
   return (
     <Page title="Models">
       <p class="soft">
-        A chat is charged for its tokens when it ends, an image or a video at a fixed price. What fails costs nothing.
+        A chat is billed by its tokens, an image or a video at a fixed price. Failed calls cost nothing.
       </p>
       <List of={models} empty={none}>
         {(items) => (

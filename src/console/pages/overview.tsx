@@ -63,7 +63,7 @@ export function OverviewPage({ query }: PageProps) {
       {calls.data?.data.length === 0 && <FirstSteps />}
       <Tiles usage={usage.data?.data} count={count} />
       <section class="panel">
-        <h2>Credits a day, by model</h2>
+        <h2>Credits per day, by model</h2>
         <Trouble problem={usage.problem} retry={usage.reload} />
         <UsageChart usage={usage.data?.data} days={days} />
         {usage.data && usage.data.data.length > 0 && <AsTable rows={usage.data.data} />}
@@ -238,10 +238,10 @@ function FirstSteps() {
     [
       hasKey,
       <>
-        <a href="/keys">Make an API key</a>
+        <a href="/keys">Create an API key</a>
       </>,
     ],
-    [(account.value?.credits ?? 0) > 0, <>Have credits: ask your operator for some</>],
+    [(account.value?.credits ?? 0) > 0, <>Get credits: ask your operator for some</>],
     [
       false,
       <>

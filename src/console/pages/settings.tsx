@@ -94,7 +94,7 @@ function Password() {
     run(async () => {
       await changePassword({ currentPassword, password })
       form.current?.reset()
-      setSaid('Changed. All other sessions have ended.')
+      setSaid('Password changed. All other sessions have ended.')
     })
   }
   return (
@@ -116,7 +116,7 @@ function Password() {
         />
         <Trouble problem={problem} />
         <Action type="submit" busy={busy} busyText="Changing…">
-          Change the password
+          Change password
         </Action>
         <Done text={said} />
       </form>
@@ -125,7 +125,7 @@ function Password() {
 }
 
 const THEMES = [
-  ['system', 'As the system'],
+  ['system', 'Same as the system'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ] as const
@@ -154,14 +154,14 @@ function Mail() {
       setSaid(
         transport === 'smtp'
           ? `Sent to ${to}.`
-          : `Written to a file on the server: no mail server is set, so ${to} receives nothing.`,
+          : `No mail server is configured: the mail was written to a file, and ${to} receives nothing.`,
       )
     })
   }
   return (
     <section class="panel">
       <h2>Mail</h2>
-      <p class="soft">See whether mails of this server reach you.</p>
+      <p class="soft">Check whether mail from this server reaches you.</p>
       <Trouble problem={problem} />
       <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
         Send me a test mail
@@ -198,7 +198,7 @@ function Sessions() {
                 </small>
               </span>
               {session.current ? (
-                <small class="soft">this one</small>
+                <small class="soft">this session</small>
               ) : (
                 <button
                   type="button"

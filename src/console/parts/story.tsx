@@ -38,7 +38,7 @@ function trailOf({ call, startedAt, ledger }: CallStory): Step[] {
       name: 'Settled',
       at: call.finishedAt,
       amount: sum(after),
-      note: after.length === 0 ? 'The charge was the price' : balanceNote(after),
+      note: after.length === 0 ? 'Nothing to correct' : balanceNote(after),
       tone: 'good',
     })
   } else steps.push({ name: 'Settled', at: null })
@@ -72,7 +72,7 @@ export function Facts({ call, keyName }: { call: CallRecord; keyName?: string })
     ['Accepted', <Time key="time" iso={call.createdAt} />],
     ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
     ['Credits', number(call.credits)],
-    ['Charged first', number(call.creditsPrecharged)],
+    ['Pre-charge', number(call.creditsPrecharged)],
     ...(call.creditsUncollected > 0 ? [['Not collected', number(call.creditsUncollected)] as [string, string]] : []),
     ...(call.inputTokens === null
       ? []
@@ -100,11 +100,11 @@ const ADVICE: Partial<Record<string, string>> = {
   insufficient_credits:
     'The balance was too low for the most that this call could cost. Get credits, or lower max_tokens.',
   rate_limited: 'Too many requests in one minute, or too many calls at once. Send fewer, or wait a little.',
-  unsupported_model: 'There is no such model, or it does not belong to that endpoint. The page Models lists them all.',
+  unsupported_model: 'There is no such model, or that endpoint does not serve it. The Models page lists them all.',
   invalid_prompt: 'A prompt is a text of 1 to 2000 characters.',
   invalid_messages: 'messages is a non-empty list of {role, content}.',
   upstream_unavailable: 'No provider is configured for this model at the moment.',
-  overloaded: 'Too much was going on. Nothing was charged; send it again.',
+  overloaded: 'The service was overloaded. Nothing was charged; send the request again.',
 }
 
 export const ErrorNote = ({ call }: { call: CallRecord }) =>

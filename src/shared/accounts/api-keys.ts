@@ -97,7 +97,7 @@ async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
   const { waitSeconds } = counts!
   if (waitSeconds === null || waitSeconds <= 0) return
   throw new ApiError('rate_limited', {
-    message: `An account makes at most ${MOST_A_DAY} keys in a day.`, retryAfterSeconds: waitSeconds,
+    message: `An account can create at most ${MOST_A_DAY} keys a day.`, retryAfterSeconds: waitSeconds,
   })
 }
 

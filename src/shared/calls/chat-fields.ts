@@ -46,8 +46,8 @@ function listOf<T extends z.ZodType>(element: T, least: number, most: number) {
   const list = z.custom<unknown[]>((value) => Array.isArray(value), 'must be a list')
     .meta({ type: 'array', items: documented(element) })
   return list.transform((values, context) => {
-    if (values.length < least) context.addIssue('is empty')
-    if (values.length > most) context.addIssue(`has more than ${most} elements`)
+    if (values.length < least) context.addIssue('must not be empty')
+    if (values.length > most) context.addIssue(`must have at most ${most} elements`)
     const good: z.output<T>[] = []
     for (let index = 0; index < values.length && context.issues.length === 0; index++) {
       good.push(within(element, values[index], context, index))
@@ -176,7 +176,7 @@ const isBias = (value: unknown): boolean => typeof value === 'number' && value >
 
 const logitBias = z.custom<Record<string, number>>((value) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isBias),
-'maps tokens to -100 to 100')
+'must map tokens to numbers from -100 to 100')
   .meta({ type: 'object', additionalProperties: { type: 'number', minimum: -100, maximum: 100 } })
 
 const LISTS = ['content', 'tool_calls', 'reasoning_details'] as const
@@ -191,13 +191,13 @@ function hasFewElements(messages: unknown): boolean {
 const messageList = listOf(message, 1, MAX_MESSAGES)
 
 /** The messages, whose faults have a code of their own. Which kinds of parts a model takes is checked beside it. */
-export const chatMessages = z.custom<unknown>(hasFewElements, `have more than ${MAX_ELEMENTS} parts`)
+export const chatMessages = z.custom<unknown>(hasFewElements, `must have at most ${MAX_ELEMENTS} parts in all`)
   .meta({ type: 'array', items: documented(message), minItems: 1, maxItems: MAX_MESSAGES })
   .transform((value, context) => within(messageList, value, context))
 
 /** Every other field. */
 export const chatOptions = z.object({
-  max_tokens: optional(tokens).meta({ description: 'Most output tokens; 1024 where absent.' }),
+  max_tokens: optional(tokens).meta({ description: 'Most output tokens; 1024 if absent.' }),
   max_completion_tokens: optional(tokens).meta({ description: 'The same as max_tokens.' }),
   temperature: optional(z.number().min(0).max(2)),
   top_p: optional(z.number().min(0).max(1)),

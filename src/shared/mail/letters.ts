@@ -20,7 +20,7 @@ export function verificationLetter(baseUrl: string, address: string, token: stri
       'If that was you, open this page within 24 hours and confirm it there:',
     ],
     action: { label: 'Confirm my address', url: `${baseUrl}/verify#token=${token}` },
-    closing: ['If it was not you, do nothing: somebody may have mistyped an address.'],
+    closing: ['If it was not you, ignore this mail: somebody may have mistyped their address.'],
   })
 }
 
@@ -29,13 +29,13 @@ export function resetLetter(baseUrl: string, address: string, token: string): Le
   return write({
     subject: `Choose a new password for ${PRODUCT}`,
     paragraphs: [
-      `A new password was asked for, for the account ${address} at ${baseUrl}.`,
+      `Somebody asked for a new password for the account ${address} at ${baseUrl}.`,
       'If that was you, open this page within 30 minutes and choose one:',
     ],
     action: { label: 'Choose a new password', url: `${baseUrl}/reset#token=${token}` },
     closing: [
-      'The link works once, and only the newest one works. A new password ends every login of the account.',
-      'If it was not you, do nothing: the password stays as it is.',
+      'The link works once, and only the newest link works. A new password signs you out everywhere.',
+      'If it was not you, ignore this mail: your password stays the same.',
     ],
   })
 }
@@ -44,8 +44,8 @@ export function resetLetter(baseUrl: string, address: string, token: string): Le
 export function testLetter(baseUrl: string, address: string): Letter {
   return write({
     subject: `Test mail from ${PRODUCT}`,
-    paragraphs: [`This is the test mail that was asked for at ${baseUrl}, for ${address}.`, 'Mail from there reaches you.'],
-    closing: ['There is nothing to do.'],
+    paragraphs: [`This is the test mail that was requested at ${baseUrl} for ${address}.`, 'Mail from there reaches you.'],
+    closing: ['You do not need to do anything.'],
   })
 }
 

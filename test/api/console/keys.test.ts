@@ -80,7 +80,7 @@ describe('/api/keys', () => {
     expect(ids).to.deep.equal([publicId('key', mine.account.keyId)])
   })
 
-  it('answers 404 for what is no id of a key', async () => {
+  it('answers 404 for what is not a key id', async () => {
     const { account, api } = await web.signedIn()
     for (const id of [
       'x',

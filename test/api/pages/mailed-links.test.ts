@@ -104,7 +104,7 @@ describe('the pages behind mailed links', () => {
       await web.post('/api/email/verify', { token: used.split('#token=')[1] })
       await opened.page.goto(used)
       await opened.page.getByRole('button').click()
-      await opened.page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
     })
 
     it('asks for the mail where there is no token', async () => {
@@ -154,7 +154,7 @@ describe('the pages behind mailed links', () => {
       expect(opened.page.url()).to.equal(`${web.url}/reset`)
       await field(opened.page).fill('another horse 2')
       await opened.page.keyboard.press('Enter')
-      await opened.page.getByRole('heading', { name: 'Your password is changed' }).waitFor()
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
       expect(await logIn(web, email, 'another horse 2')).to.match(/^[\w-]{43}$/)
       expect((await web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
     })
@@ -176,7 +176,7 @@ describe('the pages behind mailed links', () => {
       }
       await field(opened.page).fill('😀'.repeat(35) + 'a1')
       await change(opened.page)
-      await opened.page.getByRole('heading', { name: 'Your password is changed' }).waitFor()
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
     })
 
     it('shows the password on demand, and forgets it when it is done', async () => {
@@ -187,7 +187,7 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('button', { name: 'Show the password' }).click()
       expect(await field(opened.page).getAttribute('type')).to.equal('text')
       await change(opened.page)
-      await opened.page.getByRole('heading', { name: 'Your password is changed' }).waitFor()
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
       expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)
     })
 
@@ -195,7 +195,7 @@ describe('the pages behind mailed links', () => {
       await opened.page.goto(`${web.url}/reset#token=${'x'.repeat(43)}`)
       await field(opened.page).fill('another horse 2')
       await change(opened.page)
-      await opened.page.getByRole('heading', { name: 'This link does not work any more' }).waitFor()
+      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
     })
 
     it('keeps what was typed while the network is away', async () => {
@@ -207,7 +207,7 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
       await opened.page.context().setOffline(false)
       await change(opened.page)
-      await opened.page.getByRole('heading', { name: 'Your password is changed' }).waitFor()
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
     })
   })
 })

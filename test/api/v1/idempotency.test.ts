@@ -106,7 +106,7 @@ describe('Idempotency-Key', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(920)
   })
 
-  it('has 1 to 255 printable characters', async () => {
+  it('must be 1 to 255 printable characters', async () => {
     for (const key of ['a', ' a b ~!"', 'x'.repeat(255)]) expect((await image(gateway, account, prompted(), {}, keyed(key))).status, key).to.equal(200)
   })
 

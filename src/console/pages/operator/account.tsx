@@ -34,7 +34,7 @@ export function AccountSection({ id }: { id: string }) {
         <section class="panel">
           <h2>Audit</h2>
           {data.actions.length === 0 ? (
-            <Empty title="Nothing was done to this account yet" />
+            <Empty title="No operator has changed this account yet" />
           ) : (
             <ActionTable actions={data.actions} />
           )}
@@ -71,7 +71,7 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
       </div>
       <dl class="facts">
         <div>
-          <dt>Standing</dt>
+          <dt>Status</dt>
           <dd>
             <Standing account={account} />
           </dd>
@@ -129,7 +129,7 @@ function Ask({ account, verb, close, done }: AskProps) {
     <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={close}>
       <p>
         {verb === 'suspend'
-          ? 'Its sessions end at once, its keys are refused. Calls that run already go on. You can activate it again.'
+          ? 'Its sessions end at once, and its keys are refused. Calls that are already running go on. You can activate it again.'
           : 'It can sign in and call again.'}
       </p>
       <Trouble problem={problem} />
@@ -138,7 +138,7 @@ function Ask({ account, verb, close, done }: AskProps) {
           {verb === 'suspend' ? 'Suspend the account' : 'Activate the account'}
         </Action>
         <button type="button" class="quiet" onClick={close}>
-          Leave it
+          Cancel
         </button>
       </div>
     </Dialog>

@@ -23,14 +23,14 @@ export function AccountsSection({ search }: { search: string }) {
           name="search"
           type="search"
           defaultValue={search}
-          hint="A part of its address, or its id."
+          hint="Part of its address, or its id."
           maxLength={254}
         />
         <button type="submit">Find</button>
       </form>
       <List
         of={accounts}
-        empty={<Empty title="No account is like that">Search for a shorter part of the address.</Empty>}
+        empty={<Empty title="No matching accounts">Search for a shorter part of the address.</Empty>}
       >
         {(items) => <AccountTable accounts={items} />}
       </List>
@@ -56,7 +56,7 @@ function AccountTable({ accounts }: { accounts: OperatedAccount[] }) {
           <tr>
             <th scope="col">Address</th>
             <th scope="col">Name</th>
-            <th scope="col">Standing</th>
+            <th scope="col">Status</th>
             <th scope="col" class="right">
               Credits
             </th>

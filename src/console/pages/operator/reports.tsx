@@ -22,7 +22,7 @@ export function CallSection({ id }: { id: string }) {
       <form class="finder" onSubmit={submit}>
         <Field
           key={id}
-          label="Look at a call"
+          label="Find a call"
           name="call"
           defaultValue={id}
           placeholder="call_…"
@@ -88,7 +88,7 @@ function MailTable({ mails, retry }: { mails: MailRecord[]; retry: (mail: MailRe
       <table>
         <thead>
           <tr>
-            <th scope="col">Asked for</th>
+            <th scope="col">Requested</th>
             <th scope="col">Kind</th>
             <th scope="col">To</th>
             <th scope="col" class="right">
@@ -135,7 +135,7 @@ export function UpstreamsSection() {
       <h2>
         The last hour{' '}
         <button type="button" class="small quiet more" onClick={upstreams.reload}>
-          Look again
+          Refresh
         </button>
       </h2>
       <List of={upstreams} empty={<Empty title="No call ended in the last hour" />}>

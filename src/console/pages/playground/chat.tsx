@@ -88,7 +88,7 @@ export function ChatPlayground({ models, model, choose }: Props) {
       <section class="panel">
         <ModelChoice models={models} model={model} choose={choose} />
         <Field
-          label="Most output tokens"
+          label="Maximum output tokens"
           type="number"
           min={1}
           value={maxTokens}

@@ -44,7 +44,7 @@ function useWork(kind: 'image' | 'video') {
       for await (const one of news) {
         if ('url' in one) put(one)
         else if ('progress' in one) put({ progress: one.progress, status: 'Running…' })
-        else put({ status: one.status === 'queued' ? 'Waiting for its turn…' : 'Running…' })
+        else put({ status: one.status === 'queued' ? 'Waiting in the queue…' : 'Running…' })
       }
       put({ busy: false })
     } catch (thrown) {
@@ -106,8 +106,8 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <Options kind={kind} model={model} chosen={chosen} put={setLatest} />
           <div class="row between">
             <Ceiling most={ceilingOf(model)} />
-            <Action type="submit" busy={work.busy} busyText="Making…" disabled={playgroundKey.value === ''}>
-              {image ? 'Make it from the picture' : `Make the ${kind}`}
+            <Action type="submit" busy={work.busy} busyText="Generating…" disabled={playgroundKey.value === ''}>
+              {image ? 'Generate from the image' : `Generate the ${kind}`}
             </Action>
           </div>
         </form>
@@ -172,7 +172,7 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
     setProblem(null)
     if (!file) return
     if (file.size > MOST_BYTES)
-      return setProblem('A request holds 1 MB: choose a picture of at most 700 kB, or give its address.')
+      return setProblem('A request can hold 1 MB: choose an image of at most 700 kB, or give its address.')
     dataUrl(file).then(put, (error: Error) => setProblem(error.message))
   }
   const name = kind === 'image' ? 'Picture to edit (optional)' : 'First frame (optional)'
@@ -196,7 +196,7 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
         <p class="row">
           <img src={image} width="64" alt="The chosen picture" />
           <button type="button" class="small quiet" onClick={() => put('')}>
-            Take it away
+            Remove it
           </button>
         </p>
       )}
@@ -223,7 +223,7 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
       ) : (
         !work.busy &&
         !work.problem && (
-          <Empty title={`Your ${kind} appears here`}>It is kept for a while, and stays in your calls.</Empty>
+          <Empty title={`Your ${kind} appears here`}>It is kept for a while, and listed under Calls.</Empty>
         )
       )}
       {work.cost && <Receipt cost={work.cost} callId={work.callId} />}

@@ -38,7 +38,7 @@ export function PlaygroundPage({ params, query }: PageProps) {
         !models.problem && <Waiting rows={8} />
       ) : !model ? (
         <section class="panel">
-          <Empty title={`No ${kind} model is offered`}>
+          <Empty title={`No ${kind} models are available`}>
             See the <a href="/models">models</a> that are.
           </Empty>
         </section>

@@ -33,7 +33,7 @@ export function KeyBar() {
           <code>
             {key.slice(0, 7)}…{key.slice(-4)}
           </code>
-          , kept in this tab alone.
+          , kept in this tab only.
         </span>
       )}
       <span class="row">
@@ -47,7 +47,7 @@ export function KeyBar() {
         </button>
         {key === '' && (
           <button type="button" class="small" onClick={() => setAsking('make')}>
-            Make a key
+            Create a key
           </button>
         )}
       </span>
@@ -62,7 +62,7 @@ export function KeyBar() {
               autoComplete="off"
               required
               autoFocus
-              hint="It stays in this tab, and is forgotten with it."
+              hint="It is kept in this tab only, until you close it."
             />
             <button type="submit">Use it</button>
           </form>
