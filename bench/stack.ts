@@ -10,8 +10,8 @@ import { startPostgres } from '../scripts/services/postgres.ts'
 import { redisProgram, startRedis } from '../scripts/services/redis.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { loadProgram } from './load.ts'
-import type { Process } from './processes.ts'
-import { runCompiled } from './processes.ts'
+import type { Process } from '../scripts/harness/processes.ts'
+import { runCompiled } from '../scripts/harness/processes.ts'
 
 const runFile = promisify(execFile)
 

@@ -35,7 +35,7 @@ export async function up(db: Knex): Promise<void> {
       idempotency_expires_at timestamptz,
       request_hash bytea,
       request_bytes bigint NOT NULL DEFAULT 0,
-      requester_left_at timestamptz,
+      abandoned_at timestamptz,
       lease_until timestamptz,
       deadline_at timestamptz,
       created_at timestamptz NOT NULL DEFAULT now(),
@@ -74,7 +74,7 @@ export async function up(db: Knex): Promise<void> {
     CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
     CREATE UNIQUE INDEX calls_idempotency ON calls (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
-    CREATE INDEX calls_to_join ON calls (user_id, request_hash, id DESC) WHERE finished_at IS NULL OR requester_left_at IS NOT NULL;
+    CREATE INDEX calls_to_join ON calls (user_id, request_hash, id DESC) WHERE finished_at IS NULL OR abandoned_at IS NOT NULL;
     CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL;
     COMMENT ON TABLE calls IS 'One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.';
     COMMENT ON COLUMN calls.id IS 'UUIDv7, made by the web process before the charge; call_… in text.';
@@ -105,7 +105,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN calls.idempotency_expires_at IS 'Until when the key is remembered.';
     COMMENT ON COLUMN calls.request_hash IS 'SHA-256 of the request, to recognise a retry of it.';
     COMMENT ON COLUMN calls.request_bytes IS 'Bytes of its request as Redis holds it while the call is open.';
-    COMMENT ON COLUMN calls.requester_left_at IS 'When the waiting client went away unanswered.';
+    COMMENT ON COLUMN calls.abandoned_at IS 'When the waiting client went away unanswered.';
     COMMENT ON COLUMN calls.lease_until IS 'Until when nobody need look after it.';
     COMMENT ON COLUMN calls.deadline_at IS 'When it must have ended.';
     COMMENT ON COLUMN calls.created_at IS 'Acceptance.';

@@ -67,7 +67,7 @@ CREATE TABLE calls (
   idempotency_expires_at timestamptz, -- Until when the key is remembered.
   request_hash bytea, -- SHA-256 of the request, to recognise a retry of it.
   request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of its request as Redis holds it while the call is open.
-  requester_left_at timestamptz, -- When the waiting client went away unanswered.
+  abandoned_at timestamptz, -- When the waiting client went away unanswered.
   lease_until timestamptz, -- Until when nobody need look after it.
   deadline_at timestamptz, -- When it must have ended.
   created_at timestamptz NOT NULL DEFAULT now(), -- Acceptance.
@@ -97,7 +97,7 @@ CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (user_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
-CREATE INDEX calls_to_join ON calls USING btree (user_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (requester_left_at IS NOT NULL));
+CREATE INDEX calls_to_join ON calls USING btree (user_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
 CREATE INDEX calls_user_time ON calls USING btree (user_id, created_at DESC, id DESC);
 
 -- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.

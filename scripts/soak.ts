@@ -2,14 +2,14 @@ import './require-node.ts'
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { processName } from '../test/support/services.ts'
-import { ensureTemplate } from '../test/support/database.ts'
+import { processName } from './harness/services.ts'
+import { ensureTemplate } from './harness/database.ts'
 import { build, buildIsStale } from './builder.ts'
 import { testData } from './folders.ts'
 import { startTestServices, stopTestServices } from './services/test-services.ts'
 import { jobsOf } from './soak/jobs.ts'
 import type { Job, Result } from './soak/jobs.ts'
-import { Panel } from './soak/panel.ts'
+import { MutantRunner } from './soak/mutants.ts'
 import { seconds } from './tools.ts'
 
 /**
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
 const folder = join(testData, `run-${processName}`)
 const startedAt = Date.now()
-const panel = new Panel()
+const panel = new MutantRunner()
 
 async function run(job: Job): Promise<Result> {
   const began = Date.now()
@@ -54,8 +54,8 @@ async function soak(): Promise<boolean> {
   const measured = await runAll(wanted(alone), 1)
   const beside = await Promise.all([runAll(wanted(waiting), 1), runAll(wanted(busy), Number(values.lanes))])
   const results = [measured, ...beside].flat()
-  const plants = results.filter(({ plant }) => plant)
-  if (plants.length > 0) console.log(`planted bugs found: ${plants.filter(({ ok }) => ok).length} of ${plants.length}`)
+  const mutants = results.filter(({ mutant }) => mutant)
+  if (mutants.length > 0) console.log(`mutant bugs found: ${mutants.filter(({ ok }) => ok).length} of ${mutants.length}`)
   const schedules = results.reduce((sum, result) => sum + result.schedules, 0)
   if (schedules > 0) console.log(`schedules: ${schedules}`)
   return results.length > 0 && results.every(({ ok }) => ok)

@@ -35,7 +35,7 @@ const starter = new Starter(folder, fail)
 function interrupt(): void {
   signals += 1
   if (signals === 1) console.log('\nstopping: requests and jobs have up to 30 s to end (Ctrl-C again ends them now)')
-  else starter.hurry()
+  else starter.finishQuickly()
   over()
 }
 

@@ -3,11 +3,11 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { expectBooksToBalance } from './support/books.ts'
 import { anEmail } from './support/console.ts'
-import type { Gateway } from './support/harness.ts'
-import { startGateway } from './support/harness.ts'
-import { get, post, send } from './support/http.ts'
-import type { Mailbox } from './support/mailbox.ts'
-import { startMailbox } from './support/mailbox.ts'
+import type { Gateway } from '../scripts/harness/harness.ts'
+import { startGateway } from '../scripts/harness/harness.ts'
+import { get, post, send } from '../scripts/harness/http.ts'
+import type { Mailbox } from '../scripts/harness/mailbox.ts'
+import { startMailbox } from '../scripts/harness/mailbox.ts'
 
 const run = promisify(execFile)
 

@@ -5,9 +5,9 @@ import { migrate, migrationSource } from '../migrations/index.ts'
 import { dropSql } from '../migrations/sql.ts'
 import { root } from '../scripts/folders.ts'
 import { dumpSchema } from '../scripts/schema/dump.ts'
-import { connectDb } from '../src/shared/db.ts'
-import type { Db } from '../src/shared/db.ts'
-import { newDatabaseUrl } from './support/database.ts'
+import { connectDb } from '../src/shared/infra/db.ts'
+import type { Db } from '../src/shared/infra/db.ts'
+import { newDatabaseUrl } from '../scripts/harness/database.ts'
 
 describe('the migrations', () => {
   let db: Db

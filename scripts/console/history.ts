@@ -1,4 +1,4 @@
-import type { Db } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
 import type { AccountId, KeyId } from '../../src/shared/ids.ts'
 
 /**

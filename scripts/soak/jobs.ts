@@ -1,11 +1,11 @@
 import { root } from '../folders.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 import { runMocha } from './mocha.ts'
-import type { Panel } from './panel.ts'
-import { JUDGES, PLANTS } from '../../test/crash/panel/plants.ts'
+import type { MutantRunner } from './mutants.ts'
+import { JUDGES, MUTANTS } from './mutants-list.ts'
 
-/** What came of a job. `plant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
-export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; plant: boolean }
+/** What came of a job. `mutant`: it was a mutant bug, and `ok` says that it was found. `story`: for a failure. */
+export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; mutant: boolean }
 
 /** One part of the soak. */
 export type Job = { name: string; run: () => Promise<Result> }
@@ -26,7 +26,7 @@ const figuresIn = (output: string): string[] => output.split('\n').flatMap((line
  * The parts of the soak: what measures times and must run alone; and, beside each other, those that mostly wait and those
  * that keep the machine busy.
  */
-export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { alone: Job[]; waiting: Job[]; busy: Job[] } {
+export function jobsOf(addresses: TestAddresses, seed: number, panel: MutantRunner): { alone: Job[]; waiting: Job[]; busy: Job[] } {
   const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
     name,
     run: async () => {
@@ -34,26 +34,26 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
         ...addresses, folder: root, env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), ...env },
       })
       const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
-      return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, plant: false }
+      return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, mutant: false }
     },
   })
   const shard = (nth: number): Job => {
     const runs = Math.ceil(SCHEDULES / SHARDS)
     return test(`schedules ${nth + 1} of ${SHARDS}`, ['test/crash/schedules.test.ts'], { TOLLGATE_SCHEDULES: String(runs), TOLLGATE_SEED: String(seed + nth) }, runs)
   }
-  const plants = PLANTS.map((plant): Job => ({
-    name: `planted bug: ${plant.name}`,
+  const mutants = MUTANTS.map((mutant): Job => ({
+    name: `mutant bug: ${mutant.name}`,
     run: async () => {
-      const { found, note } = await panel.judge(plant, addresses)
-      return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, plant: true }
+      const { found, note } = await panel.judge(mutant, addresses)
+      return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, mutant: true }
     },
   }))
-  // Last: after everything that was planted, and taken back, in the very same copy.
+  // Last: after everything that was mutant, and taken back, in the very same copy.
   const healthy: Job = {
-    name: 'no bug planted',
+    name: 'no bug mutant',
     run: async () => {
       const { found, note } = await panel.judgeHealthy(JUDGES, addresses)
-      return { ok: !found && note === '', figures: [], story: note, schedules: 0, plant: false }
+      return { ok: !found && note === '', figures: [], story: note, schedules: 0, mutant: false }
     },
   }
   const preCharges = test('pre-charges', ['test/upstreams/precharge.test.ts'], { TOLLGATE_REQUESTS: String(CHATS) })
@@ -64,8 +64,8 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: Panel): { 
       test('outages', ['test/crash/outages.test.ts']),
       test('takeovers', ['test/crash/takeovers.test.ts']),
       test('stops', ['test/crash/stops.test.ts']),
-      test('cuts', ['test/crash/cuts.test.ts', 'test/crash/moments.test.ts']),
-      ...plants,
+      test('cuts', ['test/crash/cuts.test.ts', 'test/crash/failpoints.test.ts']),
+      ...mutants,
       healthy,
     ],
     busy: [test('kills', ['test/crash/kills.test.ts']), ...shards, preCharges],

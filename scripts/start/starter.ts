@@ -69,7 +69,7 @@ export class Starter {
   }
 
   /** Kills what `stop` still waits for; it then goes on at once. */
-  hurry(): void {
+  finishQuickly(): void {
     for (const program of this.#programs) program.kill()
   }
 

@@ -1,7 +1,7 @@
 /**
  * What a command of the operator's command line is.
  */
-import type { Db } from '../shared/db.ts'
+import type { Db } from '../shared/infra/db.ts'
 import { findUserByEmail } from '../shared/accounts/users.ts'
 import type { UserRow } from '../shared/accounts/users.ts'
 import { parseEmail } from '../shared/accounts/emails.ts'

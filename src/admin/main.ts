@@ -3,8 +3,8 @@
  */
 import { parseArgs } from 'node:util'
 import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
-import { connectDb } from '../shared/db.ts'
-import { withoutSecrets } from '../shared/log.ts'
+import { connectDb } from '../shared/infra/db.ts'
+import { withoutSecrets } from '../shared/infra/log.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { mailCommands } from './commands/mail.ts'
 import { moneyCommands } from './commands/money.ts'

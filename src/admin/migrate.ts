@@ -1,7 +1,7 @@
 /** The release phase: brings the schema up to date. `node dist/src/admin/migrate.js` */
 import { migrate } from '../../migrations/index.ts'
 import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
-import { connectDb } from '../shared/db.ts'
+import { connectDb } from '../shared/infra/db.ts'
 
 try {
   const db = connectDb(readDatabaseConfig())

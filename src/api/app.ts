@@ -3,7 +3,7 @@
  */
 import Koa from 'koa'
 import { AnswerGone } from '../shared/calls/long-answers.ts'
-import { traceFields } from '../shared/trace.ts'
+import { traceFields } from '../shared/infra/trace.ts'
 import type { WebDeps } from './deps.ts'
 import { cors } from './middleware/cors.ts'
 import { errorHandler, isServiceAway } from './middleware/error-handler.ts'
@@ -16,7 +16,7 @@ import { createTable } from './router.ts'
 export function createApp(deps: WebDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
   app.on('error', (error: Error & { code?: string }, ctx?: { state: RequestState }) => {
-    if (isClientsDoing(error)) return
+    if (isClientAbort(error)) return
     if (error instanceof AnswerGone || isServiceAway(error)) deps.log.warn({ ...traceFields(ctx?.state), err: error }, 'answer broken off')
     else deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
   })
@@ -31,5 +31,5 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
 }
 
 /** A client that leaves while its answer is being written, or whose bytes are no HTTP, is no defect of ours. */
-const isClientsDoing = ({ code = '' }: { code?: string }): boolean =>
+const isClientAbort = ({ code = '' }: { code?: string }): boolean =>
   code.startsWith('HPE_') || code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'

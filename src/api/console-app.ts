@@ -9,7 +9,7 @@ import { extname, join } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware } from 'koa'
 import type { RequestState } from './middleware/request-context.ts'
-import { projectFolder, readAsset, serveAsset } from './pages/assets.ts'
+import { projectFolder, readAsset, serveAsset } from './static/assets.ts'
 
 /**
  * Nothing inline and no code from elsewhere. Pictures and films may be of any https address: results and avatars are.

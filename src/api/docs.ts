@@ -10,7 +10,7 @@ import type { WebDeps } from './deps.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { openApiDocument } from './openapi/document.ts'
-import { jsonAsset, projectFolder, readAsset, serveAsset } from './pages/assets.ts'
+import { jsonAsset, projectFolder, readAsset, serveAsset } from './static/assets.ts'
 
 /** Swagger UI's style sheet has its pictures in it, as data. */
 const POLICY = [

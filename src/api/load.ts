@@ -2,8 +2,8 @@
  * Shedding: a call that would only wait until its deadline is refused before it is charged.
  */
 import { ApiError } from '../shared/errors.ts'
-import type { Log } from '../shared/log.ts'
-import type { Queues } from '../shared/queues.ts'
+import type { Log } from '../shared/infra/log.ts'
+import type { Queues } from '../shared/infra/queues.ts'
 import type { Replies } from '../shared/calls/replies.ts'
 import type { Modality } from '../shared/calls/lifecycle.ts'
 import { MODALITIES } from '../shared/calls/lifecycle.ts'

@@ -6,9 +6,9 @@ import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../shared/errors.ts'
-import type { MediaName } from '../shared/media.ts'
-import { parseMediaName } from '../shared/media.ts'
-import type { MediaLocation, MediaReader } from '../shared/media-reader.ts'
+import type { MediaName } from '../shared/media/media.ts'
+import { parseMediaName } from '../shared/media/media.ts'
+import type { MediaLocation, MediaReader } from '../shared/media/reader.ts'
 
 type StoredFile = MediaLocation & { kind: 'file' }
 

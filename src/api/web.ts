@@ -9,19 +9,19 @@ import type { AddressInfo } from 'node:net'
 import { createKeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
 import { EXIT_CONFIG } from '../shared/config.ts'
-import type { Log } from '../shared/log.ts'
-import { openMoney, reloadCatalogue, warnOfCatalogue } from '../shared/core.ts'
-import type { Running } from '../shared/core.ts'
-import { openCatalogue } from '../shared/catalogue.ts'
+import type { Log } from '../shared/infra/log.ts'
+import { openDatabase, reloadCatalogue, warnOfCatalogue } from '../shared/infra/process.ts'
+import type { Running } from '../shared/infra/process.ts'
+import { openCatalogue } from '../shared/catalogue/catalogue.ts'
 import { prepareDummyHash } from '../shared/accounts/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
-import { createQueues } from '../shared/queues.ts'
-import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/redis.ts'
+import { createQueues } from '../shared/infra/queues.ts'
+import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/infra/redis.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
-import { createMediaReader } from '../shared/media-reader.ts'
+import { createMediaReader } from '../shared/media/reader.ts'
 import { createApp } from './app.ts'
 import { createLimits } from './limits.ts'
 import { createLoad } from './load.ts'
@@ -48,7 +48,7 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const catalogue = openCatalogue(config)
   warnOfCatalogue(catalogue, log)
   const metrics = createWebMetrics(config)
-  const { db, calls } = openMoney(config, metrics.observer)
+  const { db, calls } = openDatabase(config, metrics.observer)
   const redis = connectProducer(config)
   const subscriber = connectPatient(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)

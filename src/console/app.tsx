@@ -6,7 +6,7 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { token } from './state/session.ts'
-import { ForgotPage, NowherePage, SignInPage, SignUpPage } from './pages/entrance.tsx'
+import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
 import { ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Shell } from './parts/shell.tsx'
@@ -80,5 +80,5 @@ export function App() {
       </Shell>
     )
   if (outside) return <outside.Component key={outside.pattern} params={outside.params} query={query} />
-  return path === '/' ? <SignInPage /> : <NowherePage />
+  return path === '/' ? <SignInPage /> : <NotFoundPage />
 }

@@ -2,7 +2,7 @@
  * The auditor: looks at the books of active accounts now and then, and raises the alarm where they do not balance. It
  * changes nothing; what a breach means is for people to find out (`npm run admin -- audit` looks at all accounts).
  */
-import { auditActive } from '../shared/ledger/books.ts'
+import { auditActive } from '../shared/ledger/audit.ts'
 import type { WorkerDeps } from './deps.ts'
 
 /** How often the books are audited, in ms. */

@@ -2,17 +2,17 @@
  * What the worker process is made of.
  */
 import type { Config } from '../shared/config.ts'
-import type { CatalogueHolder } from '../shared/catalogue.ts'
-import type { Db } from '../shared/db.ts'
-import type { Log } from '../shared/log.ts'
-import type { Queues } from '../shared/queues.ts'
+import type { CatalogueHolder } from '../shared/catalogue/catalogue.ts'
+import type { Db } from '../shared/infra/db.ts'
+import type { Log } from '../shared/infra/log.ts'
+import type { Queues } from '../shared/infra/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
 import type { Audits } from '../shared/metrics/audits.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
-import type { HeldCalls } from './held-calls.ts'
-import type { Results } from './results.ts'
+import type { HeldCalls } from './calls/held-calls.ts'
+import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 
 export type WorkerDeps = {

@@ -6,8 +6,8 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { Registry } from 'prom-client'
 import type { Redis } from 'ioredis'
-import type { Db } from '../shared/db.ts'
-import { whatIsDown } from '../shared/health.ts'
+import type { Db } from '../shared/infra/db.ts'
+import { unavailableServices } from '../shared/infra/health.ts'
 import { mayScrape } from '../shared/metrics/registry.ts'
 
 /** What is served where there is a token. */
@@ -25,6 +25,6 @@ export function serveHealth(port: number, services: { db: Db; redis: Redis }, { 
       return void registry.metrics().then((text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text))
     }
     if (request.url !== '/readyz') return answer(404, { ok: false })
-    void whatIsDown(services).then((down) => answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down }))
+    void unavailableServices(services).then((down) => answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down }))
   }).listen(port)
 }

@@ -5,15 +5,15 @@
 import type { StaleCall } from '../shared/calls/types.ts'
 import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
-import { underLease } from '../shared/leases.ts'
-import { step } from '../shared/steps.ts'
+import { underLease } from '../shared/infra/leases.ts'
+import { failpoint } from '../shared/infra/failpoints.ts'
 import { forgetExpiredSessions } from '../shared/accounts/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
 import { forgetOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
-import { sweepMails } from './mail-processor.ts'
+import { sweepMails } from './mail/processor.ts'
 
 /** How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
 export const RECONCILE_EVERY_MS = 1500
@@ -36,9 +36,9 @@ const SWEEP_EVERY_MS = 3_600_000
 /** How long one run goes on with deleting old call records, in ms. */
 const SWEEP_RECORDS_MS = 500
 
-/** The processor of the maintenance queue. Each step's failure is logged and leaves the others alone. */
+/** The processor of the maintenance queue. Each duty's failure is logged and leaves the others alone. */
 export function createReconciler(deps: WorkerDeps) {
-  const steps: Record<string, () => Promise<unknown>> = {
+  const duties: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
     mails: () => sweepMails(deps),
     grants: async () => { while (await expireGrants(deps.db, BATCH) >= BATCH); },
@@ -52,8 +52,8 @@ export function createReconciler(deps: WorkerDeps) {
   }
   return async (): Promise<void> => {
     await underLease(deps.db, 'reconciler', LEASE_SECONDS, async () => {
-      for (const [name, step] of Object.entries(steps)) {
-        await step().catch((error: unknown) => deps.log.error({ step: name, err: error }, 'reconciler step failed'))
+      for (const [name, run] of Object.entries(duties)) {
+        await run().catch((error: unknown) => deps.log.error({ duty: name, err: error }, 'reconciler duty failed'))
       }
     })
   }
@@ -100,8 +100,8 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
  * guard of the verb: a worker that begins meanwhile makes it miss.
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
-  step('stale.found', call.id)
-  if (call.overdue) return giveBack(deps, call, 'The call was not finished in time.', { overdue: true })
+  failpoint('stale.found', call.id)
+  if (call.overdue) return refundLost(deps, call, 'The call was not finished in time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
     deps.log.warn(about(call), 'task without a job: collected again')
@@ -109,10 +109,10 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
     return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   }
   const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
-  return giveBack(deps, call, lost, { attempt: call.attempt, from: call.status })
+  return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })
 }
 
-async function giveBack({ calls, publisher, log }: WorkerDeps, call: StaleCall, sentence: string, guard: Parameters<WorkerDeps['calls']['refund']>[2]): Promise<void> {
+async function refundLost({ calls, publisher, log }: WorkerDeps, call: StaleCall, sentence: string, guard: Parameters<WorkerDeps['calls']['refund']>[2]): Promise<void> {
   const error = gatewayError('upstream_failed', `${sentence} Its credits were refunded.`)
   const ended = await calls.refund(call.id, error, guard)
   if (!ended) return

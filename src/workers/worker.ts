@@ -5,28 +5,28 @@ import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Config, QueueName } from '../shared/config.ts'
-import type { Log } from '../shared/log.ts'
-import { openMoney, reloadCatalogue, warnOfCatalogue } from '../shared/core.ts'
-import type { Running } from '../shared/core.ts'
-import { openCatalogue } from '../shared/catalogue.ts'
-import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/queues.ts'
-import { connectPatient, refuseEvictingRedis } from '../shared/redis.ts'
+import type { Log } from '../shared/infra/log.ts'
+import { openDatabase, reloadCatalogue, warnOfCatalogue } from '../shared/infra/process.ts'
+import type { Running } from '../shared/infra/process.ts'
+import { openCatalogue } from '../shared/catalogue/catalogue.ts'
+import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/infra/queues.ts'
+import { connectPatient, refuseEvictingRedis } from '../shared/infra/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
-import type { Trace } from '../shared/trace.ts'
-import { traceFields } from '../shared/trace.ts'
-import { createCallProcessor } from './call-processor.ts'
+import type { Trace } from '../shared/infra/trace.ts'
+import { traceFields } from '../shared/infra/trace.ts'
+import { createCallProcessor } from './calls/processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
 import type { FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
-import { createHeldCalls } from './held-calls.ts'
-import { createMailProcessor } from './mail-processor.ts'
+import { createHeldCalls } from './calls/held-calls.ts'
+import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
-import { fetchReferences } from './references.ts'
-import { createResults } from './results.ts'
+import { fetchReferences } from './calls/references.ts'
+import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
 import { createUpstreams } from './upstreams/registry.ts'
 
@@ -41,7 +41,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
   const catalogue = openCatalogue(config)
   warnOfCatalogue(catalogue, log)
   const metrics = createWorkerMetrics(config)
-  const { db, calls } = openMoney(config, metrics.observer)
+  const { db, calls } = openDatabase(config, metrics.observer)
   const redis = connectPatient(config)
   await refuseEvictingRedis(redis)
   const held = createHeldCalls(calls, log)
@@ -58,7 +58,7 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
   showWork(metrics, { db, held })
   const cancels = connectPatient(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
-  const takers = config.WORKER_QUEUES.flatMap((name) => createTakers(name, deps, redis))
+  const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
   const health = config.HEALTH_PORT === undefined
     ? undefined
@@ -69,10 +69,10 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
       clearInterval(schedule)
-      const closed = Promise.all(takers.map((one) => one.close()))
-      const handBack = setTimeout(() => takers.forEach((one) => one.cancelAllJobs('shutdown')), drainMs)
+      const closed = Promise.all(queueWorkers.map((one) => one.close()))
+      const requeue = setTimeout(() => queueWorkers.forEach((one) => one.cancelAllJobs('shutdown')), drainMs)
       await closed
-      clearTimeout(handBack)
+      clearTimeout(requeue)
       held.stop()
       health?.close()
       await queues.close()
@@ -99,19 +99,19 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
 })
 
 /**
- * How many takers a queue has in a process, together at its concurrency. A taker asks for one job after the other, each a round
+ * How many queue workers a queue has in a process, together at its concurrency. A taker asks for one job after the other, each a round
  * trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each holds a Redis connection that
  * waits for jobs.
  */
-const TAKERS: Record<QueueName, number> = { chat: 4, image: 1, video: 1, mail: 1, maintenance: 1 }
+const WORKERS_PER_QUEUE: Record<QueueName, number> = { chat: 4, image: 1, video: 1, mail: 1, maintenance: 1 }
 
-function createTakers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
+function createQueueWorkers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
   const concurrency = concurrencyOf(deps.config)[name]
-  const takers = Math.min(TAKERS[name], concurrency)
-  return Array.from({ length: takers }, (_one, nth) => createTaker(name, deps, connection, Math.floor((concurrency + nth) / takers)))
+  const queueWorkers = Math.min(WORKERS_PER_QUEUE[name], concurrency)
+  return Array.from({ length: queueWorkers }, (_one, nth) => createQueueWorker(name, deps, connection, Math.floor((concurrency + nth) / queueWorkers)))
 }
 
-function createTaker(name: QueueName, deps: WorkerDeps, connection: Redis, concurrency: number): Worker {
+function createQueueWorker(name: QueueName, deps: WorkerDeps, connection: Redis, concurrency: number): Worker {
   const worker = new Worker(name, processors[name](deps), {
     connection, prefix: deps.config.REDIS_PREFIX, concurrency, ...WORKER_TIMES[name], maxStalledCount: MAX_STALLED_COUNT,
   })

@@ -5,12 +5,12 @@ import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
 import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
 import { verifyPassword } from '../../src/shared/accounts/passwords.ts'
-import { connectDb } from '../../src/shared/db.ts'
-import type { Db } from '../../src/shared/db.ts'
+import { connectDb } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
 import { parseId, publicId } from '../../src/shared/ids.ts'
 import type { GrantId } from '../../src/shared/ids.ts'
-import { newDatabaseUrl } from '../support/database.ts'
-import { aGrant, anAccount, balanceOf } from '../support/factories.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { aGrant, anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
 /** How a command ended. `json` where it answered some. */
@@ -96,8 +96,8 @@ describe('the operator\'s command line', function () {
 
   it('refuses with one sentence on stderr and exit code 1', async () => {
     const refusals: [string[], RegExp][] = [
-      [['credits', 'grant', 'nobody@example.com', '5', '--json'], /^There is no account nobody@example\.com\.$/], [['nonsense'], /no command "nonsense"/],
-      [['audit', '--note', 'x'], /has no option --note/], [['audit', '--nonsense'], /--nonsense/],
+      [['credits', 'grant', 'nobody@example.com', '5', '--json'], /^There is no account nobody@example\.com\.$/], [['malformedAnswer'], /no command "malformedAnswer"/],
+      [['audit', '--note', 'x'], /has no option --note/], [['audit', '--malformedAnswer'], /--malformedAnswer/],
     ]
     const ends = await Promise.all(refusals.map(([args]) => admin(args)))
     refusals.forEach(([, sentence], at) => expectRefused(ends[at]!, sentence))

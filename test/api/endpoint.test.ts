@@ -14,7 +14,7 @@ import { pathId } from '../../src/api/path-id.ts'
 import { serveEndpoint } from '../../src/api/serve.ts'
 import { ApiError } from '../../src/shared/errors.ts'
 import { newId, publicId } from '../../src/shared/ids.ts'
-import { get, send } from '../support/http.ts'
+import { get, send } from '../../scripts/harness/http.ts'
 import { readableLog } from '../support/log-lines.ts'
 
 /** What was checked of the request under way, in its order. */

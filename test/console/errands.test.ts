@@ -4,12 +4,12 @@ import type { Browser, Page } from 'playwright-core'
 import { findUserByEmail } from '../../src/shared/accounts/users.ts'
 import { newId } from '../../src/shared/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
-import { askMail } from '../../src/shared/mail/mails.ts'
+import { requestMail } from '../../src/shared/mail/mails.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { get, post, until } from '../support/http.ts'
+import { get, post, until } from '../../scripts/harness/http.ts'
 import { PIXEL } from '../workers/upstreams/sandbox-upstreams.ts'
-import { startWorld } from './support/world.ts'
-import type { World } from './support/world.ts'
+import { startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
 import { visit } from './support/visit.ts'
 
 const PICTURE = Buffer.from(PIXEL, 'base64')
@@ -132,7 +132,7 @@ describe('errands in the console', () => {
     await world.person('postmaster@example.com', { admin: true })
     await world.link(email)
     const id = newId('mail')
-    await askMail(world.db, { id, kind: 'reset', recipient: email, accountId: null })
+    await requestMail(world.db, { id, kind: 'reset', recipient: email, accountId: null })
     const given = { status: 'dead', tries: 8, note: '<b>451</b> try later', finished_at: world.db.fn.now() }
     await world.db('mails').where({ id }).update(given)
     const { page, signIn, open, faults, close } = await visit(browser, world)

@@ -5,9 +5,9 @@ import { expectBooksToBalance } from '../support/books.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { newId } from '../../src/shared/ids.ts'
 import { findUserByEmail } from '../../src/shared/accounts/users.ts'
-import { until } from '../support/http.ts'
-import { PASSWORD, startWorld } from './support/world.ts'
-import type { World } from './support/world.ts'
+import { until } from '../../scripts/harness/http.ts'
+import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
 import { visit } from './support/visit.ts'
 
 /** What the texts of an element say as numbers: `1,204` and `−40`. */
@@ -242,7 +242,7 @@ describe('the console, from sign-up to sign-out', () => {
     await another.getByRole('heading', { name: 'Sign in' }).waitFor()
     await another.getByLabel('E-mail address').fill('stay@example.com')
     await another.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await another.getByLabel('Stay signed in').check()
+    await another.getByLabel('StaySignedIn signed in').check()
     await another.getByRole('button', { name: 'Sign in' }).click()
     await another.getByRole('heading', { name: 'Overview' }).waitFor()
     const third = await page.context().newPage()

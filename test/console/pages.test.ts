@@ -4,10 +4,10 @@ import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { post, send, until } from '../support/http.ts'
+import { post, send, until } from '../../scripts/harness/http.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
-import { startWorld } from './support/world.ts'
-import type { World } from './support/world.ts'
+import { startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
 
 /** Every page, by its address and its heading; `:call`, `:account` stand for ids. */
 const OUTSIDE: [string, string][] = [

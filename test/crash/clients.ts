@@ -1,5 +1,5 @@
-import type { Reply } from '../support/http.ts'
-import { post } from '../support/http.ts'
+import type { Reply } from '../../scripts/harness/http.ts'
+import { post } from '../../scripts/harness/http.ts'
 
 /** One answer that a client got, or did not. `ms` from its sending. */
 export type Told = { at: number; ms: number; status: number; reply: Reply | null; error: string }

@@ -3,8 +3,8 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import type { Arena } from '../support/crash.ts'
 import { untilEnded } from '../support/crash.ts'
 import { expectBooksToBalance } from '../support/books.ts'
-import { anAccount, balanceOf } from '../support/factories.ts'
-import { post, until } from '../support/http.ts'
+import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
+import { post, until } from '../../scripts/harness/http.ts'
 import type { Cut } from '../support/proxy.ts'
 
 /** A kind of request, and what it costs. */

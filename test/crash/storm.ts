@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { randomUUID } from 'node:crypto'
-import { STEPS } from '../../src/shared/steps.ts'
-import type { StepName } from '../../src/shared/steps.ts'
+import { FAILPOINTS } from '../../src/shared/infra/failpoints.ts'
+import type { FailpointName } from '../../src/shared/infra/failpoints.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import type { CallId } from '../../src/shared/ids.ts'
 import type { Modality } from '../../src/shared/calls/lifecycle.ts'
@@ -9,23 +9,23 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { untilEnded } from '../support/crash.ts'
 import type { CallRow } from '../support/crash.ts'
-import { anAccount } from '../support/factories.ts'
-import type { TestAccount } from '../support/factories.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
-import { get, post } from '../support/http.ts'
-import type { Reply } from '../support/http.ts'
-import type { Installation, Kind, Program } from '../support/processes.ts'
+import { get, post } from '../../scripts/harness/http.ts'
+import type { Reply } from '../../scripts/harness/http.ts'
+import type { Installation, Kind, Program } from '../../scripts/harness/installation.ts'
 
 /** Steps at which only an orderly stop arrives. */
-const WHEN_STOPPING: readonly StepName[] = ['call.handing_back', 'call.handed_back']
+const WHEN_STOPPING: readonly FailpointName[] = ['call.requeuing', 'call.requeued']
 
-const WEB_STEPS: readonly StepName[] = ['call.opening', 'call.opened', 'call.enqueuing', 'call.enqueued', 'call.answering']
+const WEB_STEPS: readonly FailpointName[] = ['call.opening', 'call.opened', 'call.enqueuing', 'call.enqueued', 'call.answering']
 
 // That the reconciler dies at the steps that are a web process' else is a test of its own: takeovers.test.ts.
-const WORKER_STEPS = (Object.keys(STEPS) as StepName[]).filter((name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name))
+const WORKER_STEPS = (Object.keys(FAILPOINTS) as FailpointName[]).filter((name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name))
 
 /** The steps that a process of this kind passes. */
-export const stepsOf = (kind: Kind): readonly StepName[] => kind === 'web' ? WEB_STEPS : WORKER_STEPS
+export const stepsOf = (kind: Kind): readonly FailpointName[] => kind === 'web' ? WEB_STEPS : WORKER_STEPS
 
 /** Request bodies by kind; each prompt names its request in the sandbox's bill. */
 const KINDS: readonly { path: string; body: (prompt: string) => object; mayBeSent: number }[] = [
@@ -87,8 +87,8 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
  * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job already: one
  * that dies before it has begun the call leaves it to be taken over once more.
  */
-const TAKES: ReadonlySet<StepName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
-const LEAVES: ReadonlySet<StepName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
+const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
+const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
 
 /** The calls that a dead worker held, and when it died in Unix ms. */
 function heldBy(program: Program): { ids: CallId[]; at: number } {

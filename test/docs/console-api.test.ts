@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { findProgram } from '../../scripts/services/processes.ts'
 import { startMailWorker } from '../support/console.ts'
-import { startGateway } from '../support/harness.ts'
-import type { Gateway } from '../support/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
 
 describe('docs/console-api.md', () => {
   let folder: string

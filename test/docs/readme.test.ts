@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { root } from '../../scripts/folders.ts'
 import { findProgram } from '../../scripts/services/processes.ts'
-import { anAccount } from '../support/factories.ts'
-import { startGateway } from '../support/harness.ts'
-import type { Gateway } from '../support/harness.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
 
 describe('README.md', () => {
   const page = readFileSync(join(root, 'README.md'), 'utf8')

@@ -13,15 +13,15 @@ const HOMES: Record<string, string> = {
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
   mails: 'src/shared/mail/',
-  leases: 'src/shared/leases.ts',
+  leases: 'src/shared/infra/leases.ts',
   operator_actions: 'src/shared/operators/',
 }
 
 /** Who else may name a table, and why. Nobody of these writes to it, but the ledger to the balance. */
 const GUESTS: Record<string, string[]> = {
   // An account's row holds its balance and is the lock of everything that moves it; the audit reads everything.
-  users: ['src/shared/ledger/ledger.ts', 'src/shared/ledger/books.ts', 'src/shared/operators/accounts.ts', 'src/shared/operators/actions.ts'],
-  calls: ['src/shared/ledger/books.ts', 'src/shared/accounts/standing.ts', 'src/shared/operators/accounts.ts'],
+  users: ['src/shared/ledger/ledger.ts', 'src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts', 'src/shared/operators/actions.ts'],
+  calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   // A link is spent together with what its mail was asked for.
   mails: ['src/shared/accounts/one-time-tokens.ts'],
 }
@@ -64,7 +64,7 @@ describe('the architecture', () => {
 
   it('gives HTTP statuses their meaning in the catalogue of errors and beside routes alone', () => {
     // What an upstream, a bucket or a download answered is theirs to say; the worker's health server is a route of its own.
-    const foreign = ['src/workers/upstreams/', 'src/workers/fetching/', 'src/workers/health-server.ts', 'src/shared/media-bucket.ts', 'src/sandbox/']
+    const foreign = ['src/workers/upstreams/', 'src/workers/fetching/', 'src/workers/health-server.ts', 'src/shared/media/bucket.ts', 'src/sandbox/']
     const status = /\b(?:status|statusCode|httpStatus|http_status)\b\W{1,12}[1-5]\d\d\b|writeHead\([1-5]\d\d/
     expect(places(outside('src/shared/errors.ts', 'src/api/', ...foreign), status)).to.deep.equal([])
   })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryLock, unlock, withLock } from '../../scripts/services/lock.ts'
-import { privateFolder } from '../support/services.ts'
+import { privateFolder } from '../../scripts/harness/services.ts'
 
 describe('a lock file', () => {
   it('lets one at a time work', async () => {

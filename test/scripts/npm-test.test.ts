@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { closingLine } from '../../scripts/closing-line.ts'
 import { root } from '../../scripts/folders.ts'
 import { namesFiles } from '../../scripts/test-arguments.ts'
-import { privateFolder } from '../support/services.ts'
+import { privateFolder } from '../../scripts/harness/services.ts'
 
 async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv): Promise<{ code: number, output: string }> {
   const folder = privateFolder()

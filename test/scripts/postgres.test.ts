@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Postgres } from '../../scripts/services/postgres.ts'
 import { lives } from '../../scripts/services/processes.ts'
-import { privateFolder, startPrivatePostgres } from '../support/services.ts'
+import { privateFolder, startPrivatePostgres } from '../../scripts/harness/services.ts'
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { chooseRedis } from '../../scripts/services/redis-ladder.ts'
 import type { RedisSurroundings } from '../../scripts/services/redis-ladder.ts'
 import { requireVersion } from '../../scripts/services/redis.ts'
-import { privateFolder, startPrivateRedis } from '../support/services.ts'
+import { privateFolder, startPrivateRedis } from '../../scripts/harness/services.ts'
 
 function machine(programs: readonly string[], more: Partial<RedisSurroundings> = {}): RedisSurroundings {
   return {

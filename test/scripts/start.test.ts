@@ -12,7 +12,7 @@ import type { ProcessMark } from '../../scripts/services/processes.ts'
 import { examples } from '../../scripts/start/banner.ts'
 import { enter, keepRunning, leave, runningIn } from '../../scripts/start/data-folder.ts'
 import { webPort } from '../../scripts/start/settings.ts'
-import { privateFolder } from '../support/services.ts'
+import { privateFolder } from '../../scripts/harness/services.ts'
 
 type Start = { child: ChildProcess, text: () => string, ended: Promise<number | null> }
 

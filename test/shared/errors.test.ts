@@ -45,7 +45,7 @@ describe('the catalogue of errors', () => {
 
   it('knows its codes, and no property of objects for one', () => {
     expect(isErrorCode('rate_limited')).to.equal(true)
-    for (const text of ['', 'nonsense', 'toString', '__proto__', 'constructor']) expect(isErrorCode(text), text).to.equal(false)
+    for (const text of ['', 'malformedAnswer', 'toString', '__proto__', 'constructor']) expect(isErrorCode(text), text).to.equal(false)
   })
 
   it('keeps the cause of an error out of what is serialized', () => {

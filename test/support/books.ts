@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import type { Db } from '../../src/shared/db.ts'
-import { audit } from '../../src/shared/ledger/books.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
+import { audit } from '../../src/shared/ledger/audit.ts'
 
 /** The books balance: every invariant of the money holds in this test process's database. */
 export async function expectBooksToBalance(db: Db): Promise<void> {

@@ -11,7 +11,7 @@ const told = process.env.TELL_STEPS ? openSync(process.env.TELL_STEPS, 'a') : nu
 let count = 0
 
 if (name || told !== null) {
-  subscribe('tollgate:step', (step) => {
+  subscribe('tollgate:failpoint', (step) => {
     // At once, past every buffer: the next line may be the last.
     if (told !== null) writeSync(told, `${Date.now()} ${step.name} ${step.callId}\n`)
     if (step.name !== name || ++count !== Number(nth)) return

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { UNDECLARED } from '../../src/api/middleware/error-handler.ts'
-import type { Log } from '../../src/shared/log.ts'
+import type { Log } from '../../src/shared/infra/log.ts'
 
 /**
  * Listens to the log of a web process for errors that their endpoints do not declare.

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Db } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
 
 /** A process of a world inside this one. Killed, it never hears of anything again: no `catch`, no `finally` of it runs. */
 export class Process {

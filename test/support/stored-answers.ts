@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 import type { ChatUsage } from '../../src/shared/calls/answers.ts'
 import { chatOutput } from '../../src/shared/calls/answers.ts'
 import type { OpenRequest } from '../../src/shared/calls/types.ts'
-import type { Db } from '../../src/shared/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { opened, verbs } from '../shared/calls/opening.ts'
-import type { TestAccount } from './factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
 
 const usage: ChatUsage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../support/books.ts'
-import { balanceOf } from '../support/factories.ts'
-import type { Gateway } from '../support/harness.ts'
-import { startGateway } from '../support/harness.ts'
-import { readStreams } from './measuring/streams.ts'
-import { startTicking } from './measuring/ticking-upstream.ts'
-import type { Ticking } from './measuring/ticking-upstream.ts'
-import { makeVideos } from './measuring/videos.ts'
+import { balanceOf } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { readStreams } from '../../scripts/measure/streams-run.ts'
+import { startTicking } from '../../scripts/measure/ticking-upstream.ts'
+import type { Ticking } from '../../scripts/measure/ticking-upstream.ts'
+import { makeVideos } from '../../scripts/measure/videos-run.ts'
 import { PRICES, RICH, aRichAccount, everyProtocol, modelEntry } from './support/targets.ts'
 
-/** The small form of `scripts/measure-streams.ts` and `scripts/measure-videos.ts`: all in one process, on a busy machine. */
+/** The small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: all in one process, on a busy machine. */
 describe('many at once', () => {
   let gateway: Gateway
   let ticking: Ticking

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../support/books.ts'
-import { anAccount } from '../support/factories.ts'
-import type { Gateway } from '../support/harness.ts'
-import { startGateway } from '../support/harness.ts'
-import { post, until } from '../support/http.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { post, until } from '../../scripts/harness/http.ts'
 
 describe('a worker that is told to stop', () => {
   let gateway: Gateway

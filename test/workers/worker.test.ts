@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../support/books.ts'
-import { anAccount } from '../support/factories.ts'
-import type { Gateway } from '../support/harness.ts'
-import { startGateway } from '../support/harness.ts'
-import { post, until } from '../support/http.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { post, until } from '../../scripts/harness/http.ts'
 
 describe('a worker', () => {
   let gateway: Gateway
@@ -11,7 +11,7 @@ describe('a worker', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  it('works as many chats at a time as CHAT_CONCURRENCY says, and never one more, whatever its takers are', async () => {
+  it('works as many chats at a time as CHAT_CONCURRENCY says, and never one more, whatever its queue workers are', async () => {
     const account = await anAccount(gateway.db, 100_000)
     const asked = Array.from({ length: 30 }, (_one, nth) => post(`${gateway.url}/v1/chat/completions`, account.key, {
       model: 'sandbox-chat', messages: [{ role: 'user', content: `one of many ${nth} [delay 250]` }],

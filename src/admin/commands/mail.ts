@@ -2,7 +2,7 @@
 import { parseId } from '../../shared/ids.ts'
 import type { MailRecord } from '../../shared/mail/mails.ts'
 import { listMails } from '../../shared/mail/mails.ts'
-import { reviveLetters } from '../../shared/operators/changes.ts'
+import { requeueDeadMails } from '../../shared/operators/changes.ts'
 import type { Command } from '../command.ts'
 import { CommandError } from '../command.ts'
 
@@ -27,7 +27,7 @@ export const mailCommands: Command[] = [
     summary: 'Give a dead letter, or all of them, every try again. The workers send it within seconds, with the same link.',
     run: async (db, [text = '']) => {
       const id = text === 'all' ? text : parseId('mail', text)
-      const revived = id ? await reviveLetters(db, null, id) : 0
+      const revived = id ? await requeueDeadMails(db, null, id) : 0
       if (revived === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
       return { json: { revived }, text: `${revived} to be sent.` }
     },

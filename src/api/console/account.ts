@@ -1,7 +1,7 @@
 /**
  * GET /api/account and GET /api/models: what the console shows on every page, and what it can call.
  */
-import { standingOf } from '../../shared/accounts/standing.ts'
+import { summaryOf } from '../../shared/accounts/summary.ts'
 import { findUser, presentUser } from '../../shared/accounts/users.ts'
 import { accountState, modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -18,7 +18,7 @@ export const showState = endpoint({
   },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
-  const [user, standing] = await Promise.all([findUser(db, who.accountId), standingOf(db, who.accountId)])
+  const [user, standing] = await Promise.all([findUser(db, who.accountId), summaryOf(db, who.accountId)])
   return { ok: true, user: presentUser(user!), ...standing! }
 })
 

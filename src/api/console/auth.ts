@@ -13,7 +13,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
 import { PASSWORD_ERRORS, avatarUrl, displayName, emailAddress, newPassword } from './account-fields.ts'
-import { nudgeMail } from './nudge.ts'
+import { enqueueMail } from './enqueue-mail.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
@@ -35,7 +35,7 @@ export const createAccount = endpoint({
   const { config, db, log, queues } = deps
   const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
   const { user: made, token, mailId } = await register(db, { ...body, signupCredits, device: request.device() })
-  nudgeMail({ queues, log }, mailId)
+  enqueueMail({ queues, log }, mailId)
   logSecurity(log, request, 'registered', made.id)
   return { ok: true, token, user: presentUser(made) }
 })

@@ -2,15 +2,15 @@
  * /api/email: the mailed links, for the proof of an address and for a forgotten password.
  */
 import { z } from 'zod'
-import { askReset, resetPassword } from '../../shared/accounts/password-changes.ts'
+import { requestReset, resetPassword } from '../../shared/accounts/password-changes.ts'
 import { presentUser } from '../../shared/accounts/users.ts'
-import { askVerification, verifyEmail } from '../../shared/accounts/verification.ts'
+import { requestVerification, verifyEmail } from '../../shared/accounts/verification.ts'
 import { said, userAnswer } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
 import { PASSWORD_ERRORS, emailAddress, mailedToken, passwordOfReset } from './account-fields.ts'
-import { nudgeMail } from './nudge.ts'
+import { enqueueMail } from './enqueue-mail.ts'
 import { logSecurity } from './security-log.ts'
 
 const tag = 'Account'
@@ -27,7 +27,7 @@ export const verify = endpoint({
   const signupCredits = config.SIGNUP_CREDITS_AT === 'verification' ? config.SIGNUP_CREDITS : 0
   const user = await verifyEmail(db, body.token, signupCredits)
   logSecurity(log, request, 'email_verified', user.id)
-  replies.tell(user.id, { callId: null, balance: user.credits })
+  replies.publishEvent(user.id, { callId: null, balance: user.credits })
   return { ok: true, user: presentUser(user) }
 })
 
@@ -39,7 +39,7 @@ export const resend = endpoint({
   answers: { 200: { description: 'It is on its way.', schema: said } },
   errors: ['already_verified', 'rate_limited'],
 }).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ who }) => {
-  nudgeMail({ queues, log }, await askVerification(db, who.accountId, config.MAIL_RATE_LIMIT))
+  enqueueMail({ queues, log }, await requestVerification(db, who.accountId, config.MAIL_RATE_LIMIT))
   return { ok: true, message: 'A new verification link is on its way.' }
 })
 
@@ -53,7 +53,7 @@ export const forgot = endpoint({
   answers: { 200: { description: 'A link was sent if the address is registered.', schema: said } },
   errors: ['invalid_email'],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ body }) => {
-  nudgeMail({ queues, log }, await askReset(db, body.email))
+  enqueueMail({ queues, log }, await requestReset(db, body.email))
   return { ok: true, message: 'If this address is registered, a reset link has been sent to it.' }
 })
 

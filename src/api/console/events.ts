@@ -5,7 +5,7 @@
 import type { Context } from 'koa'
 import type { LiveSession } from '../../shared/accounts/sessions.ts'
 import { findSession } from '../../shared/accounts/sessions.ts'
-import { standingOf } from '../../shared/accounts/standing.ts'
+import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { AccountEvent } from '../../shared/calls/channels.ts'
 import { findRecords } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
@@ -132,7 +132,7 @@ class Changes {
     if (!events) return
     try {
       const [standing, records] = await Promise.all([
-        standingOf(db, this.account),
+        summaryOf(db, this.account),
         ids.length === 0 ? [] : findRecords(db, ids, this.account),
       ])
       if (this.over) return

@@ -5,12 +5,12 @@
 import { z } from 'zod'
 
 /** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
-const UNFIT = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
+const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
 
 /** One line of text, perhaps empty, kept as it is typed. `max` in code points. */
 export const line = (max: number) => z.string({ error: `must be a string of at most ${max} characters` })
   .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `must be at most ${max} characters long`)
-  .refine((text) => !UNFIT.test(text), 'must be a single line without control characters')
+  .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'must be a single line without control characters')
   .meta({ override: { maxLength: max } })
 
 /** A label that people give to a thing, kept as it is typed. `max` in code points. */
@@ -35,16 +35,16 @@ export const pageCursor = z.string({ error: 'must appear only once' }).min(1, 'm
   .meta({ description: 'The `nextCursor` of the page before.' })
 
 /** Days that are asked for lie in these centuries: Postgres knows fewer than JavaScript. */
-const isOurTime = (text: string): boolean => text >= '1970' && text < '3000'
+const isPlausibleDate = (text: string): boolean => text >= '1970' && text < '3000'
 
 /** A day in UTC, YYYY-MM-DD. */
-export const day = z.iso.date({ error: 'must be a date (YYYY-MM-DD)' }).refine(isOurTime, 'must be between the years 1970 and 2999')
+export const day = z.iso.date({ error: 'must be a date (YYYY-MM-DD)' }).refine(isPlausibleDate, 'must be between the years 1970 and 2999')
 
 /** A day in UTC, or a moment with its zone. */
-export const moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
+export const timestamp = z.union([z.iso.date(), z.iso.datetime({ offset: true })], {
   error: 'must be a date (YYYY-MM-DD) or a time with a time zone (2030-01-31T12:00:00Z)',
 })
-  .refine(isOurTime, 'must be between the years 1970 and 2999')
+  .refine(isPlausibleDate, 'must be between the years 1970 and 2999')
 
 const DAY_MS = 86_400_000
 

@@ -61,7 +61,7 @@ export const showKeys = endpoint({
 /** Revokes a key for good. */
 export const endKey = endpoint({
   ...declared, method: 'delete', path: '/api/keys/:id', summary: 'Revoke an API key',
-  description: 'From this moment the key is refused everywhere. Calls that were charged before go on.',
+  description: 'From this timestamp the key is refused everywhere. Calls that were charged before go on.',
   params: pathId('key', 'The `id` of a key.'),
   answers: { 200: { description: 'It is revoked.', schema: done } },
   errors: [],

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { findUser } from '../../shared/accounts/users.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
-import { testLetter } from '../../shared/mail/letters.ts'
+import { testMail } from '../../shared/mail/templates.ts'
 import { describeFailure } from '../../shared/mail/mailer.ts'
 import { ok } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -60,7 +60,7 @@ export const sendTestMail = endpoint({
   if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
   // Only a mail that may be sent counts.
   await limits.testMails.take(who.accountId)
-  const mail = { ...testLetter(config.BASE_URL, to), id: newId('mail'), to }
+  const mail = { ...testMail(config.BASE_URL, to), id: newId('mail'), to }
   try {
     const { messageId } = await mailer.send(mail, AbortSignal.timeout(TEST_MS))
     return { ok: true, transport: mailer.transport, to, messageId }

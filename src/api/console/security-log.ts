@@ -4,8 +4,8 @@
  */
 import type { AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
-import type { Log } from '../../shared/log.ts'
-import type { Trace } from '../../shared/trace.ts'
+import type { Log } from '../../shared/infra/log.ts'
+import type { Trace } from '../../shared/infra/trace.ts'
 
 export type SecurityEvent =
   'registered' | 'logged_in' | 'login_refused' | 'logged_out' | 'session_revoked' | 'password_changed' | 'password_reset' | 'email_verified'

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { DayUsage, UsageRow } from '../../shared/calls/usage.ts'
 import { usageByDay } from '../../shared/calls/usage.ts'
-import type { Db } from '../../shared/db.ts'
+import type { Db } from '../../shared/infra/db.ts'
 import type { AccountId } from '../../shared/ids.ts'
 
 const DAY_MS = 86_400_000

@@ -3,9 +3,9 @@
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
-import { isUnreachable } from '../../shared/db.ts'
-import type { Log } from '../../shared/log.ts'
-import { traceFields } from '../../shared/trace.ts'
+import { isUnreachable } from '../../shared/infra/db.ts'
+import type { Log } from '../../shared/infra/log.ts'
+import { traceFields } from '../../shared/infra/trace.ts'
 import { mayStillSend } from './json-body.ts'
 import type { Envelope, RequestState } from './request-context.ts'
 

@@ -7,8 +7,8 @@ import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
-import type { Trace } from '../../shared/trace.ts'
-import { parseTraceparent, traceFields } from '../../shared/trace.ts'
+import type { Trace } from '../../shared/infra/trace.ts'
+import { parseTraceparent, traceFields } from '../../shared/infra/trace.ts'
 
 /** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
 export type Envelope = 'gateway' | 'console'

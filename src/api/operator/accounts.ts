@@ -2,10 +2,10 @@
  * /api/operator/accounts: finding accounts, granting credits, suspending and activating.
  */
 import { z } from 'zod'
-import { standingOf } from '../../shared/accounts/standing.ts'
+import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { AccountStatus } from '../../shared/accounts/users.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
-import type { Db } from '../../shared/db.ts'
+import type { Db } from '../../shared/infra/db.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { AccountId } from '../../shared/ids.ts'
 import { newId, publicId } from '../../shared/ids.ts'
@@ -15,7 +15,7 @@ import { findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { grantCredits, putStatus } from '../../shared/operators/changes.ts'
 import { call, credits, grant, id, listOf, ok } from '../answers.ts'
-import { line, moment, startOf } from '../console/fields.ts'
+import { line, timestamp, startOf } from '../console/fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
@@ -65,7 +65,7 @@ export const showOperated = endpoint({
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
   const [account, standing, grants, { calls }, actions] = await Promise.all([
     findAccount(db, params.id),
-    standingOf(db, params.id),
+    summaryOf(db, params.id),
     listGrants(db, params.id),
     listCalls(db, params.id, {}, LATEST, null),
     listActions(db, LATEST, params.id),
@@ -90,7 +90,7 @@ export const giveCredits = endpoint({
       .nullish()
       .transform((note) => note?.trim() || null)
       .meta({ description: 'Why; the account sees it.' }),
-    expiresAt: moment
+    expiresAt: timestamp
       .nullish()
       .transform((text) => (text ? startOf(text) : null))
       .meta({ description: 'When what is left of them expires; never if absent.' }),
@@ -111,7 +111,7 @@ export const giveCredits = endpoint({
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   const grantId = newId('grant')
   const balance = await grantCredits(db, who.accountId, { id: grantId, accountId: params.id, ...body })
-  replies.tell(params.id, { callId: null, balance })
+  replies.publishEvent(params.id, { callId: null, balance })
   return { ok: true, grantId: publicId('grant', grantId), credits: balance }
 })
 

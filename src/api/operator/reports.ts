@@ -8,9 +8,9 @@ import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { listMails } from '../../shared/mail/mails.ts'
 import { findAccount, upstreamsOfLastHour } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
-import { reviveLetters } from '../../shared/operators/changes.ts'
+import { requeueDeadMails } from '../../shared/operators/changes.ts'
 import { callWithLedger, done, id, listOf, time } from '../answers.ts'
-import { nudgeMail } from '../console/nudge.ts'
+import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
@@ -64,8 +64,8 @@ export const retryMail = endpoint({
   answers: { 200: { description: 'It is being sent.', schema: done } },
   errors: [],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
-  if ((await reviveLetters(db, who.accountId, params.id)) === 0) throw new ApiError('not_found')
-  nudgeMail({ queues, log }, params.id)
+  if ((await requeueDeadMails(db, who.accountId, params.id)) === 0) throw new ApiError('not_found')
+  enqueueMail({ queues, log }, params.id)
   return { ok: true }
 })
 

@@ -8,8 +8,8 @@ import { QUEUE_NAMES } from '../../shared/config.ts'
 import type { QueueName } from '../../shared/config.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
-import type { CallJob, MailJob } from '../../shared/queues.ts'
-import { isSameSecret } from '../../shared/same-secret.ts'
+import type { CallJob, MailJob } from '../../shared/infra/queues.ts'
+import { isSameSecret } from '../../shared/infra/same-secret.ts'
 import type { WebDeps } from '../deps.ts'
 import { clientAddress, networkOf } from '../middleware/client-address.ts'
 import type { RequestState } from '../middleware/request-context.ts'
@@ -29,7 +29,7 @@ const POLICY = [
 const FOREIGN_STYLES = /<link href="https:[^>]*>\s*/g
 
 /** What an error said may quote what it was about; the worker's log has it. */
-const UNTOLD = 'See the log of the worker.'
+const HIDDEN_REASON = 'See the log of the worker.'
 
 /** The handlers of the dashboard, in their order: who may come, what may be done, the board. */
 export function createDashboard(deps: DashboardDeps, password: string): Middleware<RequestState>[] {
@@ -145,7 +145,7 @@ const hooks: BoardHooks = {
 type ShownJob = { failedReason?: string; deferredFailure?: string; stacktrace: string[] }
 
 function hideErrors(job: ShownJob): void {
-  if (job.failedReason) job.failedReason = UNTOLD
-  if (job.deferredFailure) job.deferredFailure = UNTOLD
-  job.stacktrace = job.stacktrace.map(() => UNTOLD)
+  if (job.failedReason) job.failedReason = HIDDEN_REASON
+  if (job.deferredFailure) job.deferredFailure = HIDDEN_REASON
+  job.stacktrace = job.stacktrace.map(() => HIDDEN_REASON)
 }

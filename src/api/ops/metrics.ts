@@ -10,7 +10,7 @@ import type { CallsObserver } from '../../shared/calls/observer.ts'
 import type { Replies } from '../../shared/calls/replies.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Config } from '../../shared/config.ts'
-import type { Db } from '../../shared/db.ts'
+import type { Db } from '../../shared/infra/db.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { createAudits, measureAudits } from '../../shared/metrics/audits.ts'
@@ -19,7 +19,7 @@ import { measureCalls } from '../../shared/metrics/calls.ts'
 import { only, showGauge } from '../../shared/metrics/gauges.ts'
 import { measurePool } from '../../shared/metrics/pool.ts'
 import { createRegistry, mayScrape } from '../../shared/metrics/registry.ts'
-import type { Queues } from '../../shared/queues.ts'
+import type { Queues } from '../../shared/infra/queues.ts'
 
 /** From a probe's millisecond to a waiting video's hour, in seconds. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]

@@ -4,11 +4,11 @@
  */
 import type { Context, Middleware } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
-import { isUnreachable } from '../../shared/db.ts'
+import { isUnreachable } from '../../shared/infra/db.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import { newCallId, recordRefusal } from '../../shared/calls/records.ts'
-import { traceFields } from '../../shared/trace.ts'
+import { traceFields } from '../../shared/infra/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Limit } from '../limits.ts'
 import { ALLOWANCE_HEADERS, allowanceHeaders } from '../limits.ts'
@@ -94,7 +94,7 @@ async function record(
     })
     ctx.state.callId = recorded
     ctx.set('X-Call-Id', publicId('call', recorded))
-    replies.tell(principal!.accountId, { callId: recorded, status: 'rejected', balance: null })
+    replies.publishEvent(principal!.accountId, { callId: recorded, status: 'rejected', balance: null })
   } catch (cause) {
     // The refusal stands even where it cannot be recorded: its client must hear it.
     forgetCall(ctx)

@@ -6,9 +6,9 @@ import { pipeline } from 'node:stream/promises'
 import type { Context } from 'koa'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
-import { step } from '../../shared/steps.ts'
+import { failpoint } from '../../shared/infra/failpoints.ts'
 import type { Answer, LongAnswer } from '../../shared/calls/answers.ts'
-import { traceFields } from '../../shared/trace.ts'
+import { traceFields } from '../../shared/infra/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import { whenOver } from '../middleware/when-over.ts'
 import type { BodyDeps } from './answer-body.ts'
@@ -21,7 +21,7 @@ export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stoppin
 export const HEARTBEAT_MS = 15_000
 
 /** What ends a wait: the call's end, the client's patience, the client itself, or this process. */
-type Moment = { is: 'answered'; answer: Answer | LongAnswer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
+type WaitOutcome = { is: 'answered'; answer: Answer | LongAnswer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
 
 /** How long the client waits, in ms, and what it gets then. */
 type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: string | null }
@@ -30,13 +30,13 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
 export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const patience = patienceOf(ctx, deps.config)
   const left = whenLeft(ctx)
-  const moment = await firstMoment(placed, patience, left, deps.stopping)
-  switch (moment.is) {
+  const outcome = await waitOutcome(placed, patience, left, deps.stopping)
+  switch (outcome.is) {
     case 'answered':
-      step('call.answering', placed.callId)
+      failpoint('call.answering', placed.callId)
       // Not awaited: it may leave before it has read all of its answer.
       void left.then(() => noteLeft(ctx, deps, placed.callId))
-      return deliver(ctx, deps, placed, moment.answer)
+      return deliver(ctx, deps, placed, outcome.answer)
     case 'left':
       return leave(ctx, deps, placed)
     case 'late':
@@ -102,17 +102,17 @@ export function whenLeft(ctx: Context): Promise<void> {
   })
 }
 
-async function firstMoment(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<Moment> {
+async function waitOutcome(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<WaitOutcome> {
   // What is there already is given even to a client that would not wait for it.
   if (patience?.ms === 0 && !placed.hasEnded) return { is: 'late' }
   let timer: NodeJS.Timeout | undefined
-  const moments: Promise<Moment>[] = [
+  const outcomes: Promise<WaitOutcome>[] = [
     placed.wait.answer.then((answer) => ({ is: 'answered', answer })),
     left.then(() => ({ is: 'left' })),
   ]
-  if (patience) moments.push(new Promise((resolve) => { timer = setTimeout(() => resolve({ is: 'late' }), patience.ms) }))
+  if (patience) outcomes.push(new Promise((resolve) => { timer = setTimeout(() => resolve({ is: 'late' }), patience.ms) }))
   try {
-    return await unlessStopped(stopping, Promise.race(moments)) ?? { is: 'stopping' }
+    return await unlessStopped(stopping, Promise.race(outcomes)) ?? { is: 'stopping' }
   } finally {
     clearTimeout(timer)
   }
@@ -144,7 +144,7 @@ export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCa
 }
 
 async function noteLeft(ctx: CallContext, { calls, log }: AnswerDeps, callId: CallId): Promise<void> {
-  await calls.requesterLeft(callId)
+  await calls.markAbandoned(callId)
     .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
 }
 

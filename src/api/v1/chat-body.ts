@@ -2,8 +2,8 @@
  * Checks the body of a chat: its messages first, then what stands in their parts, then every other field.
  */
 import { z } from 'zod'
-import { imageUrlProblem } from '../../shared/addresses.ts'
-import type { ChatModel } from '../../shared/catalogue.ts'
+import { imageUrlProblem } from '../../shared/net/addresses.ts'
+import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import { MAX_ADDRESSES, chatMessages, chatOptions, unknownField } from '../../shared/calls/chat-fields.ts'
 import { outputLimit, tokensOfPart } from '../../shared/calls/pricing.ts'
 import type { ChatMessage, ChatRequest } from '../../shared/calls/requests.ts'

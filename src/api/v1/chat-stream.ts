@@ -4,13 +4,13 @@
 import { gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
-import type { CallNews } from '../../shared/calls/channels.ts'
+import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
 import { HEARTBEAT_MS, deliver, leave, unlessStopped, whenLeft } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
-import type { NewsListener } from './news.ts'
+import type { UpdateListener } from './updates.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 type Completion = { id: string; created: number; model: string; choices: Choice[]; usage: Record<string, unknown> }
@@ -20,10 +20,10 @@ type Choice = { index: number; message: { tool_calls?: object[]; [field: string]
  * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
  * first chunk, or after 15 s of silence. A client that leaves stops the upstream's work.
  */
-export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, news: NewsListener): Promise<void> {
+export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, updates: UpdateListener): Promise<void> {
   const left = whenLeft(ctx)
   const chunks = new ChunkWriter()
-  const first = new Promise<'begin'>((resolve) => news.attach((one) => {
+  const first = new Promise<'begin'>((resolve) => updates.attach((one) => {
     if (one.type !== 'chunks') return
     chunks.take(one)
     resolve('begin')
@@ -74,11 +74,11 @@ class ChunkWriter {
   private broken = false
   private complete = false
 
-  take(news: CallNews & { type: 'chunks' }): void {
-    if (news.from !== this.next) this.broken = true
+  take(update: CallUpdate & { type: 'chunks' }): void {
+    if (update.from !== this.next) this.broken = true
     if (this.broken) return
-    this.next += news.chunks.length
-    for (const chunk of news.chunks) {
+    this.next += update.chunks.length
+    for (const chunk of update.chunks) {
       if (/"finish_reason":"/.test(chunk)) this.complete = true
       if (this.events) this.events.send(chunk)
       else this.early?.push(chunk)

@@ -2,7 +2,7 @@
  * POST /v1/chat/completions.
  */
 import type { Middleware } from 'koa'
-import { findModel } from '../../shared/catalogue.ts'
+import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { estimateTokens } from '../../shared/calls/pricing.ts'
 import type { CountedChat } from '../../shared/calls/pricing.ts'
@@ -12,7 +12,7 @@ import type { RequestState } from '../middleware/request-context.ts'
 import { answerWhenDone, prefersAsync } from './answer.ts'
 import { parseChat } from './chat-body.ts'
 import { answerWithChunks } from './chat-stream.ts'
-import { bufferNews } from './news.ts'
+import { bufferUpdates } from './updates.ts'
 import { placeCall } from './place-call.ts'
 import { modelOf } from './schemas.ts'
 
@@ -24,9 +24,9 @@ export function createChat(deps: WebDeps): Middleware<RequestState> {
     if (!model) throw new ApiError('unsupported_model', { param: 'model' })
     const request = parseChat(body, model)
     const estimate = estimateTokens(body as CountedChat, model)
-    const news = bufferNews()
-    const placed = await placeCall(ctx, deps, { model, request, estimate, body }, news.onNews)
-    if (request.stream && !prefersAsync(ctx)) await answerWithChunks(ctx, deps, placed, news)
+    const updates = bufferUpdates()
+    const placed = await placeCall(ctx, deps, { model, request, estimate, body }, updates.onUpdate)
+    if (request.stream && !prefersAsync(ctx)) await answerWithChunks(ctx, deps, placed, updates)
     else await answerWhenDone(ctx, deps, placed)
   }
 }

@@ -55,7 +55,7 @@ export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: I
   try {
     return await joinCall(ctx, deps, callId, identity)
   } catch (error) {
-    await deps.calls.requesterLeft(callId)
+    await deps.calls.markAbandoned(callId)
     throw error
   }
 }

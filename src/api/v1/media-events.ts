@@ -2,25 +2,25 @@
  * An image or video call as server-sent events: `queued`, `running`, `progress`, then `result` or `error`.
  */
 import { publicId } from '../../shared/ids.ts'
-import type { CallNews } from '../../shared/calls/channels.ts'
+import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
 import { acceptedText, leave, unlessStopped, whenLeft } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
-import type { NewsListener } from './news.ts'
+import type { UpdateListener } from './updates.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** Whether the client asked for events. */
 export const wantsEvents = (ctx: CallContext): boolean => /\btext\/event-stream\b/i.test(ctx.get('accept'))
 
 /** Answers with events until the call has ended. A client that leaves does not end its call. */
-export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, news: NewsListener): void {
+export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, updates: UpdateListener): void {
   const left = whenLeft(ctx)
   const events = beginEventStream(ctx, deps.outgoing.hold(ctx))
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')
-  news.attach((one) => sendNews(events, id, one))
+  updates.attach((one) => sendUpdate(events, id, one))
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (answer) await withBody(deps, answer, (body) => events.send(body, answer.status === 200 ? 'result' : 'error'))
     else if (deps.stopping.aborted) events.send(acceptedText(placed), 'running')
@@ -29,7 +29,7 @@ export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: Pla
   })
 }
 
-function sendNews(events: EventStream, id: string, news: CallNews): void {
-  if (news.type === 'running') events.send(JSON.stringify({ id, status: 'running' }), 'running')
-  if (news.type === 'progress') events.send(JSON.stringify({ id, progress: news.progress }), 'progress')
+function sendUpdate(events: EventStream, id: string, update: CallUpdate): void {
+  if (update.type === 'running') events.send(JSON.stringify({ id, status: 'running' }), 'running')
+  if (update.type === 'progress') events.send(JSON.stringify({ id, progress: update.progress }), 'progress')
 }

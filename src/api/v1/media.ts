@@ -2,8 +2,8 @@
  * POST /v1/images/generations and POST /v1/videos/generations.
  */
 import type { Middleware } from 'koa'
-import { findModel } from '../../shared/catalogue.ts'
-import type { MediaModel } from '../../shared/catalogue.ts'
+import { findModel } from '../../shared/catalogue/catalogue.ts'
+import type { MediaModel } from '../../shared/catalogue/catalogue.ts'
 import { defaultDuration, durationsText, offeredResolutions, offersDuration } from '../../shared/calls/media-options.ts'
 import type { MediaRequest } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
@@ -12,7 +12,7 @@ import { bodyOf } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import { answerWhenDone } from './answer.ts'
 import { answerWithEvents, wantsEvents } from './media-events.ts'
-import { bufferNews } from './news.ts'
+import { bufferUpdates } from './updates.ts'
 import { placeCall } from './place-call.ts'
 import { imageBody, modelOf, parseBody, videoBody } from './schemas.ts'
 
@@ -24,9 +24,9 @@ export function createMedia(deps: WebDeps, modality: 'image' | 'video'): Middlew
     if (!model) throw new ApiError('unsupported_model', { param: 'model' })
     const { model: _model, ...asked } = modality === 'image' ? parseBody(imageBody, body) : parseBody(videoBody, body)
     const request = resolveOptions(model, asked)
-    const news = bufferNews()
-    const placed = await placeCall(ctx, deps, { model, request, estimate: null, body }, news.onNews)
-    if (wantsEvents(ctx)) answerWithEvents(ctx, deps, placed, news)
+    const updates = bufferUpdates()
+    const placed = await placeCall(ctx, deps, { model, request, estimate: null, body }, updates.onUpdate)
+    if (wantsEvents(ctx)) answerWithEvents(ctx, deps, placed, updates)
     else await answerWhenDone(ctx, deps, placed)
   }
 }

@@ -2,7 +2,7 @@
  * GET /v1/models: the models that are enabled and have a configured upstream.
  */
 import type { Middleware } from 'koa'
-import type { Catalogue, MediaModel, Model } from '../../shared/catalogue.ts'
+import type { Catalogue, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
 import type { WebDeps } from '../deps.ts'

@@ -1,16 +1,16 @@
 /**
  * Places a call: charge, then enqueue, then wait. The one way in for all three modalities.
  */
-import type { Model } from '../../shared/catalogue.ts'
+import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import { DEADLINE_SECONDS } from '../../shared/calls/lifecycle.ts'
 import type { OpenOutcome, OpenRequest } from '../../shared/calls/types.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import { costOf } from '../../shared/calls/pricing.ts'
-import type { CallNews } from '../../shared/calls/channels.ts'
+import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
-import { traceFields } from '../../shared/trace.ts'
+import { traceFields } from '../../shared/infra/trace.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinRetried } from './joining.ts'
@@ -26,11 +26,11 @@ const OUTSTANDING_RETRY_SECONDS = 5
 
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
- * @param onNews hears what the worker tells while a call of this request's own runs.
+ * @param onUpdate hears what the worker tells while a call of this request's own runs.
  * @throws ApiError upstream_unavailable, insufficient_credits, rate_limited (too many open), account_suspended,
  * unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
-export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onNews?: (news: CallNews) => void): Promise<PlacedCall> {
+export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onUpdate?: (update: CallUpdate) => void): Promise<PlacedCall> {
   const identity = identityOf(ctx, order.model.modality, order.body)
   if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
   const retried = await joinRetried(ctx, deps, identity)
@@ -41,13 +41,13 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
   if (!outcome.opened) throw refusalOf(outcome)
   ctx.state.opened = true
-  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, (news) => {
+  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, (update) => {
     placed.status = 'running'
-    onNews?.(news)
+    onUpdate?.(update)
   })
   const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false }
   // Before the job is there, so that both leave in one write, and nobody hears of the call's end first.
-  deps.replies.tell(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
+  deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
     await enqueue(ctx, deps, order, request, outcome.outstanding)
   } catch (error) {

@@ -1,7 +1,7 @@
 /**
  * The row as the fallback of a lost reply (docs/architecture.md#the-reply-channel).
  */
-import type { Db } from '../../shared/db.ts'
+import type { Db } from '../../shared/infra/db.ts'
 import { gatewayError } from '../../shared/errors.ts'
 import type { Calls } from '../../shared/calls/calls.ts'
 import type { ReadAnswer } from '../../shared/calls/replies.ts'

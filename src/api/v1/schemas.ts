@@ -4,8 +4,8 @@
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
-import { RESOLUTION } from '../../shared/catalogue.ts'
-import { imageUrlProblem } from '../../shared/addresses.ts'
+import { RESOLUTION } from '../../shared/catalogue/catalogue.ts'
+import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import { chatMessages, chatOptions, optional } from '../../shared/calls/chat-fields.ts'
 import { MAX_SECONDS } from '../../shared/calls/media-options.ts'
 import type { JsonObject } from '../middleware/json-body.ts'

@@ -20,7 +20,7 @@ export type Data<T> = { data: T[] }
 export type Page<T> = Data<T> & { nextCursor: string | null }
 
 /** A call with everything that is known of it. `startedAt`: when a worker began it. */
-export type CallStory = Answered<'GET /api/calls/:id'>
+export type CallDetails = Answered<'GET /api/calls/:id'>
 
 /** What the list of calls can be narrowed to; texts as they stand in the address. */
 export type CallQuery = {

@@ -20,11 +20,11 @@ export type MediaFields = { model: string; prompt: string; image_url?: string; r
 
 type GatewayAnswer = { error?: { type: Problem['code']; message: string } }
 
-/** A call that has begun: its id is known, and its news come one by one. */
-export type BegunCall<News> = { callId: string | null; news: AsyncGenerator<News> }
+/** A call that has begun: its id is known, and its updates come one by one. */
+export type BegunCall<Update> = { callId: string | null; updates: AsyncGenerator<Update> }
 
-export type ChatNews = { text: string } | { cost: Cost }
-export type MediaNews = { status: 'queued' | 'running' } | { progress: number } | { url: string; cost: Cost }
+export type ChatUpdate = { text: string } | { cost: Cost }
+export type MediaUpdate = { status: 'queued' | 'running' } | { progress: number } | { url: string; cost: Cost }
 
 async function begin(path: string, key: string, body: object, accept: string, signal: AbortSignal): Promise<Response> {
   const response = await fetch(path, {
@@ -41,14 +41,14 @@ async function begin(path: string, key: string, body: object, accept: string, si
 }
 
 /** Chats, as a stream. Aborting `signal` stops the model's work. @throws Problem; the generator too. */
-export async function chat(key: string, fields: ChatFields, signal: AbortSignal): Promise<BegunCall<ChatNews>> {
+export async function chat(key: string, fields: ChatFields, signal: AbortSignal): Promise<BegunCall<ChatUpdate>> {
   const response = await begin('/v1/chat/completions', key, { ...fields, stream: true }, 'text/event-stream', signal)
-  return { callId: response.headers.get('x-call-id'), news: chatNews(response) }
+  return { callId: response.headers.get('x-call-id'), updates: chatUpdate(response) }
 }
 
 type Chunk = GatewayAnswer & { choices?: { delta: { content?: string | null } }[]; usage?: Cost }
 
-async function* chatNews(response: Response): AsyncGenerator<ChatNews> {
+async function* chatUpdate(response: Response): AsyncGenerator<ChatUpdate> {
   for await (const { data } of readEvents(response.body!)) {
     if (data === '[DONE]') return
     const { error, choices, usage } = JSON.parse(data) as Chunk
@@ -68,9 +68,9 @@ export async function media(
   key: string,
   fields: MediaFields,
   signal: AbortSignal,
-): Promise<BegunCall<MediaNews>> {
+): Promise<BegunCall<MediaUpdate>> {
   const response = await begin(`/v1/${kind}s/generations`, key, fields, 'text/event-stream', signal)
-  return { callId: response.headers.get('x-call-id'), news: mediaNews(response) }
+  return { callId: response.headers.get('x-call-id'), updates: mediaUpdate(response) }
 }
 
 type MediaData = GatewayAnswer & {
@@ -80,12 +80,12 @@ type MediaData = GatewayAnswer & {
   usage?: Cost
 }
 
-async function* mediaNews(response: Response): AsyncGenerator<MediaNews> {
+async function* mediaUpdate(response: Response): AsyncGenerator<MediaUpdate> {
   for await (const { event, data } of readEvents(response.body!)) {
-    const news = JSON.parse(data) as MediaData
-    if (event === 'error') throw new Problem(news.error!.type, news.error!.message)
-    else if (event === 'result') yield { url: news.data![0]!.url, cost: news.usage! }
-    else if (event === 'progress') yield { progress: news.progress! }
-    else yield { status: news.status! }
+    const update = JSON.parse(data) as MediaData
+    if (event === 'error') throw new Problem(update.error!.type, update.error!.message)
+    else if (event === 'result') yield { url: update.data![0]!.url, cost: update.usage! }
+    else if (event === 'progress') yield { progress: update.progress! }
+    else yield { status: update.status! }
   }
 }

@@ -10,15 +10,15 @@ export type OperatorAction = RowOf<'GET /api/operator/actions'>
 export type UpstreamReport = RowOf<'GET /api/operator/upstreams'>
 
 /** An account with what an operator wants to know of it. */
-export type AccountFile = Answered<'GET /api/operator/accounts/:id'>
+export type AccountDetails = Answered<'GET /api/operator/accounts/:id'>
 
 export type GrantFields = Asked<'POST /api/operator/accounts/:id/grants'>['body']
 
 export const searchAccounts = (search: string) => ask('GET /api/operator/accounts', { query: { search } })
-export const getAccountFile = (id: string) => ask('GET /api/operator/accounts/:id', { params: { id } })
+export const getAccountDetails = (id: string) => ask('GET /api/operator/accounts/:id', { params: { id } })
 export const giveCredits = (id: string, body: GrantFields) =>
   ask('POST /api/operator/accounts/:id/grants', { params: { id }, body })
-export const putStanding = (id: string, verb: 'suspend' | 'activate') =>
+export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
   ask(`POST /api/operator/accounts/:id/${verb}`, { params: { id } })
 export const getAnyCall = (id: string) => ask('GET /api/operator/calls/:id', { params: { id } })
 export const getDeadMails = () => ask('GET /api/operator/mails')

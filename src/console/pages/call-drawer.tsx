@@ -3,9 +3,9 @@
  */
 import { useEffect } from 'preact/hooks'
 import { getCall } from '../api/endpoints.ts'
-import { Copy, Trouble, Waiting } from '../parts/basics.tsx'
+import { Copy, ErrorMessage, Loading } from '../parts/basics.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
-import { Curl, ErrorNote, Facts, Media, Trail } from '../parts/story.tsx'
+import { Curl, ErrorNote, Facts, Media, Trail } from '../parts/call-details.tsx'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 
@@ -29,12 +29,12 @@ export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<
         <Copy text={id} />
       </p>
       {problem?.code === 'not_found' ? (
-        <Trouble problem="There is no such call in your account." />
+        <ErrorMessage problem="There is no such call in your account." />
       ) : (
-        <Trouble problem={problem} retry={story.reload} />
+        <ErrorMessage problem={problem} retry={story.reload} />
       )}
       {!data ? (
-        !problem && <Waiting rows={10} />
+        !problem && <Loading rows={10} />
       ) : (
         <>
           <ErrorNote call={data.call} />

@@ -4,9 +4,9 @@
 import { useEffect } from 'preact/hooks'
 import type { Grant, LedgerEntry } from '../api/endpoints.ts'
 import { getGrants, getLedger } from '../api/endpoints.ts'
-import { Action, Amount, Empty, Page, Time, Trouble } from '../parts/basics.tsx'
+import { Action, Amount, Empty, Page, Time, ErrorMessage } from '../parts/basics.tsx'
 import { KIND_WORDS, ORIGIN_WORDS, credits, number, shortId, signed } from '../parts/format.ts'
-import { useDeed } from '../parts/forms.tsx'
+import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { account } from '../state/account.ts'
@@ -149,7 +149,7 @@ function LedgerTable({ entries }: { entries: LedgerEntry[] }) {
 
 /** The ledger as a file for spreadsheets, newest first. */
 function Download() {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const download = (): void =>
     run(async () => {
       const entries: LedgerEntry[] = []
@@ -163,7 +163,7 @@ function Download() {
     })
   return (
     <span class="row">
-      <Trouble problem={problem} />
+      <ErrorMessage problem={problem} />
       <Action
         class="quiet small"
         busy={busy}

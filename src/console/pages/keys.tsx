@@ -4,9 +4,9 @@
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../api/endpoints.ts'
 import { createKey, getKeys, revokeKey } from '../api/endpoints.ts'
-import { Action, Code, Empty, Page, Time, Trouble } from '../parts/basics.tsx'
+import { Action, Code, Empty, Page, Time, ErrorMessage } from '../parts/basics.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
-import { Field, fieldsOf, useDeed } from '../parts/forms.tsx'
+import { Field, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import { useLoad } from '../state/load.ts'
 
@@ -107,7 +107,7 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
 
 /** Makes a key. Its secret is shown until the dialog is closed, and never again. */
 export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey, secret: string) => void }) {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
   const submit = (event: Event): void => {
     const { name = '' } = fieldsOf(event)
@@ -148,7 +148,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           hint="To recognise it by: laptop, server, …"
           invalid={problem?.code === 'invalid_request'}
         />
-        <Trouble problem={problem} />
+        <ErrorMessage problem={problem} />
         <Action type="submit" busy={busy} busyText="Creating…">
           Create key
         </Action>
@@ -158,7 +158,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
 }
 
 function Revoke({ apiKey, close, revoked }: { apiKey: ApiKey; close: () => void; revoked: () => void }) {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const revoke = (): void =>
     run(async () => {
       await revokeKey(apiKey.id)
@@ -171,7 +171,7 @@ function Revoke({ apiKey, close, revoked }: { apiKey: ApiKey; close: () => void;
         Programs that use <code>{apiKey.hint}</code> are refused from now on. This cannot be undone. Calls that are
         already running go on.
       </p>
-      <Trouble problem={problem} />
+      <ErrorMessage problem={problem} />
       <div class="row">
         <Action class="danger" busy={busy} busyText="Revoking…" onClick={revoke}>
           Revoke key

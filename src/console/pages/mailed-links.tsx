@@ -6,11 +6,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { reset, verify } from '../api/endpoints.ts'
-import { Action, Trouble } from '../parts/basics.tsx'
-import { PasswordField, useDeed } from '../parts/forms.tsx'
+import { Action, ErrorMessage } from '../parts/basics.tsx'
+import { PasswordField, useSubmit } from '../parts/forms.tsx'
 import { loadAccount } from '../state/account.ts'
 import { forgetToken, token as session } from '../state/session.ts'
-import { Card, PASSWORD_HINT } from './entrance.tsx'
+import { Card, PASSWORD_HINT } from './signed-out.tsx'
 
 type Stage = 'ready' | 'done' | 'invalid' | 'missing'
 
@@ -48,7 +48,7 @@ const Missing = () => (
   </Card>
 )
 
-const Onward = () => (
+const ContinueLink = () => (
   <p class="links">
     <a href="/overview">{session.value === null ? 'Sign in' : 'To the overview'}</a>
   </p>
@@ -61,20 +61,20 @@ export function VerifyPage() {
   if (stage === 'ready') return <Verify key={link} token={token} come={come} verified={setEmail} />
   if (stage === 'invalid') {
     return (
-      <Card title="This link no longer works" news>
+      <Card title="This link no longer works" announce>
         <p class="soft">
           A link works once, within 24 hours. If your address is not verified yet, sign in and ask for another mail.
         </p>
-        <Onward />
+        <ContinueLink />
       </Card>
     )
   }
   return (
-    <Card title="Your address is verified" news>
+    <Card title="Your address is verified" announce>
       <p class="soft">
         <span>{email}</span> now belongs to your account.
       </p>
-      <Onward />
+      <ContinueLink />
     </Card>
   )
 }
@@ -82,7 +82,7 @@ export function VerifyPage() {
 type Step = { token: string; come: (stage: Stage) => void }
 
 function Verify({ token, come, verified }: Step & { verified: (email: string) => void }) {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const spend = (): void =>
     run(async () => {
       try {
@@ -97,7 +97,7 @@ function Verify({ token, come, verified }: Step & { verified: (email: string) =>
   return (
     <Card title="Verify your e-mail address">
       <p class="soft">One click confirms that this mailbox is yours.</p>
-      <Trouble problem={problem} />
+      <ErrorMessage problem={problem} />
       <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>
         {problem ? 'Try again' : 'Verify my address'}
       </Action>
@@ -111,7 +111,7 @@ export function ResetPage() {
   if (stage === 'ready') return <Reset key={link} token={token} come={come} />
   if (stage === 'invalid') {
     return (
-      <Card title="This link no longer works" news>
+      <Card title="This link no longer works" announce>
         <p class="soft">
           A link works once, within 30 minutes, and only the newest one works. Ask for another mail. Your password has
           not been changed.
@@ -123,7 +123,7 @@ export function ResetPage() {
     )
   }
   return (
-    <Card title="Your password has been changed" news>
+    <Card title="Your password has been changed" announce>
       <p class="soft">All sessions of your account have ended. Sign in with the new password.</p>
       <p class="links">
         <a href="/sign-in">Sign in</a>
@@ -136,7 +136,7 @@ export function ResetPage() {
 const PASSING = new Set<string>(['unreachable', 'internal_error', 'service_unavailable', 'overloaded', 'rate_limited'])
 
 function Reset({ token, come }: Step) {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const form = useRef<HTMLFormElement>(null)
   const field = (): HTMLInputElement => form.current!.elements.namedItem('password') as HTMLInputElement
   const submit = (event: Event): void => {
@@ -168,7 +168,7 @@ function Reset({ token, come }: Step) {
           hint={PASSWORD_HINT}
           invalid={problem !== null && !PASSING.has(problem.code)}
         />
-        <Trouble problem={problem} />
+        <ErrorMessage problem={problem} />
         <Action type="submit" class="full" busy={busy} busyText="Changing…">
           Change my password
         </Action>

@@ -6,11 +6,11 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { AccountState, CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
 import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
-import { Action, Empty, Page, Trouble } from '../parts/basics.tsx'
+import { Action, Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { UsageChart } from '../parts/chart.tsx'
 import { number, share } from '../parts/format.ts'
-import { useDeed } from '../parts/forms.tsx'
+import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { account, onCall, onRefresh } from '../state/account.ts'
@@ -64,7 +64,7 @@ export function OverviewPage({ query }: PageProps) {
       <Tiles usage={usage.data?.data} count={count} />
       <section class="panel">
         <h2>Credits per day, by model</h2>
-        <Trouble problem={usage.problem} retry={usage.reload} />
+        <ErrorMessage problem={usage.problem} retry={usage.reload} />
         <UsageChart usage={usage.data?.data} days={days} />
         {usage.data && usage.data.data.length > 0 && <AsTable rows={usage.data.data} />}
       </section>
@@ -206,7 +206,7 @@ function UsageTable({ rows }: { rows: UsageRow[] }) {
 }
 
 function Unverified() {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   if (!account.value || account.value.user.emailVerified) return null
   return (

@@ -4,13 +4,13 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Session } from '../api/endpoints.ts'
 import { changePassword, changeProfile, endSession, getSessions, sendTestMail } from '../api/endpoints.ts'
-import { Action, Page, Time, Trouble, Waiting } from '../parts/basics.tsx'
-import { Choice, Field, PasswordField, fieldsOf, useDeed } from '../parts/forms.tsx'
+import { Action, Page, Time, ErrorMessage, Loading } from '../parts/basics.tsx'
+import { Choice, Field, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { account, showUser } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 import type { Theme } from '../state/theme.ts'
 import { chooseTheme, theme } from '../state/theme.ts'
-import { PASSWORD_HINT } from './entrance.tsx'
+import { PASSWORD_HINT } from './signed-out.tsx'
 
 export function SettingsPage() {
   return (
@@ -33,7 +33,7 @@ const Done = ({ text }: { text: string | null }) => (
 )
 
 function Profile() {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const user = account.value?.user
   const submit = (event: Event): void => {
@@ -48,7 +48,7 @@ function Profile() {
     <section class="panel">
       <h2>Profile</h2>
       {!user ? (
-        <Waiting rows={4} />
+        <Loading rows={4} />
       ) : (
         <form onSubmit={submit} noValidate>
           <div class="who">
@@ -73,7 +73,7 @@ function Profile() {
             hint="An https address, or empty."
             invalid={problem?.message.startsWith('avatarUrl')}
           />
-          <Trouble problem={problem} />
+          <ErrorMessage problem={problem} />
           <Action type="submit" busy={busy} busyText="Saving…">
             Save
           </Action>
@@ -85,7 +85,7 @@ function Profile() {
 }
 
 function Password() {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const form = useRef<HTMLFormElement>(null)
   const submit = (event: Event): void => {
@@ -114,7 +114,7 @@ function Password() {
           hint={PASSWORD_HINT}
           invalid={problem?.code.startsWith('password_')}
         />
-        <Trouble problem={problem} />
+        <ErrorMessage problem={problem} />
         <Action type="submit" busy={busy} busyText="Changing…">
           Change password
         </Action>
@@ -145,7 +145,7 @@ function Appearance() {
 }
 
 function Mail() {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const test = (): void => {
     setSaid(null)
@@ -162,7 +162,7 @@ function Mail() {
     <section class="panel">
       <h2>Mail</h2>
       <p class="soft">Check whether mail from this server reaches you.</p>
-      <Trouble problem={problem} />
+      <ErrorMessage problem={problem} />
       <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
         Send me a test mail
       </Action>
@@ -173,7 +173,7 @@ function Mail() {
 
 function Sessions() {
   const sessions = useLoad('sessions', getSessions)
-  const { problem, run } = useDeed()
+  const { problem, run } = useSubmit()
   const end = (session: Session): void =>
     run(async () => {
       await endSession(session.id)
@@ -182,9 +182,9 @@ function Sessions() {
   return (
     <section class="panel">
       <h2>Sessions</h2>
-      <Trouble problem={sessions.problem ?? problem} retry={sessions.reload} />
+      <ErrorMessage problem={sessions.problem ?? problem} retry={sessions.reload} />
       {!sessions.data ? (
-        !sessions.problem && <Waiting rows={3} />
+        !sessions.problem && <Loading rows={3} />
       ) : (
         <ul class="sessions">
           {sessions.data.data.map((session) => (

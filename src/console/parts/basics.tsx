@@ -23,7 +23,7 @@ export const Status = ({ status }: { status: CallRecord['status'] }) => (
 export const Amount = ({ value }: { value: number }) => <span class="digits">{number(value)}</span>
 
 /** What went wrong, told at once to screen readers. */
-export const Trouble = ({ problem, retry }: { problem: Problem | string | null; retry?: () => void }) =>
+export const ErrorMessage = ({ problem, retry }: { problem: Problem | string | null; retry?: () => void }) =>
   problem && (
     <div class="trouble" role="alert">
       <span>{typeof problem === 'string' ? problem : problem.message}</span>
@@ -44,7 +44,7 @@ export const Empty = ({ title, children }: { title: string; children?: Component
 )
 
 /** The place of something that is on its way, as tall as what will come. */
-export const Waiting = ({ rows = 6 }: { rows?: number }) => (
+export const Loading = ({ rows = 6 }: { rows?: number }) => (
   <div class="waiting" aria-hidden="true">
     {Array.from({ length: rows }, (_, index) => (
       <span key={index} />

@@ -77,14 +77,14 @@ export function Choice({
 }
 
 /** A deed that can fail: `run` does it once at a time. */
-export type Deed = {
+export type SubmitState = {
   busy: boolean
   problem: Problem | null
   run: (work: () => Promise<void>) => void
   clear: () => void
 }
 
-export function useDeed(): Deed {
+export function useSubmit(): SubmitState {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<Problem | null>(null)
   const running = useRef(false)

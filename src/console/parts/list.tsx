@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact'
 import type { Data } from '../api/endpoints.ts'
 import type { Loaded } from '../state/load.ts'
-import { Trouble, Waiting } from './basics.tsx'
+import { ErrorMessage, Loading } from './basics.tsx'
 
 type Props<T> = {
   of: Pick<Loaded<Data<T>>, 'data' | 'problem' | 'reload'>
@@ -17,8 +17,8 @@ type Props<T> = {
 export function List<T>({ of: { data, problem, reload }, rows, empty, children }: Props<T>) {
   return (
     <>
-      <Trouble problem={problem} retry={reload} />
-      {data ? (data.data.length === 0 ? empty : children(data.data)) : !problem && <Waiting rows={rows} />}
+      <ErrorMessage problem={problem} retry={reload} />
+      {data ? (data.data.length === 0 ? empty : children(data.data)) : !problem && <Loading rows={rows} />}
     </>
   )
 }

@@ -32,13 +32,13 @@ const browser = () => localStorage
 export const token = signal<string | null>(read(tab) ?? read(browser))
 
 /** Why the session is over, for the sign-in page. */
-export const farewell = signal<string | null>(null)
+export const signOutNotice = signal<string | null>(null)
 
 /** Keeps a token. `stay`: also when the browser is closed. */
 export function keepToken(value: string, stay: boolean): void {
   write(stay ? browser : tab, value)
   write(stay ? tab : browser, null)
-  farewell.value = null
+  signOutNotice.value = null
   token.value = value
 }
 
@@ -46,7 +46,7 @@ export function keepToken(value: string, stay: boolean): void {
 export function forgetToken(reason: string | null = null): void {
   write(tab, null)
   write(browser, null)
-  farewell.value = reason
+  signOutNotice.value = reason
   token.value = null
 }
 

@@ -4,9 +4,9 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { batched } from '../batcher.ts'
-import type { Db, Trx } from '../db.ts'
-import { isUnreachable } from '../db.ts'
+import { batched } from '../infra/batcher.ts'
+import type { Db, Trx } from '../infra/db.ts'
+import { isUnreachable } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'

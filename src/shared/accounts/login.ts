@@ -2,7 +2,7 @@
  * Login. Whether an account exists shows neither in the answer nor in its time: the gate is passed before any look-up, and an
  * unknown address costs the same hash.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { parseEmail } from './emails.ts'
 import { passHashingGate, verifyPassword } from './passwords.ts'

@@ -3,7 +3,7 @@
  * tried, so that all tries of a mail carry one link, and nothing at rest opens anything.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
-import type { Db, Trx } from '../db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, MailId } from '../ids.ts'
 import type { MailKind } from '../mail/mails.ts'
 

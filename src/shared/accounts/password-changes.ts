@@ -2,11 +2,11 @@
  * New passwords: by the old one, or by a mailed link. Hashing happens outside of transactions; whatever was decided before
  * is decided again, under the lock, by the statement that counts.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, MailId, SessionId } from '../ids.ts'
 import { newId } from '../ids.ts'
-import { askMail } from '../mail/mails.ts'
+import { requestMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import { checkNewPassword, hashPassword, passHashingGate, verifyPassword } from './passwords.ts'
 import { endSessions } from './sessions.ts'
@@ -38,9 +38,9 @@ export async function changePassword(db: Db, { accountId, sessionId, currentPass
  * Asks for a reset mail. The very same one row for every address, whether there is an account or not: neither the answer nor
  * its time can tell. The worker decides whether a mail goes out.
  */
-export async function askReset(db: Db, email: string): Promise<MailId> {
+export async function requestReset(db: Db, email: string): Promise<MailId> {
   const id = newId('mail')
-  await askMail(db, { id, kind: 'reset', recipient: email, accountId: null })
+  await requestMail(db, { id, kind: 'reset', recipient: email, accountId: null })
   return id
 }
 

@@ -1,12 +1,12 @@
 /**
  * Registration: account, signup grant, verification mail and first session are one transaction. None comes without the others.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { grant } from '../ledger/ledger.ts'
-import { askMail } from '../mail/mails.ts'
+import { requestMail } from '../mail/mails.ts'
 import { hashPassword, passHashingGate } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
@@ -33,7 +33,7 @@ export async function register(db: Db, { email, password, displayName, signupCre
     if (signupCredits > 0) {
       user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
     }
-    await askMail(trx, { id: mailId, kind: 'verification', recipient: email, accountId })
+    await requestMail(trx, { id: mailId, kind: 'verification', recipient: email, accountId })
     const session = await openSession(trx, { ...device, accountId, passwordHash })
     return { ...session!, user, mailId }
   })

@@ -3,7 +3,7 @@
  * A session lives 7 days by the clock of Postgres, and ends by deletion.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type { Db, Trx } from '../db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, SessionId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 

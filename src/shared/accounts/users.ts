@@ -1,7 +1,7 @@
 /**
  * Accounts. The credits in their rows are moved by the ledger and the calls alone.
  */
-import type { Db, Trx } from '../db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import { endSessions } from './sessions.ts'

@@ -1,12 +1,12 @@
 /**
  * The proof that an address belongs to its account, by a mailed link.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { grant, hasGrantOf } from '../ledger/ledger.ts'
-import { askMail, verificationsOfLastHour } from '../mail/mails.ts'
+import { requestMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { UserRow } from './users.ts'
 import { lockUser, markVerified } from './users.ts'
@@ -16,7 +16,7 @@ import { lockUser, markVerified } from './users.ts'
  * @param hourlyLimit verification mails of an account in an hour, the one of its registration among them.
  * @throws ApiError already_verified, rate_limited.
  */
-export async function askVerification(db: Db, accountId: AccountId, hourlyLimit: number): Promise<MailId> {
+export async function requestVerification(db: Db, accountId: AccountId, hourlyLimit: number): Promise<MailId> {
   const id = newId('mail')
   await db.transaction(async (trx) => {
     // The lock makes simultaneous requests count each other's mails.
@@ -24,7 +24,7 @@ export async function askVerification(db: Db, accountId: AccountId, hourlyLimit:
     if (!user || user.email_verified_at) throw new ApiError('already_verified')
     const recent = await verificationsOfLastHour(trx, accountId, hourlyLimit)
     if (recent.count >= hourlyLimit) throw new ApiError('rate_limited', { retryAfterSeconds: recent.oldestLeavesInSeconds })
-    await askMail(trx, { id, kind: 'verification', recipient: user.email, accountId })
+    await requestMail(trx, { id, kind: 'verification', recipient: user.email, accountId })
   })
   return id
 }

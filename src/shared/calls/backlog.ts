@@ -2,7 +2,7 @@
  * What waits for workers, as Postgres knows it: in Redis the oldest job stands anywhere among those of its queue, because
  * who has few calls open goes first.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { Modality } from './lifecycle.ts'
 
 /** How long the oldest call has waited to be begun, in seconds, by modality; absent where none waits. */

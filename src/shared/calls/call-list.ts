@@ -3,7 +3,7 @@
  * page is an interval of it, so that calls that arrive meanwhile move nothing.
  */
 import type { Knex } from 'knex'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import type { CallRecord, RecordRow } from './records.ts'

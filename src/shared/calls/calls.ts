@@ -6,13 +6,13 @@
  * Every verb is guarded and safe to repeat: zero rows mean that somebody else did it, which is no error.
  */
 import { randomUUID } from 'node:crypto'
-import { batched } from '../batcher.ts'
-import type { Db } from '../db.ts'
-import { isContention, isUnreachable, untilAnswered } from '../db.ts'
+import { batched } from '../infra/batcher.ts'
+import type { Db } from '../infra/db.ts'
+import { isContention, isUnreachable, retryWhileUnreachable } from '../infra/db.ts'
 import type { GatewayError } from '../errors.ts'
 import { SUCCESS, statusOf } from '../errors.ts'
 import type { CallId } from '../ids.ts'
-import { step } from '../steps.ts'
+import { failpoint } from '../infra/failpoints.ts'
 import { answerOf, errorOutput } from './answers.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
@@ -30,7 +30,7 @@ const OUTCOME_PATIENCE_MS = 120_000
 const OPEN_PATIENCE_MS = 2000
 
 /** An error of the connection or of neighbours, not of one call in the batch. */
-const isNobodysFault = (error: unknown): boolean => isUnreachable(error) || isContention(error)
+const isTransient = (error: unknown): boolean => isUnreachable(error) || isContention(error)
 
 /** `resultSeconds`: how long results are kept; the rest bounds what one account has open. */
 export type CallLimits = AccountLimits & { resultSeconds: number }
@@ -52,12 +52,12 @@ export class Calls {
     this.openTogether = batched((requests) => {
       observer?.batch('open', requests.length)
       return openCalls(db, requests, limits)
-    }, isNobodysFault)
-    this.beginTogether = batched((begins) => beginCalls(db, begins), isNobodysFault)
+    }, isTransient)
+    this.beginTogether = batched((begins) => beginCalls(db, begins), isTransient)
     this.endTogether = batched((items) => {
       observer?.batch('end', items.length)
       return endCalls(db, items)
-    }, isNobodysFault)
+    }, isTransient)
   }
 
   /**
@@ -65,15 +65,15 @@ export class Calls {
    * @throws when Postgres cannot be reached; the call is then open or not, and the reconciler refunds it if it is.
    */
   async open(request: OpenRequest): Promise<OpenOutcome> {
-    step('call.opening', request.id)
+    failpoint('call.opening', request.id)
     const startedAt = performance.now()
-    const outcome = await untilAnswered(OPEN_PATIENCE_MS, async () => {
+    const outcome = await retryWhileUnreachable(OPEN_PATIENCE_MS, async () => {
       const together = await this.openTogether(request)
       const row = together.outcome === 'try_alone' ? (await openCalls(this.db, [request], this.limits))[0]! : together
       return outcomeOf(request, row)
     })
     if (!outcome.opened) return outcome
-    step('call.opened', request.id)
+    failpoint('call.opened', request.id)
     this.observer?.opened(request, performance.now() - startedAt)
     return outcome
   }
@@ -83,11 +83,11 @@ export class Calls {
    * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
    */
   async begin(id: CallId, run: string = randomUUID()): Promise<BegunCall | null> {
-    step('call.beginning', id)
+    failpoint('call.beginning', id)
     const together = await this.beginTogether({ id, run })
     const row = together === 'try_alone' ? (await beginCalls(this.db, [{ id, run }]))[0] as BegunRow | null : together
     if (!row) return null
-    step('call.begun', id)
+    failpoint('call.begun', id)
     if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
     return begun(row)
   }
@@ -106,20 +106,20 @@ export class Calls {
    * @returns false when the call has ended or another attempt has it: stop working.
    */
   async submitted(id: CallId, attempt: number, upstream: string, ref: UpstreamRef, leaseSeconds: number): Promise<boolean> {
-    step('task.persisting', id)
-    const changed = await untilAnswered(OUTCOME_PATIENCE_MS, () => this.db('calls')
+    failpoint('task.persisting', id)
+    const changed = await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () => this.db('calls')
       .where({ id, attempts: attempt, status: 'running' })
       .update({ upstream, upstream_ref: JSON.stringify(ref), lease_until: this.fromNow(leaseSeconds) }))
-    step('task.persisted', id)
+    failpoint('task.persisted', id)
     return changed === 1
   }
 
   /** Hands a call back of which certainly nothing was sent, so that the next attempt is not taken for a second one. */
-  async handBack(id: CallId, attempt: number): Promise<void> {
-    step('call.handing_back', id)
+  async requeue(id: CallId, attempt: number): Promise<void> {
+    failpoint('call.requeuing', id)
     await this.db('calls').where({ id, attempts: attempt, status: 'running' })
       .update({ status: 'queued', started_at: null, started_by: null, lease_until: this.fromNow(QUEUED_LEASE_SECONDS) })
-    step('call.handed_back', id)
+    failpoint('call.requeued', id)
   }
 
   /** Keeps the leases of calls that are being worked on, or still wait in their queue. */
@@ -155,9 +155,9 @@ export class Calls {
    * Notes that the waiting client went away unanswered, so that a retry of it can join the call. Tries for as long as an outcome does: a
    * retry that does not find the call pays anew.
    */
-  async requesterLeft(id: CallId): Promise<void> {
-    await untilAnswered(OUTCOME_PATIENCE_MS, () => this.db('calls').where({ id }).whereNull('requester_left_at')
-      .update({ requester_left_at: this.db.fn.now() }))
+  async markAbandoned(id: CallId): Promise<void> {
+    await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () => this.db('calls').where({ id }).whereNull('abandoned_at')
+      .update({ abandoned_at: this.db.fn.now() }))
   }
 
   /**
@@ -180,11 +180,11 @@ export class Calls {
   }
 
   private async end(row: OutcomeRow, output: string, modality: Modality, patienceMs: number): Promise<Ended | null> {
-    step(row.status === 'succeeded' ? 'call.settling' : 'call.refunding', row.id)
+    failpoint(row.status === 'succeeded' ? 'call.settling' : 'call.refunding', row.id)
     const startedAt = performance.now()
-    const ended = await untilAnswered(patienceMs, () => this.endTogether({ row, output }))
+    const ended = await retryWhileUnreachable(patienceMs, () => this.endTogether({ row, output }))
     if (!ended) return null
-    step(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
+    failpoint(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
     this.observer?.ended(ended, performance.now() - startedAt)
     const answer = answerOf({
       modality, status: ended.status, httpStatus: row.http_status, credits: ended.credits,

@@ -10,12 +10,12 @@ import type { CallStatus } from './lifecycle.ts'
  * What a worker tells of a call while it runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON texts; `from` is the
  * number of the first of them, so that a lost message is noticed.
  */
-export type CallNews = { type: 'running' } | { type: 'progress'; progress: number } | { type: 'chunks'; from: number; chunks: string[] }
+export type CallUpdate = { type: 'running' } | { type: 'progress'; progress: number } | { type: 'chunks'; from: number; chunks: string[] }
 
 /** A change of an account, for whoever follows it: of one of its calls, or (`callId` null) of its balance alone. Credits. */
 export type AccountEvent = { callId: CallId; status: CallStatus; balance: number | null } | { callId: null; balance: number }
 
-/** Answers and news for one web process. */
+/** Answers and updates for one web process. */
 export const replyChannel = (prefix: string, address: string): string => `${prefix}:reply:${address}`
 
 /** Changes of one account's calls. */
@@ -29,7 +29,7 @@ export const accountOfChannel = (prefix: string, channel: string): AccountId | n
 export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
 
 /** A message on a reply channel. `stored`: the call has ended, and its answer is to be read from its row. */
-export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'stored' } | { kind: 'news'; news: CallNews })
+export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'stored' } | { kind: 'update'; update: CallUpdate })
 
 /**
  * The reply that tells a call's end. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait for it, and a web
@@ -45,10 +45,10 @@ export const endOf = (callId: CallId, answer: Answer | LongAnswer): Reply =>
 export function writeReply(reply: Reply): string {
   if (reply.kind === 'end') return `${reply.callId} end ${reply.answer.status} ${reply.answer.body}`
   if (reply.kind === 'stored') return `${reply.callId} row`
-  const { news } = reply
-  return news.type === 'chunks'
-    ? `${reply.callId} txt ${news.from}\n${news.chunks.join('\n')}`
-    : `${reply.callId} new ${JSON.stringify(news)}`
+  const { update } = reply
+  return update.type === 'chunks'
+    ? `${reply.callId} txt ${update.from}\n${update.chunks.join('\n')}`
+    : `${reply.callId} new ${JSON.stringify(update)}`
 }
 
 /** Reads what `writeReply` wrote. */
@@ -58,7 +58,7 @@ export function readReply(message: string): Reply {
   const rest = message.slice(41)
   if (word === 'end') return { callId, kind: 'end', answer: { status: Number(rest.slice(0, 3)), body: rest.slice(4) } }
   if (word === 'row') return { callId, kind: 'stored' }
-  if (word === 'new') return { callId, kind: 'news', news: JSON.parse(rest) as CallNews }
+  if (word === 'new') return { callId, kind: 'update', update: JSON.parse(rest) as CallUpdate }
   const [from, ...chunks] = rest.split('\n')
-  return { callId, kind: 'news', news: { type: 'chunks', from: Number(from), chunks } }
+  return { callId, kind: 'update', update: { type: 'chunks', from: Number(from), chunks } }
 }

@@ -3,7 +3,7 @@
  * takes its time.
  */
 import { bulkhead } from 'cockatiel'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { CallId } from '../ids.ts'
 import type { LongAnswer } from './answers.ts'
 import { bytesOf } from './answers.ts'

@@ -3,10 +3,10 @@
  */
 import type { Redis } from 'ioredis'
 import type { CallId } from '../ids.ts'
-import { step } from '../steps.ts'
+import { failpoint } from '../infra/failpoints.ts'
 import type { Answer, LongAnswer } from './answers.ts'
 import type { BegunCall, Ended } from './types.ts'
-import type { AccountEvent, CallNews } from './channels.ts'
+import type { AccountEvent, CallUpdate } from './channels.ts'
 import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
 
 /** The worker's side. Publishing never fails a call: a lost message is found by the waiter. */
@@ -17,23 +17,23 @@ export function createPublisher(redis: Redis, prefix: string) {
   return {
     /** Tells the waiting web process the answer, and the account's followers that the call has ended. */
     async ended({ replyTo, callId, accountId, status, balance, answer }: Ended<Answer | LongAnswer>): Promise<void> {
-      step('reply.publishing', callId)
+      failpoint('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
       await Promise.all([
         publish(replyChannel(prefix, replyTo), writeReply(endOf(callId, answer))),
         publish(eventChannel(prefix, accountId), JSON.stringify(event)),
       ])
-      step('reply.published', callId)
+      failpoint('reply.published', callId)
     },
     /** Passes on what happens while the call runs. */
-    async news(replyTo: string, callId: CallId, news: CallNews): Promise<void> {
-      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'news', news }))
+    async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {
+      await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'update', update }))
     },
     /** Tells the waiting web process, and the account's followers, that a worker has begun the call. */
     async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {
       const event: AccountEvent = { callId: id, status: 'running', balance: null }
       await Promise.all([
-        publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'news', news: { type: 'running' } })),
+        publish(replyChannel(prefix, replyTo), writeReply({ callId: id, kind: 'update', update: { type: 'running' } })),
         publish(eventChannel(prefix, accountId), JSON.stringify(event)),
       ])
     },

@@ -2,7 +2,7 @@
  * Reading calls: the answer of one for whoever fetches it, the record of one for operators, and the refusals that never
  * became a charge.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import type { ErrorCode } from '../errors.ts'

@@ -9,7 +9,7 @@
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../ids.ts'
 import type { Answer, LongAnswer } from './answers.ts'
-import type { AccountEvent, CallNews } from './channels.ts'
+import type { AccountEvent, CallUpdate } from './channels.ts'
 import { cancelChannel, eventChannel, readReply, replyChannel } from './channels.ts'
 import { Followers } from './followers.ts'
 import { hasEnded } from './lifecycle.ts'
@@ -32,7 +32,7 @@ export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
 
-type Waiter = { resolve: (answer: Answer | LongAnswer) => void; onNews: (news: CallNews) => void; cancel: () => void }
+type Waiter = { resolve: (answer: Answer | LongAnswer) => void; onUpdate: (update: CallUpdate) => void; cancel: () => void }
 
 type Options = {
   subscriber: Redis
@@ -71,8 +71,8 @@ export class Replies {
   }
 
   /** Waits for a call that this process opens. To be called before its job is enqueued: the answer may come at once. */
-  expect(callId: CallId, deadlineInMs: number, onNews: (news: CallNews) => void = () => {}): Wait {
-    return this.wait(callId, deadlineInMs, onNews, () => {})
+  expect(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void = () => {}): Wait {
+    return this.wait(callId, deadlineInMs, onUpdate, () => {})
   }
 
   /** Waits for a call that may belong to another process, or to none any more. `onOver` is called once, when nobody waits. */
@@ -96,7 +96,7 @@ export class Replies {
   }
 
   /** Tells whoever follows an account of a change that this process made. Never fails: a page that is loaded has the truth. */
-  tell(account: AccountId, event: AccountEvent): void {
+  publishEvent(account: AccountId, event: AccountEvent): void {
     void this.options.publisher.publish(eventChannel(this.options.prefix, account), JSON.stringify(event)).catch(() => {})
   }
 
@@ -122,7 +122,7 @@ export class Replies {
     const reply = readReply(message)
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
     else if (reply.kind === 'stored') void this.lookAt(reply.callId, false)
-    else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onNews(reply.news)
+    else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onUpdate(reply.update)
   }
 
   private onEvent(event: AccountEvent | null): void {
@@ -144,7 +144,7 @@ export class Replies {
     for (const pause of RECHECK_AFTER_MS) setTimeout(() => void this.recheck(), pause).unref()
   }
 
-  private wait(callId: CallId, deadlineInMs: number, onNews: (news: CallNews) => void, forget: () => void): Wait {
+  private wait(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void, forget: () => void): Wait {
     const all = this.waiters.get(callId) ?? new Set<Waiter>()
     this.waiters.set(callId, all)
     let timer = setTimeout(() => { timer = setInterval(() => void this.lookAt(callId, true), OVERDUE_CHECK_MS) }, Math.max(0, deadlineInMs))
@@ -158,7 +158,7 @@ export class Replies {
       forget()
     }
     const answer = new Promise<Answer | LongAnswer>((resolve) => {
-      waiter = { onNews, cancel, resolve: (value) => { cancel(); resolve(value) } }
+      waiter = { onUpdate, cancel, resolve: (value) => { cancel(); resolve(value) } }
       all.add(waiter)
     })
     return { answer, cancel }

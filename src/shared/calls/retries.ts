@@ -3,7 +3,7 @@
  * update, so that of several retries each gets another call.
  */
 import { KEY_MAY_CALL } from '../accounts/api-keys.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 
 /** How old a call may be that a retry joins, in seconds. */
@@ -41,7 +41,7 @@ const OF_RETRY = `c.user_id = :accountId AND c.request_hash = decode(:requestHas
 export function claimLeft(db: Db, retry: Retry): Promise<CallId | null> {
   return claim(db, 'claim_left', `
     SELECT c.id FROM calls c
-    WHERE ${OF_RETRY} AND c.requester_left_at IS NOT NULL AND ${ANSWERABLE}
+    WHERE ${OF_RETRY} AND c.abandoned_at IS NOT NULL AND ${ANSWERABLE}
     ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`, retry)
 }
 
@@ -50,7 +50,7 @@ export function claimOrphan(db: Db, retry: Retry, dead: readonly DeadProcess[]):
   return claim(db, 'claim_orphan', `
     SELECT c.id FROM calls c
     JOIN unnest(:addresses::text[], :lastSeen::bigint[]) AS dead (address, last_seen_ms) ON dead.address = c.reply_to
-    WHERE ${OF_RETRY} AND c.requester_left_at IS NULL AND ${ANSWERABLE}
+    WHERE ${OF_RETRY} AND c.abandoned_at IS NULL AND ${ANSWERABLE}
       AND (c.finished_at IS NULL
         OR c.finished_at > to_timestamp(dead.last_seen_ms / 1000.0) - make_interval(secs => :margin))
     ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`,
@@ -61,7 +61,7 @@ export function claimOrphan(db: Db, retry: Retry, dead: readonly DeadProcess[]):
 
 async function claim(db: Db, name: string, oldest: string, retry: Retry, more: Record<string, unknown> = {}): Promise<CallId | null> {
   const { rows } = await db.raw<{ rows: { id: CallId }[] }>(`
-    UPDATE calls SET requester_left_at = NULL, reply_to = :replyTo WHERE id = (${oldest}) RETURNING id`,
+    UPDATE calls SET abandoned_at = NULL, reply_to = :replyTo WHERE id = (${oldest}) RETURNING id`,
   { ...retry, window: RETRY_WINDOW_SECONDS, ...more }).options({ name })
   return rows[0]?.id ?? null
 }
@@ -70,7 +70,7 @@ async function claim(db: Db, name: string, oldest: string, retry: Retry, more: R
 export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }: Retry): Promise<string[]> {
   const { rows } = await db.raw<{ rows: { address: string }[] }>(`
     SELECT DISTINCT c.reply_to AS address FROM calls c
-    WHERE ${OF_RETRY} AND c.finished_at IS NULL AND c.requester_left_at IS NULL`,
+    WHERE ${OF_RETRY} AND c.finished_at IS NULL AND c.abandoned_at IS NULL`,
   { accountId, keyId, requestHash, window: RETRY_WINDOW_SECONDS }).options({ name: 'waiting_processes' })
   return rows.map(({ address }) => address)
 }

@@ -2,7 +2,7 @@
  * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move credits,
  * and the begin between them.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { AccountId, CallId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'

@@ -2,7 +2,7 @@
  * What time takes away from calls: results past their time, idempotency keys that may be used again, and, where an operator
  * says so, whole records.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 
 /** Forgets results past RESULT_TTL_SECONDS; at most `limit` at a time. @returns how many. */
 export async function sweepResults(db: Db, limit: number): Promise<number> {

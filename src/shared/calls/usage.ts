@@ -1,7 +1,7 @@
 /**
  * What an account used, by day and model: its call records, added up.
  */
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
 

@@ -2,7 +2,7 @@
  * The ledger: grants and entries. Credits that move for a call move in `open_calls` and `end_calls` (see `sql/`);
  * everything else that moves credits is here. Whoever moves credits holds the account's row first.
  */
-import type { Db, Trx } from '../db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, CallId, GrantId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 

@@ -8,11 +8,11 @@ import { parseEmail } from '../accounts/emails.ts'
 import type { Config } from '../config.ts'
 import type { MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'
-import { withoutSecrets } from '../log.ts'
-import type { Letter } from './letters.ts'
+import { withoutSecrets } from '../infra/log.ts'
+import type { MailContent } from './templates.ts'
 
 /** A mail to hand over. Its id makes the Message-ID, so that its tries are one mail to whoever gets two of them. */
-export type OutgoingMail = Letter & { id: MailId; to: string }
+export type OutgoingMail = MailContent & { id: MailId; to: string }
 
 export type Mailer = {
   transport: 'smtp' | 'file'

@@ -4,10 +4,10 @@
  * queued → sending → sent; back to queued after a try that failed; skipped when no mail was due; dead when it was given up.
  * `next_try_at` is when a row may be taken, and while it is being sent, when its worker counts as dead.
  */
-import type { Db, Trx } from '../db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'
-import { withoutSecrets } from '../log.ts'
+import { withoutSecrets } from '../infra/log.ts'
 
 export type MailKind = 'verification' | 'reset'
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
@@ -31,7 +31,7 @@ const noteOf = (text: string): string =>
   Array.from(withoutSecrets(text).toWellFormed().replaceAll('\0', '')).slice(0, NOTE_LENGTH).join('')
 
 /** Asks for a mail: it is not lost from the moment this is committed. */
-export async function askMail(db: Db | Trx, { id, kind, recipient, accountId }: NewMail): Promise<void> {
+export async function requestMail(db: Db | Trx, { id, kind, recipient, accountId }: NewMail): Promise<void> {
   await db('mails').insert({ id, kind, recipient, user_id: accountId })
 }
 
@@ -110,7 +110,7 @@ export async function listMails<S extends MailStatus>(db: Db, statuses: readonly
 }
 
 /** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
-export async function reviveMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
+export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
   return db('mails').where({ status: 'dead' }).modify((query) => void (id !== 'all' && query.where({ id })))
     .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
 }

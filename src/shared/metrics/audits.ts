@@ -7,24 +7,24 @@ import type { Registry } from 'prom-client'
 import { z } from 'zod'
 import { only, sharedReading, showGauge } from './gauges.ts'
 
-const auditNews = z.object({ at: z.int(), breaches: z.int(), accounts: z.int() })
+const auditResult = z.object({ at: z.int(), breaches: z.int(), accounts: z.int() })
 
 /** `at` in Unix ms; `accounts` that were looked at. */
-export type AuditNews = z.infer<typeof auditNews>
+export type AuditResult = z.infer<typeof auditResult>
 
 export type Audits = ReturnType<typeof createAudits>
 
-/** The news of the last audit, in Redis. */
+/** The updates of the last audit, in Redis. */
 export function createAudits(redis: Redis, prefix: string) {
   const key = `${prefix}:audit`
   return {
     /** The last audit; null where none is known. */
-    async last(): Promise<AuditNews | null> {
+    async last(): Promise<AuditResult | null> {
       const text = await redis.get(key)
-      return text === null ? null : auditNews.parse(JSON.parse(text))
+      return text === null ? null : auditResult.parse(JSON.parse(text))
     },
-    async keep(news: AuditNews): Promise<void> {
-      await redis.set(key, JSON.stringify(news))
+    async keep(update: AuditResult): Promise<void> {
+      await redis.set(key, JSON.stringify(update))
     },
   }
 }
@@ -37,7 +37,7 @@ export function measureAudits(registry: Registry, audits: Pick<Audits, 'last'>):
   }, async () => only((await last())?.breaches))
   showGauge(registry, { name: 'audit_accounts', help: 'Accounts that the last audit looked at.' }, async () => only((await last())?.accounts))
   showGauge(registry, { name: 'audit_timestamp_seconds', help: 'When the books were last audited, in Unix time.' }, async () => {
-    const news = await last()
-    return only(news ? news.at / 1000 : undefined)
+    const update = await last()
+    return only(update ? update.at / 1000 : undefined)
   })
 }

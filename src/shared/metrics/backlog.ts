@@ -5,9 +5,9 @@ import type { Registry } from 'prom-client'
 import { oldestQueued } from '../calls/backlog.ts'
 import { MODALITIES } from '../calls/lifecycle.ts'
 import { QUEUE_NAMES } from '../config.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import { mailBacklog } from '../mail/mails.ts'
-import type { Queues } from '../queues.ts'
+import type { Queues } from '../infra/queues.ts'
 import { only, sharedReading, showGauge } from './gauges.ts'
 
 /** Shows the queues. */
@@ -16,8 +16,8 @@ export function measureBacklog(registry: Registry, { db, queues }: { db: Db; que
   showGauge(registry, {
     name: 'queue_jobs', help: 'Jobs that wait for a worker, are active in one, or are delayed until a later poll or try.', labelNames: ['queue', 'state'],
   }, async () => {
-    const all = await Promise.all(QUEUE_NAMES.map(async (queue) => ({ queue, census: await queues.census(queue) })))
-    return all.flatMap(({ queue, census }) => Object.entries(census).map(([state, value]) => ({ labels: { queue, state }, value })))
+    const all = await Promise.all(QUEUE_NAMES.map(async (queue) => ({ queue, jobCounts: await queues.jobCounts(queue) })))
+    return all.flatMap(({ queue, jobCounts }) => Object.entries(jobCounts).map(([state, value]) => ({ labels: { queue, state }, value })))
   })
   showGauge(registry, {
     name: 'queue_oldest_seconds', help: 'How long the oldest job has waited for a worker; 0 where none waits.', labelNames: ['queue'],

@@ -2,7 +2,7 @@
  * The pool of connections to Postgres in numbers.
  */
 import type { Registry } from 'prom-client'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import { only, showGauge } from './gauges.ts'
 
 /** The part of knex' pool (tarn) that tells how it stands. */

@@ -4,7 +4,7 @@
  */
 import { Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../config.ts'
-import { isSameSecret } from '../same-secret.ts'
+import { isSameSecret } from '../infra/same-secret.ts'
 
 /** The registry of a process; not prom-client's global one, since tests run several processes in one. */
 export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>): Registry {

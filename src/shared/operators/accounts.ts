@@ -3,7 +3,7 @@
  */
 import type { AccountStatus, Role, User, UserRow } from '../accounts/users.ts'
 import { findUser, presentUser } from '../accounts/users.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { parseId } from '../ids.ts'
 

@@ -1,7 +1,7 @@
 /**
  * What operators did. Rows are added in the transaction of the change itself, and never changed.
  */
-import type { Db, Trx } from '../db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, ActionId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 

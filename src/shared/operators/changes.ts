@@ -3,12 +3,12 @@
  */
 import type { AccountStatus, Role } from '../accounts/users.ts'
 import { setRole, setStatus } from '../accounts/users.ts'
-import type { Db } from '../db.ts'
+import type { Db } from '../infra/db.ts'
 import type { AccountId, GrantId, MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import type { NewGrant } from '../ledger/ledger.ts'
 import { grant } from '../ledger/ledger.ts'
-import { reviveMails } from '../mail/mails.ts'
+import { requeueMails } from '../mail/mails.ts'
 import type { Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 
@@ -42,9 +42,9 @@ export const putRole = async (db: Db, operator: Operator, id: AccountId, role: R
   })
 
 /** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
-export const reviveLetters = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
+export const requeueDeadMails = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
   db.transaction(async (trx) => {
-    const revived = await reviveMails(trx, id)
+    const revived = await requeueMails(trx, id)
     if (revived > 0)
       await recordAction(
         trx,

@@ -1,7 +1,7 @@
 /**
  * Where the addresses of a request lead: the check before they are fetched or handed on to an upstream.
  */
-import { literalAddress, namesPublicHost } from '../../shared/addresses.ts'
+import { literalAddress, namesPublicHost } from '../../shared/net/addresses.ts'
 import type { Resolver } from './connections.ts'
 import { publicAddressesOf } from './connections.ts'
 import { startDeadline, unlessAborted } from './deadline.ts'
@@ -32,13 +32,13 @@ export async function destinationOf(
   if (names === null) return 'private'
   const found = new Set<Destination>(['public'])
   const deadline = startDeadline(signal, limitMs)
-  const takers = Array.from({ length: Math.min(NAMES_AT_ONCE, names.length) }, async () => {
+  const queueWorkers = Array.from({ length: Math.min(NAMES_AT_ONCE, names.length) }, async () => {
     for (let name = names.shift(); name !== undefined && !found.has('private'); name = names.shift()) {
       found.add(await destinationOfName(name, resolve, deadline.signal))
     }
   })
   try {
-    await Promise.all(takers)
+    await Promise.all(queueWorkers)
   } finally {
     deadline.release()
   }

@@ -3,8 +3,8 @@
  */
 import type { Agent, Dispatcher } from 'undici'
 import { request } from 'undici'
-import { namesPublicHost } from '../../shared/addresses.ts'
-import type { MediaKind } from '../../shared/media.ts'
+import { namesPublicHost } from '../../shared/net/addresses.ts'
+import type { MediaKind } from '../../shared/media/media.ts'
 import { NOTHING, started } from '../storage/started.ts'
 import { notPublic } from './connections.ts'
 import type { Deadline } from './deadline.ts'

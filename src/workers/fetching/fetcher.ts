@@ -4,8 +4,8 @@
  * It reaches public addresses, and an upstream's own configured origin; nothing else.
  */
 import type { Agent } from 'undici'
-import type { MediaExtension, MediaType } from '../../shared/media.ts'
-import { MEDIA_TYPES, parseDataImage } from '../../shared/media.ts'
+import type { MediaExtension, MediaType } from '../../shared/media/media.ts'
+import { MEDIA_TYPES, parseDataImage } from '../../shared/media/media.ts'
 import { inspect } from '../storage/inspect.ts'
 import type { Resolver } from './connections.ts'
 import { publicConnections, systemResolver, trustedConnections } from './connections.ts'

@@ -7,13 +7,13 @@ import type { TokenMint } from '../../shared/accounts/one-time-tokens.ts'
 import { issueToken, lockMailbox, tokensOfLastHour } from '../../shared/accounts/one-time-tokens.ts'
 import type { UserRow } from '../../shared/accounts/users.ts'
 import { findUserByEmail, lockUser } from '../../shared/accounts/users.ts'
-import type { Db, Trx } from '../../shared/db.ts'
-import type { Letter } from '../../shared/mail/letters.ts'
-import { resetLetter, verificationLetter } from '../../shared/mail/letters.ts'
+import type { Db, Trx } from '../../shared/infra/db.ts'
+import type { MailContent } from '../../shared/mail/templates.ts'
+import { resetMail, verificationMail } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
 /** `skip`: why nobody gets this mail, for operators. */
-export type Decision = { letter: Letter } | { skip: string }
+export type Decision = { letter: MailContent } | { skip: string }
 
 type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
 
@@ -32,7 +32,7 @@ export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyL
     if (!await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token, mailbox })) {
       return { skip: 'the link was used, or the password changed since' }
     }
-    const write = mail.kind === 'verification' ? verificationLetter : resetLetter
+    const write = mail.kind === 'verification' ? verificationMail : resetMail
     return { letter: write(baseUrl, mail.recipient, token) }
   })
 }

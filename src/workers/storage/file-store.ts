@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { MEDIA_TYPES, mediaFile, parseMediaName } from '../../shared/media.ts'
+import { MEDIA_TYPES, mediaFile, parseMediaName } from '../../shared/media/media.ts'
 import { inspect } from './inspect.ts'
 import type { MediaStore, SaveRequest, SavedMedia } from './media-store.ts'
 

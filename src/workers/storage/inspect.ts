@@ -1,5 +1,5 @@
-import type { MediaExtension, MediaKind } from '../../shared/media.ts'
-import { kindOf } from '../../shared/media.ts'
+import type { MediaExtension, MediaKind } from '../../shared/media/media.ts'
+import { kindOf } from '../../shared/media/media.ts'
 import { FORMATS, SNIFF_BYTES, sniff } from './formats/table.ts'
 import { Reading, cutShort } from './formats/reading.ts'
 import { MediaRefused } from './refused.ts'

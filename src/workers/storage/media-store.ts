@@ -1,7 +1,7 @@
 /**
- * The writing side of the media storage: what every driver promises. The reading side is `src/shared/media-reader.ts`.
+ * The writing side of the media storage: what every driver promises. The reading side is `src/shared/media/reader.ts`.
  */
-import type { MediaExtension, MediaName, MediaType } from '../../shared/media.ts'
+import type { MediaExtension, MediaName, MediaType } from '../../shared/media/media.ts'
 import type { MediaExpectation } from './inspect.ts'
 
 /** A result to be kept. */

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
-import type { StorageLocation } from '../../shared/media.ts'
-import { MEDIA_TYPES, parseMediaName } from '../../shared/media.ts'
-import type { Bucket, S3Access } from '../../shared/media-bucket.ts'
-import { bucketAt } from '../../shared/media-bucket.ts'
+import type { StorageLocation } from '../../shared/media/media.ts'
+import { MEDIA_TYPES, parseMediaName } from '../../shared/media/media.ts'
+import type { Bucket, S3Access } from '../../shared/media/bucket.ts'
+import { bucketAt } from '../../shared/media/bucket.ts'
 import { inspect } from './inspect.ts'
 import type { MediaStore, SaveRequest, SavedMedia } from './media-store.ts'
 

@@ -2,7 +2,7 @@
  * What an upstream adapter is: it translates our requests to one wire protocol and its answers back, and says what a
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
-import type { Route } from '../../shared/catalogue.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
@@ -27,7 +27,7 @@ export type UpstreamContext = {
 export type UpstreamUsage = { input: number; output: number; inputAgain?: number; details: Record<string, unknown> }
 
 /**
- * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or nonsense.
+ * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or malformedAnswer.
  * `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
  */
 export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null; isCut?: boolean }

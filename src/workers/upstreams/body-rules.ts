@@ -2,7 +2,7 @@
  * A route's `drop`, `rename` and `set`, applied to the outgoing body in that order: upstreams call
  * the same thing by different names, and refuse what they do not know.
  */
-import type { Route } from '../../shared/catalogue.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
 import { UpstreamError } from './adapter.ts'
 import type { Fields } from './fields.ts'
 

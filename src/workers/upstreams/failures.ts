@@ -81,7 +81,7 @@ export function failureIn(body: unknown): UpstreamError | null {
 }
 
 /** An answer that makes no sense: it may have been billed. */
-export const nonsense = (message: string, cause?: unknown): UpstreamError =>
+export const malformedAnswer = (message: string, cause?: unknown): UpstreamError =>
   new UpstreamError('unknown', message, { cause })
 
 /** The failure behind whatever was thrown while a request was made or its answer read. */

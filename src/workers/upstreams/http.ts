@@ -4,10 +4,10 @@
  */
 import { Agent, buildConnector } from 'undici'
 import type { Dispatcher, FormData } from 'undici'
-import type { Upstream } from '../../shared/catalogue.ts'
+import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
 import { AnswerTooLong, UpstreamError } from './adapter.ts'
-import { markConnectError, nonsense, statusFailure, transportFailure } from './failures.ts'
+import { markConnectError, malformedAnswer, statusFailure, transportFailure } from './failures.ts'
 import { isFields } from './fields.ts'
 import type { Fields } from './fields.ts'
 
@@ -243,7 +243,7 @@ async function collected(body: AsyncIterable<Uint8Array>, maxBytes: number, isCh
     pieces.push(piece)
     if (size <= maxBytes) continue
     const message = `the answer is larger than ${maxBytes} bytes`
-    if (!isChat) throw nonsense(message)
+    if (!isChat) throw malformedAnswer(message)
     // A character may be cut at the end, which is no fault of the upstream's.
     throw new AnswerTooLong(message, new TextDecoder().decode(Buffer.concat(pieces).subarray(0, maxBytes), { stream: true }))
   }
@@ -252,7 +252,7 @@ async function collected(body: AsyncIterable<Uint8Array>, maxBytes: number, isCh
 
 function jsonOf(bytes: Uint8Array): Fields {
   const value = parseJson(decodeUtf8(bytes))
-  if (!isFields(value)) throw nonsense('the answer is no JSON object')
+  if (!isFields(value)) throw malformedAnswer('the answer is no JSON object')
   return value
 }
 
@@ -260,7 +260,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
-    throw nonsense('the answer is no UTF-8', error)
+    throw malformedAnswer('the answer is no UTF-8', error)
   }
 }
 
@@ -269,7 +269,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw nonsense('the answer is no JSON', error)
+    throw malformedAnswer('the answer is no JSON', error)
   }
 }
 

@@ -11,14 +11,14 @@
  * A new protocol is one line in `adapters` below.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Model, Protocol, Route } from '../../shared/catalogue.ts'
+import type { Model, Protocol, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Adapter, MediaAdapter } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { anthropicKey, createAnthropicChat } from './anthropic/chat.ts'
-import { BACKOFF_MS, nextStep } from './choice.ts'
-import type { FailedTry } from './choice.ts'
-import { BREAKER, createHealth } from './health.ts'
-import type { BreakerSettings, UpstreamHealth } from './health.ts'
+import { BACKOFF_MS, nextAttempt } from './routing.ts'
+import type { FailedTry } from './routing.ts'
+import { BREAKER, createHealth } from './circuits.ts'
+import type { BreakerSettings, UpstreamHealth } from './circuits.ts'
 import { bearer, createConnections, TIMEOUTS } from './http.ts'
 import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
@@ -72,7 +72,7 @@ export function createUpstreams(deps: UpstreamDeps) {
       for (;;) {
         const { modality, routes } = model
         const openUntil = (upstream: string): number => health.openUntil(upstream)
-        const step = nextStep({ modality, routes, failed, openUntil, now: Date.now(), backoffMs, random: Math.random })
+        const step = nextAttempt({ modality, routes, failed, openUntil, now: Date.now(), backoffMs, random: Math.random })
         if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
         await pause(step.afterMs, signal)
         let isFinal = false

@@ -4,7 +4,7 @@
 import { createParser, ParseError } from 'eventsource-parser'
 import type { EventSourceMessage } from 'eventsource-parser'
 import { AnswerTooLong } from './adapter.ts'
-import { nonsense } from './failures.ts'
+import { malformedAnswer } from './failures.ts'
 import type { AnswerBody } from './http.ts'
 
 /** The longest event, in characters. */
@@ -48,6 +48,6 @@ function feed(step: () => void): void {
     step()
   } catch (error) {
     if (error instanceof ParseError && error.type === 'max-buffer-size-exceeded') throw new AnswerTooLong('an event is too large')
-    throw nonsense('the stream is no text', error)
+    throw malformedAnswer('the stream is no text', error)
   }
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { aGrant } from '../../support/factories.ts'
+import { aGrant } from '../../../scripts/harness/factories.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
 

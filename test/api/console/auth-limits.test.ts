@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { PASSWORD, aPerson, anEmail, consoleConfig, startConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
-import { startPrivateRedis } from '../../support/services.ts'
+import { startPrivateRedis } from '../../../scripts/harness/services.ts'
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 

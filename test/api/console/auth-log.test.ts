@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { Writable } from 'node:stream'
 import pino from 'pino'
 import { startWeb } from '../../../src/api/web.ts'
-import { describeError } from '../../../src/shared/log.ts'
+import { describeError } from '../../../src/shared/infra/log.ts'
 import { PASSWORD, anEmail, consoleConfig } from '../../support/console.ts'
-import { get, send, until } from '../../support/http.ts'
+import { get, send, until } from '../../../scripts/harness/http.ts'
 
 describe('the log of the console', () => {
   const lines: string[] = []

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { balanceOf } from '../../support/factories.ts'
+import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { putStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { PASSWORD, aPerson, anEmail, consoleConfig, logIn, startConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
-import { send } from '../../support/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
 
 const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newId, publicId } from '../../../src/shared/ids.ts'
-import { post } from '../../support/http.ts'
+import { post } from '../../../scripts/harness/http.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Client } from '../support/described.ts'
 import type { DescribedWeb, SignedIn } from './support/records.ts'

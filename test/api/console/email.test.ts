@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { PASSWORD, aPerson, anEmail, consoleConfig, logIn, startConsole, startMailWorker, testQueues } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { send, until } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
-import { startMailbox } from '../../support/mailbox.ts'
-import type { Mailbox } from '../../support/mailbox.ts'
+import { send, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { startMailbox } from '../../../scripts/harness/mailbox.ts'
+import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
 describe('/api/email', () => {
   let mailbox: Mailbox

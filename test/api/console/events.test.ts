@@ -14,12 +14,12 @@ import { Outgoing } from '../../../src/api/outgoing.ts'
 import { serveEndpoint } from '../../../src/api/serve.ts'
 import { eventChannel } from '../../../src/shared/calls/channels.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
-import { createLog } from '../../../src/shared/log.ts'
+import { createLog } from '../../../src/shared/infra/log.ts'
 import { newId, parseId } from '../../../src/shared/ids.ts'
-import { connectPatient } from '../../../src/shared/redis.ts'
+import { connectPatient } from '../../../src/shared/infra/redis.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, startConsole } from '../../support/console.ts'
-import { until } from '../../support/http.ts'
+import { until } from '../../../scripts/harness/http.ts'
 
 /** How often sessions are looked at here, in ms. */
 const CHECK_MS = 50
@@ -47,7 +47,7 @@ describe('GET /api/events', () => {
     const deps = { config: web.config, db: web.db, replies, outgoing: new Outgoing(), draining: draining.signal, log } as unknown as WebDeps
     router.get('/api/events', serveEndpoint({ ...accountEvents, handler: () => followAccount(deps, CHECK_MS) }, deps))
     const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
-    // A client that leaves is no news.
+    // A client that leaves is no updates.
     app.silent = true
     server = createServer((request, response) => void app.callback()(request, response)).listen(0, '127.0.0.1')
     await once(server, 'listening')

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { randomBytes } from 'node:crypto'
 import { newId, publicId } from '../../../src/shared/ids.ts'
-import { get, post } from '../../support/http.ts'
-import { startTestWeb } from '../../support/harness.ts'
+import { get, post } from '../../../scripts/harness/http.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { startDescribed } from './support/records.ts'
 

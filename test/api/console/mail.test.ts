@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
-import { send } from '../../support/http.ts'
-import { startMailbox } from '../../support/mailbox.ts'
-import type { Mailbox } from '../../support/mailbox.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import { startMailbox } from '../../../scripts/harness/mailbox.ts'
+import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
 describe('/api/mail', () => {
   describe('over SMTP', () => {

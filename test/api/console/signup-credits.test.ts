@@ -4,8 +4,8 @@ import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aPerson, consoleConfig, startConsole, startMailWorker } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
-import { startMailbox } from '../../support/mailbox.ts'
-import type { Mailbox } from '../../support/mailbox.ts'
+import { startMailbox } from '../../../scripts/harness/mailbox.ts'
+import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
 describe('the sign-up credits', () => {
   let mailbox: Mailbox

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import type { UsageRow } from '../../../src/shared/calls/usage.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
-import { post } from '../../support/http.ts'
+import { post } from '../../../scripts/harness/http.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
 

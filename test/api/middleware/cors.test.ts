@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get, send } from '../../support/http.ts'
-import { CHAT, IMAGES, chat, image, prompted } from '../v1/calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
+import { CHAT, IMAGES, chat, image, prompted } from '../../../scripts/harness/calling.ts'
 
 const ORIGIN = 'https://app.example'
 

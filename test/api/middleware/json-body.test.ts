@@ -1,13 +1,13 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { send } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
-import { CHAT, chatBody, countsOf, prompted } from '../v1/calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { CHAT, chatBody, countsOf, prompted } from '../../../scripts/harness/calling.ts'
 
 const LIMIT = 1_048_576
 

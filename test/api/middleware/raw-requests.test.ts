@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get } from '../../support/http.ts'
-import { CHAT, chatBody, countsOf } from '../v1/calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { CHAT, chatBody, countsOf } from '../../../scripts/harness/calling.ts'
 import { exchange } from './sockets.ts'
 
 describe('what a client sends that is hardly HTTP', () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { startTestWeb, testConfig } from '../../support/harness.ts'
-import type { TestWeb } from '../../support/harness.ts'
-import { send } from '../../support/http.ts'
+import { startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { send } from '../../../scripts/harness/http.ts'
 
 const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 

@@ -1,15 +1,15 @@
 import { expect } from 'chai'
 import { endpoints } from '../../../src/api/routes.ts'
 import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
-import { askMail } from '../../../src/shared/mail/mails.ts'
+import { requestMail } from '../../../src/shared/mail/mails.ts'
 import { putRole } from '../../../src/shared/operators/changes.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
-import { anAccount } from '../../support/factories.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, logIn, startConsole } from '../../support/console.ts'
-import { send } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
 
 describe('/api/operator', () => {
   let web: TestConsole
@@ -159,7 +159,7 @@ describe('/api/operator', () => {
   it('sends a dead letter again, once', async () => {
     const operator = await anOperator()
     const id = newId('mail')
-    await askMail(web.db, { id, kind: 'reset', recipient: 'lost@example.com', accountId: null })
+    await requestMail(web.db, { id, kind: 'reset', recipient: 'lost@example.com', accountId: null })
     await web.db('mails').where({ id }).update({ status: 'dead', finished_at: web.db.fn.now() })
     const dead = await web.get('/api/operator/mails', operator.token)
     expect(dead.json.data.map((mail: { id: string }) => mail.id)).to.include(publicId('mail', id))

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { z } from 'zod'
 import type { oas31 } from 'zod-openapi'
-import { get, send } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
 
 /** The document that a running service serves, as a judge of its answers. */
 export type Described = {

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
-import type { Db } from '../../../src/shared/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import { newId, publicId } from '../../../src/shared/ids.ts'
-import { askMail } from '../../../src/shared/mail/mails.ts'
+import { requestMail } from '../../../src/shared/mail/mails.ts'
 import type { Client } from './described.ts'
 
 /** Does everything that an operator can. There is to be a call that succeeded. */
 export async function operate(chief: Client, db: Db): Promise<void> {
   const id = newId('mail')
-  await askMail(db, { id, kind: 'reset', recipient: 'lost@example.com', accountId: null })
+  await requestMail(db, { id, kind: 'reset', recipient: 'lost@example.com', accountId: null })
   await db('mails').where({ id }).update({ status: 'dead', note: 'refused', finished_at: db.fn.now() })
   const mails = await chief('GET', '/api/operator/mails')
   await chief('POST', `/api/operator/mails/${mails.json.data[0].id}/retry`)

@@ -5,12 +5,12 @@ import { Worker } from 'node:worker_threads'
 import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../support/factories.ts'
-import { get } from '../../support/http.ts'
-import type { Installation, Program } from '../../support/processes.ts'
-import { install } from '../../support/processes.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import type { Installation, Program } from '../../../scripts/harness/installation.ts'
+import { install } from '../../../scripts/harness/installation.ts'
 import { aStoredChat, neverReads } from '../../support/stored-answers.ts'
-import { ownMb } from '../../upstreams/support/memory.ts'
+import { ownMb } from '../../../scripts/harness/memory.ts'
 
 const MEGABYTE = 1024 * 1024
 const MOST_MB = 450

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from './calling.ts'
-import { post } from '../../support/http.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { post } from '../../../scripts/harness/http.ts'
 
 describe('POST /v1/chat/completions', () => {
   let gateway: Gateway

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get, send, until } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
-import { IMAGES, callOf, chat, image, imageBody, prompted, recordOf } from './calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, send, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { IMAGES, callOf, chat, image, imageBody, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
 const ASYNC = { prefer: 'respond-async' }
 

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { createParser } from 'eventsource-parser'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway, TestWeb } from '../../support/harness.ts'
-import { startGateway, startTestWeb } from '../../support/harness.ts'
-import { get, post, until } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
-import { IMAGES, VIDEOS, chat, image, imageBody, prompted } from './calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
+import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
+import { get, post, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { IMAGES, VIDEOS, chat, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 
 type Event = { event: string | undefined; data: Record<string, any> } // oxlint-disable-line typescript/no-explicit-any
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get, post } from '../../support/http.ts'
-import { movementsOf, prompted, recordOf } from './calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, post } from '../../../scripts/harness/http.ts'
+import { movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
 const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { anAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get, send } from '../../support/http.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
 
 describe('GET /v1/models', () => {
   let gateway: Gateway

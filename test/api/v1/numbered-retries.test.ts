@@ -3,15 +3,15 @@ import { Redis } from 'ioredis'
 import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway, startTestWeb } from '../../support/harness.ts'
-import { get, send, until } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
-import { install } from '../../support/processes.ts'
-import type { Installation, Program } from '../../support/processes.ts'
-import { IMAGES, callOf, image, imageBody, prompted } from './calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
+import { get, send, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { install } from '../../../scripts/harness/installation.ts'
+import type { Installation, Program } from '../../../scripts/harness/installation.ts'
+import { IMAGES, callOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 
 const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
@@ -80,7 +80,7 @@ describe('a retry that an SDK numbers', () => {
       // The service has seen the client go once it has answered somebody who came later.
       for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
     })
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first())
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
@@ -93,7 +93,7 @@ describe('a retry that an SDK numbers', () => {
     await until('the second to have joined', async () => await left() === 0)
     leaving.abort()
     await second
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at').first())
+    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first())
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
@@ -114,7 +114,7 @@ describe('a retry that an SDK numbers', () => {
 
   const callCount = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id })).length
 
-  const left = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id }).whereNotNull('requester_left_at')).length
+  const left = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at')).length
   const callIds = (replies: Reply[]): Set<string | null> => new Set(replies.map((reply) => reply.headers.get('x-call-id')))
 
   it('joins another call than the retry beside it: of two in parallel none is charged anew', async () => {
@@ -179,7 +179,7 @@ describe('a retry that an SDK numbers', () => {
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
     const failing = prompted('[status 400]')
     await abandonMany(failing, 1)
-    await until('the leaving and the end', () => gateway.db('calls').where({ user_id: account.id, status: 'failed' }).whereNotNull('requester_left_at').first())
+    await until('the leaving and the end', () => gateway.db('calls').where({ user_id: account.id, status: 'failed' }).whereNotNull('abandoned_at').first())
     expect(isReplay(await image(gateway, account, failing, {}, numbered(1)))).to.equal(false)
   })
 })

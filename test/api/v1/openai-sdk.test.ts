@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, RateLimitError } from 'openai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { countsOf, prompted } from './calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
 
 const LIMIT = 25
 

@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
 import { putStatus } from '../../../src/shared/operators/changes.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
-import { anAccount } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get, send } from '../../support/http.ts'
-import { CHAT, IMAGES } from './calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
+import { CHAT, IMAGES } from '../../../scripts/harness/calling.ts'
 
 /** A request that is being spoilt. */
 type Draft = { account: TestAccount; key: string; contentType: string; fields: Record<string, unknown>; spoil: (text: string) => string; isSuspended: boolean; isSpent: boolean }

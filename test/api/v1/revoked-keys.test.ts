@@ -6,14 +6,14 @@ import { Redis } from 'ioredis'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
 import { putStatus } from '../../../src/shared/operators/changes.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { send, until } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { send, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
 import { exchange } from '../middleware/sockets.ts'
-import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from './calling.ts'
+import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from '../../../scripts/harness/calling.ts'
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 
@@ -62,7 +62,7 @@ describe('a revoked or suspended key', () => {
     account = await anAccount(gateway.db, 1000)
     expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
     const left = await image(gateway, account, 'left', {}, { 'x-stainless-retry-count': '0' })
-    await gateway.db('calls').where({ id: callOf(left) }).update({ requester_left_at: gateway.db.fn.now() })
+    await gateway.db('calls').where({ id: callOf(left) }).update({ abandoned_at: gateway.db.fn.now() })
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { get, until } from '../../support/http.ts'
-import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from './calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { get, until } from '../../../scripts/harness/http.ts'
+import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Chunk = Record<string, any>

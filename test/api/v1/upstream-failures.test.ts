@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { anAccount, balanceOf } from '../../support/factories.ts'
-import type { Lot, TestAccount } from '../../support/factories.ts'
-import type { Gateway } from '../../support/harness.ts'
-import { startGateway } from '../../support/harness.ts'
-import { post, until } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { Lot, TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { post, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
 import { remainders } from '../../shared/calls/opening.ts'
-import { VIDEOS, chat, image, movementsOf, prompted, recordOf } from './calling.ts'
+import { VIDEOS, chat, image, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
 /** A price that lies across three lots of different ends. */
 const LOTS: Lot[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openPage } from '../../support/browser.ts'
-import { PASSWORD } from './world.ts'
-import type { World } from './world.ts'
+import { PASSWORD } from '../../../scripts/harness/console-world.ts'
+import type { World } from '../../../scripts/harness/console-world.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 

@@ -1,5 +1,5 @@
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
-import type { Db } from '../../../src/shared/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'

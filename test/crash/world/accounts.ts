@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/shared/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId, GrantId, KeyId } from '../../../src/shared/ids.ts'
 

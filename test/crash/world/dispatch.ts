@@ -2,7 +2,7 @@ import { DelayedError, WaitingError } from 'bullmq'
 import type { Job, Processor } from 'bullmq'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
-import type { CallJob, Queues } from '../../../src/shared/queues.ts'
+import type { CallJob, Queues } from '../../../src/shared/infra/queues.ts'
 import type { Process, Turns } from '../../support/faults.ts'
 
 /** What becomes of the next jobs that are handed in: taken, taken without anybody hearing of it, or not. */

@@ -1,10 +1,10 @@
 import type { Processor } from 'bullmq'
 import type { Config } from '../../../src/shared/config.ts'
-import type { Catalogue, CatalogueHolder, Model, Upstream as UpstreamEntry } from '../../../src/shared/catalogue.ts'
-import type { Db } from '../../../src/shared/db.ts'
+import type { Catalogue, CatalogueHolder, Model, Upstream as UpstreamEntry } from '../../../src/shared/catalogue/catalogue.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
-import type { CallJob } from '../../../src/shared/queues.ts'
-import { createLog } from '../../../src/shared/log.ts'
+import type { CallJob } from '../../../src/shared/infra/queues.ts'
+import { createLog } from '../../../src/shared/infra/log.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import { createPublisher, listenForCancels } from '../../../src/shared/calls/publisher.ts'
 import { findEnded } from '../../../src/shared/calls/records.ts'
@@ -12,12 +12,12 @@ import { Quota } from '../../../src/api/quota.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { StaleCall } from '../../../src/shared/calls/types.ts'
-import { createCallProcessor } from '../../../src/workers/call-processor.ts'
+import { createCallProcessor } from '../../../src/workers/calls/processor.ts'
 import type { WorkerDeps } from '../../../src/workers/deps.ts'
 import { createFetcher } from '../../../src/workers/fetching/fetcher.ts'
-import { createHeldCalls } from '../../../src/workers/held-calls.ts'
+import { createHeldCalls } from '../../../src/workers/calls/held-calls.ts'
 import { reconcileCalls } from '../../../src/workers/reconciler.ts'
-import type { Results } from '../../../src/workers/results.ts'
+import type { Results } from '../../../src/workers/calls/results.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import { Process, Turns } from '../../support/faults.ts'
 import { Dispatch } from './dispatch.ts'
@@ -42,7 +42,7 @@ const log = createLog('silent', 'worker')
 
 const upstreamEntry: UpstreamEntry = { name: 'scripted', protocol: 'openai', baseUrl: 'http://upstream.test', results: 'store', headers: {}, apiKey: null }
 
-const verbs = ['open', 'begin', 'resume', 'submitted', 'handBack', 'renew', 'settle', 'refund', 'requesterLeft', 'findStale'] as const
+const verbs = ['open', 'begin', 'resume', 'submitted', 'requeue', 'renew', 'settle', 'refund', 'markAbandoned', 'findStale'] as const
 
 /** The verbs of a process of its own, each one effect. */
 function callsOf(db: Db, turns: Turns, process: Process, lost: LostCalls): Calls {

@@ -46,9 +46,9 @@ describe('a message on the way back', () => {
     const callId: CallId = newId('call')
     const replies: Reply[] = [
       { callId, kind: 'end', answer: { status: 502, body: '{"ok":false, "text":"two\\nlines"}' } },
-      { callId, kind: 'news', news: { type: 'running' } },
-      { callId, kind: 'news', news: { type: 'progress', progress: 40 } },
-      { callId, kind: 'news', news: { type: 'chunks', from: 7, chunks: ['{"a":"\\n"}', '{"b":" "}'] } },
+      { callId, kind: 'update', update: { type: 'running' } },
+      { callId, kind: 'update', update: { type: 'progress', progress: 40 } },
+      { callId, kind: 'update', update: { type: 'chunks', from: 7, chunks: ['{"a":"\\n"}', '{"b":" "}'] } },
     ]
     for (const reply of replies) expect(readReply(writeReply(reply))).to.deep.equal(reply)
   })

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/db.ts'
-import type { Db } from '../../../src/shared/db.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../support/database.ts'
-import { anAccount, balanceOf, debtOf } from '../../support/factories.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, remainders, verbs, wordOf } from './opening.ts'
 
 /** What one statement says of many requests. */

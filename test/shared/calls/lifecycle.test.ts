@@ -1,14 +1,14 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/db.ts'
-import type { Db } from '../../../src/shared/db.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { CallStatus, Verb } from '../../../src/shared/calls/lifecycle.ts'
 import { CALL_STATUSES, TRANSITIONS, hasEnded } from '../../../src/shared/calls/lifecycle.ts'
 import { recordRefusal } from '../../../src/shared/calls/records.ts'
-import { testDatabaseUrl } from '../../support/database.ts'
-import { anAccount } from '../../support/factories.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, rowOf, verbs } from './opening.ts'
 
 describe('the table of a call\'s life', () => {

@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/shared/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId, CallId, GrantId } from '../../../src/shared/ids.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
@@ -6,7 +6,7 @@ import { mediaOutput } from '../../../src/shared/calls/answers.ts'
 import type { OpenOutcome, OpenRequest, Settlement } from '../../../src/shared/calls/types.ts'
 import type { LedgerEntry } from '../../../src/shared/ledger/ledger.ts'
 import { entriesOfCall } from '../../../src/shared/ledger/ledger.ts'
-import type { TestAccount } from '../../support/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 
 /** The verbs over a pool of the test's own. */
 export const verbs = (db: Db, maxOutstanding = 1_000_000, maxRequestBytes?: number): Calls =>

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/db.ts'
-import type { Db } from '../../../src/shared/db.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../support/database.ts'
-import { aGrant, anAccount, balanceOf } from '../../support/factories.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letExpire, movements, opened, outstandingOf, remainders, rowOf, verbs, wordOf } from './opening.ts'
 
 const failure = gatewayError('upstream_failed')
@@ -282,13 +282,13 @@ describe('the verbs of a call', () => {
     expect(await outstandingOf(db, account.id)).to.equal(0)
   })
 
-  describe('begin, submitted, handBack, renew', () => {
+  describe('begin, submitted, requeue, renew', () => {
     it('count attempts, and say when an earlier one may have sent its request', async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
       expect(await calls.begin(id)).to.include({ attempt: 1, resumed: false })
       expect(await calls.begin(id)).to.include({ attempt: 2, resumed: true })
-      await calls.handBack(id, 2)
+      await calls.requeue(id, 2)
       expect(await calls.begin(id)).to.include({ attempt: 3, resumed: false })
       await calls.refund(id, failure)
     })

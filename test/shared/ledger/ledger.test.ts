@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/db.ts'
-import type { Db } from '../../../src/shared/db.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import { expireGrants, grant, listEntries, listGrants, spendableCredits } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../support/database.ts'
-import { aGrant, anAccount, balanceOf } from '../../support/factories.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { aResult, letExpire, opened, remainders, verbs } from '../calls/opening.ts'
 
 describe('the ledger', () => {

@@ -1,12 +1,12 @@
 import { expect } from 'chai'
-import { resetLetter, testLetter, verificationLetter } from '../../../src/shared/mail/letters.ts'
+import { resetMail, testMail, verificationMail } from '../../../src/shared/mail/templates.ts'
 
 const token = 'T'.repeat(43)
 
 describe('letters', () => {
   const letters = {
-    verification: { letter: verificationLetter('https://gate.example', 'ada@example.com', token), link: `https://gate.example/verify#token=${token}` },
-    reset: { letter: resetLetter('https://gate.example', 'ada@example.com', token), link: `https://gate.example/reset#token=${token}` },
+    verification: { letter: verificationMail('https://gate.example', 'ada@example.com', token), link: `https://gate.example/verify#token=${token}` },
+    reset: { letter: resetMail('https://gate.example', 'ada@example.com', token), link: `https://gate.example/reset#token=${token}` },
   }
 
   for (const [kind, { letter, link }] of Object.entries(letters)) {
@@ -34,7 +34,7 @@ describe('letters', () => {
   })
 
   it('escape what an address may hold', () => {
-    const { html, text } = testLetter('https://gate.example', `a&'b@example.com`)
+    const { html, text } = testMail('https://gate.example', `a&'b@example.com`)
     expect(html).to.contain('a&amp;&#39;b@example.com')
     expect(text).to.contain(`a&'b@example.com`)
   })

@@ -5,14 +5,14 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newId, publicId } from '../../../src/shared/ids.ts'
-import { testLetter } from '../../../src/shared/mail/letters.ts'
+import { testMail } from '../../../src/shared/mail/templates.ts'
 import { createMailer, describeFailure } from '../../../src/shared/mail/mailer.ts'
 import type { Mailer } from '../../../src/shared/mail/mailer.ts'
-import { startMailbox } from '../../support/mailbox.ts'
-import type { Mailbox } from '../../support/mailbox.ts'
+import { startMailbox } from '../../../scripts/harness/mailbox.ts'
+import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
 const patience = (): AbortSignal => AbortSignal.timeout(10_000)
-const aMail = (to: string) => ({ ...testLetter('https://gate.example', to), id: newId('mail'), to })
+const aMail = (to: string) => ({ ...testMail('https://gate.example', to), id: newId('mail'), to })
 const failure = async (sending: Promise<unknown>) => describeFailure(await sending.then(() => expect.fail('it was sent'), (error: unknown) => error))
 
 describe('the SMTP transport', () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { root } from '../../../scripts/folders.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import type { Config } from '../../../src/shared/config.ts'
-import type { Gateway } from '../../support/harness.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
 
 /** A worker process of its own, which can be killed as a machine would kill it. */
 export type ChildWorker = {

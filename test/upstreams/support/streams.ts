@@ -1,6 +1,6 @@
-import type { TestAccount } from '../../support/factories.ts'
-import type { TestWeb } from '../../support/harness.ts'
-import { CHAT } from '../../api/v1/calling.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { CHAT } from '../../../scripts/harness/calling.ts'
 import type { Asking, Target } from './targets.ts'
 import { bodyOf } from './targets.ts'
 

@@ -1,12 +1,12 @@
-import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue.ts'
-import type { Protocol } from '../../../src/shared/catalogue.ts'
+import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue/catalogue.ts'
+import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
-import { anAccount } from '../../support/factories.ts'
-import type { TestAccount } from '../../support/factories.ts'
-import type { Catalogue, TestWeb } from '../../support/harness.ts'
-import { post } from '../../support/http.ts'
-import type { Reply } from '../../support/http.ts'
-import { CHAT, IMAGES, VIDEOS } from '../../api/v1/calling.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Catalogue, TestWeb } from '../../../scripts/harness/harness.ts'
+import { post } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
 
 /** A protocol, and something that it makes. */
 export type Target = { protocol: Protocol; modality: Modality }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Protocol } from '../../../src/shared/catalogue.ts'
+import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import { AnswerTooLong } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { MediaRequest } from '../../../src/shared/calls/requests.ts'
-import type { Protocol } from '../../../src/shared/catalogue.ts'
+import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import type { DirectMediaAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { failureOf, HASTY, PIXEL, PIXEL_URI, promptOf, startWorld } from './sandbox-upstreams.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'

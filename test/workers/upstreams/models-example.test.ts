@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { PROTOCOLS, catalogueWarnings, readCatalogue } from '../../../src/shared/catalogue.ts'
+import { PROTOCOLS, catalogueWarnings, readCatalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import { decodeReference } from './sandbox-upstreams.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { PROTOCOLS } from '../../../src/shared/catalogue.ts'
-import type { Protocol, Route } from '../../../src/shared/catalogue.ts'
+import { PROTOCOLS } from '../../../src/shared/catalogue/catalogue.ts'
+import type { Protocol, Route } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'

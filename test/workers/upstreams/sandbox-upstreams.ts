@@ -1,6 +1,6 @@
 import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue.ts'
+import type { Protocol, Route, Upstream } from '../../../src/shared/catalogue/catalogue.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatEvent, ChatResult, UpstreamContext } from '../../../src/workers/upstreams/adapter.ts'
 import type { Patience, Timeouts } from '../../../src/workers/upstreams/http.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue.ts'
+import { PROTOCOLS, SERVED } from '../../../src/shared/catalogue/catalogue.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 
 describe('what a protocol serves', () => {

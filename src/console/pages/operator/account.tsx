@@ -2,13 +2,13 @@
  * One account, and what an operator can do to it.
  */
 import { useRef, useState } from 'preact/hooks'
-import type { AccountFile, GrantFields, OperatedAccount } from '../../api/operator.ts'
-import { getAccountFile, giveCredits, putStanding } from '../../api/operator.ts'
-import { Action, Empty, Time, Trouble, Waiting } from '../../parts/basics.tsx'
+import type { AccountDetails, GrantFields, OperatedAccount } from '../../api/operator.ts'
+import { getAccountDetails, giveCredits, setAccountStatus } from '../../api/operator.ts'
+import { Action, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
-import { Choice, Field, fieldsOf, useDeed } from '../../parts/forms.tsx'
+import { Choice, Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account as own } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import { GrantTable } from '../credits.tsx'
@@ -16,18 +16,18 @@ import { Standing } from './accounts.tsx'
 import { ActionTable } from './reports.tsx'
 
 export function AccountSection({ id }: { id: string }) {
-  const file = useLoad(`account ${id}`, () => getAccountFile(id))
+  const file = useLoad(`account ${id}`, () => getAccountDetails(id))
   const { data, problem } = file
   if (!data)
     return (
       <section class="panel">
-        <Trouble problem={problem} retry={file.reload} />
-        {!problem && <Waiting rows={10} />}
+        <ErrorMessage problem={problem} retry={file.reload} />
+        {!problem && <Loading rows={10} />}
       </section>
     )
   return (
     <>
-      <Trouble problem={problem} retry={file.reload} />
+      <ErrorMessage problem={problem} retry={file.reload} />
       <Head file={data} reload={file.reload} />
       <div class="columns">
         <GiveCredits id={id} email={data.account.email} done={file.reload} />
@@ -56,7 +56,7 @@ export function AccountSection({ id }: { id: string }) {
   )
 }
 
-function Head({ file: { account, held, openCalls, debt }, reload }: { file: AccountFile; reload: () => void }) {
+function Head({ file: { account, held, openCalls, debt }, reload }: { file: AccountDetails; reload: () => void }) {
   const [asking, setAsking] = useState(false)
   const verb = account.status === 'active' ? 'suspend' : 'activate'
   return (
@@ -118,10 +118,10 @@ type AskProps = { account: OperatedAccount; verb: 'suspend' | 'activate'; close:
 
 /** Asks before it does it. */
 function Ask({ account, verb, close, done }: AskProps) {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const change = (): void =>
     run(async () => {
-      await putStanding(account.id, verb)
+      await setAccountStatus(account.id, verb)
       close()
       done()
     })
@@ -132,7 +132,7 @@ function Ask({ account, verb, close, done }: AskProps) {
           ? 'Its sessions end at once, and its keys are refused. Calls that are already running go on. You can activate it again.'
           : 'It can sign in and call again.'}
       </p>
-      <Trouble problem={problem} />
+      <ErrorMessage problem={problem} />
       <div class="row">
         <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Working…" onClick={change}>
           {verb === 'suspend' ? 'Suspend the account' : 'Activate the account'}
@@ -152,7 +152,7 @@ const ORIGINS = [
 ] as const
 
 function GiveCredits({ id, email, done }: { id: string; email: string; done: () => void }) {
-  const { busy, problem, run } = useDeed()
+  const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const form = useRef<HTMLFormElement>(null)
   const submit = (event: Event): void => {
@@ -191,7 +191,7 @@ function GiveCredits({ id, email, done }: { id: string; email: string; done: () 
           type="date"
           invalid={problem?.message.startsWith('expiresAt')}
         />
-        <Trouble problem={problem} />
+        <ErrorMessage problem={problem} />
         <Action type="submit" busy={busy} busyText="Granting…">
           Grant
         </Action>

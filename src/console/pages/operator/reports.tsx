@@ -4,10 +4,10 @@
 import { useLocation } from 'preact-iso'
 import type { MailRecord, OperatorAction, UpstreamReport } from '../../api/operator.ts'
 import { getActions, getAnyCall, getDeadMails, getUpstreams, retryMail } from '../../api/operator.ts'
-import { Action, Empty, Time, Trouble, Waiting } from '../../parts/basics.tsx'
+import { Action, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { duration, number, share } from '../../parts/format.ts'
-import { Field, fieldsOf, useDeed } from '../../parts/forms.tsx'
-import { ErrorNote, Facts, Media, Trail } from '../../parts/story.tsx'
+import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { ErrorNote, Facts, Media, Trail } from '../../parts/call-details.tsx'
 import { List } from '../../parts/list.tsx'
 import { useLoad } from '../../state/load.ts'
 
@@ -41,8 +41,8 @@ export function CallSection({ id }: { id: string }) {
 
 function AnyCall({ id }: { id: string }) {
   const { data, problem, reload } = useLoad(`any call ${id}`, () => getAnyCall(id))
-  if (problem?.code === 'not_found') return <Trouble problem="There is no such call." />
-  if (!data) return problem ? <Trouble problem={problem} retry={reload} /> : <Waiting rows={8} />
+  if (problem?.code === 'not_found') return <ErrorMessage problem="There is no such call." />
+  if (!data) return problem ? <ErrorMessage problem={problem} retry={reload} /> : <Loading rows={8} />
   return (
     <>
       {data.account && (
@@ -65,7 +65,7 @@ function AnyCall({ id }: { id: string }) {
 
 export function MailsSection() {
   const mails = useLoad('dead mails', getDeadMails)
-  const { problem, run } = useDeed()
+  const { problem, run } = useSubmit()
   const retry = (mail: MailRecord): void =>
     run(async () => {
       await retryMail(mail.id)
@@ -74,7 +74,7 @@ export function MailsSection() {
   return (
     <section class="panel">
       <h2>Mails that were given up</h2>
-      <Trouble problem={mails.problem ?? problem} retry={mails.reload} />
+      <ErrorMessage problem={mails.problem ?? problem} retry={mails.reload} />
       <List of={mails} empty={<Empty title="None">Every mail was delivered, or is still being tried.</Empty>}>
         {(items) => <MailTable mails={items} retry={retry} />}
       </List>

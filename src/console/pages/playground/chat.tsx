@@ -8,14 +8,14 @@ import type { Problem } from '../../api/client.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage, Cost } from '../../api/gateway.ts'
 import { chat } from '../../api/gateway.ts'
-import { Trouble } from '../../parts/basics.tsx'
+import { ErrorMessage } from '../../parts/basics.tsx'
 import { Field } from '../../parts/forms.tsx'
 import { loadAccount } from '../../state/account.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 import { ceilingOf } from './examples.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 
-type Talk = {
+type Conversation = {
   messages: ChatMessage[]
   problem: Problem | null
   cost: Cost | null
@@ -24,26 +24,26 @@ type Talk = {
   stopped: boolean
 }
 
-const SILENCE: Talk = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
+const EMPTY_CONVERSATION: Conversation = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
 
 /** The messages with a text added to the last one. */
 const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
   messages.map((one, index) => (index === messages.length - 1 ? { ...one, content: one.content + text } : one))
 
-function useTalk() {
-  const [talk, setTalk] = useState(SILENCE)
-  const put = (changes: (old: Talk) => Partial<Talk>): void => setTalk((old) => ({ ...old, ...changes(old) }))
+function useConversation() {
+  const [talk, setConversation] = useState(EMPTY_CONVERSATION)
+  const put = (changes: (old: Conversation) => Partial<Conversation>): void => setConversation((old) => ({ ...old, ...changes(old) }))
   const running = useRef<AbortController | null>(null)
   useEffect(() => () => running.current?.abort(), [])
 
   const send = async (fields: ChatFields): Promise<void> => {
     const controller = new AbortController()
     running.current = controller
-    put(() => ({ ...SILENCE, messages: [...fields.messages, { role: 'assistant', content: '' }], running: controller }))
+    put(() => ({ ...EMPTY_CONVERSATION, messages: [...fields.messages, { role: 'assistant', content: '' }], running: controller }))
     try {
-      const { callId, news } = await chat(playgroundKey.value, fields, controller.signal)
+      const { callId, updates } = await chat(playgroundKey.value, fields, controller.signal)
       put(() => ({ callId }))
-      for await (const one of news) {
+      for await (const one of updates) {
         if ('text' in one) put(({ messages }) => ({ messages: grown(messages, one.text) }))
         else put(() => ({ cost: one.cost }))
       }
@@ -64,7 +64,7 @@ function useTalk() {
     send,
     clear: () => {
       running.current?.abort()
-      setTalk(SILENCE)
+      setConversation(EMPTY_CONVERSATION)
     },
   }
 }
@@ -72,7 +72,7 @@ function useTalk() {
 type Props = { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
 
 export function ChatPlayground({ models, model, choose }: Props) {
-  const { talk, send, clear } = useTalk()
+  const { talk, send, clear } = useConversation()
   const [text, setText] = useState('')
   const [maxTokens, setMaxTokens] = useState('')
   const next: ChatMessage[] = [...talk.messages, { role: 'user', content: text || 'Hello!' }]
@@ -99,7 +99,7 @@ export function ChatPlayground({ models, model, choose }: Props) {
       </section>
       <section class="panel talk">
         <Messages talk={talk} name={model.id} />
-        <Trouble problem={talk.problem} />
+        <ErrorMessage problem={talk.problem} />
         {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} />}
         {talk.stopped && (
           <p class="receipt" role="status">
@@ -115,7 +115,7 @@ export function ChatPlayground({ models, model, choose }: Props) {
   )
 }
 
-function Messages({ talk, name }: { talk: Talk; name: string }) {
+function Messages({ talk, name }: { talk: Conversation; name: string }) {
   const end = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (talk.messages.length > 0) end.current?.scrollIntoView({ block: 'nearest' })
@@ -171,7 +171,7 @@ function Composer({ text, type, submit, children }: ComposerProps) {
   )
 }
 
-function Buttons({ talk, clear }: { talk: Talk; clear: () => void }) {
+function Buttons({ talk, clear }: { talk: Conversation; clear: () => void }) {
   const { running, messages } = talk
   if (running) {
     return (

@@ -8,9 +8,9 @@ import type { Problem } from '../../api/client.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { Cost, MediaFields } from '../../api/gateway.ts'
 import { media } from '../../api/gateway.ts'
-import { Action, Empty, Trouble } from '../../parts/basics.tsx'
+import { Action, Empty, ErrorMessage } from '../../parts/basics.tsx'
 import { Choice, Field } from '../../parts/forms.tsx'
-import { Media } from '../../parts/story.tsx'
+import { Media } from '../../parts/call-details.tsx'
 import { loadAccount } from '../../state/account.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
@@ -39,9 +39,9 @@ function useWork(kind: 'image' | 'video') {
     }
     setWork({ ...IDLE, busy: true, status: 'Sending…' })
     try {
-      const { callId, news } = await media(kind, playgroundKey.value, fields, signal)
+      const { callId, updates } = await media(kind, playgroundKey.value, fields, signal)
       put({ callId })
-      for await (const one of news) {
+      for await (const one of updates) {
         if ('url' in one) put(one)
         else if ('progress' in one) put({ progress: one.progress, status: 'Running…' })
         else put({ status: one.status === 'queued' ? 'Waiting in the queue…' : 'Running…' })
@@ -200,7 +200,7 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
           </button>
         </p>
       )}
-      <Trouble problem={problem} />
+      <ErrorMessage problem={problem} />
     </details>
   )
 }
@@ -217,7 +217,7 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
           <progress aria-label="Progress" {...(work.progress !== null && { value: work.progress, max: 100 })} />
         </div>
       )}
-      <Trouble problem={work.problem} />
+      <ErrorMessage problem={work.problem} />
       {work.url ? (
         <Media url={work.url} modality={kind} />
       ) : (

@@ -3,7 +3,7 @@
  */
 import { useLocation } from 'preact-iso'
 import { getModels } from '../../api/endpoints.ts'
-import { Empty, Page, Trouble, Waiting } from '../../parts/basics.tsx'
+import { Empty, Page, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { useLoad } from '../../state/load.ts'
 import { ChatPlayground } from './chat.tsx'
@@ -33,9 +33,9 @@ export function PlaygroundPage({ params, query }: PageProps) {
         ))}
       </nav>
       <KeyBar />
-      <Trouble problem={models.problem} retry={models.reload} />
+      <ErrorMessage problem={models.problem} retry={models.reload} />
       {!models.data ? (
-        !models.problem && <Waiting rows={8} />
+        !models.problem && <Loading rows={8} />
       ) : !model ? (
         <section class="panel">
           <Empty title={`No ${kind} models are available`}>

@@ -1,5 +1,5 @@
 /** Which bytes are which type: the one table of the formats that are stored. */
-import type { MediaExtension } from '../../../shared/media.ts'
+import type { MediaExtension } from '../../../shared/media/media.ts'
 import { gif } from './gif.ts'
 import { jpeg } from './jpeg.ts'
 import { mp4 } from './mp4.ts'

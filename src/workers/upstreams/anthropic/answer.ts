@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { ChatCompletion, ChatResult, UpstreamUsage } from '../adapter.ts'
 import { AnswerTooLong } from '../adapter.ts'
 import { readCut } from '../cut-json.ts'
-import { failureIn, nonsense } from '../failures.ts'
+import { failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { checkedUsage, isCount } from '../usage.ts'
@@ -29,7 +29,7 @@ export const finishOf = (reason: unknown): string => (typeof reason === 'string'
  */
 export function requireBlocks(count: number, reason: unknown, usage: UpstreamUsage | null): void {
   if (count > 0 || finishOf(reason) === 'content_filter' || (isText(reason) && usage !== null)) return
-  throw nonsense('the answer is empty')
+  throw malformedAnswer('the answer is empty')
 }
 
 /** An answer that comes whole, or what was taken of one that is too long. @throws UpstreamError where it is none */
@@ -53,7 +53,7 @@ export const headOf = ({ id, model }: Fields): { id: string; created: number; mo
 /** The completion that an answer is. @throws UpstreamError `unknown` for an answer without content */
 export function completionOf(answer: Fields): ChatCompletion {
   const { content, stop_reason: reason } = answer
-  if (!Array.isArray(content)) throw nonsense('the answer has no content')
+  if (!Array.isArray(content)) throw malformedAnswer('the answer has no content')
   requireBlocks(content.length, reason, usageOf(answer.usage))
   const blocks = content.map(asFields)
   const text = joined(blocks, 'text', 'text')
@@ -72,7 +72,7 @@ export function completionOf(answer: Fields): ChatCompletion {
 
 function joined(blocks: Fields[], type: string, field: string): string {
   const texts = blocks.filter((block) => block.type === type).map((block) => block[field])
-  if (!texts.every((text) => typeof text === 'string')) throw nonsense('a block has a content that is no text')
+  if (!texts.every((text) => typeof text === 'string')) throw malformedAnswer('a block has a content that is no text')
   return texts.join('')
 }
 

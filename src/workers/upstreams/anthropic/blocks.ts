@@ -93,7 +93,7 @@ function inputOf(args: unknown): Fields {
     const input: unknown = typeof args === 'string' ? JSON.parse(args) : args
     if (isFields(input) && JSON.stringify(input).length <= JSON.stringify(args).length) return input
   } catch {
-    // Said below, as for JSON that is no object.
+    // MessageAnswer below, as for JSON that is no object.
   }
   throw new UpstreamError('rejected', 'the arguments of a tool call are no JSON object, or grow when they are read')
 }

@@ -2,7 +2,7 @@
  * From the events of a Messages stream to chunks of OpenAI's kind.
  */
 import type { ChatEvent } from '../adapter.ts'
-import { failureIn, nonsense } from '../failures.ts'
+import { failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { parseJson } from '../http.ts'
@@ -52,7 +52,7 @@ class Translation {
 
   /** A chunk with this delta; the first one also says whose turn it is. */
   chunk(delta: Fields, finish: string | null = null): Fields {
-    if (!this.head) throw nonsense('the stream does not begin with its message')
+    if (!this.head) throw malformedAnswer('the stream does not begin with its message')
     const first = this.hasBegun ? {} : { role: 'assistant', content: delta.tool_calls ? null : '' }
     this.hasBegun = true
     const choice = { index: 0, delta: { ...first, ...delta }, logprobs: null, finish_reason: finish }
@@ -60,7 +60,7 @@ class Translation {
   }
 
   lastChunk(): Fields {
-    if (this.stopReason === null) throw nonsense('the stream was cut off')
+    if (this.stopReason === null) throw malformedAnswer('the stream was cut off')
     requireBlocks(this.blocks, this.stopReason, usageOf(this.counts))
     return this.chunk({}, finishOf(this.stopReason))
   }
@@ -111,6 +111,6 @@ class Translation {
 }
 
 function textOf(value: unknown): string {
-  if (typeof value !== 'string') throw nonsense('a piece of the stream is no text')
+  if (typeof value !== 'string') throw malformedAnswer('a piece of the stream is no text')
   return value
 }

@@ -9,7 +9,7 @@ import type { ChatAdapter, ChatCompletion, ChatEvent, ChatResult, UpstreamContex
 import { AnswerTooLong } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { readCut } from '../cut-json.ts'
-import { failureIn, nonsense } from '../failures.ts'
+import { failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { parseJson, readWhole } from '../http.ts'
@@ -84,7 +84,7 @@ const now = (): number => Math.floor(Date.now() / 1000)
  */
 function completionOf({ usage, ...answer }: Fields, end: 'stop' | 'length'): ChatCompletion {
   const { choices } = answer
-  if (!Array.isArray(choices) || choices.length === 0) throw nonsense('the answer has no choices')
+  if (!Array.isArray(choices) || choices.length === 0) throw malformedAnswer('the answer has no choices')
   return {
     ...answer,
     id: isText(answer.id) ? answer.id : `chatcmpl-${randomUUID()}`,
@@ -104,11 +104,11 @@ const isListOfFields = (value: unknown): value is Fields[] => Array.isArray(valu
 function choiceOf(value: unknown, at: number, end: string, isCounted: boolean): Fields {
   const choice = asFields(value)
   const message = choice.message ?? (isCounted && isText(choice.finish_reason) ? {} : undefined)
-  if (!isFields(message)) throw nonsense('a choice has no message')
+  if (!isFields(message)) throw malformedAnswer('a choice has no message')
   const { role, content, ...rest } = message
-  if (!isContent(content)) throw nonsense('a message has a content that is no text')
+  if (!isContent(content)) throw malformedAnswer('a message has a content that is no text')
   if (rest.tool_calls !== undefined && rest.tool_calls !== null && !isListOfFields(rest.tool_calls)) {
-    throw nonsense('a message has calls of tools that are none')
+    throw malformedAnswer('a message has calls of tools that are none')
   }
   return {
     ...choice,
@@ -143,8 +143,8 @@ async function* chunksOf(events: AsyncIterable<{ data: string }>): AsyncGenerato
     if (usage) yield { type: 'usage', usage }
   }
   const open = [...ends.keys()].filter((index) => !ends.get(index))
-  if (!head) throw nonsense('the stream has no choices')
-  if (!isDone && open.length > 0) throw nonsense('the stream was cut off')
+  if (!head) throw malformedAnswer('the stream has no choices')
+  if (!isDone && open.length > 0) throw malformedAnswer('the stream was cut off')
   if (open.length > 0) {
     const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'stop' }))
     yield { type: 'chunk', chunk: { ...head, choices } }
@@ -159,14 +159,14 @@ const MAX_INDEX = 1000
  * @throws UpstreamError `unknown` for what is no choice
  */
 function pieceOf(ends: Map<number, boolean>, choice: unknown): Fields {
-  if (!isFields(choice)) throw nonsense('the stream has a choice that is none')
+  if (!isFields(choice)) throw malformedAnswer('the stream has a choice that is none')
   const { index = 0, finish_reason: end } = choice
   const delta = asFields(choice.delta)
   const calls = delta.tool_calls ?? []
   if (!isIndex(index) || !isListOfFields(calls) || !calls.every((call) => isIndex(call.index ?? 0))) {
-    throw nonsense('the stream has a choice or a call of a tool without a sane number')
+    throw malformedAnswer('the stream has a choice or a call of a tool without a sane number')
   }
-  if (!isContent(delta.content)) throw nonsense('a piece of the stream is no text')
+  if (!isContent(delta.content)) throw malformedAnswer('a piece of the stream is no text')
   ends.set(index, isText(end) || ends.get(index) === true)
   return { ...choice, delta }
 }

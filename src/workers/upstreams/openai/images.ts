@@ -4,7 +4,7 @@
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { DirectMediaAdapter, MediaSource, UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
-import { failureIn, nonsense } from '../failures.ts'
+import { failureIn, malformedAnswer } from '../failures.ts'
 import { asFields } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
@@ -50,5 +50,5 @@ export function firstImage(answer: Fields): MediaSource {
   const image = Array.isArray(answer.data) ? asFields(answer.data[0]) : {}
   if (typeof image.b64_json === 'string') return bytesOf(image.b64_json)
   if (typeof image.url === 'string') return sourceOf(image.url)
-  throw nonsense('the answer has no image')
+  throw malformedAnswer('the answer has no image')
 }

@@ -6,7 +6,7 @@ import type { UpstreamRef } from '../../../shared/calls/types.ts'
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { MediaSource, TaskMediaAdapter, TaskState, UpstreamContext } from '../adapter.ts'
 import { UpstreamError } from '../adapter.ts'
-import { nonsense } from '../failures.ts'
+import { malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { isSameOrigin } from '../http.ts'
@@ -29,7 +29,7 @@ export type TaskReport =
 export type TaskPreset = {
   /** The submission. */
   submission(request: MediaRequest, context: UpstreamContext): Unsent<'POST'> | Promise<Unsent<'POST'>>
-  /** The task's id and addresses in the answer to the submission; an id that is no text makes the answer nonsense. */
+  /** The task's id and addresses in the answer to the submission; an id that is no text makes the answer malformedAnswer. */
   accepted(answer: Fields): { id: unknown; urls?: Record<string, unknown> }
   /** Where to ask for the task. */
   status(task: TaskRef): Unsent<'GET'>
@@ -66,11 +66,11 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
     async submit(request, context) {
       const answer = await http.json({ ...await preset.submission(request, context), kind: 'submit' }, context)
       const { id, urls = {} } = preset.accepted(answer)
-      if (!isText(id)) throw nonsense('the submission was answered without a task')
+      if (!isText(id)) throw malformedAnswer('the submission was answered without a task')
       const { baseUrl } = context.route.upstream
       // Refused here and not only at the first poll: an address of another origin would never be asked.
       if (!Object.values(urls).every((url) => typeof url === 'string' && isSameOrigin(url, baseUrl))) {
-        throw nonsense('the submission was answered with addresses that are not of its own origin')
+        throw malformedAnswer('the submission was answered with addresses that are not of its own origin')
       }
       return { id, submittedAt: Date.now(), urls }
     },

@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto'
+import type { Db } from '../../src/shared/infra/db.ts'
+import { parseId } from '../../src/shared/ids.ts'
+import type { CallId } from '../../src/shared/ids.ts'
+import { findRecord } from '../../src/shared/calls/records.ts'
+import type { CallRecord } from '../../src/shared/calls/records.ts'
+import { entriesOfCall } from '../../src/shared/ledger/ledger.ts'
+import type { TestAccount } from './factories.ts'
+import type { Reply } from './http.ts'
+import { post } from './http.ts'
+
+/** A prompt that no other test uses, with these steering words for the sandbox. */
+export const prompted = (words = ''): string => `${randomUUID()} ${words}`.trim()
+
+type Caller = Pick<TestAccount, 'key'>
+type Place = { url: string }
+
+export const CHAT = '/v1/chat/completions'
+export const IMAGES = '/v1/images/generations'
+export const VIDEOS = '/v1/videos/generations'
+
+/** The body of a chat with one message of the user's. */
+export const chatBody = (content: string, more: object = {}): Record<string, unknown> =>
+  ({ model: 'sandbox-chat', messages: [{ role: 'user', content }], ...more })
+
+/** The body of an image call. */
+export const imageBody = (prompt: string, more: object = {}): Record<string, unknown> => ({ model: 'sandbox-image', prompt, ...more })
+
+export const chat = ({ url }: Place, { key }: Caller, content: string, more?: object, headers?: Record<string, string>): Promise<Reply> =>
+  post(`${url}${CHAT}`, key, chatBody(content, more), headers)
+
+export const image = ({ url }: Place, { key }: Caller, prompt: string, more?: object, headers?: Record<string, string>): Promise<Reply> =>
+  post(`${url}${IMAGES}`, key, imageBody(prompt, more), headers)
+
+/** The bare id of the call that an answer is of. */
+export function callOf(reply: Reply): CallId {
+  const id = parseId('call', reply.headers.get('x-call-id') ?? '')
+  if (!id) throw new Error(`the answer ${reply.status} ${reply.text} has no X-Call-Id`)
+  return id
+}
+
+/** The record of the call that an answer is of. */
+export async function recordOf(db: Db, reply: Reply): Promise<CallRecord> {
+  const record = await findRecord(db, callOf(reply))
+  if (!record) throw new Error(`the call of ${reply.status} ${reply.text} is not recorded`)
+  return record
+}
+
+/** The movements of an answer's call as `kind amount`. */
+export const movementsOf = async (db: Db, reply: Reply): Promise<string[]> =>
+  (await entriesOfCall(db, callOf(reply))).map(({ kind, amount }) => `${kind} ${amount}`)
+
+/** How many calls and entries an account has: what a refusal must leave alone. */
+export async function countsOf(db: Db, { id }: Pick<TestAccount, 'id'>): Promise<{ calls: number; charged: number; entries: number }> {
+  const { rows: [counts] } = await db.raw<{ rows: { calls: number; charged: number; entries: number }[] }>(`
+    SELECT (SELECT coalesce(sum(count), 0)::bigint FROM calls WHERE user_id = u.id) AS calls,
+      (SELECT count(*) FROM calls WHERE user_id = u.id AND status <> 'rejected') AS charged,
+      (SELECT count(*) FROM ledger_entries WHERE user_id = u.id) AS entries FROM users u WHERE u.id = ?`, [id])
+  return counts!
+}

@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ensureConsole } from '../build-console.ts'
+import { freePort } from '../services/ports.ts'
+import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import type { AccountId } from '../../src/shared/ids.ts'
+import { newId } from '../../src/shared/ids.ts'
+import { putRole } from '../../src/shared/operators/changes.ts'
+import { grant } from '../../src/shared/ledger/ledger.ts'
+import { startGateway } from './harness.ts'
+import type { Gateway, Settings } from './harness.ts'
+import { send } from './http.ts'
+
+export const PASSWORD = 'correct horse 1'
+
+/** Everything behind the console, for real: web, worker, mail, sandbox. Its public address is where it listens. */
+export type World = Gateway & {
+  /** Registers somebody by the API. */
+  person: (
+    email: string,
+    options?: { credits?: number; admin?: boolean },
+  ) => Promise<{ id: AccountId; email: string; token: string }>
+  /** The newest mailed link to an address, once there are `count`. */
+  link: (email: string, count?: number) => Promise<string>
+}
+
+/** Builds the console where the sources have changed, and starts a world around it. */
+export async function startWorld(settings: Settings = {}): Promise<World> {
+  await ensureConsole()
+  const port = await freePort()
+  const gateway = await startGateway({
+    PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    ...settings,
+  })
+  const { db, url, config } = gateway
+  return {
+    ...gateway,
+    person: async (email, { credits = 0, admin = false } = {}) => {
+      const { json } = await send('POST', `${url}/api/auth/register`, {
+        body: { email, password: PASSWORD, displayName: 'Ada Lovelace' },
+      })
+      const { id } = (await findUserByEmail(db, email))!
+      if (credits > 0)
+        await db.transaction((trx) =>
+          grant(trx, { id: newId('grant'), accountId: id, origin: 'purchase', amount: credits }),
+        )
+      if (admin) await putRole(db, null, id, 'admin')
+      return { id, email, token: json.token as string }
+    },
+    link: async (email, count = 1) => {
+      for (let tries = 0; tries < 500; tries++) {
+        const lines = existsSync(config.MAIL_FILE)
+          ? readFileSync(config.MAIL_FILE, 'utf8').split('\n').filter(Boolean)
+          : []
+        const mails = lines
+          .map((line) => JSON.parse(line) as { to: string; text: string })
+          .filter((mail) => mail.to.includes(email))
+        const found = mails.length >= count ? /https?:\S+#token=[\w-]+/.exec(mails[count - 1]!.text) : null
+        if (found) return found[0]
+        await pause(20)
+      }
+      throw new Error(`no mail ${count} for ${email}`)
+    },
+  }
+}

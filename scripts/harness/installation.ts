@@ -1,0 +1,169 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { randomUUID } from 'node:crypto'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { buildIsStale } from '../builder.ts'
+import { root } from '../folders.ts'
+import { readIfThere } from '../services/secrets.ts'
+import { dyingWithParent } from '../services/processes.ts'
+import type { Config } from '../../src/shared/config.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
+import type { CallId } from '../../src/shared/ids.ts'
+import type { Failpoint, FailpointName } from '../../src/shared/infra/failpoints.ts'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { connectTestDb, newDatabaseUrl } from './database.ts'
+import { testConfig } from './harness.ts'
+import type { Catalogue, Settings } from './harness.ts'
+import { until } from './http.ts'
+import { testRedis } from './redis.ts'
+
+export type Kind = 'web' | 'worker'
+
+const PROGRAMS: Record<Kind, string> = { web: 'src/api/main', worker: 'src/workers/main' }
+const UP: Record<Kind, string> = { web: 'web process listens', worker: 'worker process runs' }
+
+let compiled: boolean | undefined
+
+/** The compiled programs where they are of these very sources, as production runs them; else the sources through tsx. */
+function argumentsOf(kind: Kind): string[] {
+  compiled ??= !buildIsStale()
+  return compiled ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)] : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
+}
+
+/** A step that a process came to. `at` in Unix ms. */
+export type ToldStep = Failpoint & { name: FailpointName; callId: CallId; at: number }
+
+/** How a process ended. `at` in Unix ms. */
+export type End = { code: number | null; signal: NodeJS.Signals | null; at: number }
+
+/** A real process of Tollgate. */
+export class Program {
+  readonly kind: Kind
+  readonly ended: Promise<End>
+  /** Where a web process listens, once it is up. */
+  url = ''
+  /** How it ended, once it has. */
+  end: End | null = null
+  private readonly child: ChildProcess
+  private readonly lines: string[] = []
+  private readonly stepsFile: string
+
+  /** @param folder for the list of its steps. */
+  constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string) {
+    this.kind = kind
+    this.stepsFile = join(folder, `steps-${randomUUID()}`)
+    const preload = ['--import', join(root, 'test/support/crash-preload.mjs')]
+    const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...preload, ...argumentsOf(kind)])
+    this.child = spawn(command, args, { cwd: root, env: { ...env, TELL_STEPS: this.stepsFile }, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
+    }
+    this.ended = once(this.child, 'exit').then(([code, signal]) => {
+      this.end = { code: code as number | null, signal: signal as NodeJS.Signals | null, at: Date.now() }
+      return this.end
+    })
+  }
+
+  /** Its process id. */
+  get pid(): number {
+    return this.child.pid!
+  }
+
+  /** The steps it has come to, oldest first. Read anew each time. */
+  get steps(): ToldStep[] {
+    return (readIfThere(this.stepsFile) ?? '').split('\n').slice(0, -1).map((line) => {
+      const [at, name, callId] = line.split(' ')
+      return { at: Number(at), name: name as FailpointName, callId: callId as CallId }
+    })
+  }
+
+  /** Sends a signal. */
+  signal(name: NodeJS.Signals): void {
+    if (this.end === null) this.child.kill(name)
+  }
+
+  /** Asks it to stop, and waits until it has. */
+  async stop(): Promise<End> {
+    this.signal('SIGTERM')
+    return await this.ended
+  }
+
+  /** Kills it as a crash would. */
+  async kill(): Promise<End> {
+    this.signal('SIGKILL')
+    return await this.ended
+  }
+
+  /** Waits until it has come to a step so often. */
+  async reaches(name: FailpointName, times = 1, ms = 20_000): Promise<void> {
+    await until(`${this.kind} to come to ${name}`, () => this.steps.filter((one) => one.name === name).length >= times, ms)
+  }
+
+  /** Waits until it says that it is up. Throws an Error with its last lines when it ends instead. */
+  async up(): Promise<this> {
+    const line = await until(`${this.kind} to be up`, () => {
+      if (this.end) throw new Error(`${this.kind} ended: ${this.log()}`)
+      return this.lines.find((one) => one.includes(UP[this.kind]))
+    }, 60_000)
+    if (this.kind === 'web') this.url = `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`
+    return this
+  }
+
+  /** Its last lines. */
+  log(): string {
+    return this.lines.slice(-20).join('\n')
+  }
+}
+
+/** An installation of real processes over a database and Redis keys of its own. */
+export class Installation {
+  readonly db: Db
+  readonly config: Config
+  private readonly env: NodeJS.ProcessEnv
+  private readonly programs: Program[] = []
+
+  constructor(db: Db, config: Config, env: NodeJS.ProcessEnv) {
+    this.db = db
+    this.config = config
+    this.env = env
+  }
+
+  /** Starts a process without waiting for it. `crashAt` names a step (and `#n`, its n-th time) at which it kills itself. */
+  launch(kind: Kind, { crashAt = '', ...settings }: Settings = {}): Program {
+    const program = new Program(kind, { ...this.env, ...settings, CRASH_AT: crashAt }, dirname(this.config.MODELS_FILE))
+    this.programs.push(program)
+    return program
+  }
+
+  /** Starts a process and waits until it is up. */
+  async start(kind: Kind, settings: Settings = {}): Promise<Program> {
+    return await this.launch(kind, settings).up()
+  }
+
+  /** Kills what still runs. */
+  async end(): Promise<void> {
+    for (const program of this.programs) program.signal('SIGCONT')
+    await Promise.all(this.programs.map((program) => program.kill()))
+    await this.db.destroy()
+  }
+}
+
+/** Where an installation's services are, where they are not those of the tests. */
+export type Services = { databaseUrl?: string; redisUrl?: string }
+
+/** Prepares an installation; its processes are started one by one. */
+export async function install(sandbox: Sandbox, settings: Settings = {}, services?: Services, change: (catalogue: Catalogue) => void = () => {}): Promise<Installation> {
+  const { url } = await testRedis()
+  const databaseUrl = services?.databaseUrl ?? await newDatabaseUrl()
+  const own = {
+    DATABASE_URL: databaseUrl, REDIS_URL: services?.redisUrl ?? url, LOG_LEVEL: 'info', ...settings,
+  }
+  const config = await testConfig(sandbox.url, own, change)
+  const { secretOf: _secretOf, WORKER_QUEUES, ...values } = config
+  const env = Object.fromEntries(Object.entries({ ...values, WORKER_QUEUES: WORKER_QUEUES.join(',') })
+    .filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]))
+  const db = connectTestDb({ ...config, DATABASE_POOL: 4 })
+  return new Installation(db, config, { PATH: process.env['PATH'], HOME: process.env['HOME'], SANDBOX_API_KEY: 'sk-made-up', ...env })
+}

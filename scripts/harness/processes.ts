@@ -1,0 +1,91 @@
+/**
+ * The processes under measurement, and what they cost.
+ */
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../folders.ts'
+
+export type Process = { name: string; pid: number; child: ChildProcess; port: number }
+
+const TICKS_PER_SECOND = 100
+const PAGE_KB = 4
+
+/** Runs a TypeScript program of the bench, which prints its port as its first line. */
+export function runProgram(name: string, file: string, ...args: string[]): Promise<Process> {
+  return run(name, ['--import', 'tsx', file, ...args], {}, /^(\d+)$/m)
+}
+
+/** Runs a compiled process of a checkout; `ready` finds its port in the log, where it has one. */
+export function runCompiled(name: string, tree: string, file: string, environment: Record<string, string>, ready: RegExp): Promise<Process> {
+  return run(name, [join(tree, 'dist/src', file)], environment, ready)
+}
+
+/** Runs any program until `ready` is seen in what it prints. */
+export function run(name: string, args: string[], environment: Record<string, string>, ready: RegExp, program = process.execPath): Promise<Process> {
+  const child = spawn(program, args, { cwd: root, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    const look = (text: Buffer) => {
+      seen += text.toString()
+      const found = ready.exec(seen)
+      if (!found) return
+      // What it logs from here on is read and dropped: to look at it would cost the measured processes their turn.
+      for (const stream of [child.stdout!, child.stderr!]) stream.off('data', look).resume()
+      resolve({ name, pid: child.pid!, child, port: Number(found[1] ?? 0) })
+    }
+    child.stdout!.on('data', look)
+    child.stderr!.on('data', look)
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}: ${seen.slice(-2000)}`)))
+  })
+}
+
+/** CPU time of a process and its children so far, in µs, of those too that have ended meanwhile: it never goes back. */
+export function cpuMicros(pid: number): number {
+  return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + microsOf(one), 0)
+}
+
+function microsOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+    // In user and kernel mode, and the same of children that ended (proc(5)).
+    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1_000_000 / TICKS_PER_SECOND)
+  } catch {
+    return 0
+  }
+}
+
+/** Resident memory of a process and its children, in MB. */
+export function residentMb(pid: number): number {
+  const kb = [pid, ...childrenOf(pid)].reduce((sum, one) => {
+    try {
+      return sum + Number(readFileSync(`/proc/${one}/statm`, 'utf8').split(' ')[1]) * PAGE_KB
+    } catch {
+      return sum
+    }
+  }, 0)
+  return Math.round(kb / 1024)
+}
+
+/** Kills a process with all that it started: npx leaves the program that it runs behind. */
+export function killTree(pid: number): void {
+  for (const one of [pid, ...childrenOf(pid)]) {
+    try {
+      process.kill(one, 'SIGKILL')
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
+    try {
+      const parent = Number(readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1])
+      return parent === pid ? [Number(name), ...childrenOf(Number(name))] : []
+    } catch {
+      return []
+    }
+  })
+}

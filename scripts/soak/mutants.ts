@@ -1,0 +1,58 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Mutant } from './mutants-list.ts'
+import type { TestAddresses } from '../services/test-services.ts'
+import { copyTree, editTree } from '../tree-copy.ts'
+import type { TreeCopy } from '../tree-copy.ts'
+import { runMocha } from './mocha.ts'
+
+/** What a copy of the tree is made of. */
+const PARTS = ['src', 'migrations', 'sql', 'test', 'scripts', 'assets', 'package.json', 'tsconfig.json', '.mocharc.json', 'knexfile.ts', 'models.json']
+
+/** How many schedules a mutant bug may live through, and how many the copy without one must. */
+const SCHEDULES = { mutant: 800, healthy: 50 }
+
+/** What became of a mutant bug: whether a test failed over it, and which; or why the copy did not even run. */
+export type Verdict = { found: boolean; note: string }
+
+/**
+ * A copy of the tree in which bugs are mutant, one at a time. One copy for all of them: what a file was compiled to is kept by
+ * its path.
+ */
+export class MutantRunner {
+  private copy: TreeCopy | undefined
+
+  /** Plants a bug and runs the tests that must find it. */
+  async judge({ name, edits, tests }: Mutant, addresses: TestAddresses): Promise<Verdict> {
+    this.copy ??= copyOfTheTree()
+    const heal = editTree(this.copy, name, edits)
+    try {
+      return await verdictOf(this.copy, tests, addresses, SCHEDULES.mutant)
+    } finally {
+      heal()
+    }
+  }
+
+  /** Runs tests where nothing is mutant: what they fail over is otherwise the mutant bug, and nothing else. */
+  async judgeHealthy(tests: string[], addresses: TestAddresses): Promise<Verdict> {
+    this.copy ??= copyOfTheTree()
+    return await verdictOf(this.copy, tests, addresses, SCHEDULES.healthy)
+  }
+
+  /** Deletes the copy. */
+  end(): void {
+    this.copy?.remove()
+  }
+}
+
+function copyOfTheTree(): TreeCopy {
+  const copy = copyTree(PARTS)
+  mkdirSync(join(copy.folder, '.test-data'))
+  return copy
+}
+
+async function verdictOf({ folder }: TreeCopy, tests: string[], addresses: TestAddresses, schedules: number): Promise<Verdict> {
+  const { counts, output } = await runMocha(tests, { ...addresses, folder, bail: true, env: { TOLLGATE_SCHEDULES: String(schedules) } })
+  if (!counts) return { found: false, note: `the copy does not run: ${output.slice(-1000)}` }
+  return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
+}

@@ -1,0 +1,20 @@
+/**
+ * What a worker tells of a call before its answer.
+ */
+import type { CallUpdate } from '../../shared/calls/channels.ts'
+
+/** Updates of the worker that come before the stream has begun, and then as they come. */
+export type UpdateListener = { onUpdate: (update: CallUpdate) => void; attach: (listener: (update: CallUpdate) => void) => void }
+
+/** Keeps updates until somebody listens: the worker may be faster than the answer's beginning. */
+export function bufferUpdates(): UpdateListener {
+  const early: CallUpdate[] = []
+  let listener: ((update: CallUpdate) => void) | null = null
+  return {
+    onUpdate: (update) => (listener ? listener(update) : early.push(update)),
+    attach: (next) => {
+      listener = next
+      early.splice(0).forEach(next)
+    },
+  }
+}

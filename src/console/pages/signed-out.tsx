@@ -1,0 +1,177 @@
+/**
+ * The pages outside: the card that they share, and sign-in, sign-up and the forgotten password.
+ */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { forgot, signIn, signUp } from '../api/endpoints.ts'
+import { Action, ErrorMessage } from '../parts/basics.tsx'
+import { Field, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { signOutNotice, keepToken } from '../state/session.ts'
+
+export const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
+
+/** The narrow frame of the pages outside. Its heading takes the focus where it says something new. */
+export function Card({
+  title,
+  announce = false,
+  children,
+}: {
+  title: string
+  announce?: boolean
+  children: ComponentChildren
+}) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · Tollgate`
+    if (announce) heading.current?.focus()
+  }, [title, announce])
+  return (
+    <div class="entrance">
+      <a class="brand" href="/">
+        <img src="/pages/icon.svg" width="32" height="32" alt="" />
+        Tollgate
+      </a>
+      <main class="card">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+/** "StaySignedIn signed in" is a choice with a price: docs/console.md. */
+const StaySignedIn = () => (
+  <label class="check">
+    <input type="checkbox" name="stay" />
+    StaySignedIn signed in on this computer
+  </label>
+)
+
+export function SignInPage() {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { email = '', password = '', stay } = fieldsOf(event)
+    run(async () => keepToken((await signIn({ email, password })).token, stay !== undefined))
+  }
+  return (
+    <Card title="Sign in">
+      <p class="soft">One gateway to image, video and chat models, paid for with prepaid credits.</p>
+      {signOutNotice.value && (
+        <div class="notice" role="status">
+          {signOutNotice.value}
+        </div>
+      )}
+      <form onSubmit={submit} noValidate>
+        <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
+        <PasswordField label="Password" name="password" autoComplete="current-password" required />
+        <StaySignedIn />
+        <ErrorMessage problem={problem} />
+        <Action type="submit" class="full" busy={busy} busyText="Signing in…">
+          Sign in
+        </Action>
+      </form>
+      <p class="links">
+        <a href="/sign-up">Create an account</a>
+        <a href="/forgot">Forgot your password?</a>
+        <a href="/docs">API documentation</a>
+      </p>
+    </Card>
+  )
+}
+
+export function SignUpPage() {
+  const { busy, problem, run } = useSubmit()
+  const submit = (event: Event): void => {
+    const { email = '', password = '', displayName = '', stay } = fieldsOf(event)
+    run(async () => keepToken((await signUp({ email, password, displayName })).token, stay !== undefined))
+  }
+  return (
+    <Card title="Create an account">
+      <p class="soft">Then create a key, and call your first model.</p>
+      <form onSubmit={submit} noValidate>
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          invalid={problem?.code === 'invalid_email' || problem?.code === 'email_taken'}
+        />
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="new-password"
+          required
+          hint={PASSWORD_HINT}
+          invalid={problem?.code.startsWith('password_')}
+        />
+        <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
+        <StaySignedIn />
+        <ErrorMessage problem={problem} />
+        <Action type="submit" class="full" busy={busy} busyText="Creating your account…">
+          Create my account
+        </Action>
+      </form>
+      <p class="links">
+        <a href="/sign-in">Sign in instead</a>
+      </p>
+    </Card>
+  )
+}
+
+export function ForgotPage() {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const submit = (event: Event): void => {
+    const { email = '' } = fieldsOf(event)
+    run(async () => setSaid((await forgot(email)).message))
+  }
+  if (said !== null) {
+    return (
+      <Card title="Check your mailbox" announce>
+        <p class="soft">{said} The link works once, within 30 minutes.</p>
+        <p class="links">
+          <a href="/sign-in">Back to sign-in</a>
+        </p>
+      </Card>
+    )
+  }
+  return (
+    <Card title="Forgot your password?">
+      <p class="soft">We mail you a link to choose a new one.</p>
+      <form onSubmit={submit} noValidate>
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          invalid={problem?.code === 'invalid_email'}
+        />
+        <ErrorMessage problem={problem} />
+        <Action type="submit" class="full" busy={busy} busyText="Sending…">
+          Send me a link
+        </Action>
+      </form>
+      <p class="links">
+        <a href="/sign-in">Back to sign-in</a>
+      </p>
+    </Card>
+  )
+}
+
+/** A path that is no page. */
+export function NotFoundPage() {
+  const { url } = useLocation()
+  return (
+    <Card title="There is nothing here">
+      <p class="soft">No page has the address {url}.</p>
+      <p class="links">
+        <a href="/overview">To the overview</a>
+      </p>
+    </Card>
+  )
+}

@@ -1,0 +1,172 @@
+/**
+ * The story of one call: how it went, what it moved, what it made.
+ */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { CallRecord, CallDetails, LedgerEntry } from '../api/endpoints.ts'
+import { Code, Status, Time } from './basics.tsx'
+import { duration, localClock, number, signed } from './format.ts'
+
+type Step = { name: string; at: string | null; note?: ComponentChildren; amount?: number; tone?: 'good' | 'bad' }
+
+/** The steps of a call in their order; `at` null for one that is still to come. */
+function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
+  const moved = (kinds: LedgerEntry['kind'][]): LedgerEntry[] => ledger.filter(({ kind }) => kinds.includes(kind))
+  const sum = (entries: LedgerEntry[]): number => entries.reduce((all, { amount }) => all + amount, 0)
+  const charges = moved(['charge'])
+  const after = moved(['settlement', 'refund'])
+  if (call.status === 'rejected') {
+    return [
+      { name: 'Accepted', at: call.createdAt },
+      {
+        name: 'Refused',
+        at: call.finishedAt,
+        note: call.count > 1 ? `${number(call.count)} times in this minute` : 'Nothing was charged',
+        tone: 'bad',
+      },
+    ]
+  }
+  const steps: Step[] = [
+    { name: 'Accepted', at: call.createdAt },
+    { name: 'Charged', at: charges[0]?.createdAt ?? call.createdAt, amount: sum(charges), note: balanceNote(charges) },
+    { name: 'Running', at: startedAt, note: startedAt && call.attempts > 1 ? `attempt ${call.attempts}` : undefined },
+  ]
+  if (call.status === 'failed')
+    steps.push({ name: 'Refunded', at: call.finishedAt, amount: sum(after), note: balanceNote(after), tone: 'bad' })
+  else if (call.status === 'succeeded') {
+    steps.push({
+      name: 'Settled',
+      at: call.finishedAt,
+      amount: sum(after),
+      note: after.length === 0 ? 'Nothing to correct' : balanceNote(after),
+      tone: 'good',
+    })
+  } else steps.push({ name: 'Settled', at: null })
+  return steps
+}
+
+const balanceNote = (entries: LedgerEntry[]): string | undefined =>
+  entries.length === 0 ? undefined : `balance ${number(entries.at(-1)!.balanceAfter)}`
+
+/** The trail as a list of times, each with what it moved. */
+export function Trail({ story }: { story: CallDetails }) {
+  return (
+    <ol class="trail" data-testid="trail">
+      {trailOf(story).map(({ name, at, note, amount, tone }) => (
+        <li key={name} class={`${at === null ? 'ahead' : 'past'} ${tone ?? ''}`}>
+          <strong>{name}</strong>
+          <span class="soft">{at === null ? 'not yet' : <Time iso={at} text={localClock} />}</span>
+          <span class="digits">{amount === undefined || amount === 0 ? '' : signed(amount)}</span>
+          <small class="soft">{note}</small>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** What is known of a call, as names and values. */
+export function Facts({ call, keyName }: { call: CallRecord; keyName?: string }) {
+  const facts: [string, ComponentChildren][] = [
+    ['Status', <Status key="status" status={call.status} />],
+    ['Model', call.model],
+    ['Accepted', <Time key="time" iso={call.createdAt} />],
+    ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
+    ['Credits', number(call.credits)],
+    ['Pre-charge', number(call.creditsPrecharged)],
+    ...(call.creditsUncollected > 0 ? [['Not collected', number(call.creditsUncollected)] as [string, string]] : []),
+    ...(call.inputTokens === null
+      ? []
+      : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
+    ['Upstream', call.upstream ?? 'none'],
+    ['Attempts', number(call.attempts)],
+    ['Answer', call.httpStatus === null ? 'not yet' : `HTTP ${call.httpStatus}`],
+    ...(keyName ? [['Key', keyName] as [string, string]] : []),
+  ]
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** What the errors of calls mean, and what to do. */
+const ADVICE: Partial<Record<string, string>> = {
+  upstream_failed: "The model's provider failed. Every credit was given back; you can send the request again.",
+  insufficient_credits:
+    'The balance was too low for the most that this call could cost. Get credits, or lower max_tokens.',
+  rate_limited: 'Too many requests in one minute, or too many calls at once. Send fewer, or wait a little.',
+  unsupported_model: 'There is no such model, or that endpoint does not serve it. The Models page lists them all.',
+  invalid_prompt: 'A prompt is a text of 1 to 2000 characters.',
+  invalid_messages: 'messages is a non-empty list of {role, content}.',
+  upstream_unavailable: 'No provider is configured for this model at the moment.',
+  overloaded: 'The service was overloaded. Nothing was charged; send the request again.',
+}
+
+export const ErrorNote = ({ call }: { call: CallRecord }) =>
+  call.errorType && (
+    <div class="trouble">
+      <span>
+        <code>{call.errorType}</code> {ADVICE[call.errorType] ?? 'The request was refused.'}
+      </span>
+    </div>
+  )
+
+/** A result of ours is shown from this very origin, whatever public address it was answered with. */
+export function ownAddress(url: string): string {
+  const { pathname } = new URL(url, location.origin)
+  return pathname.startsWith('/media/') ? pathname : url
+}
+
+/** The picture or film, as long as it is kept. */
+export function Media({ url, modality }: { url: string; modality: CallRecord['modality'] }) {
+  const [gone, setGone] = useState(false)
+  const address = ownAddress(url)
+  if (gone)
+    return (
+      <p class="soft">
+        The result is no longer kept, or its address cannot be shown here:{' '}
+        <a href={url} rel="noreferrer">
+          {url}
+        </a>
+      </p>
+    )
+  return (
+    <figure class="media">
+      {modality === 'video' ? (
+        <video src={address} controls muted playsInline preload="auto" onError={() => setGone(true)} />
+      ) : (
+        <a href={address} target="_blank" rel="noreferrer">
+          <img src={address} alt="What the model made" onError={() => setGone(true)} />
+        </a>
+      )}
+      <figcaption>
+        <a href={address} download>
+          Download
+        </a>
+      </figcaption>
+    </figure>
+  )
+}
+
+/** Lines to paste into a shell: the key is never in them. */
+export function curlOf(call: CallRecord): string {
+  const base = location.origin
+  const fetched = `curl -s ${base}/v1/calls/${call.id} -H "Authorization: Bearer $TOLLGATE_KEY"`
+  const path = { chat: 'chat/completions', image: 'images/generations', video: 'videos/generations' }[call.modality]
+  const what = call.modality === 'chat' ? { messages: [{ role: 'user', content: '…' }] } : { prompt: '…' }
+  const body = JSON.stringify({ model: call.model, ...what }).replaceAll("'", String.raw`'\''`)
+  const made = [
+    `curl -s ${base}/v1/${path} -H "Authorization: Bearer $TOLLGATE_KEY"`,
+    `-H 'Content-Type: application/json' -d '${body}'`,
+  ].join(' \\\n  ')
+  return call.status === 'rejected'
+    ? `# a call like it\n${made}`
+    : `# its answer again\n${fetched}\n\n# a call like it (prompts are never stored)\n${made}`
+}
+
+export const Curl = ({ call }: { call: CallRecord }) => <Code text={curlOf(call)} label="Copy as curl" />

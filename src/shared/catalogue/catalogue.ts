@@ -1,0 +1,212 @@
+/**
+ * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { z } from 'zod'
+import type { Config } from '../config.ts'
+import { ConfigError } from '../config.ts'
+import type { Modality } from '../calls/lifecycle.ts'
+import { MAX_SECONDS, UNSTATED_MAX_SECONDS } from '../calls/media-options.ts'
+import { MAX_CALL_CREDITS } from '../calls/pricing.ts'
+import type { Price } from '../calls/pricing.ts'
+
+/** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
+export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
+export type Protocol = (typeof PROTOCOLS)[number]
+
+/** What each protocol can serve: a model that its upstream's protocol cannot serve ends the process at start. */
+export const SERVED: Record<Protocol, readonly Modality[]> = {
+  openai: ['chat', 'image', 'video'],
+  anthropic: ['chat'],
+  fal: ['image', 'video'],
+  replicate: ['image', 'video'],
+  openrouter: ['chat', 'image', 'video'],
+}
+
+const name = z.string().min(1).max(200)
+const rate = z.int().min(0).max(1_000_000_000)
+
+const upstreamSchema = z.strictObject({
+  protocol: z.enum(PROTOCOLS),
+  baseUrl: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')),
+  apiKeyEnv: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).optional(),
+  results: z.enum(['store', 'link']).default('store'),
+  headers: z.record(z.string(), z.string()).default({}),
+  concurrency: z.int().min(1).optional(),
+})
+
+const entrySchema = z.strictObject({
+  upstream: name,
+  model: name,
+  rename: z.record(z.string(), z.string()).default({}),
+  drop: z.array(z.string()).default([]),
+  set: z.record(z.string(), z.unknown()).default({}),
+  allow: z.array(z.string().min(1)).default([]),
+})
+
+const modelFields = {
+  id: name,
+  name: z.string().max(200).optional(),
+  description: z.string().max(2000).optional(),
+  timeoutSeconds: z.int().min(1).max(86_400).optional(),
+  enabled: z.boolean().default(true),
+  upstreams: z.array(entrySchema).min(1),
+}
+
+const chatModel = z.strictObject({
+  ...modelFields,
+  modality: z.literal('chat'),
+  pricing: z.strictObject({
+    input: rate, output: rate, perTokens: z.int().min(1).max(1_000_000_000), minimum: z.int().min(0).max(MAX_CALL_CREDITS),
+  }),
+  maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
+  bytesPerToken: z.number().min(1).max(3).optional(),
+  partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
+})
+
+/** What `resolution` may look like, in the catalogue and in requests. */
+export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/
+
+const seconds = z.number().gt(0).lte(MAX_SECONDS)
+
+const range = z.strictObject({ min: seconds, max: seconds, default: seconds.optional() })
+  .refine(({ min, max, default: one = min }) => min <= one && one <= max)
+
+const mediaModel = z.strictObject({
+  ...modelFields,
+  modality: z.enum(['image', 'video']),
+  credits: z.int().min(0).max(MAX_CALL_CREDITS),
+  durations: z.union([z.array(seconds).min(1), range], `a list of seconds, or {"min", "max", "default"?}, up to ${MAX_SECONDS}`)
+    .optional(),
+  resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
+}).refine(({ modality, durations }) => modality === 'video' || durations === undefined, {
+  path: ['durations'], message: 'an image has no duration',
+})
+
+const fileSchema = z.strictObject({
+  upstreams: z.record(name, upstreamSchema),
+  models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel])),
+})
+
+export type Upstream = z.infer<typeof upstreamSchema> & {
+  name: string
+  /** The key itself; null where the catalogue names none. */
+  apiKey: string | null
+}
+
+/** One way to serve a model: an upstream and how its requests are dressed. */
+export type Route = Omit<z.infer<typeof entrySchema>, 'upstream'> & { upstream: Upstream }
+
+type Common = { routes: Route[]; price: Price }
+export type ChatModel = z.infer<typeof chatModel> & Common
+export type MediaModel = z.infer<typeof mediaModel> & Common
+export type Model = ChatModel | MediaModel
+
+/** The parsed catalogue at one moment. `routes` holds only configured upstreams, in their order. */
+export type Catalogue = {
+  /** Unix seconds of the file: the `created` of its models. */
+  createdAt: number
+  /** Every enabled model by its id. */
+  models: ReadonlyMap<string, Model>
+  /** Every upstream that is configured, whether a model uses it or not. */
+  upstreams: readonly Upstream[]
+}
+
+/** The enabled model of this id and modality; null where there is none (`unsupported_model`). */
+export function findModel(catalogue: Catalogue, id: string, modality: 'chat'): ChatModel | null
+export function findModel(catalogue: Catalogue, id: string, modality: 'image' | 'video'): MediaModel | null
+export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null
+export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null {
+  const model = catalogue.models.get(id)
+  return model && model.modality === modality ? model : null
+}
+
+/**
+ * Reads and validates the catalogue file.
+ * @throws ConfigError that names every bad field by its path; secrets are read through `secretOf` and never shown.
+ */
+export function readCatalogue(path: string, secretOf: Config['secretOf']): Catalogue {
+  let text: string
+  let createdAt: number
+  try {
+    text = readFileSync(path, 'utf8')
+    createdAt = Math.floor(statSync(path).mtimeMs / 1000)
+  } catch (error) {
+    throw new ConfigError(`The catalogue ${path} cannot be read: ${(error as Error).message}.`)
+  }
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch (error) {
+    throw new ConfigError(`The catalogue ${path} is not JSON: ${(error as Error).message}.`)
+  }
+  const parsed = fileSchema.safeParse(json)
+  if (!parsed.success) {
+    const lines = parsed.error.issues.map((issue) => `${pathText(issue.path)}: ${issue.message}`)
+    throw new ConfigError(`The catalogue ${path} is not valid: ${lines.join('; ')}.`)
+  }
+  return { createdAt, ...resolve(parsed.data, path, secretOf) }
+}
+
+const pathText = (path: PropertyKey[]) =>
+  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('') || '(top)'
+
+function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Config['secretOf']) {
+  const upstreams = new Map<string, Upstream>()
+  for (const [key, upstream] of Object.entries(file.upstreams)) {
+    const apiKey = upstream.apiKeyEnv === undefined ? null : secretOf(upstream.apiKeyEnv)
+    if (apiKey !== undefined) upstreams.set(key, { ...upstream, name: key, apiKey })
+  }
+  const models = new Map<string, Model>()
+  const problems: string[] = []
+  const seen = new Set<string>()
+  file.models.forEach((model, index) => {
+    if (seen.has(model.id)) problems.push(`models[${index}].id: "${model.id}" stands twice`)
+    seen.add(model.id)
+    const routes = model.upstreams.flatMap(({ upstream: key, ...entry }, at) => {
+      if (!Object.hasOwn(file.upstreams, key)) problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
+      const protocol = file.upstreams[key]?.protocol
+      if (protocol && !SERVED[protocol].includes(model.modality)) {
+        problems.push(`models[${index}].upstreams[${at}].upstream: ${protocol} serves no ${model.modality}`)
+      }
+      const upstream = upstreams.get(key)
+      return upstream ? [{ ...entry, upstream }] : []
+    })
+    if (!model.enabled) return
+    models.set(model.id, model.modality === 'chat'
+      ? { ...model, routes, price: model.pricing }
+      : { ...model, routes, price: { credits: model.credits } })
+  })
+  if (problems.length > 0) throw new ConfigError(`The catalogue ${path} is not valid: ${problems.join('; ')}.`)
+  return { models, upstreams: [...upstreams.values()] }
+}
+
+/**
+ * What an operator should know about a catalogue that is valid, a sentence each: videos cost the same however long they
+ * are, so a model should say how long they may be.
+ */
+export function catalogueWarnings({ models }: Catalogue): string[] {
+  return [...models.values()]
+    .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
+    .map(({ id }) => `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
+      'and where a request names none, the upstream decides how long its video is.')
+}
+
+/** The catalogue in use. `reload` changes it whole or not at all. */
+export type CatalogueHolder = {
+  /** The catalogue of this moment: take it once a request, so that one request sees one catalogue. */
+  current: () => Catalogue
+  /** Reads the file again. @throws ConfigError and keeps the old catalogue when the file is bad. */
+  reload: () => void
+}
+
+/** Reads the catalogue of a configuration and holds it. @throws ConfigError at once when the file is bad. */
+export function openCatalogue(config: Pick<Config, 'MODELS_FILE' | 'secretOf'>): CatalogueHolder {
+  let catalogue = readCatalogue(config.MODELS_FILE, config.secretOf)
+  return {
+    current: () => catalogue,
+    reload: () => {
+      catalogue = readCatalogue(config.MODELS_FILE, config.secretOf)
+    },
+  }
+}

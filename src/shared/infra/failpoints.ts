@@ -1,0 +1,51 @@
+/**
+ * The durable steps of a call as events on one `node:diagnostics_channel`, for tracing and for crash tests: a subscriber
+ * is called synchronously, at the very point that the step's name says. Without a subscriber a failpoint costs about a
+ * nanosecond. Messages carry ids only, never what a caller sent.
+ */
+import { channel } from 'node:diagnostics_channel'
+
+/** The channel's name; its messages are `Failpoint`s. */
+export const FAILPOINT_CHANNEL = 'tollgate:failpoint'
+
+/** Every step, and where exactly it stands. What ends in -ing is before the effect, what ends in -ed after it. */
+export const FAILPOINTS = {
+  'call.opening': 'web: before the charge is sent to Postgres',
+  'call.opened': 'web: the charge is committed',
+  'call.enqueuing': 'web, reconciler: before the job is sent to Redis',
+  'call.enqueued': 'web, reconciler: Redis has the job',
+  'call.answering': 'web: the answer is known and not yet sent',
+  'call.beginning': 'worker: the job is taken, the call not yet',
+  'call.begun': 'worker: the call is taken, nothing sent to an upstream',
+  'upstream.sending': 'worker: before a chat, a picture or a task is asked for',
+  'upstream.answered': 'worker: the upstream has answered that request',
+  'upstream.streaming': 'worker: a chunk of a chat stream has come in',
+  'task.persisting': "worker: before the upstream's task is written to the call's row",
+  'task.persisted': 'worker: the task is in the row',
+  'task.polling': 'worker: before the upstream is asked how the task stands',
+  'task.polled': 'worker: it has said so',
+  'result.keeping': 'worker: before the result is fetched and stored',
+  'result.kept': 'worker: the result is stored, the call not settled',
+  'call.settling': 'worker: before the settlement is sent to Postgres',
+  'call.settled': 'worker: the settlement, the record and the result are committed',
+  'call.refunding': 'worker, reconciler, web: before the refund is sent to Postgres',
+  'call.refunded': 'worker, reconciler, web: the refund is committed',
+  'call.requeuing': 'worker: before an unsent call goes back to its queue',
+  'call.requeued': 'worker: the row says queued again, the job has not moved yet',
+  'reply.publishing': 'worker, reconciler: before the answer is published',
+  'reply.published': 'worker, reconciler: the answer is published',
+  'job.finishing': "worker: all is done but the job's end in Redis",
+  'stale.found': 'reconciler: a call whose lease has run out',
+} as const
+
+export type FailpointName = keyof typeof FAILPOINTS
+
+/** What a subscriber gets. `callId` is the bare UUID. */
+export type Failpoint = { name: FailpointName; callId: string }
+
+const failpoints = channel(FAILPOINT_CHANNEL)
+
+/** Tells whoever listens that a call is at this step. */
+export function failpoint(name: FailpointName, callId: string): void {
+  if (failpoints.hasSubscribers) failpoints.publish({ name, callId } satisfies Failpoint)
+}

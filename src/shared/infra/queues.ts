@@ -1,0 +1,111 @@
+/**
+ * The queues: one a modality, so that chat never waits behind videos; one for mail; one for the reconciler. A job is
+ * a nudge that carries the request; what happened to a call stands in its row, never in a job's state or result.
+ */
+import { Queue } from 'bullmq'
+import type { JobsOptions } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { QueueName } from '../config.ts'
+import type { CallId, MailId } from '../ids.ts'
+import type { Modality } from '../calls/lifecycle.ts'
+import { failpoint } from './failpoints.ts'
+import type { ChatRequest, MediaRequest } from '../calls/requests.ts'
+import type { Trace } from './trace.ts'
+
+/** A call to be worked. `request` is null where only the result of a submitted task is to be collected. */
+export type CallJob = Trace & {
+  callId: CallId
+  request: ChatRequest | MediaRequest | null
+  /** Unix ms after which nobody needs to look at the request any more. */
+  deadlineAt: number
+}
+
+/** A nudge to look at a mail: whom it is for, and what it says, stays in Postgres. */
+export type MailJob = { mailId: MailId }
+
+/** BullMQ's own bounds of a priority; 1 goes first. */
+const MAX_PRIORITY = 2_097_151
+
+/**
+ * Ended jobs are removed at once: prompts must not rest in Redis. A defect is tried again twice, then left to
+ * the reconciler; failures of upstreams never reach the queue.
+ */
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 3,
+  backoff: { type: 'exponential', delay: 500 },
+  removeOnComplete: true,
+  removeOnFail: true,
+}
+
+/** Lock and stall times in ms by queue: how soon a killed worker's job runs again (docs/architecture.md#queues). */
+export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInterval: number }> = {
+  chat: { lockDuration: 5000, stalledInterval: 2500 },
+  image: { lockDuration: 5000, stalledInterval: 2500 },
+  video: { lockDuration: 10_000, stalledInterval: 5000 },
+  mail: { lockDuration: 30_000, stalledInterval: 10_000 },
+  maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
+}
+
+/** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
+export const MAX_STALLED_COUNT = 1000
+
+export type Queues = ReturnType<typeof createQueues>
+
+/** The producer side of all queues over one connection that fails fast. */
+export function createQueues(connection: Redis, prefix: string) {
+  const open = new Map<QueueName, Queue>()
+  const queue = (name: QueueName): Queue => {
+    let found = open.get(name)
+    if (!found) {
+      found = new Queue(name, { connection, prefix, defaultJobOptions: JOB_OPTIONS, streams: { events: { maxLen: 100 } } })
+      // Each command tells its own caller; without a listener a lost connection would end the process.
+      found.on('error', () => {})
+      open.set(name, found)
+    }
+    return found
+  }
+
+  return {
+    /** One queue, for the dashboard, metrics and workers' own jobs. */
+    queue,
+
+    /**
+     * Enqueues a call under its own id, so that a second time changes nothing while the first job is there.
+     * @param outstanding the calls its account has open: who has few goes before who has many.
+     */
+    async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
+      failpoint('call.enqueuing', job.callId)
+      await queue(modality).add(modality, job, { jobId: job.callId, priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY) })
+      failpoint('call.enqueued', job.callId)
+    },
+
+    /** Whether Redis still has a job for this call that will run or is running. */
+    async hasJob(modality: Modality, callId: CallId): Promise<boolean> {
+      const state = await queue(modality).getJobState(callId)
+      return state !== 'unknown' && state !== 'completed' && state !== 'failed'
+    },
+
+    /** How many jobs wait for a worker. */
+    async depth(name: QueueName): Promise<number> {
+      const counts = await queue(name).getJobCounts('waiting', 'prioritized')
+      return (counts.waiting ?? 0) + (counts.prioritized ?? 0)
+    },
+
+    /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
+    async jobCounts(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
+      const { waiting = 0, prioritized = 0, active = 0, delayed = 0 } =
+        await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      return { waiting: waiting + prioritized, active, delayed }
+    },
+
+    /** Nudges the mail workers to look at these mails; one that has its job already keeps it. */
+    async enqueueMails(ids: MailId[]): Promise<void> {
+      await queue('mail').addBulk(ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })))
+    },
+
+    /** Closes the queues; the connection is its owner's. */
+    async close(): Promise<void> {
+      await Promise.all([...open.values()].map((one) => one.close()))
+    },
+  }
+}

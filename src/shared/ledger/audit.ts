@@ -1,0 +1,147 @@
+/**
+ * The invariants of the money as queries that return the offending rows: none, when the books are right. Tests run them
+ * after everything that moves money; `admin audit` and the reconciler run the same ones in production.
+ * The rules in words: docs/money.md#the-audit.
+ */
+import type { Db, Trx } from '../infra/db.ts'
+
+/** One row that breaks an invariant. */
+export type Breach = { invariant: string; row: Record<string, unknown> }
+
+/** What an audit looked at, and what it found. `checked`: rows by table. */
+export type Audit = { checked: Record<string, number>; breaches: Breach[] }
+
+/** At most this many offending rows of one invariant are named. */
+const SHOWN_ROWS = 20
+
+/** Invariant → query of its offending rows. */
+const INVARIANTS: Record<string, string> = {
+  'a balance is the sum of its account\'s entries': `
+    SELECT u.id AS user_id, u.credits, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
+    GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(e.amount), 0)`,
+  'a balance is the sum of its grants\' remainders': `
+    SELECT u.id AS user_id, u.credits, coalesce(sum(g.remaining), 0)::bigint AS remaining
+    FROM users u LEFT JOIN grants g ON g.user_id = u.id
+    GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(g.remaining), 0)`,
+  'a grant\'s remainder is the sum of its entries': `
+    SELECT g.id AS grant_id, g.remaining, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id
+    GROUP BY g.id, g.remaining HAVING g.remaining <> coalesce(sum(e.amount), 0)`,
+  'a grant has exactly one grant entry, of its amount': `
+    SELECT g.id AS grant_id, g.amount, count(e.seq) AS entries
+    FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id AND e.kind = 'grant'
+    GROUP BY g.id, g.amount HAVING count(e.seq) <> 1 OR sum(e.amount) <> g.amount`,
+  'no balance, no debt and no remainder is negative': `
+    SELECT id AS user_id, credits FROM users WHERE credits < 0
+    UNION ALL SELECT id, debt FROM users WHERE debt < 0
+    UNION ALL SELECT id, remaining FROM grants WHERE remaining < 0 OR remaining > amount`,
+  'entries are numbered without gaps, and balanceAfter follows from the entry before': `
+    SELECT user_id, seq, amount, balance_after FROM (
+      SELECT user_id, seq, amount, balance_after,
+        coalesce(lag(balance_after) OVER w, 0) AS balance_before, coalesce(lag(seq) OVER w, 0) AS seq_before
+      FROM ledger_entries WINDOW w AS (PARTITION BY user_id ORDER BY seq)
+    ) e WHERE seq <> seq_before + 1 OR balance_after <> balance_before + amount`,
+  'an account\'s number of entries is its newest entry\'s': `
+    SELECT u.id AS user_id, u.ledger_seq, coalesce(max(e.seq), 0) AS newest
+    FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
+    GROUP BY u.id, u.ledger_seq HAVING u.ledger_seq <> coalesce(max(e.seq), 0)`,
+  'a call\'s entries add up to its credits': `
+    SELECT c.id AS call_id, c.status, c.credits, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id
+    GROUP BY c.id, c.status, c.credits HAVING -c.credits <> coalesce(sum(e.amount), 0)`,
+  'a call\'s charge entries add up to its pre-charge': `
+    SELECT c.id AS call_id, c.credits_precharged, coalesce(sum(e.amount), 0)::bigint AS charged
+    FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id AND e.kind = 'charge'
+    GROUP BY c.id, c.credits_precharged HAVING -c.credits_precharged <> coalesce(sum(e.amount), 0)`,
+  'only a failed call is refunded, and only a succeeded one settled': `
+    SELECT e.call_id, e.kind, c.status FROM ledger_entries e JOIN calls c ON c.id = e.call_id
+    WHERE e.kind = 'refund' AND c.status <> 'failed' OR e.kind = 'settlement' AND c.status <> 'succeeded'`,
+  'no call gives a grant more than it took from it': `
+    SELECT call_id, grant_id, sum(amount)::bigint AS amount FROM ledger_entries
+    WHERE call_id IS NOT NULL GROUP BY call_id, grant_id HAVING sum(amount) > 0`,
+  'a call and its grants belong to the account of its entries': `
+    SELECT e.user_id, e.seq, e.call_id, e.grant_id FROM ledger_entries e
+    LEFT JOIN calls c ON c.id = e.call_id LEFT JOIN grants g ON g.id = e.grant_id
+    WHERE g.user_id IS DISTINCT FROM e.user_id OR c.user_id <> e.user_id`,
+  'a call that ended has its end, and a failed one costs nothing': `
+    SELECT id AS call_id, status, credits FROM calls
+    WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
+  'an account\'s debt is what its calls left uncollected, less what was collected since': `
+    SELECT u.id AS user_id, u.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected, 0) AS collected
+    FROM users u
+    LEFT JOIN (SELECT user_id, sum(credits_uncollected)::bigint AS uncollected FROM calls WHERE credits_uncollected > 0 GROUP BY user_id) c
+      ON c.user_id = u.id
+    LEFT JOIN (SELECT user_id, -sum(amount)::bigint AS collected FROM ledger_entries WHERE kind = 'collection' GROUP BY user_id) e
+      ON e.user_id = u.id
+    WHERE u.debt <> coalesce(c.uncollected, 0) - coalesce(e.collected, 0)`,
+  'an account with debt has nothing to spend': `
+    SELECT u.id AS user_id, u.debt, g.id AS grant_id, g.remaining FROM users u JOIN grants g ON g.user_id = u.id
+    WHERE u.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
+  'an account\'s request bytes are those of its open calls': `
+    SELECT u.id AS user_id, u.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
+    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
+    GROUP BY u.id, u.request_bytes HAVING u.request_bytes <> coalesce(sum(c.request_bytes), 0)`,
+  'an account\'s outstanding calls are its open calls': `
+    SELECT u.id AS user_id, u.outstanding_calls, count(c.id) AS open
+    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
+    GROUP BY u.id, u.outstanding_calls HAVING u.outstanding_calls <> count(c.id)`,
+  'no call is open longer than a minute past its deadline': `
+    SELECT id AS call_id, status, deadline_at FROM calls
+    WHERE finished_at IS NULL AND deadline_at < now() - interval '1 minute'`,
+}
+
+/** A part of the accounts as the whole of each table; the queries above are then about that part. */
+const PART = ['users WHERE id', 'grants WHERE user_id', 'ledger_entries WHERE user_id', 'calls WHERE user_id']
+  .map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
+
+const TABLES = ['users', 'grants', 'ledger_entries', 'calls']
+
+/** How many of the newest calls say which accounts are active. */
+const RECENT_CALLS = 10_000
+
+/** Checks every invariant of all accounts. It reads every entry there is: minutes, where there are many millions. */
+export const audit = (db: Db): Promise<Audit> => inSnapshot(db, async (trx) => {
+  // One of its queries alone may take longer than any statement of ours otherwise may (db.ts).
+  await trx.raw('SET LOCAL statement_timeout = 0')
+  return check(trx)
+})
+
+/**
+ * Checks every invariant of accounts that were active lately, in random order, until they have `maxEntries` ledger entries
+ * together. It is cheap, and over time looks at all of them but those with more entries than that: `audit` has these.
+ */
+export const auditActive = (db: Db, maxEntries: number): Promise<Audit> =>
+  inSnapshot(db, async (trx) => check(trx, await activeAccounts(trx, maxEntries)))
+
+/** One snapshot, so that calls in flight do not look like breaches. */
+const inSnapshot = (db: Db, work: (trx: Trx) => Promise<Audit>): Promise<Audit> =>
+  db.transaction(async (trx) => {
+    // An audit reads whole tables, which connections of ours otherwise avoid (db.ts).
+    await trx.raw('SET LOCAL enable_seqscan = on')
+    return work(trx)
+  }, { isolationLevel: 'repeatable read', readOnly: true })
+
+async function activeAccounts(trx: Trx, maxEntries: number): Promise<string[]> {
+  const { rows } = await trx.raw<{ rows: { id: string }[] }>(`
+    SELECT id FROM (
+      SELECT u.id, sum(u.ledger_seq) OVER (ORDER BY random()) AS upto FROM users u
+      WHERE u.ledger_seq <= ? AND u.id IN (SELECT user_id FROM (SELECT user_id FROM calls ORDER BY id DESC LIMIT ?) recent)
+    ) active WHERE upto <= ?`, [maxEntries, RECENT_CALLS, maxEntries])
+  return rows.map(({ id }) => id)
+}
+
+/** Every invariant in one statement: the name of one that is broken, and a row that breaks it. */
+const BREACHES = Object.entries(INVARIANTS)
+  .map(([invariant, query]) => `(SELECT '${invariant.replaceAll("'", "''")}' AS invariant, to_jsonb(broken) AS row FROM (${query} LIMIT ${SHOWN_ROWS}) broken)`)
+  .join(' UNION ALL ')
+
+const COUNTS = TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')
+
+/** @param accounts whose invariants to check; all of them where absent. */
+async function check(trx: Trx, accounts?: string[]): Promise<Audit> {
+  const [part, bindings] = accounts ? [`WITH ${PART.join(', ')} `, PART.map(() => accounts)] : ['', []]
+  const { rows: breaches } = await trx.raw<{ rows: Breach[] }>(`${part}${BREACHES}`, bindings)
+  const { rows: counts } = await trx.raw<{ rows: Record<string, number>[] }>(`${part}SELECT ${COUNTS}`, bindings)
+  return { checked: counts[0]!, breaches }
+}

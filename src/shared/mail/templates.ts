@@ -1,0 +1,84 @@
+/**
+ * What the mails say: text and HTML from one description. Pure. Nothing that a user typed stands in them but the address they
+ * go to, which is ASCII, and escaped all the same.
+ */
+
+/** A mail's content. */
+export type MailContent = { subject: string; text: string; html: string }
+
+/** A letter before it is written: paragraphs, and perhaps one thing to do. */
+type Draft = { subject: string; paragraphs: string[]; action?: { label: string; url: string }; closing: string[] }
+
+const PRODUCT = 'Tollgate'
+
+/** Asks the owner of an address to confirm it. */
+export function verificationMail(baseUrl: string, address: string, token: string): MailContent {
+  return write({
+    subject: `Confirm your e-mail address for ${PRODUCT}`,
+    paragraphs: [
+      `The address ${address} was used to register an account at ${baseUrl}.`,
+      'If that was you, open this page within 24 hours and confirm it there:',
+    ],
+    action: { label: 'Confirm my address', url: `${baseUrl}/verify#token=${token}` },
+    closing: ['If it was not you, ignore this mail: somebody may have mistyped their address.'],
+  })
+}
+
+/** Lets the owner of an address choose a new password. */
+export function resetMail(baseUrl: string, address: string, token: string): MailContent {
+  return write({
+    subject: `Choose a new password for ${PRODUCT}`,
+    paragraphs: [
+      `Somebody asked for a new password for the account ${address} at ${baseUrl}.`,
+      'If that was you, open this page within 30 minutes and choose one:',
+    ],
+    action: { label: 'Choose a new password', url: `${baseUrl}/reset#token=${token}` },
+    closing: [
+      'The link works once, and only the newest link works. A new password signs you out everywhere.',
+      'If it was not you, ignore this mail: your password stays the same.',
+    ],
+  })
+}
+
+/** Shows that mail arrives. */
+export function testMail(baseUrl: string, address: string): MailContent {
+  return write({
+    subject: `Test mail from ${PRODUCT}`,
+    paragraphs: [`This is the test mail that was requested at ${baseUrl} for ${address}.`, 'Mail from there reaches you.'],
+    closing: ['You do not need to do anything.'],
+  })
+}
+
+const write = (draft: Draft): MailContent => ({ subject: draft.subject, text: writeText(draft), html: writeHtml(draft) })
+
+function writeText({ paragraphs, action, closing }: Draft): string {
+  return `${[...paragraphs, ...(action ? [action.url] : []), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
+}
+
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
+
+// Mail programs know tables and inline styles, little else.
+const BODY = 'margin:0;padding:24px;background:#f4f4f5;font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;color:#18181b'
+const CARD = 'max-width:520px;margin:0 auto;padding:32px;background:#ffffff;border:1px solid #e4e4e7;border-radius:8px'
+const BUTTON = 'display:inline-block;padding:12px 20px;background:#18181b;color:#ffffff;text-decoration:none;border-radius:6px;font-weight:600'
+const SMALL = 'margin:0 0 12px;font-size:13px;color:#52525b;word-break:break-all'
+
+function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
+  const plain = (text: string): string => `<p style="margin:0 0 16px">${escape(text)}</p>`
+  const button = action && [
+    `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
+    `<p style="${SMALL}">If the button does not work, copy this address into your browser:<br>${escape(action.url)}</p>`,
+  ].join('\n')
+  return [
+    '<!doctype html>',
+    `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(subject)}</title></head>`,
+    `<body style="${BODY}"><table role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr><td><div style="${CARD}">`,
+    ...paragraphs.map(plain),
+    ...(button ? [button] : []),
+    ...closing.map(plain),
+    `<p style="margin:24px 0 0;font-size:13px;color:#71717a">${PRODUCT}</p>`,
+    '</div></td></tr></table></body></html>',
+    '',
+  ].join('\n')
+}

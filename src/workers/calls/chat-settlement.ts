@@ -1,0 +1,76 @@
+/**
+ * What a chat is settled on, decided from how it ended: the one place that says what a cut answer costs. Pure.
+ *
+ * What was delivered is paid; what the upstream failed to do is refunded in full.
+ */
+import type { Tokens } from '../../shared/calls/pricing.ts'
+
+/**
+ * How a chat ended:
+ * - `finished`: the upstream said that its answer is complete.
+ * - `deadline`: the call's own deadline came first.
+ * - `too_long`: the answer reached MAX_ANSWER_BYTES.
+ * - `client_left`: the client of its stream has gone.
+ * - `shutdown`: this worker has no time left.
+ * - `upstream_failed`: everything else.
+ */
+export type ChatEnd = 'finished' | 'deadline' | 'too_long' | 'client_left' | 'shutdown' | 'upstream_failed'
+
+/** Everything that the decision depends on. All counts are tokens. */
+export type ChatEvidence = {
+  end: ChatEnd
+  /** Whether the request had left for the upstream. */
+  sent: boolean
+  /** Whether its chunks went to the client as they came. */
+  isRelayed: boolean
+  /** Our own count of the words that were received; 0 where there was none. */
+  counted: number
+  /** What the upstream has reported, if anything. */
+  reported: Tokens | null
+  /** Whether words were received after that report: its output is then too small. */
+  isReportStale: boolean
+  /** The input that the call was charged for. */
+  estimatedInput: number
+}
+
+/**
+ * - `paid`: settled on these tokens; `finish` is the finish_reason of what the upstream did not finish.
+ * - `refunded`: every credit goes back.
+ * - `requeued`: another worker goes on with the call.
+ */
+export type ChatVerdict = { is: 'paid'; tokens: Tokens; finish: 'stop' | 'length' | 'cancelled' } | { is: 'refunded' } | { is: 'requeued' }
+
+const REFUNDED: ChatVerdict = { is: 'refunded' }
+
+/** What becomes of the charge of a chat. */
+export function settleChat(evidence: ChatEvidence): ChatVerdict {
+  const { end, sent, isRelayed, counted } = evidence
+  switch (end) {
+    case 'finished':
+      return { is: 'paid', tokens: tokensOf(evidence), finish: 'stop' }
+    case 'deadline':
+    case 'too_long':
+      return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED
+    case 'client_left':
+      // The upstream has the whole prompt from here on, whether or not anything came back.
+      return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED
+    case 'shutdown':
+      // A reader of a stream cannot be shown a second answer; whoever waits for a whole one can.
+      return isRelayed && counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : { is: 'requeued' }
+    case 'upstream_failed':
+      return REFUNDED
+  }
+}
+
+/** What the upstream reports, else our own count of both sides. A report that words came behind does not count those. */
+function tokensOf({ reported, isReportStale, counted, estimatedInput }: ChatEvidence): Tokens {
+  if (!reported) return { input: estimatedInput, output: counted }
+  const { input, output } = reported
+  return { input, output: isReportStale ? Math.max(output, counted) : output }
+}
+
+/** Of an answer that was cut: an early report may not count the input yet. */
+function cutTokens(evidence: ChatEvidence): Tokens {
+  const { input, output } = tokensOf(evidence)
+  return { input: input > 0 ? input : evidence.estimatedInput, output }
+}

@@ -1,0 +1,103 @@
+/**
+ * A chat call at its upstreams.
+ */
+import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
+import type { Settlement } from '../../shared/calls/types.ts'
+import { chatOutput } from '../../shared/calls/answers.ts'
+import type { ChatUsage } from '../../shared/calls/answers.ts'
+import type { Tokens } from '../../shared/calls/pricing.ts'
+import { costOf } from '../../shared/calls/pricing.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
+import { countOutput } from '../../shared/calls/words.ts'
+import { publicId } from '../../shared/ids.ts'
+import { settleChat } from './chat-settlement.ts'
+import { StreamedAnswer } from './streamed-answer.ts'
+import type { PaidAnswer } from './streamed-answer.ts'
+import type { WorkerDeps } from '../deps.ts'
+import type { Outcome, Run } from './run.ts'
+import { sending, upstreamFailure } from './run.ts'
+import { checkDestinations } from './references.ts'
+import type { ChatAdapter, ChatCompletion, UpstreamContext } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+
+/** A chat whose first attempt may have been sent is sent once more; a third time would only pay again. */
+const MAX_ATTEMPTS = 2
+
+/** Runs a chat call to its end. @throws UpstreamError when every try failed. */
+export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Promise<Outcome> {
+  if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
+  const request = run.job.request as ChatRequest
+  // The lost attempt may have streamed a part already, which nobody can take back from its reader.
+  if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
+  await checkDestinations(deps.fetcher, request, run.signal)
+  const { answer, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
+    const adapter = deps.upstreams.adapterOf(each.upstream.protocol).chat
+    if (!adapter) throw new UpstreamError('rejected', `${each.upstream.protocol} serves no chat`)
+    return sending(run, async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) }))
+  })
+  return { is: 'settled', settlement: settlementOf(model, run, route, answer) }
+}
+
+/** Even a slow upstream makes so many tokens a second, once it has thought for so many ms. */
+const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
+
+/**
+ * Whether a chat may run into its deadline. At that moment one that is streamed has shown what it has produced and will
+ * bill, and one that comes whole has not. Streaming every chat from its upstream would tell of all of them; but it
+ * costs a JSON object a token where one would do, and some upstreams do not stream every model to everybody. A chat
+ * that even a slow upstream finishes in time is therefore read whole.
+ */
+function mayRunOutOfTime({ call, job }: Run): boolean {
+  const { max_tokens: most } = job.request as ChatRequest
+  return call.remainingMs < SLOW.thinkingMs + most * 1000 / SLOW.tokensPerSecond
+}
+
+const contextOf = (route: Route, { call, job, signal }: Run): UpstreamContext =>
+  ({ route, signal, callId: publicId('call', call.id), traceparent: job.traceparent })
+
+/** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
+async function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<PaidAnswer> {
+  const request = run.job.request as ChatRequest
+  const streamed = () => new StreamedAnswer(deps, run, begun).read((onSent) => adapter.streamChat(request, { ...contextOf(route, run), onSent }))
+  if (request.stream) return streamed()
+  if (!mayRunOutOfTime(run)) return whole(adapter, route, run)
+  try {
+    return await streamed()
+  } catch (error) {
+    if (!isRefusalToStream(error)) throw error
+    return whole(adapter, route, run)
+  }
+}
+
+/** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */
+const isRefusalToStream = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.kind === 'rejected' && /\bstream/i.test(error.message)
+
+async function whole(adapter: ChatAdapter, route: Route, run: Run): Promise<PaidAnswer> {
+  const { completion, usage, isCut } = await adapter.chat(run.job.request as ChatRequest, contextOf(route, run))
+  const verdict = settleChat({
+    end: isCut ? 'too_long' : 'finished', sent: true, isRelayed: false, counted: countOutput(completion.choices),
+    reported: usage, isReportStale: false, estimatedInput: run.call.estimate.input,
+  })
+  if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
+  return { completion, tokens: verdict.tokens, usage }
+}
+
+function settlementOf(model: ChatModel, { call }: Run, route: Route, { completion, tokens, usage }: PaidAnswer): Settlement {
+  const billed = { ...tokens, input: tokens.input + (usage?.inputAgain ?? 0) }
+  return {
+    cost: costOf(call.price, billed), tokens, upstream: route.upstream.name,
+    resultUrl: null, output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens) }),
+  }
+}
+
+/** The completion, our own fields first, under the gateway's own model id; the upstream's other fields follow. */
+function answered({ id, object, created, choices, ...rest }: ChatCompletion, model: string): Record<string, unknown> {
+  return { id, object, created, model, choices, ...withoutOwn(rest) }
+}
+
+const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
+
+const usageOf = ({ input, output }: Tokens): ChatUsage => ({
+  input_tokens: input, output_tokens: output, prompt_tokens: input, completion_tokens: output, total_tokens: input + output,
+})

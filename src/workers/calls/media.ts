@@ -1,0 +1,143 @@
+/**
+ * An image or video call at its upstreams: at once, or as a task that is submitted, persisted, polled and collected.
+ */
+import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
+import type { UpstreamRef } from '../../shared/calls/types.ts'
+import { mediaOutput } from '../../shared/calls/answers.ts'
+import { costOf } from '../../shared/calls/pricing.ts'
+import type { MediaRequest } from '../../shared/calls/requests.ts'
+import { publicId } from '../../shared/ids.ts'
+import { mediaName, mediaUrl } from '../../shared/media/media.ts'
+import { failpoint } from '../../shared/infra/failpoints.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { DeadlinePassed } from './held-calls.ts'
+import type { Outcome, Run } from './run.ts'
+import { aboutRun, sending, upstreamFailure } from './run.ts'
+import { checkDestinations } from './references.ts'
+import { NotStored } from './results.ts'
+import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+
+/** How much longer than the next poll a task's lease lasts, in seconds. */
+const POLL_LEASE_MARGIN_SECONDS = 20
+
+/** A poll or a collection that failed is tried again after this, in ms; the call's deadline ends it. */
+const FAILED_POLL_PAUSE_MS = 3000
+
+type Submitted = { route: Route; done: MediaSource } | { route: Route; ref: UpstreamRef }
+
+/** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
+export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
+  if (run.call.upstreamRef) return continueTask(deps, model, run, run.call.upstreamRef)
+  const submitted = run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
+  // A second submission could be a second bill: what cannot be found again is given back.
+  if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
+  if ('done' in submitted) return collect(deps, model, run, submitted.route, submitted.done)
+  if (!await persist(deps, run, submitted.route, submitted.ref, 0)) return { is: 'lost' }
+  const { name } = submitted.route.upstream
+  return continueTask(deps, model, { ...run, call: { ...run.call, upstream: name, upstreamRef: submitted.ref } }, submitted.ref)
+}
+
+async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
+  const request = run.job.request as MediaRequest
+  await checkDestinations(deps.fetcher, request, run.signal)
+  return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
+    const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+    const context = contextOf(route, run)
+    return sending(run, async () => adapter.kind === 'direct'
+      ? { route, done: await adapter.generate(request, context) }
+      : { route, ref: await adapter.submit(request, context) })
+  })
+}
+
+async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted | null> {
+  const request = run.job.request as MediaRequest
+  for (const route of model.routes) {
+    const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+    if (adapter.kind !== 'task' || !adapter.find) continue
+    const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
+    if (ref) return { route, ref }
+  }
+  return null
+}
+
+const contextOf = (route: Route, { call, job, signal }: Run) =>
+  ({ route, signal, callId: publicId('call', call.id), traceparent: job.traceparent })
+
+/** Keeps the reference, and the lease until after the next poll. False: somebody else has the call. */
+const persist = ({ calls }: WorkerDeps, { call }: Run, route: Route, ref: UpstreamRef, pollAfterMs: number): Promise<boolean> =>
+  calls.submitted(call.id, call.attempt, route.upstream.name, ref, Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS)
+
+/** One poll of a submitted task. */
+async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: UpstreamRef): Promise<Outcome> {
+  const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
+  if (!route) return upstreamFailure('The upstream of this call is no longer configured.')
+  const adapter = deps.upstreams.mediaAdapterOf(route, model.modality) as TaskMediaAdapter
+  const context = contextOf(route, run)
+  try {
+    failpoint('task.polling', run.call.id)
+    const task = await adapter.check(ref, context)
+    failpoint('task.polled', run.call.id)
+    if (task.state === 'failed') {
+      deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, reason: task.message }, 'task failed')
+      return upstreamFailure('The upstream could not produce the result.')
+    }
+    if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
+    if (task.progress !== null) await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
+    return await pending(deps, run, route, ref, task.pollAfterMs)
+  } catch (error) {
+    if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
+    if (run.signal.aborted || !mayPollAgain(error)) throw error
+    deps.log.warn({ ...aboutRun(run), err: error }, 'poll failed')
+    return pending(deps, run, route, ref, FAILED_POLL_PAUSE_MS)
+  }
+}
+
+/** Looking again costs nothing, whatever went wrong, except where the same answer would come again. */
+const mayPollAgain = (error: unknown): boolean =>
+  error instanceof NotStored || (error instanceof UpstreamError && error.kind !== 'rejected')
+
+async function pending(deps: WorkerDeps, run: Run, route: Route, ref: UpstreamRef, pollAfterMs: number): Promise<Outcome> {
+  const againAfterMs = Math.min(pollAfterMs, Math.max(0, run.call.remainingMs))
+  return await persist(deps, run, route, ref, againAfterMs) ? { is: 'pending', againAfterMs } : { is: 'lost' }
+}
+
+/** How long an upstream may take to hear that a task is no longer wanted, in ms. */
+const CANCEL_MS = 5000
+
+/** Tells the upstream to stop a task whose call has ended. Failures do not matter: the credits are given back anyway. */
+export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Promise<void> {
+  const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
+  if (!route || !run.call.upstreamRef || model.modality === 'chat') return
+  const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
+  if (adapter.kind !== 'task') return
+  const context = { ...contextOf(route, run), signal: AbortSignal.timeout(CANCEL_MS) }
+  await adapter.cancel(run.call.upstreamRef, context).catch((error: unknown) =>
+    deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
+}
+
+/** Brings the result home and settles at the model's price. */
+async function collect(deps: WorkerDeps, model: MediaModel, run: Run, route: Route, source: MediaSource): Promise<Outcome> {
+  const { call, signal } = run
+  failpoint('result.keeping', call.id)
+  const url = route.upstream.results === 'link' && source.from === 'url' && !source.headers
+    ? source.url
+    : mediaUrl(deps.config.BASE_URL, await deps.results.keep({
+      kind: model.modality, source: traced(source, run), upstream: route.upstream,
+      name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
+    }, signal))
+  failpoint('result.kept', call.id)
+  return {
+    is: 'settled',
+    settlement: {
+      cost: costOf(call.price, { input: 0, output: 0 }), tokens: null, upstream: route.upstream.name, resultUrl: url,
+      output: mediaOutput(Math.floor(Date.now() / 1000), [url]),
+    },
+  }
+}
+
+/** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
+function traced(source: MediaSource, { job: { traceparent } }: Run): MediaSource {
+  if (source.from === 'bytes' || !source.headers || !traceparent) return source
+  return { ...source, headers: { ...source.headers, traceparent } }
+}

@@ -1,0 +1,141 @@
+/**
+ * A call's job: begin → upstream → settle or refund → reply. The one place where a worker ends calls.
+ *
+ * The queue may run a job twice, late, or after its call has ended; the verbs decide, never the job. What a job's
+ * failure means to money: nothing.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Job } from 'bullmq'
+import { DelayedError, WaitingError } from 'bullmq'
+import type { BegunCall, Ended } from '../../shared/calls/types.ts'
+import { readState } from '../../shared/calls/records.ts'
+import type { Model } from '../../shared/catalogue/catalogue.ts'
+import { findModel } from '../../shared/catalogue/catalogue.ts'
+import { isUnreachable, retryWhileUnreachable } from '../../shared/infra/db.ts'
+import { gatewayError } from '../../shared/errors.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { CallJob } from '../../shared/infra/queues.ts'
+import { failpoint } from '../../shared/infra/failpoints.ts'
+import { traceFields } from '../../shared/infra/trace.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
+import type { Outcome, Run } from './run.ts'
+import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
+import { runChat } from './chat.ts'
+import { cancelTask, runMedia } from './media.ts'
+import { AddressRefused } from './references.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+
+/** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
+const BEGIN_PATIENCE_MS = 30_000
+
+/** How long a chat runs before it is told that it does, in ms: nobody needs updates of what is over at once. */
+const UPDATE_AFTER_MS = 10
+
+/** The processor of the chat, image and video queues. */
+export function createCallProcessor(deps: WorkerDeps) {
+  return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
+    const run = randomUUID()
+    const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job.data, run))
+    if (!call) return publishEnd(deps, job.data)
+    try {
+      const outcome = await deps.held.during(call.id, (controller) => work(deps, call, job.data, controller, shutdown))
+      await finish(deps, call, job, token, outcome)
+      failpoint('job.finishing', call.id)
+    } catch (error) {
+      if (!(error instanceof Requeued)) throw error
+      await job.moveToWait(token)
+      throw new WaitingError()
+    }
+  }
+}
+
+/** A step of a submitted task goes on with its attempt; everything else begins one. */
+const take = ({ calls }: WorkerDeps, { callId, request }: CallJob, run: string): Promise<BegunCall | null> =>
+  request === null ? calls.resume(callId) : calls.begin(callId, run)
+
+/** The call had ended: whoever waits for it may have missed that. */
+async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
+  const state = await readState(db, callId)
+  if (state?.state === 'ended') await publisher.ended(state)
+}
+
+/** Runs the call under its deadline. Every expected failure is an outcome; a defect is one too, and is logged. */
+async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller: AbortController, shutdown?: AbortSignal): Promise<Outcome> {
+  const deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+  const requeue = () => controller.abort(new Requeued())
+  shutdown?.addEventListener('abort', requeue, { once: true })
+  if (shutdown?.aborted) requeue()
+  const run: Run = { call, job, signal: controller.signal, maybeSent: false }
+  const update = publishBegun(deps, call)
+  try {
+    const model = findModel(deps.catalogue.current(), call.model, call.modality)
+    if (!model) return upstreamFailure('The model is no longer offered.')
+    if (call.remainingMs <= 0) return await tooLate(deps, model, run)
+    return model.modality === 'chat' ? await runChat(deps, model, run) : await runMedia(deps, model, run)
+  } catch (error) {
+    return await outcomeOf(deps, run, error)
+  } finally {
+    clearTimeout(deadline)
+    clearTimeout(update)
+    shutdown?.removeEventListener('abort', requeue)
+  }
+}
+
+/** Tells that a call has begun: of media at once, ahead of their progress. Answers the timer of what is told later. */
+function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
+  if (call.resumed) return undefined
+  if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), UPDATE_AFTER_MS)
+  void publisher.begun(call)
+}
+
+/** A job that comes past its call's deadline is refunded unread; a task that runs on is cancelled. */
+async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcome> {
+  if (!run.call.upstreamRef) return upstreamFailure('The call was not begun within its time.')
+  await cancelTask(deps, model, run)
+  return upstreamFailure('The upstream did not finish in time.')
+}
+
+async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
+  const { call, signal, maybeSent } = run
+  if (signal.reason instanceof Requeued) {
+    if (!maybeSent && !call.upstreamRef) await calls.requeue(call.id, call.attempt)
+    throw signal.reason
+  }
+  if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
+  if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before its call was sent to an upstream.')
+  if (error instanceof AddressRefused) return upstreamFailure(error.message)
+  if (error instanceof UpstreamError) {
+    log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
+    return upstreamFailure(describeFailure(error))
+  }
+  // Postgres is away: the queue runs the job again.
+  if (isUnreachable(error)) throw error
+  log.error({ ...aboutRun(run), err: error }, 'defect')
+  return { is: 'failed', error: gatewayError('internal_error', 'Something went wrong on our side. The credits of this call were refunded.') }
+}
+
+/** Writes the outcome, then tells it: never the other way round. */
+async function finish(deps: WorkerDeps, call: BegunCall, job: Job<CallJob>, token: string | undefined, outcome: Outcome): Promise<void> {
+  switch (outcome.is) {
+    case 'lost':
+      return publishEnd(deps, job.data)
+    case 'pending':
+      // The reference in the row is all that is needed from here on: the prompt leaves Redis.
+      if (job.data.request !== null) await job.updateData({ ...job.data, request: null })
+      await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
+      throw new DelayedError()
+    case 'settled':
+      return publishOutcome(deps, job.data, await deps.calls.settle(call.id, call.modality, outcome.settlement))
+    case 'failed':
+      return publishOutcome(deps, job.data, await deps.calls.refund(call.id, outcome.error, { attempt: call.attempt }))
+  }
+}
+
+async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
+  if (!ended) return publishEnd(deps, job)
+  deps.log.info({
+    call: publicId('call', ended.callId), account: publicId('account', ended.accountId), ...traceFields(job), status: ended.status,
+  }, 'call ended')
+  await deps.publisher.ended(ended)
+}

@@ -1,0 +1,80 @@
+/**
+ * One run of a call's job, and what it came to. The call processor turns the outcome into a verb.
+ */
+import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
+import type { GatewayError } from '../../shared/errors.ts'
+import { gatewayError } from '../../shared/errors.ts'
+import { failpoint } from '../../shared/infra/failpoints.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { CallJob } from '../../shared/infra/queues.ts'
+import { traceFields } from '../../shared/infra/trace.ts'
+import { FetchFailed } from '../fetching/failure.ts'
+import { MediaRefused } from '../storage/refused.ts'
+import type { FailureKind } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+
+/** What a runner gets. */
+export type Run = {
+  call: BegunCall
+  job: CallJob
+  /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
+  signal: AbortSignal
+  /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
+  maybeSent: boolean
+}
+
+/** What a log line says of a run's call. */
+export const aboutRun = ({ call, job }: Run) => ({ call: publicId('call', call.id), ...traceFields(job), attempt: call.attempt })
+
+export type Outcome =
+  | { is: 'settled'; settlement: Settlement }
+  | { is: 'failed'; error: GatewayError }
+  /** A submitted task runs on: look again after so many ms, without holding a slot meanwhile. */
+  | { is: 'pending'; againAfterMs: number }
+  /** The call ended, or another attempt took it, while this one worked. */
+  | { is: 'lost' }
+
+/**
+ * Sends something to an upstream on behalf of a run. From then on the upstream may have the request, unless the failure
+ * says that it certainly has not.
+ */
+export async function sending<T>(run: Run, send: () => Promise<T>): Promise<T> {
+  run.maybeSent = true
+  failpoint('upstream.sending', run.call.id)
+  try {
+    const answer = await send()
+    failpoint('upstream.answered', run.call.id)
+    return answer
+  } catch (error) {
+    if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
+    throw error
+  }
+}
+
+const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded'])
+
+/** The public end of a call that its upstream failed. What the upstream said stays in the log: it may quote a secret. */
+export function upstreamFailure(sentence: string): Outcome {
+  return { is: 'failed', error: gatewayError('upstream_failed', `${sentence} The credits of this call were refunded.`) }
+}
+
+/** The public sentence about an upstream's failure. */
+export function describeFailure(error: UpstreamError): string {
+  // About a file everything said is public by its class, and a customer can mend an image_url only where he hears of it.
+  if (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused) return error.message
+  const status = error.status === null ? '' : ` (HTTP ${error.status})`
+  switch (error.kind) {
+    case 'not_sent':
+      return 'The upstream could not be reached.'
+    case 'rate_limited':
+      return `The upstream is rate-limiting us${status}.`
+    case 'overloaded':
+      return `The upstream is overloaded${status}.`
+    case 'rejected':
+      return `The upstream refused the request${status}.`
+    case 'unknown':
+    case 'late':
+    case 'aborted':
+      return `The upstream failed${status}.`
+  }
+}

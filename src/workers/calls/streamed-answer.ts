@@ -1,0 +1,102 @@
+/**
+ * A chat answer that is read from its upstream as a stream, up to whichever end it comes to.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Tokens } from '../../shared/calls/pricing.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
+import { failpoint } from '../../shared/infra/failpoints.ts'
+import { settleChat } from './chat-settlement.ts'
+import type { ChatEnd, ChatVerdict } from './chat-settlement.ts'
+import { ChatAssembly, ChunkRelay, saysSomething } from './chat-stream.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
+import type { Run } from './run.ts'
+import type { ChatCompletion, ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
+import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
+
+/** An answer that is to be paid, and the tokens on which it is settled. */
+export type PaidAnswer = { completion: ChatCompletion; tokens: Tokens; usage: UpstreamUsage | null }
+
+/** How long the last chunks of a stream that was cut may take to leave, in ms: past its deadline others may end its call. */
+const FLUSH_MS = 1000
+
+/** One try to read a streamed answer, passed on to its client as it comes where the client asked for that. */
+export class StreamedAnswer {
+  private readonly run: Run
+  private readonly begun: () => void
+  private readonly assembly: ChatAssembly
+  private readonly relay: ChunkRelay | null
+  private usage: UpstreamUsage | null = null
+  private isReportStale = false
+  private sent = false
+
+  /** @param begun is called before the first chunk leaves for the client */
+  constructor({ config, publisher }: WorkerDeps, run: Run, begun: () => void) {
+    const { call, job } = run
+    this.run = run
+    this.begun = begun
+    this.assembly = new ChatAssembly(config.MAX_ANSWER_BYTES)
+    this.relay = (job.request as ChatRequest).stream ? new ChunkRelay((update) => publisher.update(call.replyTo, call.id, update)) : null
+  }
+
+  /**
+   * Reads the stream that `open` begins to its end.
+   * @throws where nothing is to be paid: whatever ended it
+   */
+  async read(open: (onSent: () => void) => AsyncIterable<ChatEvent>): Promise<PaidAnswer> {
+    const { end, failure } = await this.receive(open(() => { this.sent = true }))
+    const verdict = settleChat({
+      end, sent: this.sent, isRelayed: this.relay !== null, counted: this.assembly.tokens,
+      reported: this.usage, isReportStale: this.isReportStale, estimatedInput: this.run.call.estimate.input,
+    })
+    await this.finishRelay(end, verdict)
+    if (verdict.is !== 'paid') throw failure
+    return { completion: this.assembly.completion(verdict.finish), tokens: verdict.tokens, usage: this.usage }
+  }
+
+  private async receive(events: AsyncIterable<ChatEvent>): Promise<{ end: ChatEnd; failure: unknown }> {
+    try {
+      for await (const event of events) {
+        if (event.type === 'usage') {
+          this.usage = event.usage
+          this.isReportStale = false
+        } else this.take(event.chunk)
+        if (this.assembly.isFull) throw new AnswerTooLong('the answer is as long as it may become')
+      }
+      if (this.assembly.isEmpty) throw new UpstreamError('unknown', 'the stream had no chunk')
+      return { end: 'finished', failure: null }
+    } catch (failure) {
+      return { end: endOf(failure, this.run.signal), failure }
+    }
+  }
+
+  private take(chunk: Record<string, unknown>): void {
+    const { call } = this.run
+    if (this.relay) this.begun()
+    failpoint('upstream.streaming', call.id)
+    const taken = this.assembly.add(chunk)
+    if (saysSomething(taken)) this.isReportStale = true
+    this.relay?.push(JSON.stringify({ ...taken, model: call.model }))
+  }
+
+  /** Lets what the client is to see leave before the call ends. */
+  private async finishRelay(end: ChatEnd, verdict: ChatVerdict): Promise<void> {
+    const { relay, run: { call, signal } } = this
+    if (!relay) return
+    const isShown = verdict.is === 'paid' && end !== 'client_left'
+    if (signal.aborted && !isShown) relay.drop()
+    const last = isShown ? this.assembly.lastChunk(verdict.finish) : null
+    if (last) relay.push(JSON.stringify({ ...last, model: call.model }))
+    if (!signal.aborted) return relay.flush()
+    await Promise.race([relay.flush(), sleep(FLUSH_MS)])
+    relay.drop()
+  }
+}
+
+/** Which end a stream came to when this was thrown. Our own reasons come before what they made the upstream's connection say. */
+function endOf(failure: unknown, { reason }: AbortSignal): ChatEnd {
+  if (failure instanceof AnswerTooLong) return 'too_long'
+  if (reason instanceof DeadlinePassed) return 'deadline'
+  if (reason instanceof Cancelled) return 'client_left'
+  return reason instanceof Requeued ? 'shutdown' : 'upstream_failed'
+}

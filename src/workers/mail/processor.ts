@@ -1,0 +1,94 @@
+/**
+ * A mail's job: claim → decide → hand over → note. The job is a nudge; the row of the mail decides, and may be nudged any
+ * number of times. A crash after the server took the mail sends it once more, under the same Message-ID and with the same link.
+ */
+import type { Job, Processor } from 'bullmq'
+import { DelayedError } from 'bullmq'
+import { createTokenMint } from '../../shared/accounts/one-time-tokens.ts'
+import { retryWhileUnreachable } from '../../shared/infra/db.ts'
+import type { MailId } from '../../shared/ids.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { Mailer } from '../../shared/mail/mailer.ts'
+import { describeFailure } from '../../shared/mail/mailer.ts'
+import type { ClaimedMail } from '../../shared/mail/mails.ts'
+import { claimMail, dueInMs, dueMails, failTry, finishMail } from '../../shared/mail/mails.ts'
+import type { MailJob } from '../../shared/infra/queues.ts'
+import type { WorkerDeps } from '../deps.ts'
+import { decide } from './decide.ts'
+import type { RetryPlan } from './retry-plan.ts'
+import { RETRY_PLAN } from './retry-plan.ts'
+
+/** `retries` is RETRY_PLAN where absent. */
+export type MailDeps = Pick<WorkerDeps, 'config' | 'db' | 'log'> & { mailer: Mailer; retries?: RetryPlan }
+
+/** The longest that one try may take, in ms: a server that trickles its replies never meets the socket's own limit. */
+const SEND_MS = 60_000
+
+/** How long a claim holds, in seconds: a worker that is silent for longer than a try takes has died. */
+const LEASE_SECONDS = 90
+
+/** How long to try to note what became of a mail while Postgres is away, in ms. */
+const NOTE_PATIENCE_MS = 20_000
+
+/** A job that comes a little late finds its mail due; one that comes early would have to be put back. In ms. */
+const AFTER_DUE_MS = 20
+
+/** The processor of the mail queue. */
+export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
+  const mint = createTokenMint(deps.config.APP_SECRET)
+  return async (job: Job<MailJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
+    const mail = await claimMail(deps.db, job.data.mailId, LEASE_SECONDS)
+    const againInMs = mail ? await work(deps, mint, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
+    if (againInMs === null) return
+    await job.moveToDelayed(Date.now() + againInMs + AFTER_DUE_MS, token)
+    throw new DelayedError()
+  }
+}
+
+/** One try. @returns in how many ms the next one is due; null when the mail is finished. */
+async function work(deps: MailDeps, mint: ReturnType<typeof createTokenMint>, mail: ClaimedMail, shutdown?: AbortSignal): Promise<number | null> {
+  const { config, db, log, mailer } = deps
+  const about = { mail: publicId('mail', mail.id), kind: mail.kind, try: mail.tries }
+  const decision = await decide(db, mail, { mint, baseUrl: config.BASE_URL, hourlyLimit: config.MAIL_RATE_LIMIT })
+  if ('skip' in decision) {
+    await finishMail(db, mail.id, 'skipped', decision.skip)
+    log.info({ ...about, reason: decision.skip }, 'mail skipped')
+    return null
+  }
+  const patience = AbortSignal.timeout(SEND_MS)
+  try {
+    await mailer.send({ ...decision.letter, id: mail.id, to: mail.recipient }, shutdown ? AbortSignal.any([patience, shutdown]) : patience)
+  } catch (error) {
+    return noteFailure(deps, mail, error)
+  }
+  await retryWhileUnreachable(NOTE_PATIENCE_MS, () => finishMail(db, mail.id, 'sent'))
+  log.info(about, 'mail sent')
+  return null
+}
+
+async function noteFailure({ db, log, retries = RETRY_PLAN }: MailDeps, mail: ClaimedMail, error: unknown): Promise<number | null> {
+  const { reason, permanent } = describeFailure(error)
+  const pauseMs = retries.pauseMs(mail.tries, permanent)
+  await retryWhileUnreachable(NOTE_PATIENCE_MS, () => failTry(db, { id: mail.id, tries: mail.tries, reason, pauseMs }))
+  const about = { mail: publicId('mail', mail.id), kind: mail.kind, try: mail.tries, permanent, code: (error as { code?: unknown }).code }
+  // The reason may name the recipient: it stands in the row, for `admin mail list`.
+  if (pauseMs === null) log.error(about, 'mail given up')
+  else log.warn({ ...about, againInMs: pauseMs }, 'mail not sent')
+  return pauseMs
+}
+
+/** Mails that one sweep nudges at most. */
+const SWEEP = 500
+
+/** A mail is left to its own nudge for this long, in seconds. */
+const ENQUEUE_GRACE_SECONDS = 2
+
+/**
+ * Nudges mails that are due and were not taken: Redis was away when they were asked for, or forgot the job. One that has its
+ * job still is not nudged twice. @returns how many were due.
+ */
+export async function sweepMails({ db, queues }: Pick<WorkerDeps, 'db' | 'queues'>, graceSeconds = ENQUEUE_GRACE_SECONDS): Promise<number> {
+  const due: MailId[] = await dueMails(db, graceSeconds, SWEEP)
+  if (due.length > 0) await queues.enqueueMails(due)
+  return due.length
+}

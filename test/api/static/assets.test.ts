@@ -1,0 +1,132 @@
+import { expect } from 'chai'
+import Koa from 'koa'
+import Router from '@koa/router'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { ensureConsole } from '../../../scripts/build-console.ts'
+import { root } from '../../../scripts/folders.ts'
+import { CONSOLE_PATHS, routeConsole } from '../../../src/api/console-app.ts'
+import type { RequestState } from '../../../src/api/middleware/request-context.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { get } from '../../../scripts/harness/http.ts'
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; media-src 'self' https:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+describe('the pages as files', () => {
+  let web: TestWeb
+  let page: string
+  let script: string
+  let style: string
+  before(async function () {
+    this.timeout(60_000)
+    await ensureConsole()
+    web = await startTestWeb()
+    page = (await get(`${web.url}/sign-in`)).text
+    script = /src="(\/console\/[^"]+\.js)"/.exec(page)![1]!
+    style = /href="(\/console\/[^"]+\.css)"/.exec(page)![1]!
+  })
+  after(() => web.stop())
+
+  it('forbid inline code, foreign code and frames, and tell no other site where they were', async () => {
+    for (const path of ['/', '/verify', '/calls/call_1', script, style]) {
+      const { status, headers } = await get(`${web.url}${path}`)
+      expect(status, path).to.equal(200)
+      expect(headers.get('content-security-policy'), path).to.equal(POLICY)
+      expect(headers.get('referrer-policy'), path).to.equal('no-referrer')
+      expect(headers.get('x-content-type-options'), path).to.equal('nosniff')
+    }
+  })
+
+  it('are one document at every path of the console', async () => {
+    for (const path of CONSOLE_PATHS) {
+      const { headers, text } = await get(`${web.url}${path.replace(/:\w+/g, 'something')}`)
+      expect([headers.get('content-type'), text], path).to.deep.equal(['text/html; charset=utf-8', page])
+    }
+  })
+
+  it('hold no inline script or style, which their policy would refuse', async () => {
+    for (const path of ['/', '/docs']) {
+      const { text } = await get(`${web.url}${path}`)
+      expect(text, path).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i)
+    }
+  })
+
+  it('are kept for a year where their name tells their content, and asked for each time where it does not', async () => {
+    expect((await get(`${web.url}${script}`)).headers.get('cache-control')).to.equal(
+      'public, max-age=31536000, immutable',
+    )
+    expect((await get(`${web.url}/`)).headers.get('cache-control')).to.equal('no-cache')
+  })
+
+  it('are sent again only when they have changed', async () => {
+    // fetch makes a conditional request of a caller's an unconditional one; undici's request leaves it as it is.
+    const ask = (headers: Record<string, string>) => request(`${web.url}/verify`, { headers })
+    const etag = (await ask({})).headers.etag as string
+    const again = await ask({ 'if-none-match': etag })
+    expect([again.statusCode, await again.body.text()]).to.deep.equal([304, ''])
+    expect((await ask({ 'if-none-match': '"another"' })).statusCode).to.equal(200)
+  })
+
+  it('were compressed by the build, under an ETag of each form', async () => {
+    const plain = await fetch(`${web.url}${script}`, { headers: { 'accept-encoding': 'identity' } })
+    const text = await plain.text()
+    const etags = new Set([plain.headers.get('etag')])
+    for (const [encoding, expand] of [
+      ['gzip', gunzipSync],
+      ['br', brotliDecompressSync],
+    ] as const) {
+      const small = await request(`${web.url}${script}`, { headers: { 'accept-encoding': encoding } })
+      expect(small.headers['content-encoding']).to.equal(encoding)
+      expect(expand(Buffer.from(await small.body.arrayBuffer())).toString()).to.equal(text)
+      etags.add(small.headers.etag as string)
+    }
+    expect(etags.size).to.equal(3)
+  })
+
+  it('answer HEAD without a body, and name their methods to others', async () => {
+    const head = await fetch(`${web.url}/verify`, { method: 'HEAD' })
+    expect([head.status, await head.text()]).to.deep.equal([200, ''])
+    const post = await fetch(`${web.url}/verify`, { method: 'POST' })
+    expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
+  })
+
+  it('give access to no other file, and answer no mistyped path with a page', async () => {
+    for (const path of [
+      '/console/',
+      '/console/index.html',
+      '/console/.built',
+      '/console/../../package.json',
+      '/console/%2e%2e%2f%2e%2e%2fpackage.json',
+      `${script}.gz`,
+      '/index.html',
+      '/package.json',
+      '/api/nothing',
+      '/v1/nothing',
+      '/call/1',
+      '/pages/link.js',
+    ])
+      expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
+  })
+
+  it('say what to do where they were not built', async () => {
+    const router = new Router<RequestState>()
+    routeConsole(router, join(root, 'dist/there-is-no-such-folder'))
+    const handle = new Koa<RequestState>().use(router.routes()).callback()
+    const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      const { status, text, headers } = await get(`http://127.0.0.1:${(server.address() as AddressInfo).port}/overview`)
+      expect([status, headers.get('content-type')]).to.deep.equal([503, 'text/plain; charset=utf-8'])
+      expect(text).to.contain('npm run build')
+    } finally {
+      server.close()
+    }
+  })
+})

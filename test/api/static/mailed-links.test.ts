@@ -1,0 +1,213 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { ensureConsole } from '../../../scripts/build-console.ts'
+import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
+import type { WatchedPage } from '../../support/browser.ts'
+import { PASSWORD, aPerson, consoleConfig, logIn, startConsole, startMailWorker } from '../../support/console.ts'
+import type { TestConsole } from '../../support/console.ts'
+import { startMailbox } from '../../../scripts/harness/mailbox.ts'
+import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
+
+const heading = (page: Page): Promise<string> => page.locator('h1:visible').innerText()
+
+describe('the pages behind mailed links', () => {
+  let mailbox: Mailbox
+  let web: TestConsole
+  let mails: { stop: () => Promise<void> }
+  let browser: Browser
+  let opened: WatchedPage
+  before(async function () {
+    this.timeout(60_000)
+    await ensureConsole()
+    mailbox = await startMailbox()
+    const config = await consoleConfig({ SMTP_URL: mailbox.url })
+    web = await startConsole(config)
+    mails = startMailWorker(config)
+    browser = await openBrowser(this)
+  })
+  after(async () => {
+    await closeBrowser()
+    await mails.stop()
+    await web.stop()
+    await mailbox.stop()
+  })
+  beforeEach(async () => {
+    opened = await openPage(browser, web.url, { viewport: { width: 360, height: 700 } })
+    opened.page.setDefaultTimeout(10_000)
+  })
+  afterEach(async () => {
+    const { faults } = opened
+    await opened.close()
+    expect(faults).to.deep.equal([])
+  })
+
+  /** The link of the newest mail to an address, on the server of this test. */
+  async function link(address: string, count = 1): Promise<string> {
+    const mail = (await mailbox.of(address, count))[count - 1]!
+    const url = new URL(/https:\S+#token=[\w-]+/.exec(mail.mail.text!)![0])
+    return `${web.url}${url.pathname}${url.hash}`
+  }
+
+  async function resetLink(address: string): Promise<string> {
+    await mailbox.of(address, 1)
+    await web.post('/api/email/forgot', { email: address })
+    return link(address, 2)
+  }
+
+  const isVerified = async (token: string): Promise<boolean> =>
+    (await web.get('/api/auth/me', token)).json.user.emailVerified
+
+  const fitsTheScreen = (page: Page): Promise<boolean> =>
+    page.evaluate<boolean>('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+
+  for (const path of ['/', '/verify#token=x', '/reset#token=x', '/verify']) {
+    it(`fit a phone of 360 pixels: ${path}`, async () => {
+      await opened.page.goto(`${web.url}${path}`)
+      expect(await fitsTheScreen(opened.page)).to.equal(true)
+    })
+  }
+
+  describe('/verify', () => {
+    it('spends the link only when its button is pressed', async () => {
+      const person = await aPerson(web)
+      await opened.page.goto(await link(person.email))
+      expect(await heading(opened.page)).to.equal('Verify your e-mail address')
+      expect(await isVerified(person.token)).to.equal(false)
+      await opened.page.getByRole('button', { name: 'Verify my address' }).click()
+      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+      expect(await opened.page.getByText(person.email).isVisible()).to.equal(true)
+      expect(await isVerified(person.token)).to.equal(true)
+    })
+
+    it('takes the token out of the address bar and the history', async () => {
+      await opened.page.goto(`${web.url}/`)
+      await opened.page.goto(`${web.url}/verify#token=a-token`)
+      expect(opened.page.url()).to.equal(`${web.url}/verify`)
+      await opened.page.goBack()
+      await opened.page.goForward()
+      expect(opened.page.url()).to.equal(`${web.url}/verify`)
+    })
+
+    it('can be done with the keyboard alone, and its update takes the focus', async () => {
+      const person = await aPerson(web)
+      await opened.page.goto(await link(person.email))
+      await opened.page.keyboard.press('Tab')
+      await opened.page.keyboard.press('Tab')
+      await opened.page.keyboard.press('Enter')
+      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+      expect(await opened.page.evaluate('document.activeElement.textContent')).to.equal('Your address is verified')
+    })
+
+    it('says so when a link was used before', async () => {
+      const person = await aPerson(web)
+      const used = await link(person.email)
+      await web.post('/api/email/verify', { token: used.split('#token=')[1] })
+      await opened.page.goto(used)
+      await opened.page.getByRole('button').click()
+      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
+    })
+
+    it('asks for the mail where there is no token', async () => {
+      await opened.page.goto(`${web.url}/verify`)
+      expect(await heading(opened.page)).to.equal('Open the link in our mail')
+      expect(await opened.page.getByRole('button').count()).to.equal(0)
+    })
+
+    it('begins anew with a link that is opened in the same tab', async () => {
+      const person = await aPerson(web)
+      await opened.page.goto(`${web.url}/verify`)
+      const hash = (await link(person.email)).split('#')[1]
+      await opened.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+      await opened.page.getByRole('button', { name: 'Verify my address' }).click()
+      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+    })
+
+    it('keeps the link while the network is away, and tries again', async () => {
+      const person = await aPerson(web)
+      await opened.page.goto(await link(person.email))
+      await opened.page.context().setOffline(true)
+      await opened.page.getByRole('button').click()
+      await opened.page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+      await opened.page.context().setOffline(false)
+      await opened.page.getByRole('button', { name: 'Try again' }).click()
+      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+    })
+
+    it('sends one request however often the button is pressed', async () => {
+      const person = await aPerson(web)
+      const requests: string[] = []
+      opened.page.on('request', (request) => { if (request.method() === 'POST') requests.push(request.url()) })
+      await opened.page.goto(await link(person.email))
+      await opened.page.evaluate(`for (let times = 0; times < 5; times++) document.querySelector('button').click()`)
+      await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+      expect(requests).to.have.length(1)
+    })
+  })
+
+  describe('/reset', () => {
+    const field = (page: Page) => page.getByLabel('New password')
+    const change = (page: Page): Promise<void> => page.getByRole('button', { name: 'Change my password' }).click()
+
+    it('changes the password, and the old one is no good any more', async () => {
+      const { email } = await aPerson(web)
+      await opened.page.goto(await resetLink(email))
+      expect(opened.page.url()).to.equal(`${web.url}/reset`)
+      await field(opened.page).fill('another horse 2')
+      await opened.page.keyboard.press('Enter')
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
+      expect(await logIn(web, email, 'another horse 2')).to.match(/^[\w-]{43}$/)
+      expect((await web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
+    })
+
+    it('says what is wrong with a password, and does not spend the link over it', async () => {
+      const { email } = await aPerson(web)
+      await opened.page.goto(await resetLink(email))
+      for (const [password, problem] of [
+        ['', 'at least 8'],
+        ['short 1', 'at least 8'],
+        ['only letters', 'one letter and one digit'],
+        [`${'x1'.repeat(36)}x`, 'at most 72'],
+      ] as const) {
+        await field(opened.page).fill(password)
+        await change(opened.page)
+        await opened.page.getByRole('alert').filter({ hasText: problem }).waitFor()
+        expect(await field(opened.page).getAttribute('aria-invalid')).to.equal('true')
+        expect(await opened.page.evaluate('document.activeElement.id')).to.equal('password')
+      }
+      await field(opened.page).fill('😀'.repeat(35) + 'a1')
+      await change(opened.page)
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
+    })
+
+    it('shows the password on demand, and forgets it when it is done', async () => {
+      const { email } = await aPerson(web)
+      await opened.page.goto(await resetLink(email))
+      expect(await field(opened.page).getAttribute('type')).to.equal('password')
+      await field(opened.page).fill('another horse 2')
+      await opened.page.getByRole('button', { name: 'Show the password' }).click()
+      expect(await field(opened.page).getAttribute('type')).to.equal('text')
+      await change(opened.page)
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
+      expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)
+    })
+
+    it('says so when a link is not good any more', async () => {
+      await opened.page.goto(`${web.url}/reset#token=${'x'.repeat(43)}`)
+      await field(opened.page).fill('another horse 2')
+      await change(opened.page)
+      await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
+    })
+
+    it('keeps what was typed while the network is away', async () => {
+      const { email } = await aPerson(web)
+      await opened.page.goto(await resetLink(email))
+      await field(opened.page).fill('another horse 2')
+      await opened.page.context().setOffline(true)
+      await change(opened.page)
+      await opened.page.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+      await opened.page.context().setOffline(false)
+      await change(opened.page)
+      await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
+    })
+  })
+})

@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { connectDb } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
+import { Calls } from '../../src/shared/calls/calls.ts'
+import { newCallId } from '../../src/shared/calls/records.ts'
+import type { CallId } from '../../src/shared/ids.ts'
+import type { OpenRequest } from '../../src/shared/calls/types.ts'
+import { createLog } from '../../src/shared/infra/log.ts'
+import type { WorkerDeps } from '../../src/workers/deps.ts'
+import { reconcileCalls } from '../../src/workers/reconciler.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+
+/** Moments that a random schedule meets too seldom. */
+describe('two processes in the same moment', () => {
+  let db: Db
+  let account: TestAccount
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
+    account = await anAccount(db, 100_000)
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  const calls = (): Calls => new Calls(db, { resultSeconds: 60, maxOutstanding: 10_000 })
+  const order = (id: CallId): OpenRequest => ({
+    id, accountId: account.id, keyId: account.keyId, modality: 'image', model: 'm', price: { credits: 1 }, amount: 1, estimate: null,
+    deadlineSeconds: 60, requestId: 'r', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100,
+  })
+  const opened = async (): Promise<CallId> => {
+    const id = newCallId()
+    await calls().open(order(id))
+    return id
+  }
+
+  it('begin a call, and only one of them takes itself for the first', async () => {
+    const [one, two] = [calls(), calls()]
+    for (let round = 0; round < 150; round++) {
+      const id = await opened()
+      const begun = await Promise.all([one.begin(id), two.begin(id)])
+      expect(begun.map((call) => call?.resumed), `round ${round}`).to.have.members([false, true])
+    }
+  })
+
+  it('repeat a begin under its name after a lost answer, and it is no second run', async () => {
+    const id = await opened()
+    await calls().begin(id, '00000000-0000-4000-8000-000000000001')
+    expect(await calls().begin(id, '00000000-0000-4000-8000-000000000001')).to.include({ resumed: false })
+    expect(await calls().begin(id, '00000000-0000-4000-8000-000000000002')).to.include({ resumed: true })
+  })
+
+  it('begin a call that a reconciler has found lost: it goes on', async () => {
+    const id = await opened()
+    await db('calls').where({ id }).update({ lease_until: db.raw("now() - interval '1 second'") })
+    // The worker takes the job between the reconciler's look at the queue and its refund.
+    const queues = { hasJob: async () => { await calls().begin(id); return false } }
+    await reconcileCalls({ db, calls: calls(), queues, log: createLog('silent', 'worker'), publisher: { ended: async () => {} } } as unknown as WorkerDeps)
+    expect(await db('calls').where({ id }).first('status', 'credits')).to.deep.equal({ status: 'running', credits: 1 })
+  })
+
+  it('open a call whose first try was committed unheard, though its key was revoked since', async () => {
+    const other = await anAccount(db, 10)
+    const id = newCallId()
+    const request = { ...order(id), accountId: other.id, keyId: other.keyId }
+    await calls().open(request)
+    await db('api_keys').where({ id: other.keyId }).update({ revoked_at: db.fn.now() })
+    expect(await calls().open(request)).to.include({ opened: true, balance: 9 })
+    expect(await calls().open({ ...request, id: newCallId() })).to.deep.equal({ opened: false, refusal: 'unauthorized' })
+  })
+})

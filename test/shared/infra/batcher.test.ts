@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { batched } from '../../../src/shared/infra/batcher.ts'
+
+/** A run that is held until it is let go, and the batches it was given. */
+function heldRun() {
+  const batches: number[][] = []
+  let letGo = (): void => {}
+  const gate = new Promise<void>((resolve) => { letGo = resolve })
+  const run = async (items: number[]): Promise<number[]> => {
+    batches.push(items)
+    await gate
+    return items.map((item) => item * 10)
+  }
+  return { batches, run, letGo: () => letGo() }
+}
+
+describe('batched', () => {
+  it('sends an item that comes alone at once', async () => {
+    const batches: number[][] = []
+    const one = batched(async (items: number[]) => {
+      batches.push(items)
+      return items
+    }, () => false)
+    expect(await one(1)).to.equal(1)
+    expect(await one(2)).to.equal(2)
+    expect(batches).to.deep.equal([[1], [2]])
+  })
+
+  it('gathers what comes in one turn, in order, at most 64 in one statement', async () => {
+    const held = heldRun()
+    const one = batched(held.run, () => false)
+    const answers = Array.from({ length: 100 }, (_, at) => one(at))
+    held.letGo()
+    expect(await Promise.all(answers)).to.deep.equal(Array.from({ length: 100 }, (_, at) => at * 10))
+    expect(held.batches.map((batch) => batch.length)).to.deep.equal([64, 36])
+    expect(held.batches.flat()).to.deep.equal(Array.from({ length: 100 }, (_, at) => at))
+  })
+
+  it('gathers what comes while a statement is on its way, and never sends a second one meanwhile', async () => {
+    const held = heldRun()
+    const one = batched(held.run, () => false)
+    const answers = [one(1)]
+    await new Promise((resolve) => { setImmediate(resolve) })
+    answers.push(one(2))
+    await new Promise((resolve) => { setImmediate(resolve) })
+    answers.push(one(3))
+    expect(held.batches).to.deep.equal([[1]])
+    held.letGo()
+    expect(await Promise.all(answers)).to.deep.equal([10, 20, 30])
+    expect(held.batches).to.deep.equal([[1], [2, 3]])
+  })
+
+  it('gives the error of one item to its own caller only', async () => {
+    const one = batched(async (items: number[]) => {
+      if (items.includes(3)) throw new Error('three is bad')
+      return items
+    }, () => false)
+    const ends = await Promise.allSettled([0, 1, 2, 3, 4, 5].map((item) => one(item)))
+    expect(ends.map((end) => end.status === 'fulfilled')).to.deep.equal([true, true, true, false, true, true])
+  })
+
+  it('gives an error that is everybody\'s to all at once, without a try for each', async () => {
+    let runs = 0
+    const one = batched(async () => {
+      runs++
+      throw new Error('away')
+    }, (error) => (error as Error).message === 'away')
+    const ends = await Promise.allSettled(Array.from({ length: 50 }, (_, at) => one(at)))
+    expect(ends.every((end) => end.status === 'rejected')).to.equal(true)
+    expect(runs).to.equal(1)
+  })
+})

@@ -1,0 +1,148 @@
+import { expect } from 'chai'
+import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
+import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import { createHealth } from '../../../src/workers/upstreams/circuits.ts'
+import type { Health } from '../../../src/workers/upstreams/circuits.ts'
+import { failureOf, routeTo } from './sandbox-upstreams.ts'
+
+const COOL_DOWN_MS = 20
+const never = new AbortController().signal
+const upstreamOf = (concurrency?: number) =>
+  routeTo('openai', 'http://x.test', { upstream: { name: 'a', concurrency } }).upstream
+
+const fail = (health: Health, kind: FailureKind) =>
+  failureOf(health.during(upstreamOf(), never, () => Promise.reject(new UpstreamError(kind, 'x'))))
+
+async function failTimes(health: Health, times: number, kind: FailureKind): Promise<void> {
+  for (let at = 0; at < times; at += 1) await fail(health, kind)
+}
+
+const stateOf = (health: Health) => health.snapshot()[0]?.state
+
+/** Waits until the circuit of `a` would let a test through. */
+async function cooled(health: Health): Promise<void> {
+  while (health.openUntil('a') !== 0) await new Promise(setImmediate)
+}
+
+/** Work that ends when it is told to. */
+function held() {
+  let end = (): void => {}
+  const done = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  return { work: () => done, end }
+}
+
+describe('the health of an upstream', () => {
+  let health: Health
+  beforeEach(() => {
+    health = createHealth({ failures: 3, coolDownMs: COOL_DOWN_MS })
+  })
+
+  for (const kind of ['not_sent', 'overloaded', 'unknown', 'late'] as const) {
+    it(`is bad after several failures in a row that are ${kind}`, async () => {
+      await failTimes(health, 2, kind)
+      expect([stateOf(health), health.openUntil('a')]).to.deep.equal(['closed', 0])
+      await fail(health, kind)
+      expect(stateOf(health)).to.equal('open')
+      expect(health.openUntil('a')).to.be.closeTo(Date.now() + COOL_DOWN_MS, COOL_DOWN_MS)
+    })
+  }
+
+  for (const kind of ['rejected', 'rate_limited', 'aborted'] as const) {
+    it(`is not judged by a request that was ${kind}`, async () => {
+      await failTimes(health, 10, kind)
+      expect(stateOf(health)).to.equal('closed')
+    })
+  }
+
+  it('is judged by failures in a row only', async () => {
+    await failTimes(health, 2, 'overloaded')
+    await health.during(upstreamOf(), never, () => Promise.resolve())
+    await failTimes(health, 2, 'overloaded')
+    expect(stateOf(health)).to.equal('closed')
+  })
+
+  it('blocks nobody who insists', async () => {
+    await failTimes(health, 3, 'unknown')
+    expect(await health.during(upstreamOf(), never, () => Promise.resolve('done'))).to.equal('done')
+    expect(stateOf(health)).to.equal('open')
+  })
+
+  it('is tested by one request after the cool-down, while the others are sent elsewhere', async () => {
+    await failTimes(health, 3, 'unknown')
+    await cooled(health)
+    const { work, end } = held()
+    const test = health.during(upstreamOf(), never, work)
+    await Promise.resolve()
+    expect(stateOf(health)).to.equal('half_open')
+    expect(health.openUntil('a')).to.be.greaterThan(Date.now())
+    expect(await health.during(upstreamOf(), never, () => Promise.resolve('not held up'))).to.equal('not held up')
+    end()
+    await test
+    expect([stateOf(health), health.openUntil('a')]).to.deep.equal(['closed', 0])
+  })
+
+  it('stays bad where the test fails', async () => {
+    await failTimes(health, 3, 'unknown')
+    await cooled(health)
+    await fail(health, 'not_sent')
+    expect(stateOf(health)).to.equal('open')
+    expect(health.openUntil('a')).to.be.greaterThan(0)
+  })
+
+  it('is unknown of upstreams that nobody has used', () => {
+    expect([health.openUntil('b'), health.snapshot()]).to.deep.equal([0, []])
+  })
+})
+
+describe('the concurrency of an upstream', () => {
+  it('is never exceeded, and who comes first goes first', async () => {
+    const health = createHealth()
+    const order: number[] = []
+    let now = 0
+    let most = 0
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        health.during(upstreamOf(3), new AbortController().signal, async () => {
+          order.push(at)
+          most = Math.max(most, (now += 1))
+          await new Promise(setImmediate)
+          now -= 1
+        }),
+      ),
+    )
+    expect(most).to.equal(3)
+    expect(order).to.deep.equal(Array.from({ length: 20 }, (_, at) => at))
+    expect(health.snapshot()).to.deep.equal([{ upstream: 'a', state: 'closed', inFlight: 0, waiting: 0 }])
+  })
+
+  it('shows who works and who waits', async () => {
+    const health = createHealth()
+    const { work, end } = held()
+    const all = [1, 2, 3].map(() => health.during(upstreamOf(2), never, work))
+    expect(health.snapshot()[0]).to.include({ inFlight: 2, waiting: 1 })
+    end()
+    await Promise.all(all)
+  })
+
+  it('is not held by who has left while it waited, nor by who failed', async () => {
+    const health = createHealth()
+    const { work, end } = held()
+    const first = health.during(upstreamOf(1), never, work)
+    const leaving = new AbortController()
+    const second = failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))
+    const third = failureOf(
+      health.during(upstreamOf(1), never, () => Promise.reject(new UpstreamError('unknown', 'x'))),
+    )
+    leaving.abort()
+    expect(await second).to.include({ kind: 'aborted' })
+    end()
+    await first
+    expect(await third).to.include({ kind: 'unknown' })
+    expect(await health.during(upstreamOf(1), never, () => Promise.resolve('free'))).to.equal('free')
+    expect(await failureOf(health.during(upstreamOf(1), leaving.signal, () => Promise.resolve()))).to.include({
+      kind: 'aborted',
+    })
+  })
+})

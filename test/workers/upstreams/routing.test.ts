@@ -1,0 +1,145 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
+import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import { nextAttempt } from '../../../src/workers/upstreams/routing.ts'
+import type { FailedTry, RoutingState, NextAttempt } from '../../../src/workers/upstreams/routing.ts'
+import { routeTo } from './sandbox-upstreams.ts'
+
+const NOW = 1_000_000
+const routesTo = (names: string) =>
+  names.split('').map((name) => routeTo('openai', 'http://x.test', { upstream: { name } }))
+
+type Told = { modality?: Modality; open?: Record<string, number>; retryAfterMs?: number; random?: number }
+
+/** A situation told as a word an upstream's name and what it did: `a:overloaded b:not_sent`. */
+function situation(
+  names: string,
+  story: string,
+  { modality = 'chat', open = {}, retryAfterMs, random = 1 }: Told = {},
+): RoutingState {
+  const routes = routesTo(names)
+  const failed = story
+    .split(' ')
+    .filter(Boolean)
+    .map((word): FailedTry => {
+      const [name, kind] = word.split(':') as [string, FailureKind]
+      return {
+        route: routes.find(({ upstream }) => upstream.name === name)!,
+        error: new UpstreamError(kind, 'x', { retryAfterMs }),
+        at: NOW,
+      }
+    })
+  return {
+    modality,
+    routes,
+    failed,
+    openUntil: (upstream) => open[upstream] ?? 0,
+    now: NOW,
+    backoffMs: 500,
+    random: () => random,
+  }
+}
+
+const told = (step: NextAttempt): string => (step.is === 'try' ? `${step.route.upstream.name} after ${step.afterMs}` : step.is)
+
+const STORIES: [names: string, story: string, chat: string, media: string][] = [
+  ['ab', '', 'a after 0', 'a after 0'],
+  ['ab', 'a:not_sent', 'b after 0', 'b after 0'],
+  ['ab', 'a:rate_limited', 'b after 0', 'b after 0'],
+  ['ab', 'a:overloaded', 'b after 0', 'b after 0'],
+  ['ab', 'a:unknown', 'b after 0', 'give_up'],
+  ['ab', 'a:rejected', 'give_up', 'give_up'],
+  ['ab', 'a:aborted', 'give_up', 'give_up'],
+  ['ab', 'a:overloaded b:rejected', 'give_up', 'give_up'],
+  ['ab', 'a:unknown b:unknown', 'give_up', 'give_up'],
+  ['ab', 'a:overloaded b:overloaded', 'a after 500', 'a after 500'],
+  ['ab', 'a:overloaded b:overloaded a:overloaded', 'b after 500', 'b after 500'],
+  ['ab', 'a:overloaded b:overloaded a:overloaded b:overloaded a:overloaded b:overloaded', 'give_up', 'give_up'],
+  ['ab', 'a:unknown b:overloaded', 'b after 500', 'b after 500'],
+  ['abc', 'a:unknown b:unknown', 'c after 0', 'give_up'],
+  ['a', 'a:unknown', 'a after 500', 'give_up'],
+  ['a', 'a:unknown a:unknown', 'give_up', 'give_up'],
+  ['a', 'a:overloaded', 'a after 500', 'a after 500'],
+  ['a', 'a:overloaded a:overloaded', 'a after 1000', 'a after 1000'],
+  ['a', 'a:overloaded a:overloaded a:overloaded', 'give_up', 'give_up'],
+  ['', '', 'give_up', 'give_up'],
+]
+
+describe('the choice of the next upstream', () => {
+  for (const [names, story, chat, media] of STORIES) {
+    it(`of "${names}" after "${story}" is: ${chat === media ? chat : `for chat ${chat}, for media ${media}`}`, () => {
+      expect(told(nextAttempt(situation(names, story)))).to.equal(chat)
+      for (const modality of ['image', 'video'] as const)
+        expect(told(nextAttempt(situation(names, story, { modality })))).to.equal(media)
+    })
+  }
+
+  it('waits as long as the upstream asks, before the same one alone', () => {
+    expect(told(nextAttempt(situation('ab', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('b after 0')
+    expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('a after 7000')
+    expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 0 })))).to.equal('a after 0')
+  })
+
+  it('counts the wait from the failure on', () => {
+    const later = { ...situation('a', 'a:rate_limited', { retryAfterMs: 7000 }), now: NOW + 6000 }
+    expect(told(nextAttempt(later))).to.equal('a after 1000')
+  })
+
+  it('goes back to the upstream that is ready first', () => {
+    const one = situation('ab', 'a:rate_limited b:overloaded')
+    const asking = {
+      ...one,
+      failed: [
+        { ...one.failed[0]!, error: new UpstreamError('rate_limited', 'x', { retryAfterMs: 60_000 }) },
+        one.failed[1]!,
+      ],
+    }
+    expect(told(nextAttempt(asking))).to.equal('b after 500')
+  })
+
+  it('spreads the tries of many callers', () => {
+    expect(told(nextAttempt(situation('a', 'a:overloaded', { random: 0 })))).to.equal('a after 250')
+  })
+
+  it('asks upstreams with an open circuit last, and at all only when the others have failed', () => {
+    const open = { a: NOW + 9000 }
+    expect(told(nextAttempt(situation('ab', '', { open })))).to.equal('b after 0')
+    expect(told(nextAttempt(situation('ab', 'b:overloaded', { open })))).to.equal('a after 0')
+  })
+
+  it('never fails a call untried because every circuit is open: it tries where the circuit closes first', () => {
+    expect(told(nextAttempt(situation('abc', '', { open: { a: NOW + 9000, b: NOW + 100, c: NOW + 200 } })))).to.equal(
+      'b after 0',
+    )
+  })
+
+  const kinds = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected', 'late', 'aborted')
+  const world = fc.record({
+    modality: fc.constantFrom<Modality>('chat', 'image', 'video'),
+    routes: fc.integer({ min: 1, max: 4 }),
+    fates: fc.array(kinds, { minLength: 20, maxLength: 20 }),
+    open: fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 4, maxLength: 4 }),
+  })
+
+  it('always ends, and never sends again what may have been accepted but a chat, and that once to each', () => {
+    fc.assert(
+      fc.property(world, ({ modality, routes: count, fates, open }) => {
+        const routes = routesTo('abcd'.slice(0, count))
+        const failed: FailedTry[] = []
+        for (const kind of fates) {
+          const openUntil = (name: string) => open['abcd'.indexOf(name)]!
+          const step = nextAttempt({ modality, routes, failed, openUntil, now: NOW, backoffMs: 1, random: () => 0.5 })
+          if (step.is === 'give_up') break
+          failed.push({ route: step.route, error: new UpstreamError(kind, 'x'), at: NOW })
+        }
+        expect(failed.length).to.be.within(1, 3 * count)
+        const accepted = failed.filter(({ error }) => error.kind === 'unknown')
+        expect(accepted.length).to.be.at.most(modality === 'chat' ? Math.max(count, 2) : 1)
+        const final = failed.findIndex(({ error }) => error.kind === 'rejected' || error.kind === 'late' || error.kind === 'aborted')
+        expect(final).to.be.oneOf([-1, failed.length - 1])
+      }),
+    )
+  })
+})
