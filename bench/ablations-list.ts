@@ -12,32 +12,77 @@ export const ABLATIONS: readonly Ablation[] = [
   { name: 'nothing (the noise)', edits: [] },
   {
     name: 'concurrent calls share their statements',
-    edits: [{ file: BATCHER, find: '  return (item) => new Promise(', replace: '  if (Date.now() > 0) return async (item) => (await run([item]))[0]!\n  return (item) => new Promise(' }],
+    edits: [
+      {
+        file: BATCHER,
+        find: '  return (item) => new Promise(',
+        replace:
+          '  if (Date.now() > 0) return async (item) => (await run([item]))[0]!\n  return (item) => new Promise(',
+      },
+    ],
   },
-  { name: 'one statement of a kind at a time', edits: [{ file: BATCHER, find: '    if (busy) return\n', replace: '' }] },
+  {
+    name: 'one statement of a kind at a time',
+    edits: [{ file: BATCHER, find: '    if (busy) return\n', replace: '' }],
+  },
   {
     name: 'named prepared statements',
-    edits: ['open_calls', 'end_calls', 'begin_calls'].map((name) => ({ file: STATEMENTS, find: `.options({ name: '${name}' })`, replace: '' })),
+    edits: ['open_calls', 'end_calls', 'begin_calls'].map((name) => ({
+      file: STATEMENTS,
+      find: `.options({ name: '${name}' })`,
+      replace: '',
+    })),
   },
   {
     name: 'kept plans within the functions of the money',
-    edits: ['sql/open_calls.sql', 'sql/end_calls.sql'].map((file) => ({ file, find: 'SET plan_cache_mode = force_generic_plan', replace: 'SET plan_cache_mode = auto' })),
+    edits: ['sql/open_calls.sql', 'sql/end_calls.sql'].map((file) => ({
+      file,
+      find: 'SET plan_cache_mode = force_generic_plan',
+      replace: 'SET plan_cache_mode = auto',
+    })),
   },
   {
     name: 'begin and renewal touch no index',
-    edits: [{ file: 'migrations/003_calls.ts', find: 'CREATE INDEX calls_open ON calls (created_at)', replace: 'CREATE INDEX calls_open ON calls (lease_until)' }],
+    edits: [
+      {
+        file: 'migrations/003_calls.ts',
+        find: 'CREATE INDEX calls_open ON calls (created_at)',
+        replace: 'CREATE INDEX calls_open ON calls (lease_until)',
+      },
+    ],
   },
-  { name: 'several queue workers of chat jobs a worker', edits: [{ file: 'src/workers/worker.ts', find: '{ chat: 4,', replace: '{ chat: 1,' }] },
+  {
+    name: 'several queue workers of chat jobs a worker',
+    edits: [{ file: 'src/workers/worker.ts', find: '{ chat: 4,', replace: '{ chat: 1,' }],
+  },
   {
     name: 'the Redis commands of a turn in one write',
-    edits: [{ file: 'src/shared/infra/redis.ts', find: 'if (stream && !this.gathering) {', replace: 'if (stream && !this.gathering && Date.now() < 0) {' }],
+    edits: [
+      {
+        file: 'src/shared/infra/redis.ts',
+        find: 'if (stream && !this.gathering) {',
+        replace: 'if (stream && !this.gathering && Date.now() < 0) {',
+      },
+    ],
   },
   {
     name: 'news of a chat only where it takes longer',
-    edits: [{ file: PROCESSOR, find: "  if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), UPDATE_AFTER_MS)\n", replace: '' }],
+    edits: [
+      {
+        file: PROCESSOR,
+        find: "  if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), UPDATE_AFTER_MS)\n",
+        replace: '',
+      },
+    ],
   },
   {
     name: 'log lines written together',
-    edits: [{ file: 'src/shared/infra/log.ts', find: '{ sync: false, minLength: 8192, periodicFlush: 50 }', replace: '{ sync: false }' }],
+    edits: [
+      {
+        file: 'src/shared/infra/log.ts',
+        find: '{ sync: false, minLength: 8192, periodicFlush: 50 }',
+        replace: '{ sync: false }',
+      },
+    ],
   },
 ]

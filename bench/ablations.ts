@@ -22,12 +22,14 @@ import type { Process } from '../scripts/harness/processes.ts'
 import { cpuMicros, killTree, runProgram } from '../scripts/harness/processes.ts'
 import { chatBody, load, median, say, startServices, startStack, writeCatalogue } from './stack.ts'
 
-const { values: options } = parseArgs({ options: {
-  only: { type: 'string', default: '' },
-  'in-flight': { type: 'string', default: '50,200' },
-  rounds: { type: 'string', default: '6' },
-  seconds: { type: 'string', default: '3' },
-} })
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    'in-flight': { type: 'string', default: '50,200' },
+    rounds: { type: 'string', default: '6' },
+    seconds: { type: 'string', default: '3' },
+  },
+})
 
 const folder = join(root, '.bench-means')
 const runFile = promisify(execFile)
@@ -41,7 +43,17 @@ type Side = { name: string; web: Process; worker: Process; key: string }
 type Figures = { rate: number; cpu: Record<string, number> }
 
 /** What a copy is made of: enough to build web and worker; the rest of the build is taken as it is. */
-const PARTS = ['src', 'migrations', 'sql', 'dist', 'assets', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'knexfile.ts']
+const PARTS = [
+  'src',
+  'migrations',
+  'sql',
+  'dist',
+  'assets',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'knexfile.ts',
+]
 
 async function buildWithout({ name, edits }: Ablation): Promise<TreeCopy> {
   const copy = copyTree(PARTS)
@@ -57,7 +69,10 @@ async function startSide(name: string, tree: string, { postgres, redis }: Servic
   await main.raw('CREATE DATABASE ??', [name])
   await main.destroy()
   const databaseUrl = postgres.urlOf(name)
-  await runFile(process.execPath, [join(tree, 'dist/src/admin/migrate.js')], { cwd: tree, env: { ...process.env, DATABASE_URL: databaseUrl } })
+  await runFile(process.execPath, [join(tree, 'dist/src/admin/migrate.js')], {
+    cwd: tree,
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+  })
   const db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   const { key } = await anAccount(db, 1_000_000_000_000)
   await db.destroy()
@@ -66,27 +81,57 @@ async function startSide(name: string, tree: string, { postgres, redis }: Servic
 }
 
 const loadSide = ({ name, web, key }: Side, connections: number, ms: number) =>
-  load(name, { port: web.port, headers: { Authorization: `Bearer ${key}` }, body: chatBody('bench-chat'), connections, warmupMs: WARM_UP_OF_A_ROUND_MS, ms })
+  load(name, {
+    port: web.port,
+    headers: { Authorization: `Bearer ${key}` },
+    body: chatBody('bench-chat'),
+    connections,
+    warmupMs: WARM_UP_OF_A_ROUND_MS,
+    ms,
+  })
 
 async function measure(side: Side, connections: number, { postgres, redis }: Services): Promise<Figures> {
-  const pids = Object.entries({ web: side.web.pid, worker: side.worker.pid, postgres: postgres.process.pid, redis: redis.process.pid })
+  const pids = Object.entries({
+    web: side.web.pid,
+    worker: side.worker.pid,
+    postgres: postgres.process.pid,
+    redis: redis.process.pid,
+  })
   const before = pids.map(([, pid]) => cpuMicros(pid))
   const { calls, seconds } = await loadSide(side, connections, Number(options.seconds) * 1000)
   const rate = calls / seconds
   const served = rate * (seconds + WARM_UP_OF_A_ROUND_MS / 1000)
-  return { rate, cpu: Object.fromEntries(pids.map(([name, pid], index) => [name, (cpuMicros(pid) - before[index]!) / served])) }
+  return {
+    rate,
+    cpu: Object.fromEntries(pids.map(([name, pid], index) => [name, (cpuMicros(pid) - before[index]!) / served])),
+  }
 }
 
 /** Loads both in turn, who goes first changing; prints the medians, and the median of the ratios of neighbours. */
-async function compare(name: string, sides: [whole: Side, without: Side], connections: number, services: Services): Promise<void> {
+async function compare(
+  name: string,
+  sides: [whole: Side, without: Side],
+  connections: number,
+  services: Services,
+): Promise<void> {
   const figures: [Figures[], Figures[]] = [[], []]
   for (let round = 0; round < Number(options.rounds); round++) {
-    for (const at of round % 2 ? [0, 1] as const : [1, 0] as const) figures[at].push(await measure(sides[at], connections, services))
+    for (const at of round % 2 ? ([0, 1] as const) : ([1, 0] as const))
+      figures[at].push(await measure(sides[at], connections, services))
   }
   const ratios = figures[0].map(({ rate }, at) => rate / figures[1][at]!.rate)
   const rates = figures.map((side) => median(side.map(({ rate }) => rate)).toFixed(0))
-  const cpu = figures.map((side) => Object.keys(side[0]!.cpu).map((part) => `${part} ${median(side.map((one) => one.cpu[part]!)).toFixed(0)}`).join(', '))
-  console.log(`| ${name} | ${connections} | ${rates[1]} → ${rates[0]} | ${median(ratios).toFixed(2)} (${ratios.toSorted((a, b) => a - b).map((ratio) => ratio.toFixed(2)).join(' ')}) | ${cpu[1]} → ${cpu[0]} |`)
+  const cpu = figures.map((side) =>
+    Object.keys(side[0]!.cpu)
+      .map((part) => `${part} ${median(side.map((one) => one.cpu[part]!)).toFixed(0)}`)
+      .join(', '),
+  )
+  console.log(
+    `| ${name} | ${connections} | ${rates[1]} → ${rates[0]} | ${median(ratios).toFixed(2)} (${ratios
+      .toSorted((a, b) => a - b)
+      .map((ratio) => ratio.toFixed(2))
+      .join(' ')}) | ${cpu[1]} → ${cpu[0]} |`,
+  )
 }
 
 /** Both sides are new for each means: who runs longer has the warmer code. */
@@ -97,7 +142,8 @@ async function judge(means: Ablation, nth: number, services: Services, catalogue
     sides.push(await startSide(`whole_${nth}`, root, services, catalogue))
     sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue))
     for (const side of [...sides, ...sides]) await loadSide(side, 50, WARM_UP_MS)
-    for (const connections of options['in-flight'].split(',').map(Number)) await compare(means.name, sides as [Side, Side], connections, services)
+    for (const connections of options['in-flight'].split(',').map(Number))
+      await compare(means.name, sides as [Side, Side], connections, services)
   } finally {
     for (const { web, worker } of sides) [web, worker].forEach(({ pid }) => killTree(pid))
     copy.remove()
@@ -115,8 +161,12 @@ async function main(): Promise<void> {
     const upstream = await runProgram('upstream', 'bench/upstream.ts')
     running.push(upstream)
     const catalogue = writeCatalogue(folder, upstream.port)
-    console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options.rounds} rounds of ${options.seconds} s each in turn`)
-    console.log('| means | in flight | calls/s without → with | ratio (of each pair) | CPU µs a call without → with |\n|---|---|---|---|---|')
+    console.log(
+      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options.rounds} rounds of ${options.seconds} s each in turn`,
+    )
+    console.log(
+      '| means | in flight | calls/s without → with | ratio (of each pair) | CPU µs a call without → with |\n|---|---|---|---|---|',
+    )
     for (const [nth, means] of ABLATIONS.filter(({ name }) => name.includes(options.only)).entries()) {
       say(`without: ${means.name}`)
       await judge(means, nth, services, catalogue)

@@ -23,14 +23,16 @@ import type { Process } from '../scripts/harness/processes.ts'
 import { cpuMicros, runProgram } from '../scripts/harness/processes.ts'
 import { chatBody, load, median, say, startServices, startStack, writeCatalogue } from './stack.ts'
 
-const { values: options } = parseArgs({ options: {
-  rows: { type: 'string', default: '1000000' },
-  few: { type: 'string', default: '1000' },
-  accounts: { type: 'string', default: '10000' },
-  'in-flight': { type: 'string', default: '50' },
-  seconds: { type: 'string', default: '3' },
-  rounds: { type: 'string', default: '7' },
-} })
+const { values: options } = parseArgs({
+  options: {
+    rows: { type: 'string', default: '1000000' },
+    few: { type: 'string', default: '1000' },
+    accounts: { type: 'string', default: '10000' },
+    'in-flight': { type: 'string', default: '50' },
+    seconds: { type: 'string', default: '3' },
+    rounds: { type: 'string', default: '7' },
+  },
+})
 
 const folder = join(root, '.bench-flat')
 
@@ -38,7 +40,16 @@ const folder = join(root, '.bench-flat')
 const GOAL = 0.9
 
 /** One of the two systems under load. */
-type Side = { name: string; rows: number; url: string; db: Db; accounts: LoadedAccount[]; keysFile: string; web: Process; worker: Process }
+type Side = {
+  name: string
+  rows: number
+  url: string
+  db: Db
+  accounts: LoadedAccount[]
+  keysFile: string
+  web: Process
+  worker: Process
+}
 
 /** Who calls: one account, or all in turn. */
 const SPREADS = ['one hot account', 'every account in turn'] as const
@@ -56,11 +67,18 @@ const timed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
 async function auditBooks(side: Pick<Side, 'name' | 'db'>): Promise<void> {
   const { checked, breaches } = await timed(`audit of ${side.name}`, () => audit(side.db))
   say(`  ${JSON.stringify(checked)}`)
-  if (breaches.length > 0) throw new Error(`the books of ${side.name} do not balance: ${JSON.stringify(breaches.slice(0, 3))}`)
+  if (breaches.length > 0)
+    throw new Error(`the books of ${side.name} do not balance: ${JSON.stringify(breaches.slice(0, 3))}`)
 }
 
 /** A database with its accounts and history, and the processes that serve it. */
-async function prepare(name: string, rows: number, postgres: Postgres, redisUrl: string, catalogue: string): Promise<Side> {
+async function prepare(
+  name: string,
+  rows: number,
+  postgres: Postgres,
+  redisUrl: string,
+  catalogue: string,
+): Promise<Side> {
   const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   await main.raw('CREATE DATABASE ??', [name])
   await main.destroy()
@@ -76,10 +94,18 @@ async function prepare(name: string, rows: number, postgres: Postgres, redisUrl:
   return { name, rows, url, db, accounts, keysFile, web, worker }
 }
 
-async function loadSide(side: Side, spread: (typeof SPREADS)[number], services: Record<string, number>): Promise<Figures> {
+async function loadSide(
+  side: Side,
+  spread: (typeof SPREADS)[number],
+  services: Record<string, number>,
+): Promise<Figures> {
   const job = {
-    port: side.web.port, body: chatBody('bench-chat'), connections: Number(options['in-flight']),
-    warmupMs: 1500, ms: Number(options.seconds) * 1000, headers: { Authorization: `Bearer ${side.accounts[0]!.secret}` },
+    port: side.web.port,
+    body: chatBody('bench-chat'),
+    connections: Number(options['in-flight']),
+    warmupMs: 1500,
+    ms: Number(options.seconds) * 1000,
+    headers: { Authorization: `Bearer ${side.accounts[0]!.secret}` },
     ...(spread === 'every account in turn' && { keysFile: side.keysFile }),
   }
   const pids = Object.entries({ web: side.web.pid, worker: side.worker.pid, ...services })
@@ -94,7 +120,11 @@ async function loadSide(side: Side, spread: (typeof SPREADS)[number], services: 
 
 /** Before each round: nothing open, and the few rows are few again. The many grow by what is called, a percent or two. */
 async function settleDown(side: Side): Promise<void> {
-  await until('the end of every call', async () => (await side.db('users').where('outstanding_calls', '>', 0).first('id')) === undefined, 30_000)
+  await until(
+    'the end of every call',
+    async () => (await side.db('users').where('outstanding_calls', '>', 0).first('id')) === undefined,
+    30_000,
+  )
   if (side.rows === Number(options.few)) await loadHistory(side.db, side.accounts, side.rows)
   await side.db.raw('CHECKPOINT')
 }
@@ -122,13 +152,23 @@ async function measureAll(sides: Side[], services: Record<string, number>): Prom
 function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
   const [few, many] = [...rounds].map(([side, figures]) => {
     const of = (read: (one: Figures) => number) => median(figures.map(read))
-    const cpu = Object.keys(figures[0]!.cpu).map((name) => `${name} ${of((one) => one.cpu[name]!).toFixed(0)}`).join(', ')
-    console.log(`${spread.padEnd(22)} ${String(side.rows).padStart(8)} rows  ${of((one) => one.rate).toFixed(0).padStart(6)} calls/s  p50 ${of((one) => one.p50).toFixed(1)} ms  p99 ${of((one) => one.p99).toFixed(1)} ms  CPU µs a call: ${cpu}`)
+    const cpu = Object.keys(figures[0]!.cpu)
+      .map((name) => `${name} ${of((one) => one.cpu[name]!).toFixed(0)}`)
+      .join(', ')
+    console.log(
+      `${spread.padEnd(22)} ${String(side.rows).padStart(8)} rows  ${of((one) => one.rate)
+        .toFixed(0)
+        .padStart(
+          6,
+        )} calls/s  p50 ${of((one) => one.p50).toFixed(1)} ms  p99 ${of((one) => one.p99).toFixed(1)} ms  CPU µs a call: ${cpu}`,
+    )
     return figures.map((one) => one.rate)
   })
   const ratio = median(many!) / median(few!)
   const pairs = many!.map((rate, index) => rate / few![index]!)
-  console.log(`${spread.padEnd(22)} ratio of medians ${ratio.toFixed(2)} (goal ${GOAL}); of rounds side by side ${median(pairs).toFixed(2)}: ${pairs.map((one) => one.toFixed(2)).join(', ')}`)
+  console.log(
+    `${spread.padEnd(22)} ratio of medians ${ratio.toFixed(2)} (goal ${GOAL}); of rounds side by side ${median(pairs).toFixed(2)}: ${pairs.map((one) => one.toFixed(2)).join(', ')}`,
+  )
   return ratio >= GOAL
 }
 
@@ -144,12 +184,17 @@ async function main(): Promise<boolean> {
     running.push(upstream)
     const catalogue = writeCatalogue(folder, upstream.port)
     const sides: Side[] = []
-    for (const [name, rows] of [['few', Number(options.few)], ['many', Number(options.rows)]] as const) {
+    for (const [name, rows] of [
+      ['few', Number(options.few)],
+      ['many', Number(options.rows)],
+    ] as const) {
       const side = await prepare(name, rows, postgres, redis.url, catalogue)
       sides.push(side)
       running.push(side.web, side.worker)
     }
-    console.log(`${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options['in-flight']} in flight, ${options.accounts} accounts, ${options.rounds} rounds of ${options.seconds} s`)
+    console.log(
+      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options['in-flight']} in flight, ${options.accounts} accounts, ${options.rounds} rounds of ${options.seconds} s`,
+    )
     const flat = await measureAll(sides, { postgres: postgres.process.pid, redis: redis.process.pid })
     for (const side of sides) {
       await settleDown(side)

@@ -23,20 +23,35 @@ export type LoadJob = {
 }
 
 /** Latencies in ms, counted after the warm-up. `errors`: answers other than 200, and broken connections. */
-export type LoadResult = { calls: number; errors: number; firstError: string | null; seconds: number; latencies: { p50: number; p90: number; p99: number } }
+export type LoadResult = {
+  calls: number
+  errors: number
+  firstError: string | null
+  seconds: number
+  latencies: { p50: number; p90: number; p99: number }
+}
 
 /** The file that a child process runs. */
 export const loadProgram = fileURLToPath(import.meta.url)
 
 function requestBytes({ host, port, path, headers, body }: LoadJob): Buffer {
-  const lines = Object.entries({ Host: `${host}:${port}`, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)), ...headers })
-  return Buffer.from(`POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${body}`)
+  const lines = Object.entries({
+    Host: `${host}:${port}`,
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...headers,
+  })
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${body}`,
+  )
 }
 
 /** What to send next: one request over and over, or one an account in turn. */
 function requestsOf(job: LoadJob): () => Buffer {
   const keys = job.keysFile ? readFileSync(job.keysFile, 'utf8').trim().split('\n') : [null]
-  const requests = keys.map((key) => requestBytes(key === null ? job : { ...job, headers: { ...job.headers, Authorization: `Bearer ${key}` } }))
+  const requests = keys.map((key) =>
+    requestBytes(key === null ? job : { ...job, headers: { ...job.headers, Authorization: `Bearer ${key}` } }),
+  )
   let sent = 0
   return () => requests[sent++ % requests.length]!
 }
@@ -55,7 +70,12 @@ function endOfAnswer(text: string): number {
 }
 
 /** One connection: sends, waits for the answer, sends again. */
-function loop(job: LoadJob, nextRequest: () => Buffer, onAnswer: (ms: number) => void, onBroken: (why: string) => void): () => void {
+function loop(
+  job: LoadJob,
+  nextRequest: () => Buffer,
+  onAnswer: (ms: number) => void,
+  onBroken: (why: string) => void,
+): () => void {
   let received = ''
   let sentAt = 0
   let stopped = false
@@ -79,7 +99,9 @@ function loop(job: LoadJob, nextRequest: () => Buffer, onAnswer: (ms: number) =>
     else send()
   })
   socket.on('error', (error) => onBroken(error.message))
-  socket.on('close', () => { if (!stopped) onBroken('the connection was closed') })
+  socket.on('close', () => {
+    if (!stopped) onBroken('the connection was closed')
+  })
   return () => {
     stopped = true
     socket.destroy()
@@ -92,12 +114,19 @@ async function run(job: LoadJob): Promise<LoadResult> {
   let counting = false
   let errors = 0
   let firstError: string | null = null
-  const stops = Array.from({ length: job.connections }, () => loop(job, nextRequest,
-    (ms) => { if (counting) latencies.push(ms) },
-    (why) => {
-      errors++
-      firstError ??= why
-    }))
+  const stops = Array.from({ length: job.connections }, () =>
+    loop(
+      job,
+      nextRequest,
+      (ms) => {
+        if (counting) latencies.push(ms)
+      },
+      (why) => {
+        errors++
+        firstError ??= why
+      },
+    ),
+  )
   await new Promise((resolve) => setTimeout(resolve, job.warmupMs))
   counting = true
   const began = performance.now()

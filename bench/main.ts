@@ -18,14 +18,16 @@ import { printReport } from './report.ts'
 import type { Row } from './report.ts'
 import { chatBody, load, say, startServices, startStack, writeCatalogue } from './stack.ts'
 
-const { values: options } = parseArgs({ options: {
-  peer: { type: 'boolean', default: false },
-  seconds: { type: 'string', default: '4' },
-  rounds: { type: 'string', default: '3' },
-  'in-flight': { type: 'string', default: '1,50,200' },
-  only: { type: 'string' },
-  out: { type: 'string', default: '.bench/result.json' },
-} })
+const { values: options } = parseArgs({
+  options: {
+    peer: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '3' },
+    'in-flight': { type: 'string', default: '1,50,200' },
+    only: { type: 'string' },
+    out: { type: 'string', default: '.bench/result.json' },
+  },
+})
 
 const folder = join(root, '.bench')
 /** One thing to measure: where requests go, and whose CPU they cost. */
@@ -37,11 +39,20 @@ const WARM_UP_OF_A_ROUND_MS = 1000
 async function measure(subject: Subject, connections: number, seconds: number): Promise<Row> {
   const before = subject.processes.map((one) => cpuMicros(one.pid))
   const { port, headers, body } = subject
-  const result = await load(subject.name, { port, headers, body, connections, warmupMs: WARM_UP_OF_A_ROUND_MS, ms: seconds * 1000 })
+  const result = await load(subject.name, {
+    port,
+    headers,
+    body,
+    connections,
+    warmupMs: WARM_UP_OF_A_ROUND_MS,
+    ms: seconds * 1000,
+  })
   const rate = result.calls / result.seconds
   // CPU is read around the warm-up too; the rate is taken to be the same in it.
   const calls = rate * (result.seconds + WARM_UP_OF_A_ROUND_MS / 1000)
-  const cpu = Object.fromEntries(subject.processes.map((one, index) => [one.name, Math.round((cpuMicros(one.pid) - before[index]!) / calls)]))
+  const cpu = Object.fromEntries(
+    subject.processes.map((one, index) => [one.name, Math.round((cpuMicros(one.pid) - before[index]!) / calls)]),
+  )
   const memory = Object.fromEntries(subject.processes.map((one) => [one.name, residentMb(one.pid)]))
   return { subject: subject.name, inFlight: connections, rate, ...result.latencies, cpuMicros: cpu, memoryMb: memory }
 }
@@ -61,23 +72,42 @@ async function main(): Promise<void> {
     const upstream = await started(runProgram('upstream', 'bench/upstream.ts'))
     const proxy = await started(runProgram('proxy', 'bench/proxy.ts', String(upstream.port)))
     const { web, worker } = await startStack({
-      name: 'tollgate', folder, catalogue: writeCatalogue(folder, upstream.port), databaseUrl: services.postgres.url, redisUrl: services.redis.url,
+      name: 'tollgate',
+      folder,
+      catalogue: writeCatalogue(folder, upstream.port),
+      databaseUrl: services.postgres.url,
+      redisUrl: services.redis.url,
     })
     running.push(web, worker)
     const db = connectDb({ DATABASE_URL: services.postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const account = await anAccount(db, 1_000_000_000_000)
     await db.destroy()
     const asProcess = (name: string, pid: number): Process => ({ name, pid, child: web.child, port: 0 })
-    const tollgate = [web, worker, asProcess('postgres', services.postgres.process.pid), asProcess('redis', services.redis.process.pid)]
+    const tollgate = [
+      web,
+      worker,
+      asProcess('postgres', services.postgres.process.pid),
+      asProcess('redis', services.redis.process.pid),
+    ]
     const key = { Authorization: `Bearer ${account.key}` }
     const subjects: Subject[] = [
       { name: 'upstream', port: upstream.port, headers: {}, body: chatBody('bench'), processes: [upstream] },
       { name: 'proxy', port: proxy.port, headers: {}, body: chatBody('bench'), processes: [proxy] },
       ...(options.peer ? [await startPeer(started, upstream.port)] : []),
       { name: 'tollgate', port: web.port, headers: key, body: chatBody('bench-chat'), processes: tollgate },
-      { name: 'tollgate stream', port: web.port, headers: key, body: chatBody('bench-chat', true), processes: tollgate },
+      {
+        name: 'tollgate stream',
+        port: web.port,
+        headers: key,
+        body: chatBody('bench-chat', true),
+        processes: tollgate,
+      },
     ].filter((subject) => !options.only || options.only.split(',').includes(subject.name))
-    printReport(await measureAll(subjects), join(root, options.out), `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`)
+    printReport(
+      await measureAll(subjects),
+      join(root, options.out),
+      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
+    )
   } finally {
     for (const one of running.toReversed()) killTree(one.pid)
     await services.redis.stop()
@@ -112,10 +142,25 @@ async function measureAll(subjects: Subject[]): Promise<Row[]> {
 /** A stateless gateway that does not bill, by npx: no dependency of ours. */
 async function startPeer(started: (one: Promise<Process>) => Promise<Process>, upstreamPort: number): Promise<Subject> {
   const port = 18_787
-  const peer = await started(run('peer', ['--yes', '@portkey-ai/gateway@1.15.2', `--port=${port}`, '--headless'], { NODE_ENV: 'production' }, /ready|running|listening|localhost/i, 'npx'))
+  const peer = await started(
+    run(
+      'peer',
+      ['--yes', '@portkey-ai/gateway@1.15.2', `--port=${port}`, '--headless'],
+      { NODE_ENV: 'production' },
+      /ready|running|listening|localhost/i,
+      'npx',
+    ),
+  )
   return {
-    name: 'peer', port, body: chatBody('bench'), processes: [peer],
-    headers: { Authorization: 'Bearer made-up', 'x-portkey-provider': 'openai', 'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1` },
+    name: 'peer',
+    port,
+    body: chatBody('bench'),
+    processes: [peer],
+    headers: {
+      Authorization: 'Bearer made-up',
+      'x-portkey-provider': 'openai',
+      'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
+    },
   }
 }
 

@@ -9,7 +9,12 @@ import { Pool } from 'undici'
 const pool = new Pool(`http://127.0.0.1:${process.argv[2]}`, { connections: 256 })
 const app = new Koa()
 app.use(async (ctx) => {
-  const answer = await pool.request({ method: 'POST', path: '/v1/chat/completions', body: ctx.req, headers: { 'content-type': 'application/json' } })
+  const answer = await pool.request({
+    method: 'POST',
+    path: '/v1/chat/completions',
+    body: ctx.req,
+    headers: { 'content-type': 'application/json' },
+  })
   ctx.status = answer.statusCode
   ctx.type = 'application/json'
   ctx.body = Buffer.from(await answer.body.arrayBuffer())

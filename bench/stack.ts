@@ -34,22 +34,54 @@ export async function startServices(folder: string) {
 /** A catalogue of one chat model, at a price at which every call has a charge and a settlement that gives something back. */
 export function writeCatalogue(folder: string, upstreamPort: number): string {
   const file = join(folder, 'models.json')
-  writeFileSync(file, JSON.stringify({
-    upstreams: { bench: { protocol: 'openai', baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
-    models: [{ id: 'bench-chat', modality: 'chat', pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'bench', model: 'bench' }] }],
-  }))
+  writeFileSync(
+    file,
+    JSON.stringify({
+      upstreams: { bench: { protocol: 'openai', baseUrl: `http://127.0.0.1:${upstreamPort}/v1` } },
+      models: [
+        {
+          id: 'bench-chat',
+          modality: 'chat',
+          pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 },
+          upstreams: [{ upstream: 'bench', model: 'bench' }],
+        },
+      ],
+    }),
+  )
   return file
 }
 
 /** `tree`: the checkout, or a copy, whose build is run. */
-export type StackOptions = { name: string; tree?: string; folder: string; catalogue: string; databaseUrl: string; redisUrl: string }
+export type StackOptions = {
+  name: string
+  tree?: string
+  folder: string
+  catalogue: string
+  databaseUrl: string
+  redisUrl: string
+}
 
 /** Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, logs at info. */
-export async function startStack({ name, tree = root, folder, catalogue, databaseUrl, redisUrl }: StackOptions): Promise<{ web: Process; worker: Process }> {
+export async function startStack({
+  name,
+  tree = root,
+  folder,
+  catalogue,
+  databaseUrl,
+  redisUrl,
+}: StackOptions): Promise<{ web: Process; worker: Process }> {
   const environment = {
-    DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, REDIS_PREFIX: name, MODELS_FILE: catalogue, PORT: '0',
-    APP_SECRET: 'a secret of the benchmark, long enough', GATEWAY_RATE_LIMIT: '1000000000', CHAT_CONCURRENCY: '500',
-    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), NODE_ENV: 'production',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: name,
+    MODELS_FILE: catalogue,
+    PORT: '0',
+    APP_SECRET: 'a secret of the benchmark, long enough',
+    GATEWAY_RATE_LIMIT: '1000000000',
+    CHAT_CONCURRENCY: '500',
+    STORAGE_URL: `file:${join(folder, 'media')}`,
+    MAIL_FILE: join(folder, 'mail.jsonl'),
+    NODE_ENV: 'production',
   }
   const web = await runCompiled('web', tree, 'api/main.js', environment, /"port":(\d+)/)
   const worker = await runCompiled('worker', tree, 'workers/main.js', environment, /worker process runs()/)
@@ -59,11 +91,18 @@ export async function startStack({ name, tree = root, folder, catalogue, databas
 /** Loads an address from a process of its own. @throws where any answer was an error: such a run has no figures. */
 export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'>): Promise<LoadResult> {
   const whole: LoadJob = { ...job, host: '127.0.0.1', path: '/v1/chat/completions' }
-  const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(whole)], { cwd: root, maxBuffer: 1 << 24 })
+  const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(whole)], {
+    cwd: root,
+    maxBuffer: 1 << 24,
+  })
   const result = JSON.parse(stdout) as LoadResult
-  if (result.errors > 0) throw new Error(`${what} at ${job.connections} in flight: ${result.errors} errors, the first: ${result.firstError}. A run with errors has no figures.`)
+  if (result.errors > 0)
+    throw new Error(
+      `${what} at ${job.connections} in flight: ${result.errors} errors, the first: ${result.firstError}. A run with errors has no figures.`,
+    )
   return result
 }
 
 /** The middle one. */
-export const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!

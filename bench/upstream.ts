@@ -5,27 +5,51 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-const completion = Buffer.from(JSON.stringify({
-  id: 'chatcmpl-bench', object: 'chat.completion', created: 1_795_000_000, model: 'bench',
-  choices: [{ index: 0, message: { role: 'assistant', content: 'The lighthouse keeper counts the waves. '.repeat(8) }, logprobs: null, finish_reason: 'stop' }],
-  usage: { prompt_tokens: 20, completion_tokens: 80, total_tokens: 100 },
-}))
+const completion = Buffer.from(
+  JSON.stringify({
+    id: 'chatcmpl-bench',
+    object: 'chat.completion',
+    created: 1_795_000_000,
+    model: 'bench',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'The lighthouse keeper counts the waves. '.repeat(8) },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: { prompt_tokens: 20, completion_tokens: 80, total_tokens: 100 },
+  }),
+)
 
-const chunk = (fields: object) => `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_795_000_000, model: 'bench', ...fields })}\n\n`
-const stream = Buffer.from([
-  chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
-  ...Array.from({ length: 8 }, () => chunk({ choices: [{ index: 0, delta: { content: 'The lighthouse keeper counts the waves. ' }, finish_reason: null }] })),
-  chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
-  chunk({ choices: [], usage: { prompt_tokens: 20, completion_tokens: 80, total_tokens: 100 } }),
-  'data: [DONE]\n\n',
-].join(''))
+const chunk = (fields: object) =>
+  `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_795_000_000, model: 'bench', ...fields })}\n\n`
+const stream = Buffer.from(
+  [
+    chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),
+    ...Array.from({ length: 8 }, () =>
+      chunk({
+        choices: [{ index: 0, delta: { content: 'The lighthouse keeper counts the waves. ' }, finish_reason: null }],
+      }),
+    ),
+    chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+    chunk({ choices: [], usage: { prompt_tokens: 20, completion_tokens: 80, total_tokens: 100 } }),
+    'data: [DONE]\n\n',
+  ].join(''),
+)
 
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   let streamed = false
-  request.on('data', (bytes: Buffer) => { streamed ||= bytes.includes('"stream":true') })
+  request.on('data', (bytes: Buffer) => {
+    streamed ||= bytes.includes('"stream":true')
+  })
   request.on('end', () => {
     if (streamed) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream)
-    else response.writeHead(200, { 'content-type': 'application/json', 'content-length': completion.length }).end(completion)
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'content-length': completion.length })
+        .end(completion)
   })
 })
 server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as AddressInfo).port}\n`))

@@ -52,7 +52,7 @@ const MIGRATION_LOCK = 7_604_113
 export async function migrate(db: Knex): Promise<{ migrations: string[]; functions: string[] }> {
   return db.transaction(async (trx) => {
     await trx.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    const [, migrations] = await trx.migrate.latest({ migrationSource }) as [number, string[]]
+    const [, migrations] = (await trx.migrate.latest({ migrationSource })) as [number, string[]]
     return { migrations, functions: await applySql(trx) }
   })
 }

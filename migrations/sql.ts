@@ -17,10 +17,13 @@ type SqlFile = { name: string; text: string; hash: string }
 
 /** The files of a folder, by name. */
 function read(folder: string): SqlFile[] {
-  return readdirSync(folder).filter((file) => file.endsWith('.sql')).toSorted().map((file) => {
-    const text = readFileSync(join(folder, file), 'utf8')
-    return { name: file.slice(0, -'.sql'.length), text, hash: createHash('sha256').update(text).digest('hex') }
-  })
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.sql'))
+    .toSorted()
+    .map((file) => {
+      const text = readFileSync(join(folder, file), 'utf8')
+      return { name: file.slice(0, -'.sql'.length), text, hash: createHash('sha256').update(text).digest('hex') }
+    })
 }
 
 /**
@@ -30,7 +33,12 @@ function read(folder: string): SqlFile[] {
  * another answer than the function that the database has under this name.
  */
 export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDER): Promise<string[]> {
-  const applied = new Map((await trx('applied_sql').select<{ name: string; hash: string }[]>('name', 'hash')).map(({ name, hash }) => [name, hash]))
+  const applied = new Map(
+    (await trx('applied_sql').select<{ name: string; hash: string }[]>('name', 'hash')).map(({ name, hash }) => [
+      name,
+      hash,
+    ]),
+  )
   const changed = read(folder).filter(({ name, hash }) => applied.get(name) !== hash)
   if (changed.length === 0) return []
   // A function may be written before one that it calls.
@@ -59,8 +67,11 @@ async function apply(trx: Knex.Transaction, name: string, text: string): Promise
   }
 }
 
-const needsNewName = (name: string): Error => new Error(`sql/${name}.sql changes what ${name} takes or answers: give the function a new name, `
-  + 'since processes of the release before call this one.')
+const needsNewName = (name: string): Error =>
+  new Error(
+    `sql/${name}.sql changes what ${name} takes or answers: give the function a new name, ` +
+      'since processes of the release before call this one.',
+  )
 
 function expectOne(name: string, before: string[] | undefined, after: string[] | undefined): void {
   if (after === undefined) throw new Error(`sql/${name}.sql does not define a function ${name}.`)
@@ -69,11 +80,14 @@ function expectOne(name: string, before: string[] | undefined, after: string[] |
 
 /** Function → what it takes and answers, once for each function of that name. */
 async function signaturesOf(trx: Knex.Transaction, files: SqlFile[]): Promise<Map<string, string[]>> {
-  const { rows } = await trx.raw<{ rows: { name: string; signature: string }[] }>(`
+  const { rows } = await trx.raw<{ rows: { name: string; signature: string }[] }>(
+    `
     SELECT proname AS name, format('(%s) RETURNS %s', pg_get_function_arguments(oid), pg_get_function_result(oid)) AS signature
-    FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (?) ORDER BY 1, 2`, [files.map(({ name }) => name)])
+    FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (?) ORDER BY 1, 2`,
+    [files.map(({ name }) => name)],
+  )
   const signatures = new Map<string, string[]>()
-  for (const { name, signature } of rows) signatures.set(name, [...signatures.get(name) ?? [], signature])
+  for (const { name, signature } of rows) signatures.set(name, [...(signatures.get(name) ?? []), signature])
   return signatures
 }
 

@@ -17,9 +17,13 @@ const inputs = ['src', 'migrations', 'sql', 'knexfile.ts', 'tsconfig.json', 'tsc
 /**
  * One part of the build. Each writes into parts of dist of its own and removes there what is left of earlier builds.
  */
-type BuildStep = { name: string, run: () => Promise<void> }
+type BuildStep = { name: string; run: () => Promise<void> }
 
-const steps: BuildStep[] = [{ name: 'compile', run: compile }, { name: 'sql', run: async () => shipSql(root) }, { name: 'console', run: bundleConsole }]
+const steps: BuildStep[] = [
+  { name: 'compile', run: compile },
+  { name: 'sql', run: async () => shipSql(root) },
+  { name: 'console', run: bundleConsole },
+]
 
 /** Thrown when the sources do not build; the message is what the compiler said. */
 export class BuildError extends Error {}
@@ -34,7 +38,13 @@ function filesIn(path: string): string[] {
 async function compile(): Promise<void> {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
   const { ok, output } = await runTool(process.execPath, [
-    tsc, '-p', 'tsconfig.build.json', '--noEmitOnError', '--listEmittedFiles', '--pretty', 'false',
+    tsc,
+    '-p',
+    'tsconfig.build.json',
+    '--noEmitOnError',
+    '--listEmittedFiles',
+    '--pretty',
+    'false',
   ])
   if (!ok) throw new BuildError(output)
   const emitted = new Set<string>()

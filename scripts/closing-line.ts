@@ -1,5 +1,5 @@
 /** How many tests ended in which way. */
-export type Counts = { passed: number, failed: number, skipped: number }
+export type Counts = { passed: number; failed: number; skipped: number }
 
 /** The last line of every test run; other programs read it. */
 export function closingLine({ passed, failed, skipped }: Counts): string {

@@ -23,7 +23,7 @@ async function run(path: string, more: NodeJS.ProcessEnv): Promise<number> {
   // Ctrl-C reaches the program by itself; this process waits for its end, whatever it makes of it.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-  const [code, killedBy] = await once(child, 'close') as [number | null, NodeJS.Signals | null]
+  const [code, killedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
   return code ?? 128 + constants.signals[killedBy ?? 'SIGTERM']
 }
 

@@ -37,9 +37,11 @@ async function run(job: Job): Promise<Result> {
 /** Runs jobs, so many at a time. */
 async function runAll(jobs: Job[], lanes: number): Promise<Result[]> {
   const results: Result[] = []
-  await Promise.all(Array.from({ length: lanes }, async () => {
-    for (let job = jobs.shift(); job; job = jobs.shift()) results.push(await run(job))
-  }))
+  await Promise.all(
+    Array.from({ length: lanes }, async () => {
+      for (let job = jobs.shift(); job; job = jobs.shift()) results.push(await run(job))
+    }),
+  )
   return results
 }
 
@@ -55,7 +57,8 @@ async function soak(): Promise<boolean> {
   const beside = await Promise.all([runAll(wanted(waiting), 1), runAll(wanted(busy), Number(values.lanes))])
   const results = [measured, ...beside].flat()
   const mutants = results.filter(({ mutant }) => mutant)
-  if (mutants.length > 0) console.log(`mutant bugs found: ${mutants.filter(({ ok }) => ok).length} of ${mutants.length}`)
+  if (mutants.length > 0)
+    console.log(`mutant bugs found: ${mutants.filter(({ ok }) => ok).length} of ${mutants.length}`)
   const schedules = results.reduce((sum, result) => sum + result.schedules, 0)
   if (schedules > 0) console.log(`schedules: ${schedules}`)
   return results.length > 0 && results.every(({ ok }) => ok)

@@ -18,7 +18,9 @@ if (holder !== undefined) {
 }
 
 let over: () => void
-const asked = new Promise<void>((resolve) => { over = resolve })
+const asked = new Promise<void>((resolve) => {
+  over = resolve
+})
 let signals = 0
 let failed = false
 

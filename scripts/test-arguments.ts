@@ -2,7 +2,19 @@ import { existsSync } from 'node:fs'
 
 /** mocha's options that take the next argument as their value. */
 const valued = new Set([
-  '-g', '--grep', '-f', '--fgrep', '-t', '--timeout', '-s', '--slow', '-j', '--jobs', '--retries', '-R', '--reporter',
+  '-g',
+  '--grep',
+  '-f',
+  '--fgrep',
+  '-t',
+  '--timeout',
+  '-s',
+  '--slow',
+  '-j',
+  '--jobs',
+  '--retries',
+  '-R',
+  '--reporter',
 ])
 
 /** Whether the arguments of `npm test` name test files (or folders, or patterns of them) beside options. */

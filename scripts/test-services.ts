@@ -7,7 +7,7 @@ const [command] = process.argv.slice(2)
 if (command === 'start') {
   await sharedTestServices(sharedTestData, console.log)
 } else if (command === 'stop') {
-  console.log(await stopTestServices(sharedTestData) ? 'stopped' : 'none were running')
+  console.log((await stopTestServices(sharedTestData)) ? 'stopped' : 'none were running')
 } else {
   console.error('usage: tsx scripts/test-services.ts start | stop')
   process.exitCode = 1

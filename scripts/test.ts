@@ -71,11 +71,20 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
   const files = namesFiles(args) ? [] : ['test/**/*.test.ts']
   const [program = '', ...rest] = dyingWithParent('SIGTERM', [
-    process.execPath, bin, '--parallel', '--jobs', '2', '--forbid-only', ...args, ...files,
+    process.execPath,
+    bin,
+    '--parallel',
+    '--jobs',
+    '2',
+    '--forbid-only',
+    ...args,
+    ...files,
   ])
   // A group of its own, so that Ctrl-C reaches this process alone, which ends mocha and its workers together.
   mocha = spawn(program, rest, {
-    cwd: root, detached: true, stdio: ['ignore', 'inherit', 'inherit'],
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
     env: {
       ...process.env,
       TOLLGATE_TEST_DATABASE_URL: addresses.databaseUrl,
@@ -84,7 +93,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
       TOLLGATE_TEST_RESULT: result,
     },
   })
-  const [code, killedBy] = await once(mocha, 'close') as [number | null, NodeJS.Signals | null]
+  const [code, killedBy] = (await once(mocha, 'close')) as [number | null, NodeJS.Signals | null]
   const ended = JSON.parse(readIfThere(result) ?? '{"passed":0,"failed":0,"skipped":0}') as Counts
   counts.passed += ended.passed
   counts.failed += ended.failed
@@ -108,7 +117,9 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 await sweep()
 const [, , addresses] = await Promise.all([
   args.length > 0 ? undefined : stage('check', check),
-  stage('build', async () => { if (buildIsStale()) await build() }),
+  stage('build', async () => {
+    if (buildIsStale()) await build()
+  }),
   stage('services', services),
 ])
 if (addresses !== undefined && !interrupted) await runMocha(addresses)

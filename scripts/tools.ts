@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { root } from './folders.ts'
 
 /** How a tool ended, with all that it wrote on both of its outputs. */
-export type ToolResult = { ok: boolean, output: string }
+export type ToolResult = { ok: boolean; output: string }
 
 /**
  * Runs a program to its end in the folder of this checkout. A program that cannot be run at all is a failure like
@@ -12,10 +12,16 @@ export type ToolResult = { ok: boolean, output: string }
 export async function runTool(program: string, args: readonly string[]): Promise<ToolResult> {
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.on('error', (error) => { output += error.message })
-  const [code] = await once(child, 'close') as [number | null]
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.on('error', (error) => {
+    output += error.message
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
   return { ok: code === 0, output: output.trim() }
 }
 

@@ -27,9 +27,13 @@ export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edi
   for (const { file, find, replace } of edits) {
     const text = after.get(file)!
     if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has changed; write the edit anew`)
-    after.set(file, text.replace(find, () => replace))
+    after.set(
+      file,
+      text.replace(find, () => replace),
+    )
   }
-  const write = (files: Map<string, string>): void => files.forEach((text, file) => writeFileSync(join(folder, file), text))
+  const write = (files: Map<string, string>): void =>
+    files.forEach((text, file) => writeFileSync(join(folder, file), text))
   write(after)
   return () => write(before)
 }

@@ -27,7 +27,9 @@ describe('the whole journey', () => {
   /** An operator's command, as a process of its own. */
   const admin = async (...args: string[]): Promise<Record<string, unknown>> => {
     const environment = { ...process.env, DATABASE_URL: gateway.config.DATABASE_URL }
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', 'src/admin/main.ts', ...args, '--json'], { env: environment })
+    const { stdout } = await run(process.execPath, ['--import', 'tsx', 'src/admin/main.ts', ...args, '--json'], {
+      env: environment,
+    })
     return JSON.parse(stdout) as Record<string, unknown>
   }
 
@@ -42,19 +44,31 @@ describe('the whole journey', () => {
     const verified = await send('POST', api('email/verify'), { body: { token: proof } })
     expect(verified.json.user).to.include({ credits: 10, emailVerified: true })
 
-    const { json: { secret } } = await post(api('keys'), session, { name: 'laptop' })
+    const {
+      json: { secret },
+    } = await post(api('keys'), session, { name: 'laptop' })
     expect(await admin('credits', 'grant', email, '990', '--origin', 'purchase')).to.include({ credits: 1000 })
 
-    const chat = await post(`${gateway.url}/v1/chat/completions`, secret, { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello [usage 1000 1000]' }] })
+    const chat = await post(`${gateway.url}/v1/chat/completions`, secret, {
+      model: 'sandbox-chat',
+      messages: [{ role: 'user', content: 'Hello [usage 1000 1000]' }],
+    })
     expect(chat.json.usage).to.include({ credits: 4, balance: 996 })
-    const image = await post(`${gateway.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a lighthouse' })
+    const image = await post(`${gateway.url}/v1/images/generations`, secret, {
+      model: 'sandbox-image',
+      prompt: 'a lighthouse',
+    })
     expect(image.json.usage).to.include({ credits: 40, balance: 956 })
-    const video = await post(`${gateway.url}/v1/videos/generations`, secret, { model: 'sandbox-video', prompt: 'waves' })
+    const video = await post(`${gateway.url}/v1/videos/generations`, secret, {
+      model: 'sandbox-video',
+      prompt: 'waves',
+    })
     expect(video.json.usage).to.include({ credits: 250, balance: 706 })
 
     const calls = await get(api('calls'), session)
-    expect(calls.json.data.map((call: { model: string; status: string }) => `${call.model} ${call.status}`))
-      .to.deep.equal(['sandbox-video succeeded', 'sandbox-image succeeded', 'sandbox-chat succeeded'])
+    expect(
+      calls.json.data.map((call: { model: string; status: string }) => `${call.model} ${call.status}`),
+    ).to.deep.equal(['sandbox-video succeeded', 'sandbox-image succeeded', 'sandbox-chat succeeded'])
     const ledger = await get(api('ledger'), session)
     expect(ledger.json.data[0].balanceAfter).to.equal(706)
     expect(ledger.json.data.reduce((sum: number, entry: { amount: number }) => sum + entry.amount, 0)).to.equal(706)
@@ -62,10 +76,14 @@ describe('the whole journey', () => {
     expect(usage.json.data.reduce((sum: number, day: { credits: number }) => sum + day.credits, 0)).to.equal(294)
 
     await send('POST', api('email/forgot'), { body: { email } })
-    const [, { token: reset }] = await mailbox.of(email, 2) as [unknown, { token: string }]
-    expect((await send('POST', api('email/reset'), { body: { token: reset, password: 'second passw0rd' } })).status).to.equal(200)
+    const [, { token: reset }] = (await mailbox.of(email, 2)) as [unknown, { token: string }]
+    expect(
+      (await send('POST', api('email/reset'), { body: { token: reset, password: 'second passw0rd' } })).status,
+    ).to.equal(200)
     expect((await get(api('auth/me'), session)).status).to.equal(401)
-    expect((await send('POST', api('auth/login'), { body: { email, password: 'first passw0rd' } })).status).to.equal(401)
+    expect((await send('POST', api('auth/login'), { body: { email, password: 'first passw0rd' } })).status).to.equal(
+      401,
+    )
     const back = await send('POST', api('auth/login'), { body: { email, password: 'second passw0rd' } })
     expect(back.json.user).to.include({ email, credits: 706, emailVerified: true })
     await expectBooksToBalance(gateway.db)

@@ -11,7 +11,9 @@ import { newDatabaseUrl } from '../scripts/harness/database.ts'
 
 describe('the migrations', () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  })
   after(() => db.destroy())
 
   it('lead back, one by one, to nothing, and forward again to the same schema', async () => {

@@ -43,18 +43,40 @@ describe('the logs of web and worker', () => {
 
   it('have no secret and no prompt in any line, wherever a client put them', async () => {
     const { key } = await anAccount(db, 10_000)
-    const { json: { token } } = await send('POST', `${url}/api/auth/register`, { body: { email: 'canary-mail@example.com', password: 'canary-passw0rd' } })
+    const {
+      json: { token },
+    } = await send('POST', `${url}/api/auth/register`, {
+      body: { email: 'canary-mail@example.com', password: 'canary-passw0rd' },
+    })
     const mailed = (await mailbox.first('canary-mail@example.com')).token
-    for (const prompt of ['canary-prompt', 'canary-prompt [status 500]', 'canary-prompt [garbage]', 'canary-prompt [reset]']) {
-      await post(`${url}/v1/images/generations?key=canary-query`, key, { model: 'sandbox-image', prompt, canary: 'canary-field' })
-      await post(`${url}/v1/chat/completions`, key, { model: 'sandbox-chat', messages: [{ role: 'user', content: prompt }] })
+    for (const prompt of [
+      'canary-prompt',
+      'canary-prompt [status 500]',
+      'canary-prompt [garbage]',
+      'canary-prompt [reset]',
+    ]) {
+      await post(`${url}/v1/images/generations?key=canary-query`, key, {
+        model: 'sandbox-image',
+        prompt,
+        canary: 'canary-field',
+      })
+      await post(`${url}/v1/chat/completions`, key, {
+        model: 'sandbox-chat',
+        messages: [{ role: 'user', content: prompt }],
+      })
     }
-    await post(`${url}/v1/chat/completions`, 'canary-wrong-key', { model: 'canary-model' }, { 'x-canary': 'canary-header', cookie: 'canary-cookie' })
+    await post(
+      `${url}/v1/chat/completions`,
+      'canary-wrong-key',
+      { model: 'canary-model' },
+      { 'x-canary': 'canary-header', cookie: 'canary-cookie' },
+    )
     await send('POST', `${url}/api/email/reset`, { body: { token: 'canary-token', password: 'canary-passw0rd2' } })
     await stopProcesses()
 
     expect(lines.length).to.be.greaterThan(10)
     const all = lines.map((line) => JSON.stringify(line)).join('\n')
-    for (const secret of ['canary', key, token as string, mailed!, config.APP_SECRET]) expect(all, secret).not.to.contain(secret)
+    for (const secret of ['canary', key, token as string, mailed!, config.APP_SECRET])
+      expect(all, secret).not.to.contain(secret)
   })
 })

@@ -36,7 +36,9 @@ describe('the functions of the money', () => {
 
   it('are in the database as their files say, so that nothing is applied again', async () => {
     expect(await apply()).to.deep.equal([])
-    const { rows } = await db.raw<{ rows: { name: string }[] }>(`SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`)
+    const { rows } = await db.raw<{ rows: { name: string }[] }>(
+      `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`,
+    )
     expect(rows.map(({ name }) => `${name}.sql`)).to.deep.equal(readdirSync(SQL_FOLDER).toSorted())
   })
 
@@ -45,25 +47,43 @@ describe('the functions of the money', () => {
     expect(await apply()).to.deep.equal(['refuse_change'])
     expect(await apply()).to.deep.equal([])
     await anAccount(db, 5)
-    const refused = await db('ledger_entries').delete().then(() => null, (error: Error) => error.message)
+    const refused = await db('ledger_entries')
+      .delete()
+      .then(
+        () => null,
+        (error: Error) => error.message,
+      )
     expect(refused).to.match(/ - ledger_entries only grows \(is that clear\?\)$/)
   })
 
   it('are applied all together or not at all', async () => {
     edit('check_ledger', 'a ledger entry names', 'an entry names')
     edit('spendable_lots', 'STABLE', 'UNSTEADY')
-    expect(await apply().then(() => null, (error: Error) => error.message)).to.match(/^sql\/spendable_lots\.sql: syntax error/)
+    expect(
+      await apply().then(
+        () => null,
+        (error: Error) => error.message,
+      ),
+    ).to.match(/^sql\/spendable_lots\.sql: syntax error/)
     writeFileSync(join(folder, 'spendable_lots.sql'), readFileSync(join(SQL_FOLDER, 'spendable_lots.sql')))
     expect(await apply()).to.deep.equal(['check_ledger'])
   })
 
   it('keep their parameters and their answer as long as they have their name', async () => {
     edit('open_calls', 'max_request_bytes bigint)', 'max_request_bytes bigint, hint text)')
-    const changed = await apply().then(() => null, (error: Error) => error.message)
-    expect(changed).to.match(/^sql\/open_calls\.sql changes what open_calls takes or answers: give the function a new name/)
+    const changed = await apply().then(
+      () => null,
+      (error: Error) => error.message,
+    )
+    expect(changed).to.match(
+      /^sql\/open_calls\.sql changes what open_calls takes or answers: give the function a new name/,
+    )
     cpSync(SQL_FOLDER, folder, { recursive: true })
     writeFileSync(join(folder, 'close_calls.sql'), 'SELECT 1')
-    const missing = await apply().then(() => null, (error: Error) => error.message)
+    const missing = await apply().then(
+      () => null,
+      (error: Error) => error.message,
+    )
     expect(missing).to.equal('sql/close_calls.sql does not define a function close_calls.')
   })
 
@@ -76,8 +96,21 @@ describe('the functions of the money', () => {
 
     const account = await anAccount(db, 100)
     expect(await verbs(db).open(anOrder(account, 30))).to.include({ opened: true, balance: 70 })
-    const request = { id: newId('call'), user_id: account.id, key_id: account.keyId, modality: 'chat', model: 'm', price: { credits: 1 }, amount: 20, lease_seconds: 6, deadline_seconds: 60, request_bytes: 1 }
-    const { rows } = await db.raw<{ rows: object[] }>(`SELECT * FROM ${next}(?::jsonb, 10, 1000, 'new')`, [JSON.stringify([request])])
+    const request = {
+      id: newId('call'),
+      user_id: account.id,
+      key_id: account.keyId,
+      modality: 'chat',
+      model: 'm',
+      price: { credits: 1 },
+      amount: 20,
+      lease_seconds: 6,
+      deadline_seconds: 60,
+      request_bytes: 1,
+    }
+    const { rows } = await db.raw<{ rows: object[] }>(`SELECT * FROM ${next}(?::jsonb, 10, 1000, 'new')`, [
+      JSON.stringify([request]),
+    ])
     expect(rows[0]).to.include({ outcome: 'opened', balance: 50 })
     await expectBooksToBalance(db)
   })
@@ -88,9 +121,13 @@ describe('the functions of the money', () => {
     await apply()
     const { migrationSource } = await import('../migrations/index.ts')
     await db.migrate.down({ migrationSource })
-    const { rows } = await db.raw<{ rows: object[] }>(`SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`)
+    const { rows } = await db.raw<{ rows: object[] }>(
+      `SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+    )
     expect(rows).to.deep.equal([])
-    expect((await migrate(db)).functions).to.have.members(readdirSync(SQL_FOLDER).map((file) => file.replace('.sql', '')))
+    expect((await migrate(db)).functions).to.have.members(
+      readdirSync(SQL_FOLDER).map((file) => file.replace('.sql', '')),
+    )
   })
 
   it('are part of the build, without files that are gone', () => {

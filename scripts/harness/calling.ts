@@ -20,17 +20,34 @@ export const IMAGES = '/v1/images/generations'
 export const VIDEOS = '/v1/videos/generations'
 
 /** The body of a chat with one message of the user's. */
-export const chatBody = (content: string, more: object = {}): Record<string, unknown> =>
-  ({ model: 'sandbox-chat', messages: [{ role: 'user', content }], ...more })
+export const chatBody = (content: string, more: object = {}): Record<string, unknown> => ({
+  model: 'sandbox-chat',
+  messages: [{ role: 'user', content }],
+  ...more,
+})
 
 /** The body of an image call. */
-export const imageBody = (prompt: string, more: object = {}): Record<string, unknown> => ({ model: 'sandbox-image', prompt, ...more })
+export const imageBody = (prompt: string, more: object = {}): Record<string, unknown> => ({
+  model: 'sandbox-image',
+  prompt,
+  ...more,
+})
 
-export const chat = ({ url }: Place, { key }: Caller, content: string, more?: object, headers?: Record<string, string>): Promise<Reply> =>
-  post(`${url}${CHAT}`, key, chatBody(content, more), headers)
+export const chat = (
+  { url }: Place,
+  { key }: Caller,
+  content: string,
+  more?: object,
+  headers?: Record<string, string>,
+): Promise<Reply> => post(`${url}${CHAT}`, key, chatBody(content, more), headers)
 
-export const image = ({ url }: Place, { key }: Caller, prompt: string, more?: object, headers?: Record<string, string>): Promise<Reply> =>
-  post(`${url}${IMAGES}`, key, imageBody(prompt, more), headers)
+export const image = (
+  { url }: Place,
+  { key }: Caller,
+  prompt: string,
+  more?: object,
+  headers?: Record<string, string>,
+): Promise<Reply> => post(`${url}${IMAGES}`, key, imageBody(prompt, more), headers)
 
 /** The bare id of the call that an answer is of. */
 export function callOf(reply: Reply): CallId {
@@ -51,10 +68,18 @@ export const movementsOf = async (db: Db, reply: Reply): Promise<string[]> =>
   (await entriesOfCall(db, callOf(reply))).map(({ kind, amount }) => `${kind} ${amount}`)
 
 /** How many calls and entries an account has: what a refusal must leave alone. */
-export async function countsOf(db: Db, { id }: Pick<TestAccount, 'id'>): Promise<{ calls: number; charged: number; entries: number }> {
-  const { rows: [counts] } = await db.raw<{ rows: { calls: number; charged: number; entries: number }[] }>(`
+export async function countsOf(
+  db: Db,
+  { id }: Pick<TestAccount, 'id'>,
+): Promise<{ calls: number; charged: number; entries: number }> {
+  const {
+    rows: [counts],
+  } = await db.raw<{ rows: { calls: number; charged: number; entries: number }[] }>(
+    `
     SELECT (SELECT coalesce(sum(count), 0)::bigint FROM calls WHERE user_id = u.id) AS calls,
       (SELECT count(*) FROM calls WHERE user_id = u.id AND status <> 'rejected') AS charged,
-      (SELECT count(*) FROM ledger_entries WHERE user_id = u.id) AS entries FROM users u WHERE u.id = ?`, [id])
+      (SELECT count(*) FROM ledger_entries WHERE user_id = u.id) AS entries FROM users u WHERE u.id = ?`,
+    [id],
+  )
   return counts!
 }

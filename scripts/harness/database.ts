@@ -22,7 +22,8 @@ export async function migrate(databaseUrl: string): Promise<void> {
 function templateName(): string {
   const hash = createHash('sha256')
   for (const folder of ['migrations', 'sql']) {
-    for (const file of readdirSync(join(root, folder)).toSorted()) hash.update(file).update(readFileSync(join(root, folder, file)))
+    for (const file of readdirSync(join(root, folder)).toSorted())
+      hash.update(file).update(readFileSync(join(root, folder, file)))
   }
   return `template_${hash.digest('hex').slice(0, 12)}`
 }

@@ -25,7 +25,11 @@ export async function anAccount(db: Db, lots: Lot[] | number = []): Promise<Test
 }
 
 /** A lot. One that has expired is granted first and moved into the past: nobody can grant it so. */
-export async function aGrant(db: Db, accountId: AccountId, { amount, days, origin = 'purchase' }: Lot): Promise<GrantId> {
+export async function aGrant(
+  db: Db,
+  accountId: AccountId,
+  { amount, days, origin = 'purchase' }: Lot,
+): Promise<GrantId> {
   const id = newId('grant')
   const expiresAt = days === undefined ? null : new Date(Date.now() + days * 86_400_000)
   await db.transaction((trx) => grant(trx, { id, accountId, origin, amount, expiresAt }))

@@ -26,19 +26,97 @@ export function sandboxCatalogue(url: string) {
       unreachable: { ...sandbox, baseUrl: 'http://127.0.0.1:9/v1' },
     } as Record<string, object>,
     models: [
-      { id: 'sandbox-chat', modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }] },
-      { id: 'dear-chat', modality: 'chat', pricing: { input: 1000, output: 2000, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }] },
-      { id: 'sandbox-image', modality: 'image', credits: 40, upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }] },
-      { id: 'sandbox-video', modality: 'video', credits: 250, upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }] },
-      { id: 'sized-image', modality: 'image', credits: 40, resolutions: ['16x16', '1K', '2K'], upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }] },
-      { id: 'sized-video', modality: 'video', credits: 250, durations: [4, 8], resolutions: ['720p', '1080p'], upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }] },
-      { id: 'ranged-video', modality: 'video', credits: 250, durations: { min: 2, max: 12.5, default: 5 }, upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }] },
-      { id: 'unavailable-image', modality: 'image', credits: 40, upstreams: [{ upstream: 'unconfigured', model: 'image-sandbox' }] },
-      { id: 'disabled-image', modality: 'image', credits: 40, enabled: false, upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }] },
-      { id: 'hasty-chat', modality: 'chat', timeoutSeconds: 2, pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }] },
-      { id: 'hasty-image', modality: 'image', timeoutSeconds: 2, credits: 40, upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }] },
-      { id: 'fallback-chat', modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'refusing-gpt' }, { upstream: 'sandbox', model: 'gpt-sandbox' }] },
-      { id: 'fallback-image', modality: 'image', credits: 40, upstreams: [{ upstream: 'unreachable', model: 'image-sandbox' }, { upstream: 'sandbox', model: 'image-sandbox' }] },
+      {
+        id: 'sandbox-chat',
+        modality: 'chat',
+        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+      },
+      {
+        id: 'dear-chat',
+        modality: 'chat',
+        pricing: { input: 1000, output: 2000, perTokens: 1000, minimum: 1 },
+        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+      },
+      {
+        id: 'sandbox-image',
+        modality: 'image',
+        credits: 40,
+        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
+      },
+      {
+        id: 'sandbox-video',
+        modality: 'video',
+        credits: 250,
+        upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
+      },
+      {
+        id: 'sized-image',
+        modality: 'image',
+        credits: 40,
+        resolutions: ['16x16', '1K', '2K'],
+        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
+      },
+      {
+        id: 'sized-video',
+        modality: 'video',
+        credits: 250,
+        durations: [4, 8],
+        resolutions: ['720p', '1080p'],
+        upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
+      },
+      {
+        id: 'ranged-video',
+        modality: 'video',
+        credits: 250,
+        durations: { min: 2, max: 12.5, default: 5 },
+        upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }],
+      },
+      {
+        id: 'unavailable-image',
+        modality: 'image',
+        credits: 40,
+        upstreams: [{ upstream: 'unconfigured', model: 'image-sandbox' }],
+      },
+      {
+        id: 'disabled-image',
+        modality: 'image',
+        credits: 40,
+        enabled: false,
+        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
+      },
+      {
+        id: 'hasty-chat',
+        modality: 'chat',
+        timeoutSeconds: 2,
+        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+      },
+      {
+        id: 'hasty-image',
+        modality: 'image',
+        timeoutSeconds: 2,
+        credits: 40,
+        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
+      },
+      {
+        id: 'fallback-chat',
+        modality: 'chat',
+        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+        upstreams: [
+          { upstream: 'sandbox', model: 'refusing-gpt' },
+          { upstream: 'sandbox', model: 'gpt-sandbox' },
+        ],
+      },
+      {
+        id: 'fallback-image',
+        modality: 'image',
+        credits: 40,
+        upstreams: [
+          { upstream: 'unreachable', model: 'image-sandbox' },
+          { upstream: 'sandbox', model: 'image-sandbox' },
+        ],
+      },
     ] as Record<string, unknown>[],
   }
 }
@@ -51,7 +129,11 @@ let configurations = 0
  * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares: what a
  * failed test left running takes no other test's jobs. `change` edits the catalogue.
  */
-export async function testConfig(sandboxUrl: string, settings: Settings = {}, change: (catalogue: Catalogue) => void = () => {}): Promise<Config> {
+export async function testConfig(
+  sandboxUrl: string,
+  settings: Settings = {},
+  change: (catalogue: Catalogue) => void = () => {},
+): Promise<Config> {
   const { url, prefix } = await testRedis()
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
@@ -59,10 +141,20 @@ export async function testConfig(sandboxUrl: string, settings: Settings = {}, ch
   change(catalogue)
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogue))
   return readConfig({
-    PORT: '0', DATABASE_URL: await testDatabaseUrl(), REDIS_URL: url, REDIS_PREFIX: `${prefix}-${++configurations}`, LOG_LEVEL: 'error',
-    MODELS_FILE: join(folder, 'models.json'), MAIL_FILE: join(folder, 'mail.jsonl'), STORAGE_URL: `file:${join(folder, 'media')}`,
-    APP_SECRET: 'a secret of the tests, long enough for it', SANDBOX_API_KEY: 'sk-made-up',
-    GATEWAY_RATE_LIMIT: '1000000', LOGIN_RATE_LIMIT: '1000000', REGISTER_RATE_LIMIT: '1000000', ...settings,
+    PORT: '0',
+    DATABASE_URL: await testDatabaseUrl(),
+    REDIS_URL: url,
+    REDIS_PREFIX: `${prefix}-${++configurations}`,
+    LOG_LEVEL: 'error',
+    MODELS_FILE: join(folder, 'models.json'),
+    MAIL_FILE: join(folder, 'mail.jsonl'),
+    STORAGE_URL: `file:${join(folder, 'media')}`,
+    APP_SECRET: 'a secret of the tests, long enough for it',
+    SANDBOX_API_KEY: 'sk-made-up',
+    GATEWAY_RATE_LIMIT: '1000000',
+    LOGIN_RATE_LIMIT: '1000000',
+    REGISTER_RATE_LIMIT: '1000000',
+    ...settings,
   })
 }
 
@@ -73,13 +165,15 @@ export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise
  * error that it does not declare.
  */
 export async function startTestWeb(config?: Config): Promise<TestWeb> {
-  const own = config ?? await testConfig('http://127.0.0.1:9')
+  const own = config ?? (await testConfig('http://127.0.0.1:9'))
   const log = createLog(own.LOG_LEVEL, 'web')
   const expectDeclared = watchErrors(log)
   const web = await startWeb(own, log, 500)
   const db = connectTestDb({ ...own, DATABASE_POOL: 4 })
   return {
-    url: `http://127.0.0.1:${web.port}`, config: own, db,
+    url: `http://127.0.0.1:${web.port}`,
+    config: own,
+    db,
     stop: async () => {
       await web.stop()
       await db.destroy()
@@ -102,8 +196,12 @@ export async function startGateway(settings: Settings = {}, change?: (catalogue:
     worker = null
   }
   return {
-    ...web, sandbox, stopWorker,
-    startWorker: async () => { worker ??= await run() },
+    ...web,
+    sandbox,
+    stopWorker,
+    startWorker: async () => {
+      worker ??= await run()
+    },
     stop: async () => {
       await web.stop()
       await stopWorker()

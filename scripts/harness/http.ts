@@ -2,10 +2,16 @@
 export type Reply = { status: number; headers: Headers; text: string; json: any } // oxlint-disable-line typescript/no-explicit-any
 
 /** Sends JSON (or a ready text) and reads the whole answer. */
-export async function send(method: string, url: string, options: { key?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {}): Promise<Reply> {
+export async function send(
+  method: string,
+  url: string,
+  options: { key?: string; body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Reply> {
   const { key, body, headers, signal } = options
   const response = await fetch(url, {
-    method, signal, redirect: 'manual',
+    method,
+    signal,
+    redirect: 'manual',
     headers: {
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
@@ -25,8 +31,10 @@ function parse(text: string): unknown {
   }
 }
 
-export const post = (url: string, key: string, body: unknown, headers?: Record<string, string>): Promise<Reply> => send('POST', url, { key, body, headers })
-export const get = (url: string, key?: string, headers?: Record<string, string>): Promise<Reply> => send('GET', url, { key, headers })
+export const post = (url: string, key: string, body: unknown, headers?: Record<string, string>): Promise<Reply> =>
+  send('POST', url, { key, body, headers })
+export const get = (url: string, key?: string, headers?: Record<string, string>): Promise<Reply> =>
+  send('GET', url, { key, headers })
 
 /**
  * How long a test waits for what must come, in ms: long beside what it takes on a busy machine, and below the time-out of a test. What is
@@ -35,7 +43,11 @@ export const get = (url: string, key?: string, headers?: Record<string, string>)
 const PATIENCE_MS = 30_000
 
 /** Waits until a condition holds, looking often; fails after `ms`. Never a fixed sleep. */
-export async function until<T>(what: string, look: () => Promise<T | null | undefined | false> | T | null | undefined | false, ms = PATIENCE_MS): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | null | undefined | false> | T | null | undefined | false,
+  ms = PATIENCE_MS,
+): Promise<T> {
   const end = performance.now() + ms
   for (;;) {
     const seen = await look()

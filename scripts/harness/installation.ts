@@ -29,7 +29,9 @@ let compiled: boolean | undefined
 /** The compiled programs where they are of these very sources, as production runs them; else the sources through tsx. */
 function argumentsOf(kind: Kind): string[] {
   compiled ??= !buildIsStale()
-  return compiled ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)] : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
+  return compiled
+    ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)]
+    : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
 }
 
 /** A step that a process came to. `at` in Unix ms. */
@@ -56,7 +58,11 @@ export class Program {
     this.stepsFile = join(folder, `steps-${randomUUID()}`)
     const preload = ['--import', join(root, 'test/support/crash-preload.mjs')]
     const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...preload, ...argumentsOf(kind)])
-    this.child = spawn(command, args, { cwd: root, env: { ...env, TELL_STEPS: this.stepsFile }, stdio: ['ignore', 'pipe', 'pipe'] })
+    this.child = spawn(command, args, {
+      cwd: root,
+      env: { ...env, TELL_STEPS: this.stepsFile },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     for (const stream of [this.child.stdout, this.child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
     }
@@ -73,10 +79,13 @@ export class Program {
 
   /** The steps it has come to, oldest first. Read anew each time. */
   get steps(): ToldStep[] {
-    return (readIfThere(this.stepsFile) ?? '').split('\n').slice(0, -1).map((line) => {
-      const [at, name, callId] = line.split(' ')
-      return { at: Number(at), name: name as FailpointName, callId: callId as CallId }
-    })
+    return (readIfThere(this.stepsFile) ?? '')
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => {
+        const [at, name, callId] = line.split(' ')
+        return { at: Number(at), name: name as FailpointName, callId: callId as CallId }
+      })
   }
 
   /** Sends a signal. */
@@ -98,15 +107,23 @@ export class Program {
 
   /** Waits until it has come to a step so often. */
   async reaches(name: FailpointName, times = 1, ms = 20_000): Promise<void> {
-    await until(`${this.kind} to come to ${name}`, () => this.steps.filter((one) => one.name === name).length >= times, ms)
+    await until(
+      `${this.kind} to come to ${name}`,
+      () => this.steps.filter((one) => one.name === name).length >= times,
+      ms,
+    )
   }
 
   /** Waits until it says that it is up. Throws an Error with its last lines when it ends instead. */
   async up(): Promise<this> {
-    const line = await until(`${this.kind} to be up`, () => {
-      if (this.end) throw new Error(`${this.kind} ended: ${this.log()}`)
-      return this.lines.find((one) => one.includes(UP[this.kind]))
-    }, 60_000)
+    const line = await until(
+      `${this.kind} to be up`,
+      () => {
+        if (this.end) throw new Error(`${this.kind} ended: ${this.log()}`)
+        return this.lines.find((one) => one.includes(UP[this.kind]))
+      },
+      60_000,
+    )
     if (this.kind === 'web') this.url = `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`
     return this
   }
@@ -154,16 +171,32 @@ export class Installation {
 export type Services = { databaseUrl?: string; redisUrl?: string }
 
 /** Prepares an installation; its processes are started one by one. */
-export async function install(sandbox: Sandbox, settings: Settings = {}, services?: Services, change: (catalogue: Catalogue) => void = () => {}): Promise<Installation> {
+export async function install(
+  sandbox: Sandbox,
+  settings: Settings = {},
+  services?: Services,
+  change: (catalogue: Catalogue) => void = () => {},
+): Promise<Installation> {
   const { url } = await testRedis()
-  const databaseUrl = services?.databaseUrl ?? await newDatabaseUrl()
+  const databaseUrl = services?.databaseUrl ?? (await newDatabaseUrl())
   const own = {
-    DATABASE_URL: databaseUrl, REDIS_URL: services?.redisUrl ?? url, LOG_LEVEL: 'info', ...settings,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: services?.redisUrl ?? url,
+    LOG_LEVEL: 'info',
+    ...settings,
   }
   const config = await testConfig(sandbox.url, own, change)
   const { secretOf: _secretOf, WORKER_QUEUES, ...values } = config
-  const env = Object.fromEntries(Object.entries({ ...values, WORKER_QUEUES: WORKER_QUEUES.join(',') })
-    .filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]))
+  const env = Object.fromEntries(
+    Object.entries({ ...values, WORKER_QUEUES: WORKER_QUEUES.join(',') })
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [name, String(value)]),
+  )
   const db = connectTestDb({ ...config, DATABASE_POOL: 4 })
-  return new Installation(db, config, { PATH: process.env['PATH'], HOME: process.env['HOME'], SANDBOX_API_KEY: 'sk-made-up', ...env })
+  return new Installation(db, config, {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    SANDBOX_API_KEY: 'sk-made-up',
+    ...env,
+  })
 }

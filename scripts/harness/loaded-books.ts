@@ -20,15 +20,24 @@ const PAID_BEFORE = `${COST} * ((k - 1) - (k - 1) / ${FAILED_EVERY})`
 
 /** Makes accounts with a key each. The first is the hot one: see `loadHistory`. */
 export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount[]> {
-  const accounts = Array.from({ length: count }, () => ({ id: newId('account'), keyId: newId('key'), secret: newSecret() }))
+  const accounts = Array.from({ length: count }, () => ({
+    id: newId('account'),
+    keyId: newId('key'),
+    secret: newSecret(),
+  }))
   const hashes = accounts.map(({ secret }) => createHash('sha256').update(secret).digest('hex'))
-  await db.raw(`
+  await db.raw(
+    `
     INSERT INTO users (id, email, password_hash)
-    SELECT id, 'loaded-' || id || '@example.com', 'none' FROM unnest(?::uuid[]) AS id`, [accounts.map(({ id }) => id)])
-  await db.raw(`
+    SELECT id, 'loaded-' || id || '@example.com', 'none' FROM unnest(?::uuid[]) AS id`,
+    [accounts.map(({ id }) => id)],
+  )
+  await db.raw(
+    `
     INSERT INTO api_keys (id, user_id, name, key_hash, hint)
     SELECT id, user_id, 'loaded', decode(hash, 'hex'), 'tg_…' FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, user_id, hash)`,
-  [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), hashes])
+    [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), hashes],
+  )
   return accounts
 }
 
@@ -67,12 +76,15 @@ async function vacuum(db: Db): Promise<void> {
 
 /** The account of each call, and its number `k` within its account. Ids sort by time, as real ones do. */
 async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: number): Promise<void> {
-  await trx.raw(`
+  await trx.raw(
+    `
     CREATE TEMP TABLE loaded_account ON COMMIT DROP AS
     SELECT place - 1 AS place, user_id, key_id
     FROM unnest(?::uuid[], ?::uuid[]) WITH ORDINALITY AS account (user_id, key_id, place)`,
-  [accounts.map(({ id }) => id), accounts.map(({ keyId }) => keyId)])
-  await trx.raw(`
+    [accounts.map(({ id }) => id), accounts.map(({ keyId }) => keyId)],
+  )
+  await trx.raw(
+    `
     CREATE TEMP TABLE loaded_call ON COMMIT DROP AS
     SELECT (substr(ms, 1, 8) || '-' || substr(ms, 9, 4) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4, 3) || '-' || substr(noise, 7, 12))::uuid AS id,
       user_id, key_id, k, n, created_at, k % ${FAILED_EVERY} = 0 AS failed,
@@ -84,7 +96,9 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
       FROM generate_series(1, :calls::bigint) AS n
     ) call JOIN loaded_account USING (place)
     CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') AS ms) stamp
-    ORDER BY n`, { others: accounts.length - 1, calls })
+    ORDER BY n`,
+    { others: accounts.length - 1, calls },
+  )
 }
 
 const CALLS = `

@@ -18,13 +18,29 @@ export function runProgram(name: string, file: string, ...args: string[]): Promi
 }
 
 /** Runs a compiled process of a checkout; `ready` finds its port in the log, where it has one. */
-export function runCompiled(name: string, tree: string, file: string, environment: Record<string, string>, ready: RegExp): Promise<Process> {
+export function runCompiled(
+  name: string,
+  tree: string,
+  file: string,
+  environment: Record<string, string>,
+  ready: RegExp,
+): Promise<Process> {
   return run(name, [join(tree, 'dist/src', file)], environment, ready)
 }
 
 /** Runs any program until `ready` is seen in what it prints. */
-export function run(name: string, args: string[], environment: Record<string, string>, ready: RegExp, program = process.execPath): Promise<Process> {
-  const child = spawn(program, args, { cwd: root, env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+export function run(
+  name: string,
+  args: string[],
+  environment: Record<string, string>,
+  ready: RegExp,
+  program = process.execPath,
+): Promise<Process> {
+  const child = spawn(program, args, {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   return new Promise((resolve, reject) => {
     let seen = ''
     const look = (text: Buffer) => {
@@ -48,7 +64,9 @@ export function cpuMicros(pid: number): number {
 
 function microsOf(pid: number): number {
   try {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
     // In user and kernel mode, and the same of children that ended (proc(5)).
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1_000_000 / TICKS_PER_SECOND)
   } catch {
@@ -80,12 +98,18 @@ export function killTree(pid: number): void {
 }
 
 function childrenOf(pid: number): number[] {
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((name) => {
-    try {
-      const parent = Number(readFileSync(`/proc/${name}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')[1])
-      return parent === pid ? [Number(name), ...childrenOf(Number(name))] : []
-    } catch {
-      return []
-    }
-  })
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const parent = Number(
+          readFileSync(`/proc/${name}/stat`, 'utf8')
+            .replace(/^.*\) /, '')
+            .split(' ')[1],
+        )
+        return parent === pid ? [Number(name), ...childrenOf(Number(name))] : []
+      } catch {
+        return []
+      }
+    })
 }

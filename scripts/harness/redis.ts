@@ -17,9 +17,9 @@ async function claim(redis: Redis): Promise<number> {
     const key = `database:${number}`
     if (await redis.set(key, processName, 'NX')) return number
     const owner = await redis.get(key)
-    if (owner !== null && !ownerLives(owner) && await redis.eval(takeOver, 1, key, owner, processName)) return number
+    if (owner !== null && !ownerLives(owner) && (await redis.eval(takeOver, 1, key, owner, processName))) return number
   }
-  throw new Error('every database of the tests\' Redis is taken by a living process')
+  throw new Error("every database of the tests' Redis is taken by a living process")
 }
 
 async function findRedis(): Promise<TestRedis> {

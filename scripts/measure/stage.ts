@@ -16,7 +16,15 @@ import type { TestAccount } from '../harness/factories.ts'
 import { ownMb } from '../harness/memory.ts'
 
 /** One web and one worker process of the compiled program, over services of their own. */
-export type Stage = { url: string; web: Process; worker: Process; others: Process[]; db: Db; account: TestAccount; close: () => Promise<void> }
+export type Stage = {
+  url: string
+  web: Process
+  worker: Process
+  others: Process[]
+  db: Db
+  account: TestAccount
+  close: () => Promise<void>
+}
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
@@ -25,7 +33,12 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`)
  * @param upstream starts the upstream and answers its process
  * @param catalogueOf the catalogue over that upstream's port
  */
-export async function startStage(name: string, upstream: () => Promise<Process>, catalogueOf: (port: number) => object, settings: Record<string, string> = {}): Promise<Stage> {
+export async function startStage(
+  name: string,
+  upstream: () => Promise<Process>,
+  catalogueOf: (port: number) => object,
+  settings: Record<string, string> = {},
+): Promise<Stage> {
   const folder = join(root, '.bench', name)
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
@@ -36,20 +49,34 @@ export async function startStage(name: string, upstream: () => Promise<Process>,
   const source = await upstream()
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogueOf(source.port)))
   const environment = {
-    DATABASE_URL: postgres.url, REDIS_URL: redis.url, MODELS_FILE: join(folder, 'models.json'), PORT: '0', NODE_ENV: 'production',
-    APP_SECRET: 'a secret of the measurement, long enough', GATEWAY_RATE_LIMIT: '1000000000', MAX_OUTSTANDING_CALLS: '100000',
-    STORAGE_URL: `file:${join(folder, 'media')}`, MAIL_FILE: join(folder, 'mail.jsonl'), ...settings,
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    MODELS_FILE: join(folder, 'models.json'),
+    PORT: '0',
+    NODE_ENV: 'production',
+    APP_SECRET: 'a secret of the measurement, long enough',
+    GATEWAY_RATE_LIMIT: '1000000000',
+    MAX_OUTSTANDING_CALLS: '100000',
+    STORAGE_URL: `file:${join(folder, 'media')}`,
+    MAIL_FILE: join(folder, 'mail.jsonl'),
+    ...settings,
   }
   const web = await runCompiled('web', root, 'api/main.js', environment, /"port":(\d+)/)
   const worker = await runCompiled('worker', root, 'workers/main.js', environment, /worker process runs()/)
   const db = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   const service = (called: string, pid: number): Process => ({ name: called, pid, child: web.child, port: 0 })
   return {
-    url: `http://127.0.0.1:${web.port}`, web, worker, db, account: await anAccount(db, 1_000_000_000),
+    url: `http://127.0.0.1:${web.port}`,
+    web,
+    worker,
+    db,
+    account: await anAccount(db, 1_000_000_000),
     others: [service('postgres', postgres.process.pid), service('redis', redis.process.pid), source],
     close: async () => {
       const { breaches } = await audit(db)
-      process.stdout.write(breaches.length === 0 ? 'The books balance.\n' : `${breaches.length} BREACHES of the books\n`)
+      process.stdout.write(
+        breaches.length === 0 ? 'The books balance.\n' : `${breaches.length} BREACHES of the books\n`,
+      )
       await db.destroy()
       for (const one of [worker, web, source]) one.child.kill('SIGKILL')
       await redis.stop()
@@ -69,9 +96,23 @@ const LOOK_MS = 500
  * Does something and watches what the processes take meanwhile. Their children are counted before and behind it only: to look
  * for them is to read all of /proc, and would be what is measured.
  */
-export async function watching<T>(processes: readonly Process[], work: () => Promise<T>): Promise<{ result: T; seconds: number; taken: Taken[] }> {
-  const taken = processes.map(({ name, pid }) => ({ name, cpuSeconds: -cpuMicros(pid) / 1e6, beforeMb: residentMb(pid), mostMb: 0 }))
-  const timer = setInterval(() => processes.forEach(({ pid }, index) => { taken[index]!.mostMb = Math.max(taken[index]!.mostMb, ownMb(pid)) }), LOOK_MS)
+export async function watching<T>(
+  processes: readonly Process[],
+  work: () => Promise<T>,
+): Promise<{ result: T; seconds: number; taken: Taken[] }> {
+  const taken = processes.map(({ name, pid }) => ({
+    name,
+    cpuSeconds: -cpuMicros(pid) / 1e6,
+    beforeMb: residentMb(pid),
+    mostMb: 0,
+  }))
+  const timer = setInterval(
+    () =>
+      processes.forEach(({ pid }, index) => {
+        taken[index]!.mostMb = Math.max(taken[index]!.mostMb, ownMb(pid))
+      }),
+    LOOK_MS,
+  )
   const begunAt = performance.now()
   const result = await work()
   const seconds = (performance.now() - begunAt) / 1000
@@ -85,9 +126,16 @@ export async function watching<T>(processes: readonly Process[], work: () => Pro
 
 /** A line on what the processes took. */
 export function describeTaken(taken: readonly Taken[], seconds: number): string {
-  return taken.map(({ name, cpuSeconds, beforeMb, mostMb }) =>
-    `  ${name.padEnd(9)} ${(100 * cpuSeconds / seconds).toFixed(0).padStart(4)} % of a core, ${mostMb.toFixed(0).padStart(5)} MB at most (${beforeMb} MB before)`).join('\n')
+  return taken
+    .map(
+      ({ name, cpuSeconds, beforeMb, mostMb }) =>
+        `  ${name.padEnd(9)} ${((100 * cpuSeconds) / seconds).toFixed(0).padStart(4)} % of a core, ${mostMb.toFixed(0).padStart(5)} MB at most (${beforeMb} MB before)`,
+    )
+    .join('\n')
 }
 
 /** The machine and what else it does, without which no figure says anything. */
-export const machine = (): string => `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, load ${loadavg().map((one) => one.toFixed(1)).join(' ')}`
+export const machine = (): string =>
+  `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, load ${loadavg()
+    .map((one) => one.toFixed(1))
+    .join(' ')}`

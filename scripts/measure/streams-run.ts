@@ -7,7 +7,12 @@ import { clock, ticks } from './ticking-upstream.ts'
 export type StreamLoad = { url: string; key: string; model: string; streams: number; chunks: number; everyMs: number }
 
 /** Times in ms. `failures` quotes the end of each stream that did not come whole. */
-export type StreamResult = { complete: number; failures: string[]; delays: { p50: number; p90: number; p99: number; most: number }; firstChunk: { p50: number; p99: number } }
+export type StreamResult = {
+  complete: number
+  failures: string[]
+  delays: { p50: number; p90: number; p99: number; most: number }
+  firstChunk: { p50: number; p99: number }
+}
 
 /** The value below which this share of the numbers lies. */
 export function quantile(sorted: Float64Array, share: number): number {
@@ -25,19 +30,40 @@ export async function readStreams(load: StreamLoad): Promise<StreamResult> {
   const first = Float64Array.from(firstChunks).toSorted()
   const failures = ends.filter((end) => end !== null)
   return {
-    complete: ends.length - failures.length, failures,
-    delays: { p50: quantile(sorted, 0.5), p90: quantile(sorted, 0.9), p99: quantile(sorted, 0.99), most: quantile(sorted, 1) },
+    complete: ends.length - failures.length,
+    failures,
+    delays: {
+      p50: quantile(sorted, 0.5),
+      p90: quantile(sorted, 0.9),
+      p99: quantile(sorted, 0.99),
+      most: quantile(sorted, 1),
+    },
     firstChunk: { p50: quantile(first, 0.5), p99: quantile(first, 0.99) },
   }
 }
 
 /** Null where every chunk came, then `[DONE]`; else what came last. */
-async function readOne({ url, key, model, chunks, everyMs }: StreamLoad, agent: Agent, delays: number[], firstChunks: number[]): Promise<string | null> {
+async function readOne(
+  { url, key, model, chunks, everyMs }: StreamLoad,
+  agent: Agent,
+  delays: number[],
+  firstChunks: number[],
+): Promise<string | null> {
   const begunAt = clock()
-  const body = JSON.stringify({ model, stream: true, max_tokens: chunks, messages: [{ role: 'user', content: ticks(chunks, everyMs) }] })
+  const body = JSON.stringify({
+    model,
+    stream: true,
+    max_tokens: chunks,
+    messages: [{ role: 'user', content: ticks(chunks, everyMs) }],
+  })
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(`${url}${CHAT}`, { method: 'POST', agent, headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` } }, resolve)
-      .once('error', reject).end(body)
+    request(
+      `${url}${CHAT}`,
+      { method: 'POST', agent, headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` } },
+      resolve,
+    )
+      .once('error', reject)
+      .end(body)
   })
   let seen = 0
   let rest = ''
@@ -58,5 +84,7 @@ async function readOne({ url, key, model, chunks, everyMs }: StreamLoad, agent: 
   } catch (error) {
     return String(error)
   }
-  return seen === chunks && last === 'data: [DONE]' ? null : `${response.statusCode}, ${seen} chunks, then ${last}${rest}`
+  return seen === chunks && last === 'data: [DONE]'
+    ? null
+    : `${response.statusCode}, ${seen} chunks, then ${last}${rest}`
 }

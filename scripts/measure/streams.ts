@@ -10,17 +10,26 @@ import { readStreams } from './streams-run.ts'
  * from the upstream to the client, and whether many streams at once come whole, through one web and one worker process of
  * the compiled program.
  */
-const { values: options } = parseArgs({ options: {
-  streams: { type: 'string', default: '50' },
-  many: { type: 'string', default: '500' },
-  seconds: { type: 'string', default: '30' },
-} })
+const { values: options } = parseArgs({
+  options: {
+    streams: { type: 'string', default: '50' },
+    many: { type: 'string', default: '500' },
+    seconds: { type: 'string', default: '30' },
+  },
+})
 
 const MODEL = 'ticking'
 
 const catalogueOf = (port: number) => ({
   upstreams: { ticking: { protocol: 'openai', baseUrl: `http://127.0.0.1:${port}/v1` } },
-  models: [{ id: MODEL, modality: 'chat', pricing: { input: 1, output: 1, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'ticking', model: 'any' }] }],
+  models: [
+    {
+      id: MODEL,
+      modality: 'chat',
+      pricing: { input: 1, output: 1, perTokens: 1000, minimum: 1 },
+      upstreams: [{ upstream: 'ticking', model: 'any' }],
+    },
+  ],
 })
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`
@@ -28,12 +37,25 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`
 /** One measurement, printed. Answers whether every stream came whole. */
 async function measure(stage: Stage, streams: number, chunks: number, everyMs: number): Promise<boolean> {
   const { url, account, web, worker, others } = stage
-  const direct = await readStreams({ url: `http://127.0.0.1:${others.at(-1)!.port}`, key: 'none', model: MODEL, streams, chunks: Math.min(chunks, 100), everyMs })
-  const { result, seconds, taken } = await watching([web, worker, ...others], () => readStreams({ url, key: account.key, model: MODEL, streams, chunks, everyMs }))
+  const direct = await readStreams({
+    url: `http://127.0.0.1:${others.at(-1)!.port}`,
+    key: 'none',
+    model: MODEL,
+    streams,
+    chunks: Math.min(chunks, 100),
+    everyMs,
+  })
+  const { result, seconds, taken } = await watching([web, worker, ...others], () =>
+    readStreams({ url, key: account.key, model: MODEL, streams, chunks, everyMs }),
+  )
   const { delays, firstChunk, complete, failures } = result
   console.log(`\n${streams} streams at once of ${chunks} chunks, one every ${everyMs} ms (${machine()})`)
-  console.log(`  from upstream to client: p50 ${ms(delays.p50)}, p90 ${ms(delays.p90)}, p99 ${ms(delays.p99)}, most ${ms(delays.most)}`)
-  console.log(`  the same without a gateway between: p50 ${ms(direct.delays.p50)}, p90 ${ms(direct.delays.p90)}, p99 ${ms(direct.delays.p99)}, most ${ms(direct.delays.most)}`)
+  console.log(
+    `  from upstream to client: p50 ${ms(delays.p50)}, p90 ${ms(delays.p90)}, p99 ${ms(delays.p99)}, most ${ms(delays.most)}`,
+  )
+  console.log(
+    `  the same without a gateway between: p50 ${ms(direct.delays.p50)}, p90 ${ms(direct.delays.p90)}, p99 ${ms(direct.delays.p99)}, most ${ms(direct.delays.most)}`,
+  )
   console.log(`  from request to first chunk: p50 ${ms(firstChunk.p50)}, p99 ${ms(firstChunk.p99)}`)
   console.log(`  whole: ${complete} of ${streams}, in ${seconds.toFixed(1)} s`)
   for (const failure of failures.slice(0, 3)) console.log(`  NOT WHOLE: ${failure}`)
@@ -41,7 +63,12 @@ async function measure(stage: Stage, streams: number, chunks: number, everyMs: n
   return failures.length === 0
 }
 
-const stage = await startStage('measure-streams', () => runProgram('upstream', 'scripts/measure/ticking-upstream.ts'), catalogueOf, { CHAT_CONCURRENCY: '1000' })
+const stage = await startStage(
+  'measure-streams',
+  () => runProgram('upstream', 'scripts/measure/ticking-upstream.ts'),
+  catalogueOf,
+  { CHAT_CONCURRENCY: '1000' },
+)
 try {
   const seconds = Number(options.seconds)
   await readStreams({ url: stage.url, key: stage.account.key, model: MODEL, streams: 20, chunks: 20, everyMs: 20 })

@@ -20,10 +20,15 @@ export type Ticking = { port: number; close: () => Promise<void> }
 export async function startTicking(): Promise<Ticking> {
   const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     let body = ''
-    request.setEncoding('utf8').on('data', (piece: string) => { body += piece }).on('end', () => {
-      const [, chunks, everyMs] = /ticks (\d+) (\d+)/.exec(body) ?? []
-      tick(response, Number(chunks), Number(everyMs))
-    })
+    request
+      .setEncoding('utf8')
+      .on('data', (piece: string) => {
+        body += piece
+      })
+      .on('end', () => {
+        const [, chunks, everyMs] = /ticks (\d+) (\d+)/.exec(body) ?? []
+        tick(response, Number(chunks), Number(everyMs))
+      })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -39,10 +44,14 @@ export async function startTicking(): Promise<Ticking> {
 
 function tick(response: ServerResponse, chunks: number, everyMs: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
-  const send = (value: object): void => void response.write(`data: ${JSON.stringify({ id: 'tick', object: 'chat.completion.chunk', created: 1, ...value })}\n\n`)
+  const send = (value: object): void =>
+    void response.write(
+      `data: ${JSON.stringify({ id: 'tick', object: 'chat.completion.chunk', created: 1, ...value })}\n\n`,
+    )
   let sent = 0
   const timer = setInterval(() => {
-    if (sent++ < chunks) return send({ choices: [{ index: 0, delta: { content: `${clock()} ` }, finish_reason: null }] })
+    if (sent++ < chunks)
+      return send({ choices: [{ index: 0, delta: { content: `${clock()} ` }, finish_reason: null }] })
     clearInterval(timer)
     send({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
     send({ choices: [], usage: { prompt_tokens: 10, completion_tokens: chunks, total_tokens: 10 + chunks } })

@@ -31,9 +31,15 @@ const drawnFrom = (values: number[]): number[] => values.map(() => values[Math.f
 
 /** The difference of the medians in ms, and between what it lies in 95 of 100 draws. */
 function compare({ known, unknown }: Samples): { difference: number; low: number; high: number } {
-  const draws = Array.from({ length: ROUNDS_OF_BOOTSTRAP }, () => median(drawnFrom(known)) - median(drawnFrom(unknown)))
-    .toSorted((one, other) => one - other)
-  return { difference: median(known) - median(unknown), low: draws[Math.floor(draws.length * 0.025)]!, high: draws[Math.floor(draws.length * 0.975)]! }
+  const draws = Array.from(
+    { length: ROUNDS_OF_BOOTSTRAP },
+    () => median(drawnFrom(known)) - median(drawnFrom(unknown)),
+  ).toSorted((one, other) => one - other)
+  return {
+    difference: median(known) - median(unknown),
+    low: draws[Math.floor(draws.length * 0.025)]!,
+    high: draws[Math.floor(draws.length * 0.975)]!,
+  }
 }
 
 async function startWeb(): Promise<{ url: string; stop: () => Promise<void> }> {
@@ -42,17 +48,36 @@ async function startWeb(): Promise<{ url: string; stop: () => Promise<void> }> {
   const web = spawn(process.execPath, ['--import=tsx', join(root, 'src/api/main.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
-      ...process.env, PORT: String(port), DATABASE_URL: await newDatabaseUrl(), REDIS_URL: redisUrl, REDIS_PREFIX: `${prefix}-timing`,
-      APP_SECRET: randomBytes(32).toString('hex'), MODELS_FILE: join(root, 'models.json'), LOG_LEVEL: 'error', TRUST_PROXY: '1',
-      LOGIN_RATE_LIMIT: '1000000', REGISTER_RATE_LIMIT: '1000000',
+      ...process.env,
+      PORT: String(port),
+      DATABASE_URL: await newDatabaseUrl(),
+      REDIS_URL: redisUrl,
+      REDIS_PREFIX: `${prefix}-timing`,
+      APP_SECRET: randomBytes(32).toString('hex'),
+      MODELS_FILE: join(root, 'models.json'),
+      LOG_LEVEL: 'error',
+      TRUST_PROXY: '1',
+      LOGIN_RATE_LIMIT: '1000000',
+      REGISTER_RATE_LIMIT: '1000000',
     },
   })
   const url = `http://127.0.0.1:${port}`
-  while (!(await fetch(`${url}/readyz`).then(({ ok }) => ok, () => false))) {
+  while (
+    !(await fetch(`${url}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ))
+  ) {
     if (web.exitCode !== null) throw new Error('the web process did not start')
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return { url, stop: async () => { web.kill('SIGTERM'); await once(web, 'exit') } }
+  return {
+    url,
+    stop: async () => {
+      web.kill('SIGTERM')
+      await once(web, 'exit')
+    },
+  }
 }
 
 let requests = 0
@@ -63,7 +88,9 @@ async function timed(url: string, body: object, status: number): Promise<number>
   const client = `10.${(requests >> 16) & 255}.${(requests >> 8) & 255}.${requests & 255}`
   const begun = performance.now()
   const response = await fetch(url, {
-    method: 'POST', headers: { 'content-type': 'application/json', 'x-forwarded-for': client }, body: JSON.stringify(body),
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-forwarded-for': client },
+    body: JSON.stringify(body),
   })
   await response.arrayBuffer()
   const ms = performance.now() - begun
@@ -87,9 +114,11 @@ async function measure(pairs: number, request: (side: Side, index: number) => Pr
 function report(name: keyof typeof BOUNDS, samples: Samples): void {
   const { difference, low, high } = compare(samples)
   const within = Math.abs(difference) < BOUNDS[name]
-  console.log(`${name}: known ${median(samples.known).toFixed(2)} ms, unknown ${median(samples.unknown).toFixed(2)} ms, `
-    + `difference ${difference.toFixed(3)} ms (95 %: ${low.toFixed(3)} to ${high.toFixed(3)}), n = ${samples.known.length} each: `
-    + (within ? `within ${BOUNDS[name]} ms` : `MORE than ${BOUNDS[name]} ms`))
+  console.log(
+    `${name}: known ${median(samples.known).toFixed(2)} ms, unknown ${median(samples.unknown).toFixed(2)} ms, ` +
+      `difference ${difference.toFixed(3)} ms (95 %: ${low.toFixed(3)} to ${high.toFixed(3)}), n = ${samples.known.length} each: ` +
+      (within ? `within ${BOUNDS[name]} ms` : `MORE than ${BOUNDS[name]} ms`),
+  )
   if (!within) process.exitCode = 1
 }
 
@@ -98,10 +127,22 @@ const web = await startWeb()
 try {
   const people = Array.from({ length: 20 }, (_, index) => `known-${index}@example.com`)
   for (const email of people) await timed(`${web.url}/api/auth/register`, { email, password: PASSWORD }, 200)
-  const address = (side: Side, index: number): string => (side === 'known' ? people[Math.abs(index) % people.length]! : `nobody-${Math.abs(index) % people.length}@example.com`)
-  report('login', await measure(pairs, (side, index) =>
-    timed(`${web.url}/api/auth/login`, { email: address(side, index), password: 'wrong horse 1' }, 401)))
-  report('forgot', await measure(5 * pairs, (side, index) => timed(`${web.url}/api/email/forgot`, { email: address(side, index) }, 200)))
+  const address = (side: Side, index: number): string =>
+    side === 'known'
+      ? people[Math.abs(index) % people.length]!
+      : `nobody-${Math.abs(index) % people.length}@example.com`
+  report(
+    'login',
+    await measure(pairs, (side, index) =>
+      timed(`${web.url}/api/auth/login`, { email: address(side, index), password: 'wrong horse 1' }, 401),
+    ),
+  )
+  report(
+    'forgot',
+    await measure(5 * pairs, (side, index) =>
+      timed(`${web.url}/api/email/forgot`, { email: address(side, index) }, 200),
+    ),
+  )
 } finally {
   await web.stop()
 }

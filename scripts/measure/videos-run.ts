@@ -8,7 +8,12 @@ import { quantile } from './streams-run.ts'
 export type VideoLoad = { url: string; db: Db; account: TestAccount; model: string; videos: number; seconds: number }
 
 /** `late`: how long behind the end of its task each call ended, in ms. `atOnce`: the most that ran at one moment. */
-export type VideoResult = { succeeded: number; failed: number; atOnce: number; late: { p50: number; p99: number; most: number } }
+export type VideoResult = {
+  succeeded: number
+  failed: number
+  atOnce: number
+  late: { p50: number; p99: number; most: number }
+}
 
 /** Requests that are sent at once while the videos are asked for. */
 const ASKED_AT_ONCE = 20
@@ -17,12 +22,20 @@ const ASKED_AT_ONCE = 20
  * Asks for the videos without waiting for them, and follows them until every call has ended.
  * @param onRunning hears how many run, again and again
  */
-export async function makeVideos(load: VideoLoad, onRunning: (running: number) => void = () => {}): Promise<VideoResult> {
+export async function makeVideos(
+  load: VideoLoad,
+  onRunning: (running: number) => void = () => {},
+): Promise<VideoResult> {
   const { url, db, account, model, videos, seconds } = load
   let left = videos
   const askSome = async (): Promise<void> => {
     while (left-- > 0) {
-      const reply = await post(`${url}${VIDEOS}`, account.key, { model, prompt: `A calm sea [duration ${seconds}]` }, { prefer: 'respond-async' })
+      const reply = await post(
+        `${url}${VIDEOS}`,
+        account.key,
+        { model, prompt: `A calm sea [duration ${seconds}]` },
+        { prefer: 'respond-async' },
+      )
       if (reply.status !== 202) throw new Error(`a video was answered ${reply.status} ${reply.text}`)
     }
   }
@@ -33,24 +46,38 @@ export async function makeVideos(load: VideoLoad, onRunning: (running: number) =
     atOnce = Math.max(atOnce, counts.running)
     onRunning(counts.running)
     if (counts.ended >= videos) break
-    await new Promise((resolve) => { setTimeout(resolve, 250) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 250)
+    })
   }
   await asked
-  return { ...await endsOf(load), atOnce }
+  return { ...(await endsOf(load)), atOnce }
 }
 
 async function countsOf(db: Db, { id }: TestAccount): Promise<{ running: number; ended: number }> {
-  const { rows: [counts] } = await db.raw<{ rows: { running: number; ended: number }[] }>(`
+  const {
+    rows: [counts],
+  } = await db.raw<{ rows: { running: number; ended: number }[] }>(
+    `
     SELECT count(*) FILTER (WHERE upstream_ref IS NOT NULL AND status = 'running') AS running,
-      count(*) FILTER (WHERE status IN ('succeeded', 'failed')) AS ended FROM calls WHERE user_id = ?`, [id])
+      count(*) FILTER (WHERE status IN ('succeeded', 'failed')) AS ended FROM calls WHERE user_id = ?`,
+    [id],
+  )
   return counts!
 }
 
 async function endsOf({ db, account, seconds }: VideoLoad): Promise<Omit<VideoResult, 'atOnce'>> {
-  const { rows } = await db.raw<{ rows: { status: string; late: number }[] }>(`
+  const { rows } = await db.raw<{ rows: { status: string; late: number }[] }>(
+    `
     SELECT status, (extract(epoch FROM finished_at) * 1000 - (upstream_ref->>'submittedAt')::float8 - ?)::float8 AS late
-    FROM calls WHERE user_id = ?`, [seconds * 1000, account.id])
+    FROM calls WHERE user_id = ?`,
+    [seconds * 1000, account.id],
+  )
   const done = rows.filter(({ status }) => status === 'succeeded')
   const late = Float64Array.from(done.map((row) => row.late)).toSorted()
-  return { succeeded: done.length, failed: rows.length - done.length, late: { p50: quantile(late, 0.5), p99: quantile(late, 0.99), most: quantile(late, 1) } }
+  return {
+    succeeded: done.length,
+    failed: rows.length - done.length,
+    late: { p50: quantile(late, 0.5), p99: quantile(late, 0.99), most: quantile(late, 1) },
+  }
 }

@@ -10,29 +10,44 @@ import { makeVideos } from './videos-run.ts'
  * `npx tsx scripts/measure/videos.ts [--videos 1000] [--seconds 30]`: what videos cost the one worker process that looks after
  * all of them while they are made, and whether every one is settled.
  */
-const { values: options } = parseArgs({ options: {
-  videos: { type: 'string', default: '1000' },
-  seconds: { type: 'string', default: '30' },
-} })
+const { values: options } = parseArgs({
+  options: {
+    videos: { type: 'string', default: '1000' },
+    seconds: { type: 'string', default: '30' },
+  },
+})
 
 const MODEL = 'sea'
 
 const catalogueOf = (port: number) => ({
   upstreams: { sandbox: { protocol: 'openai', baseUrl: `http://127.0.0.1:${port}/v1`, apiKeyEnv: 'SANDBOX_API_KEY' } },
-  models: [{ id: MODEL, modality: 'video', credits: 250, upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }] }],
+  models: [
+    { id: MODEL, modality: 'video', credits: 250, upstreams: [{ upstream: 'sandbox', model: 'video-sandbox' }] },
+  ],
 })
 
-const sandbox = () => run('sandbox', [join(root, 'dist/src/sandbox/main.js'), '--port', '0'], {}, /listening on http:\/\/[^:]+:(\d+)/)
+const sandbox = () =>
+  run('sandbox', [join(root, 'dist/src/sandbox/main.js'), '--port', '0'], {}, /listening on http:\/\/[^:]+:(\d+)/)
 const stage = await startStage('measure-videos', sandbox, catalogueOf, { SANDBOX_API_KEY: 'sk-made-up' })
 try {
   const [videos, seconds] = [Number(options.videos), Number(options.seconds)]
   const { url, db, account, web, worker, others } = stage
-  const { result, seconds: lasted, taken } = await watching([worker, web, ...others], () => makeVideos({ url, db, account, model: MODEL, videos, seconds }))
+  const {
+    result,
+    seconds: lasted,
+    taken,
+  } = await watching([worker, web, ...others], () => makeVideos({ url, db, account, model: MODEL, videos, seconds }))
   const { cpuSeconds, beforeMb, mostMb } = taken[0]!
-  console.log(`\n${videos} videos of ${seconds} s each, ${result.atOnce} of them at once, in ${lasted.toFixed(1)} s (${machine()})`)
+  console.log(
+    `\n${videos} videos of ${seconds} s each, ${result.atOnce} of them at once, in ${lasted.toFixed(1)} s (${machine()})`,
+  )
   console.log(`  settled: ${result.succeeded}, refunded: ${result.failed}`)
-  console.log(`  settled behind the end of its task: p50 ${(result.late.p50 / 1000).toFixed(1)} s, p99 ${(result.late.p99 / 1000).toFixed(1)} s, most ${(result.late.most / 1000).toFixed(1)} s`)
-  console.log(`  the worker, for each video from its submission to its settlement: ${(1000 * cpuSeconds / videos).toFixed(1)} ms of CPU, ${(1024 * (mostMb - beforeMb) / videos).toFixed(0)} KB`)
+  console.log(
+    `  settled behind the end of its task: p50 ${(result.late.p50 / 1000).toFixed(1)} s, p99 ${(result.late.p99 / 1000).toFixed(1)} s, most ${(result.late.most / 1000).toFixed(1)} s`,
+  )
+  console.log(
+    `  the worker, for each video from its submission to its settlement: ${((1000 * cpuSeconds) / videos).toFixed(1)} ms of CPU, ${((1024 * (mostMb - beforeMb)) / videos).toFixed(0)} KB`,
+  )
   console.log(describeTaken(taken, lasted))
   process.exitCode = result.succeeded === videos ? 0 : 1
 } finally {

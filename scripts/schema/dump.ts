@@ -1,9 +1,13 @@
 import type { Knex } from 'knex'
 
 type Table = {
-  name: string; about: string | null; options: string | null
+  name: string
+  about: string | null
+  options: string | null
   columns: { line: string; about: string | null }[]
-  constraints: string[]; indexes: string[]; triggers: string[]
+  constraints: string[]
+  indexes: string[]
+  triggers: string[]
 }
 
 const TABLES = `
@@ -31,23 +35,35 @@ const FUNCTIONS = `
 
 type Fn = { name: string; result: string; settings: string | null; about: string | null }
 
-const HEADER = '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
+const HEADER =
+  '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
 
 /** The schema of a database as text that reads like SQL, the same for equal schemas: without data, owners and knex' own tables. */
 export async function dumpSchema(db: Knex): Promise<string> {
   const { rows: tables } = await db.raw<{ rows: Table[] }>(TABLES)
   const { rows: functions } = await db.raw<{ rows: Fn[] }>(FUNCTIONS)
-  return [HEADER, ...tables.map(textOf), ...functions.map(signatureOf)].join('\n').replaceAll('public.', '').replaceAll('timestamp with time zone', 'timestamptz')
+  return [HEADER, ...tables.map(textOf), ...functions.map(signatureOf)]
+    .join('\n')
+    .replaceAll('public.', '')
+    .replaceAll('timestamp with time zone', 'timestamptz')
 }
 
 function textOf({ name, about, options, columns, constraints, indexes, triggers }: Table): string {
   const lines = [...columns, ...constraints.map((line) => ({ line, about: null }))]
-  const body = lines.map(({ line, about: remark }, at) => `  ${line}${at < lines.length - 1 ? ',' : ''}${remark ? ` -- ${remark}` : ''}`)
+  const body = lines.map(
+    ({ line, about: remark }, at) => `  ${line}${at < lines.length - 1 ? ',' : ''}${remark ? ` -- ${remark}` : ''}`,
+  )
   return [
-    `-- ${about ?? ''}`, `CREATE TABLE ${name} (`, ...body, `)${options ? ` WITH (${options})` : ''};`,
-    ...[...indexes, ...triggers].map((line) => `${line};`), '',
+    `-- ${about ?? ''}`,
+    `CREATE TABLE ${name} (`,
+    ...body,
+    `)${options ? ` WITH (${options})` : ''};`,
+    ...[...indexes, ...triggers].map((line) => `${line};`),
+    '',
   ].join('\n')
 }
 
 const signatureOf = ({ name, result, settings, about }: Fn): string =>
-  [`-- ${about ?? ''}`, `CREATE FUNCTION ${name} RETURNS ${result}${settings ? ` SET ${settings}` : ''};`, ''].join('\n')
+  [`-- ${about ?? ''}`, `CREATE FUNCTION ${name} RETURNS ${result}${settings ? ` SET ${settings}` : ''};`, ''].join(
+    '\n',
+  )

@@ -19,7 +19,7 @@ export type ServerKind = {
   /** What it reads on standard input. */
   input?: (port: number) => string
   /** As whom and where it runs. */
-  identity?: { uid?: number, gid?: number, cwd?: string }
+  identity?: { uid?: number; gid?: number; cwd?: string }
   /** Its output goes here; each start begins the file anew. */
   log: string
   /** The first port to try; 0: any. */
@@ -30,7 +30,7 @@ export type ServerKind = {
   /** Whether it accepts clients by now. */
   ready: (port: number) => Promise<boolean>
   /** How its log says that a port is taken, or that its killed predecessor has not quite gone. */
-  passing: { portTaken: RegExp, lingering?: RegExp }
+  passing: { portTaken: RegExp; lingering?: RegExp }
   /** The processes that it has started itself. */
   children?: (server: ProcessMark) => ProcessMark[]
   /** Called before each launch. */
@@ -47,11 +47,11 @@ export function lastLines(file: string, count = 15): string {
 /** A server program that this process starts, stops, kills and starts again on 127.0.0.1. */
 export class LocalServer {
   readonly #kind: ServerKind
-  #server: { process: ProcessMark, port: number } | undefined
+  #server: { process: ProcessMark; port: number } | undefined
   #asked = false
 
   /** Starts nothing yet; `running` is one that runs already, whoever started it. */
-  constructor(kind: ServerKind, running?: { process: ProcessMark, port: number }) {
+  constructor(kind: ServerKind, running?: { process: ProcessMark; port: number }) {
     this.#kind = kind
     this.#server = running
   }
@@ -71,7 +71,7 @@ export class LocalServer {
     return this.#server !== undefined && lives(this.#server.process)
   }
 
-  get #known(): { process: ProcessMark, port: number } {
+  get #known(): { process: ProcessMark; port: number } {
     if (this.#server === undefined) throw new Error(`${this.#kind.name} was never started`)
     return this.#server
   }
@@ -104,7 +104,7 @@ export class LocalServer {
     const { firstPort, name, passing } = this.#kind
     const fixed = this.#server?.port
     const giveUpAt = Date.now() + 15_000
-    let port = fixed ?? await freePort(firstPort)
+    let port = fixed ?? (await freePort(firstPort))
     for (;;) {
       const failure = await this.#launch(port)
       if (failure === undefined) return
@@ -137,16 +137,20 @@ export class LocalServer {
     const { lifetime, log, onDeath, ready } = this.#kind
     const child = this.#spawn(port)
     let ended = false
-    child.once('exit', () => { ended = true })
-    child.once('error', () => { ended = true })
+    child.once('exit', () => {
+      ended = true
+    })
+    child.once('error', () => {
+      ended = true
+    })
     if (child.pid === undefined) {
-      const [error] = await once(child, 'error') as unknown[] as [Error]
+      const [error] = (await once(child, 'error')) as unknown[] as [Error]
       return error.message
     }
     const startedAt = startOf(child.pid)
     if (startedAt === undefined) return lastLines(log)
     const process = { pid: child.pid, startedAt }
-    const up = await waitUntil(async () => ended || await ready(port), 120_000, 20)
+    const up = await waitUntil(async () => ended || (await ready(port)), 120_000, 20)
     if (ended || !up) {
       await end(process, 'SIGQUIT', 2_000)
       return lastLines(log)

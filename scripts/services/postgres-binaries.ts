@@ -27,8 +27,8 @@ export function installedBinaries(): PostgresBinaries {
     entry = createRequire(import.meta.url).resolve(packageName())
   } catch {
     throw new Error(
-      `no embedded Postgres for this system (${packageName()} is not installed): `
-      + 'run npm ci without --omit=dev or --omit=optional, or set DATABASE_URL to a Postgres of your own',
+      `no embedded Postgres for this system (${packageName()} is not installed): ` +
+        'run npm ci without --omit=dev or --omit=optional, or set DATABASE_URL to a Postgres of your own',
     )
   }
   const folder = dirname(dirname(entry))
@@ -43,7 +43,7 @@ export function installedBinaries(): PostgresBinaries {
 export function hydrate(root: string): void {
   const list = join(root, 'pg-symlinks.json')
   if (!existsSync(list)) return
-  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string, target: string }[]
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
   for (const { source, target } of links) {
     // Both are relative to the package, the folder above root.
     const link = join(dirname(root), target)

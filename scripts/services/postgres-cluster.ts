@@ -19,7 +19,7 @@ export function dataOf(place: PostgresPlace): string {
  * As whom and where the Postgres programs run: the starter's own working folder may be one that their user cannot
  * enter.
  */
-export function identityOf(place: PostgresPlace): { uid?: number, gid?: number, cwd: string } {
+export function identityOf(place: PostgresPlace): { uid?: number; gid?: number; cwd: string } {
   return { cwd: place.home, ...(place.user && { uid: place.user.uid, gid: place.user.gid }) }
 }
 
@@ -45,14 +45,28 @@ export async function initialise(place: PostgresPlace, password: string): Promis
   writeFileSync(passwordFile, password, { mode: 0o600 })
   if (place.user !== undefined) chownSync(passwordFile, place.user.uid, place.user.gid)
   try {
-    const child = spawn(programOf(place, 'initdb'), [
-      `--pgdata=${draft}`, `--username=${clusterOwner}`, `--pwfile=${passwordFile}`,
-      '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions',
-    ], { ...identityOf(place), stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(
+      programOf(place, 'initdb'),
+      [
+        `--pgdata=${draft}`,
+        `--username=${clusterOwner}`,
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale=C',
+        '--no-sync',
+        '--no-instructions',
+      ],
+      { ...identityOf(place), stdio: ['ignore', 'pipe', 'pipe'] },
+    )
     let output = ''
-    child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-    child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
-    const [code] = await once(child, 'close') as [number | null]
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    const [code] = (await once(child, 'close')) as [number | null]
     if (code !== 0) throw new Error(`initdb failed: ${output.trim()}`)
     renameSync(draft, dataOf(place))
   } finally {
@@ -74,7 +88,7 @@ function belongsTo(pid: number, data: string): boolean {
  * The Postgres that serves the data folder right now, whoever started it; a pid that only looks like it is not taken
  * for it.
  */
-export function serverOf(place: PostgresPlace): { process: ProcessMark, port: number } | undefined {
+export function serverOf(place: PostgresPlace): { process: ProcessMark; port: number } | undefined {
   const [pid, , , port] = (readIfThere(join(dataOf(place), 'postmaster.pid')) ?? '').split('\n').map(Number)
   if (pid === undefined || port === undefined || !(pid > 0) || !(port > 0)) return undefined
   const startedAt = startOf(pid)

@@ -8,7 +8,7 @@ import type { PostgresBinaries } from './postgres-binaries.ts'
 import { readIfThere, writePrivately } from './secrets.ts'
 
 /** An account of the system. */
-export type SystemUser = { name: string, uid: number, gid: number }
+export type SystemUser = { name: string; uid: number; gid: number }
 
 /** Where an embedded Postgres lives, and as whom it runs. */
 export type PostgresPlace = {

@@ -4,7 +4,14 @@ import pg from 'pg'
 import { LocalServer } from './local-server.ts'
 import type { Lifetime } from './local-server.ts'
 import {
-  childrenOf, clusterOwner, dataOf, forgetDeadServer, identityOf, initialise, programOf, serverOf,
+  childrenOf,
+  clusterOwner,
+  dataOf,
+  forgetDeadServer,
+  identityOf,
+  initialise,
+  programOf,
+  serverOf,
 } from './postgres-cluster.ts'
 import { placeFor } from './postgres-place.ts'
 import type { PostgresPlace } from './postgres-place.ts'
@@ -77,23 +84,26 @@ export class Postgres {
   constructor(place: PostgresPlace, options: PostgresOptions, password: string) {
     this.#password = password
     this.data = dataOf(place)
-    this.#server = new LocalServer({
-      name: 'Postgres',
-      command: (port) => [programOf(place, 'postgres'), '-D', dataOf(place), ...settingsOf(options, port)],
-      identity: identityOf(place),
-      log: join(resolve(options.folder), 'postgres.log'),
-      firstPort: options.port ?? 0,
-      lifetime: options.lifetime ?? 'with-starter',
-      stopSignal: stopSignals.fast,
-      ready: (port) => connects(addressOf(port, password, 'postgres')),
-      passing: {
-        portTaken: /address already in use|could not bind/i,
-        lingering: /pre-existing shared memory block|lock file .* already exists/i,
+    this.#server = new LocalServer(
+      {
+        name: 'Postgres',
+        command: (port) => [programOf(place, 'postgres'), '-D', dataOf(place), ...settingsOf(options, port)],
+        identity: identityOf(place),
+        log: join(resolve(options.folder), 'postgres.log'),
+        firstPort: options.port ?? 0,
+        lifetime: options.lifetime ?? 'with-starter',
+        stopSignal: stopSignals.fast,
+        ready: (port) => connects(addressOf(port, password, 'postgres')),
+        passing: {
+          portTaken: /address already in use|could not bind/i,
+          lingering: /pre-existing shared memory block|lock file .* already exists/i,
+        },
+        children: childrenOf,
+        prepare: () => forgetDeadServer(place),
+        onDeath: options.onDeath,
       },
-      children: childrenOf,
-      prepare: () => forgetDeadServer(place),
-      onDeath: options.onDeath,
-    }, serverOf(place))
+      serverOf(place),
+    )
   }
 
   /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */

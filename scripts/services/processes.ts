@@ -62,7 +62,9 @@ export function signal(mark: ProcessMark, name: NodeJS.Signals): void {
 
 /** Waits until `done` answers true, looking every `every` ms. Answers false when `withinMs` has passed without. */
 export async function waitUntil(
-  done: () => boolean | Promise<boolean>, withinMs: number, every = 15,
+  done: () => boolean | Promise<boolean>,
+  withinMs: number,
+  every = 15,
 ): Promise<boolean> {
   const end = Date.now() + withinMs
   for (;;) {

@@ -5,20 +5,31 @@ import { findProgram } from './processes.ts'
 
 const policyFile = '/usr/sbin/policy-rc.d'
 
-async function run(command: string, args: readonly string[]): Promise<{ ok: boolean, output: string }> {
+async function run(command: string, args: readonly string[]): Promise<{ ok: boolean; output: string }> {
   const child = spawn(command, args, {
-    stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
   })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  const [code] = await once(child, 'close') as [number | null]
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
   return { ok: code === 0, output }
 }
 
-function install(): Promise<{ ok: boolean, output: string }> {
+function install(): Promise<{ ok: boolean; output: string }> {
   return run('apt-get', [
-    'install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=120', 'redis-server',
+    'install',
+    '-y',
+    '-q',
+    '--no-install-recommends',
+    '-o',
+    'DPkg::Lock::Timeout=120',
+    'redis-server',
   ])
 }
 
@@ -38,8 +49,11 @@ export async function installRedis(): Promise<void> {
   // killed.
   if (policyIsOurs) {
     const script = [
-      '#!/bin/sh', '# Made by Tollgate while it installs redis-server; can be removed.',
-      `kill -0 ${process.pid} 2>/dev/null && exit 101`, 'exit 0', '',
+      '#!/bin/sh',
+      '# Made by Tollgate while it installs redis-server; can be removed.',
+      `kill -0 ${process.pid} 2>/dev/null && exit 101`,
+      'exit 0',
+      '',
     ]
     writeFileSync(policyFile, script.join('\n'), { mode: 0o755 })
   }

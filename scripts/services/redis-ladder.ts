@@ -1,10 +1,7 @@
 import { findProgram } from './processes.ts'
 
 /** Where a Redis of our own comes from. */
-export type RedisSource =
-  | { from: 'program', path: string }
-  | { from: 'apt' }
-  | { from: 'nowhere', message: string }
+export type RedisSource = { from: 'program'; path: string } | { from: 'apt' } | { from: 'nowhere'; message: string }
 
 /** What the decision depends on. */
 export type RedisSurroundings = {

@@ -62,21 +62,24 @@ export class PrivateRedis {
   readonly #password: string
 
   /** Takes what `startRedis` has found; `running` is one that runs already. */
-  constructor(options: RedisOptions, password: string, running?: { process: ProcessMark, port: number }) {
+  constructor(options: RedisOptions, password: string, running?: { process: ProcessMark; port: number }) {
     this.#password = password
-    this.#server = new LocalServer({
-      name: 'Redis',
-      // Its settings come on standard input: a password among the arguments would be everybody's to read.
-      command: () => [options.program, '-'],
-      input: (port) => settingsOf(options, port, password),
-      log: join(resolve(options.folder), 'redis.log'),
-      firstPort: options.port ?? 0,
-      lifetime: options.lifetime ?? 'with-starter',
-      stopSignal: 'SIGTERM',
-      ready: (port) => answers(port, password),
-      passing: { portTaken: /Address already in use|Could not create server TCP/i },
-      onDeath: options.onDeath,
-    }, running)
+    this.#server = new LocalServer(
+      {
+        name: 'Redis',
+        // Its settings come on standard input: a password among the arguments would be everybody's to read.
+        command: () => [options.program, '-'],
+        input: (port) => settingsOf(options, port, password),
+        log: join(resolve(options.folder), 'redis.log'),
+        firstPort: options.port ?? 0,
+        lifetime: options.lifetime ?? 'with-starter',
+        stopSignal: 'SIGTERM',
+        ready: (port) => answers(port, password),
+        passing: { portTaken: /Address already in use|Could not create server TCP/i },
+        onDeath: options.onDeath,
+      },
+      running,
+    )
   }
 
   /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
@@ -115,10 +118,15 @@ export class PrivateRedis {
 
 function settingsOf({ folder, durable = false, databases = 16 }: RedisOptions, port: number, password: string): string {
   return [
-    'bind 127.0.0.1', `port ${port}`, `requirepass ${password}`, 'daemonize no',
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `requirepass ${password}`,
+    'daemonize no',
     `dir ${JSON.stringify(dataOf(folder))}`,
     // BullMQ's jobs are no cache: an evicting Redis loses them.
-    'maxmemory-policy noeviction', 'save ""', `databases ${databases}`,
+    'maxmemory-policy noeviction',
+    'save ""',
+    `databases ${databases}`,
     ...(durable ? ['appendonly yes', 'appendfsync everysec'] : ['appendonly no']),
   ].join('\n')
 }
@@ -129,13 +137,18 @@ function dataOf(folder: string): string {
 
 async function answers(port: number, password: string): Promise<boolean> {
   const client = new Redis({
-    host: '127.0.0.1', port, password, lazyConnect: true, retryStrategy: () => null, connectTimeout: 2_000,
+    host: '127.0.0.1',
+    port,
+    password,
+    lazyConnect: true,
+    retryStrategy: () => null,
+    connectTimeout: 2_000,
   })
   client.on('error', () => {})
   try {
     await client.connect()
     // Refused while it still reads its data.
-    return await client.ping() === 'PONG'
+    return (await client.ping()) === 'PONG'
   } catch {
     return false
   } finally {

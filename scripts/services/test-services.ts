@@ -23,7 +23,7 @@ export function privateData(folder: string): string {
 }
 
 /** The addresses of services for tests: of Postgres' database for housekeeping, and of Redis. */
-export type TestAddresses = { databaseUrl: string, redisUrl: string }
+export type TestAddresses = { databaseUrl: string; redisUrl: string }
 
 type Running = TestAddresses & { processes: ProcessMark[] }
 

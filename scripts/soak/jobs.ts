@@ -26,12 +26,18 @@ const figuresIn = (output: string): string[] => output.split('\n').flatMap((line
  * The parts of the soak: what measures times and must run alone; and, beside each other, those that mostly wait and those
  * that keep the machine busy.
  */
-export function jobsOf(addresses: TestAddresses, seed: number, panel: MutantRunner): { alone: Job[]; waiting: Job[]; busy: Job[] } {
+export function jobsOf(
+  addresses: TestAddresses,
+  seed: number,
+  panel: MutantRunner,
+): { alone: Job[]; waiting: Job[]; busy: Job[] } {
   const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
     name,
     run: async () => {
       const { counts, output } = await runMocha(files, {
-        ...addresses, folder: root, env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), ...env },
+        ...addresses,
+        folder: root,
+        env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), ...env },
       })
       const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
       return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, mutant: false }
@@ -39,7 +45,12 @@ export function jobsOf(addresses: TestAddresses, seed: number, panel: MutantRunn
   })
   const shard = (nth: number): Job => {
     const runs = Math.ceil(SCHEDULES / SHARDS)
-    return test(`schedules ${nth + 1} of ${SHARDS}`, ['test/crash/schedules.test.ts'], { TOLLGATE_SCHEDULES: String(runs), TOLLGATE_SEED: String(seed + nth) }, runs)
+    return test(
+      `schedules ${nth + 1} of ${SHARDS}`,
+      ['test/crash/schedules.test.ts'],
+      { TOLLGATE_SCHEDULES: String(runs), TOLLGATE_SEED: String(seed + nth) },
+      runs,
+    )
   }
   const mutants = MUTANTS.map((mutant): Job => ({
     name: `mutant bug: ${mutant.name}`,

@@ -16,23 +16,40 @@ export type Surroundings = TestAddresses & { folder: string; bail?: boolean; env
 export type Run = { counts: Counts | undefined; output: string }
 
 /** Runs test files (or folders of them) of a tree in a process of its own, to the end. */
-export async function runMocha(tests: readonly string[], { folder, bail = false, env, databaseUrl, redisUrl }: Surroundings): Promise<Run> {
+export async function runMocha(
+  tests: readonly string[],
+  { folder, bail = false, env, databaseUrl, redisUrl }: Surroundings,
+): Promise<Run> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
   const [program = '', ...args] = dyingWithParent('SIGTERM', [
-    process.execPath, bin, '--exit', '--forbid-only', '--recursive', ...(bail ? ['--bail'] : []), ...tests,
+    process.execPath,
+    bin,
+    '--exit',
+    '--forbid-only',
+    '--recursive',
+    ...(bail ? ['--bail'] : []),
+    ...tests,
   ])
   const child = spawn(program, args, {
-    cwd: folder, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      ...process.env, TOLLGATE_TEST_DATABASE_URL: databaseUrl, TOLLGATE_TEST_REDIS_URL: redisUrl, TOLLGATE_TEST_FOLDER: place,
-      TOLLGATE_TEST_RESULT: join(place, 'result.json'), ...env,
+      ...process.env,
+      TOLLGATE_TEST_DATABASE_URL: databaseUrl,
+      TOLLGATE_TEST_REDIS_URL: redisUrl,
+      TOLLGATE_TEST_FOLDER: place,
+      TOLLGATE_TEST_RESULT: join(place, 'result.json'),
+      ...env,
     },
   })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { output += chunk.toString() })
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
   await once(child, 'close')
   const result = readIfThere(join(place, 'result.json'))
   rmSync(place, { recursive: true, force: true })
-  return { counts: result === undefined ? undefined : JSON.parse(result) as Counts, output }
+  return { counts: result === undefined ? undefined : (JSON.parse(result) as Counts), output }
 }

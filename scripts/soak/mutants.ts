@@ -7,7 +7,19 @@ import type { TreeCopy } from '../tree-copy.ts'
 import { runMocha } from './mocha.ts'
 
 /** What a copy of the tree is made of. */
-const PARTS = ['src', 'migrations', 'sql', 'test', 'scripts', 'assets', 'package.json', 'tsconfig.json', '.mocharc.json', 'knexfile.ts', 'models.json']
+const PARTS = [
+  'src',
+  'migrations',
+  'sql',
+  'test',
+  'scripts',
+  'assets',
+  'package.json',
+  'tsconfig.json',
+  '.mocharc.json',
+  'knexfile.ts',
+  'models.json',
+]
 
 /** How many schedules a mutant bug may live through, and how many the copy without one must. */
 const SCHEDULES = { mutant: 800, healthy: 50 }
@@ -51,8 +63,25 @@ function copyOfTheTree(): TreeCopy {
   return copy
 }
 
-async function verdictOf({ folder }: TreeCopy, tests: string[], addresses: TestAddresses, schedules: number): Promise<Verdict> {
-  const { counts, output } = await runMocha(tests, { ...addresses, folder, bail: true, env: { TOLLGATE_SCHEDULES: String(schedules) } })
+async function verdictOf(
+  { folder }: TreeCopy,
+  tests: string[],
+  addresses: TestAddresses,
+  schedules: number,
+): Promise<Verdict> {
+  const { counts, output } = await runMocha(tests, {
+    ...addresses,
+    folder,
+    bail: true,
+    env: { TOLLGATE_SCHEDULES: String(schedules) },
+  })
   if (!counts) return { found: false, note: `the copy does not run: ${output.slice(-1000)}` }
-  return { found: counts.failed > 0, note: output.split('\n').find((line) => /^\s+1\) /.test(line))?.trim() ?? '' }
+  return {
+    found: counts.failed > 0,
+    note:
+      output
+        .split('\n')
+        .find((line) => /^\s+1\) /.test(line))
+        ?.trim() ?? '',
+  }
 }

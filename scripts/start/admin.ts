@@ -12,9 +12,13 @@ export async function runToEnd(args: readonly string[], env: NodeJS.ProcessEnv):
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let errors = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  child.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-  const [code] = await once(child, 'close') as [number | null]
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString()
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
   if (code !== 0) throw new AdminError(errors.trim() || `${args.join(' ')} ended with exit code ${code}`)
   return output.trim()
 }

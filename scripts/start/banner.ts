@@ -1,11 +1,12 @@
 import type { Demo } from './demo.ts'
 
 /** A model as `GET /v1/models` lists it. */
-export type ListedModel = { id: string, modality: string, credits: number }
+export type ListedModel = { id: string; modality: string; credits: number }
 
 /** The smallest PNG there is, as an image that needs no network. */
-const onePixel = 'data:image/png;base64,'
-  + 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const onePixel =
+  'data:image/png;base64,' +
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 /** A curl command line; `address` is a word of the shell, quoted where it has to be. */
 function curl(address: string, key: string, body?: object, ...flags: string[]): string {
@@ -17,7 +18,7 @@ function curl(address: string, key: string, body?: object, ...flags: string[]): 
 }
 
 /** Ready command lines, one for each thing that the catalogue offers, each with a title. */
-export function examples(base: string, key: string, models: readonly ListedModel[]): { title: string, line: string }[] {
+export function examples(base: string, key: string, models: readonly ListedModel[]): { title: string; line: string }[] {
   const first = (modality: string): ListedModel | undefined => models.find((model) => model.modality === modality)
   const [chat, image, video] = [first('chat'), first('image'), first('video')]
   const found = [{ title: 'the models and their prices', line: curl(`${base}/v1/models`, key) }]
@@ -42,10 +43,19 @@ export function examples(base: string, key: string, models: readonly ListedModel
 }
 
 /** What `npm start` says when everything is up. */
-export function banner(
-  { base, publicUrl, demo, models, took }:
-  { base: string, publicUrl: string, demo: Demo, models: readonly ListedModel[], took: string },
-): string {
+export function banner({
+  base,
+  publicUrl,
+  demo,
+  models,
+  took,
+}: {
+  base: string
+  publicUrl: string
+  demo: Demo
+  models: readonly ListedModel[]
+  took: string
+}): string {
   const password = demo.password ?? '(made from another data folder, and kept there)'
   return [
     '',

@@ -17,7 +17,7 @@ export type Demo = {
 }
 
 /** What the data folder keeps of it; written after each step, so that a killed start is gone on with by the next. */
-type Kept = { password?: string, granted?: boolean, key?: string }
+type Kept = { password?: string; granted?: boolean; key?: string }
 
 type Account = { credits: number }
 
@@ -36,7 +36,9 @@ async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
  * words.
  */
 export async function demoAccount(
-  folder: string, env: NodeJS.ProcessEnv, accepts: (key: string) => Promise<boolean>,
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  accepts: (key: string) => Promise<boolean>,
 ): Promise<Demo> {
   const file = join(folder, 'demo.json')
   let kept = JSON.parse(readIfThere(file) ?? '{}') as Kept

@@ -52,7 +52,7 @@ export class Program {
 
   /** Waits until `ready` answers true. Throws an Error when that takes longer than a minute. */
   async up(ready: () => Promise<boolean>): Promise<void> {
-    if (await waitUntil(() => this.#ended || ready(), 60_000, 50) && !this.#ended) return
+    if ((await waitUntil(() => this.#ended || ready(), 60_000, 50)) && !this.#ended) return
     if (this.#ended) return
     throw new Error(`${this.name} is not ready after a minute. ${this.#lastWords}`)
   }

@@ -8,7 +8,7 @@ export type Service = {
   /** What to say of it. */
   about: string
   /** The one that this start runs; absent for a given one. */
-  own?: { process: { pid: number, startedAt: string }, stop(): Promise<void> }
+  own?: { process: { pid: number; startedAt: string }; stop(): Promise<void> }
 }
 
 type OnDeath = (story: string) => void
@@ -18,7 +18,10 @@ export async function postgresFor(folder: string, say: (line: string) => void, o
   const given = process.env['DATABASE_URL']
   if (given) return { url: given, about: 'the one of DATABASE_URL' }
   const postgres = await startPostgres({
-    folder, port: 5432, say, onDeath: (log) => onDeath(`Postgres ended. Its last lines:\n${log}`),
+    folder,
+    port: 5432,
+    say,
+    onDeath: (log) => onDeath(`Postgres ended. Its last lines:\n${log}`),
   })
   return { url: postgres.url, about: `127.0.0.1:${postgres.port}, data in ${shown(postgres.data)}`, own: postgres }
 }
@@ -29,7 +32,11 @@ export async function redisFor(folder: string, say: (line: string) => void, onDe
   if (given) return { url: given, about: 'the one of REDIS_URL' }
   const program = await redisProgram(say)
   const redis = await startRedis({
-    program, folder, port: 6379, durable: true, onDeath: (log) => onDeath(`Redis ended. Its last lines:\n${log}`),
+    program,
+    folder,
+    port: 6379,
+    durable: true,
+    onDeath: (log) => onDeath(`Redis ended. Its last lines:\n${log}`),
   })
   return { url: redis.url, about: `${program} on 127.0.0.1:${redis.port}`, own: redis }
 }

@@ -25,7 +25,7 @@ export async function webPort(given: string | undefined): Promise<number> {
  * The catalogue and the port of the sandbox upstream that it names. Where that port is taken, a copy of the catalogue
  * with another one is written to the data folder.
  */
-export async function sandboxCatalogue(folder: string): Promise<{ port: number, file: string | undefined }> {
+export async function sandboxCatalogue(folder: string): Promise<{ port: number; file: string | undefined }> {
   const port = await freePort(sandboxPort)
   if (port === sandboxPort) return { port, file: undefined }
   const catalogue = readFileSync(join(root, 'models.json'), 'utf8')

@@ -38,12 +38,16 @@ export class Starter {
   async start(): Promise<void> {
     const say = (line: string): void => console.log(`           ${line}`)
     const postgres = this.#stage('postgres', async () =>
-      this.#keep(await postgresFor(this.#folder, say, this.#onDeath)))
+      this.#keep(await postgresFor(this.#folder, say, this.#onDeath)),
+    )
     const redis = this.#stage('redis', async () => this.#keep(await redisFor(this.#folder, say, this.#onDeath)))
     await this.#settled([postgres, redis, this.#stage('build', () => this.#build())])
     const port = await webPort(process.env['PORT'])
     this.#environment = {
-      ...keptSettings(this.#folder), PORT: String(port), DATABASE_URL: (await postgres).url, REDIS_URL: (await redis).url,
+      ...keptSettings(this.#folder),
+      PORT: String(port),
+      DATABASE_URL: (await postgres).url,
+      REDIS_URL: (await redis).url,
     }
     await this.#stage('migrations', async () => ({
       about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.#environment }),
@@ -133,7 +137,7 @@ export class Starter {
   }
 
   async #worker(): Promise<{ about: string }> {
-    const port = Number(process.env['HEALTH_PORT']) || await freePort()
+    const port = Number(process.env['HEALTH_PORT']) || (await freePort())
     const worker = this.#run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
     await worker.up(() => isReady(port))
     return { about: 'takes every queue' }
@@ -145,7 +149,7 @@ export class Starter {
       fetch(`http://127.0.0.1:${port}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
     const environment = { ...process.env, ...this.#environment }
     const demo = await demoAccount(this.#folder, environment, async (key) => (await models(key)).ok)
-    const { data } = await (await models(demo.key)).json() as { data: ListedModel[] }
+    const { data } = (await (await models(demo.key)).json()) as { data: ListedModel[] }
     if (this.#stopping) throw new Stopped()
     const publicUrl = (process.env['BASE_URL'] || base).replace(/\/+$/, '')
     console.log(banner({ base, publicUrl, demo, models: data, took: seconds(Date.now() - this.#startedAt) }))

@@ -13,20 +13,28 @@ import { CommandError } from './command.ts'
 
 const COMMANDS: Command[] = [...accountCommands, ...moneyCommands, ...mailCommands]
 
-const help = (): string => [
-  'Usage: npm run admin -- <command> [--json]',
-  '',
-  ...COMMANDS.map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
-].join('\n')
+const help = (): string =>
+  [
+    'Usage: npm run admin -- <command> [--json]',
+    '',
+    ...COMMANDS.map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
+  ].join('\n')
 
 /** The words of a usage before its first argument: `credits grant`. */
 const wordsOf = (command: Command): string[] => command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word))
 
 function parse(argv: string[]) {
-  const typed = (type: 'string' | 'boolean', names: string[]) => Object.fromEntries(names.map((name) => [name, { type }]))
+  const typed = (type: 'string' | 'boolean', names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, { type }]))
   const options = {
-    ...typed('string', COMMANDS.flatMap((command) => command.options ?? [])),
-    ...typed('boolean', COMMANDS.flatMap((command) => command.flags ?? [])),
+    ...typed(
+      'string',
+      COMMANDS.flatMap((command) => command.options ?? []),
+    ),
+    ...typed(
+      'boolean',
+      COMMANDS.flatMap((command) => command.flags ?? []),
+    ),
     json: { type: 'boolean' as const },
     help: { type: 'boolean' as const },
   }
@@ -47,7 +55,9 @@ async function main(argv: string[]): Promise<number> {
   const command = COMMANDS.find((one) => wordsOf(one).every((word, index) => positionals[index] === word))
   if (!command) throw new CommandError(`There is no command "${positionals.slice(0, 2).join(' ')}". Try --help.`)
   const { json, help: _help, ...given } = values
-  const options = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value === true ? 'yes' : value])) as Options
+  const options = Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [name, value === true ? 'yes' : value]),
+  ) as Options
   const stray = Object.keys(options).find((name) => !command.options?.includes(name) && !command.flags?.includes(name))
   if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" has no option --${stray}.`)
   const db = connectDb(readDatabaseConfig())
@@ -63,6 +73,10 @@ async function main(argv: string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  console.error(error instanceof CommandError || error instanceof ConfigError ? error.message : withoutSecrets((error as Error).message))
+  console.error(
+    error instanceof CommandError || error instanceof ConfigError
+      ? error.message
+      : withoutSecrets((error as Error).message),
+  )
   process.exitCode = error instanceof ConfigError ? EXIT_CONFIG : 1
 }

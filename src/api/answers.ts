@@ -40,38 +40,56 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code }) })
 }
 
-const pricing = z.strictObject({ input: z.int(), output: z.int(), perTokens: z.int(), minimum: z.int() })
+const pricing = z
+  .strictObject({ input: z.int(), output: z.int(), perTokens: z.int(), minimum: z.int() })
   .meta({ description: 'Credits for `perTokens` input and output tokens, at least `minimum` a call.' })
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
 /** What media models offer. */
 const options = {
-  durations: z.union([
-    z.array(seconds).min(1), z.strictObject({ min: seconds, max: seconds, default: seconds.optional() }),
-  ]).optional().meta({ description: 'Videos: the seconds that may be asked for, if the model states them.' }),
-  resolutions: z.array(z.string()).min(1).optional()
+  durations: z
+    .union([z.array(seconds).min(1), z.strictObject({ min: seconds, max: seconds, default: seconds.optional() })])
+    .optional()
+    .meta({ description: 'Videos: the seconds that may be asked for, if the model states them.' }),
+  resolutions: z
+    .array(z.string())
+    .min(1)
+    .optional()
     .meta({ description: 'Images and videos: the resolutions that may be asked for, if the model states them.' }),
 }
 
-const model = z.strictObject({
-  id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string(), modality,
-  credits: z.int().meta({ description: 'Credits of one call; of a chat call the least.' }),
-  name: z.string().optional(), description: z.string().optional(), pricing: pricing.optional(), ...options,
-}).meta({ id: 'Model' })
+const model = z
+  .strictObject({
+    id: z.string(),
+    object: z.literal('model'),
+    created: z.int(),
+    owned_by: z.string(),
+    modality,
+    credits: z.int().meta({ description: 'Credits of one call; of a chat call the least.' }),
+    name: z.string().optional(),
+    description: z.string().optional(),
+    pricing: pricing.optional(),
+    ...options,
+  })
+  .meta({ id: 'Model' })
 
 export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })
 
-export const mediaResult = z.strictObject({
-  ok,
-  created: z.int().meta({ description: 'Unix seconds.' }),
-  data: z.array(z.strictObject({ url: z.url() })).min(1),
-  usage: z.strictObject({
-    credits: z.int().meta({ description: 'Credits charged.' }),
-    balance: z.int().meta({ description: 'Credits left.' }),
-    latencyMs: z.int().meta({ description: 'Milliseconds from the acceptance of the request to the end of the call.' }),
-  }),
-}).meta({ id: 'MediaResult' })
+export const mediaResult = z
+  .strictObject({
+    ok,
+    created: z.int().meta({ description: 'Unix seconds.' }),
+    data: z.array(z.strictObject({ url: z.url() })).min(1),
+    usage: z.strictObject({
+      credits: z.int().meta({ description: 'Credits charged.' }),
+      balance: z.int().meta({ description: 'Credits left.' }),
+      latencyMs: z
+        .int()
+        .meta({ description: 'Milliseconds from the acceptance of the request to the end of the call.' }),
+    }),
+  })
+  .meta({ id: 'MediaResult' })
 
 const choice = z.looseObject({
   index: z.int(),
@@ -79,62 +97,108 @@ const choice = z.looseObject({
   finish_reason: z.string().nullable(),
 })
 
-export const chatResult = z.looseObject({
-  ok, id: z.string(), object: z.literal('chat.completion'), created: z.int(), model: z.string(),
-  choices: z.array(choice),
-  usage: z.looseObject({
-    input_tokens: z.int(), output_tokens: z.int(),
-    prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int(),
-    credits: z.int().meta({ description: 'Credits finally charged.' }),
-    balance: z.int().meta({ description: 'Credits left.' }),
-  }),
-}).meta({ id: 'ChatResult', description: 'Other fields of the upstream\'s answer are kept.' })
+export const chatResult = z
+  .looseObject({
+    ok,
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(choice),
+    usage: z.looseObject({
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      prompt_tokens: z.int(),
+      completion_tokens: z.int(),
+      total_tokens: z.int(),
+      credits: z.int().meta({ description: 'Credits finally charged.' }),
+      balance: z.int().meta({ description: 'Credits left.' }),
+    }),
+  })
+  .meta({ id: 'ChatResult', description: "Other fields of the upstream's answer are kept." })
 
-export const acceptedCall = z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) })
+export const acceptedCall = z
+  .strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) })
   .meta({ id: 'AcceptedCall' })
 
 /** A stream of server-sent events. */
 export const events = (description: string) => z.string().meta({ description })
 
 /** An account as its owner sees it. */
-export const user = z.strictObject({
-  id: id('acc'), email: z.string(), displayName: z.string(), avatarUrl: z.string(), credits,
-  emailVerified: z.boolean(), createdAt: time,
-}).meta({ id: 'User' })
+export const user = z
+  .strictObject({
+    id: id('acc'),
+    email: z.string(),
+    displayName: z.string(),
+    avatarUrl: z.string(),
+    credits,
+    emailVerified: z.boolean(),
+    createdAt: time,
+  })
+  .meta({ id: 'User' })
 
 export const userAnswer = z.strictObject({ ok, user })
 
 const tokens = z.int().nullable()
 
 /** The record of a call. */
-export const call = z.strictObject({
-  id: id('call'), model: z.string(), modality, status: z.enum(CALL_STATUSES),
-  httpStatus: z.int().nullable(), errorType: z.string().nullable(),
-  credits: z.int().meta({ description: 'Credits charged so far; in the end what the call cost.' }),
-  creditsPrecharged: z.int().meta({ description: 'Credits charged at the beginning.' }),
-  creditsUncollected: z.int().meta({ description: 'Credits that the balance could not pay.' }),
-  inputTokens: tokens, outputTokens: tokens, latencyMs: z.int().nullable(),
-  upstream: z.string().nullable(), attempts: z.int(),
-  keyId: id('key'), resultUrl: z.string().nullable(), createdAt: time, finishedAt: time.nullable(),
-  count: z.int().meta({ description: 'How many equal refusals of a minute this record stands for; else 1.' }),
-}).meta({ id: 'CallRecord' })
+export const call = z
+  .strictObject({
+    id: id('call'),
+    model: z.string(),
+    modality,
+    status: z.enum(CALL_STATUSES),
+    httpStatus: z.int().nullable(),
+    errorType: z.string().nullable(),
+    credits: z.int().meta({ description: 'Credits charged so far; in the end what the call cost.' }),
+    creditsPrecharged: z.int().meta({ description: 'Credits charged at the beginning.' }),
+    creditsUncollected: z.int().meta({ description: 'Credits that the balance could not pay.' }),
+    inputTokens: tokens,
+    outputTokens: tokens,
+    latencyMs: z.int().nullable(),
+    upstream: z.string().nullable(),
+    attempts: z.int(),
+    keyId: id('key'),
+    resultUrl: z.string().nullable(),
+    createdAt: time,
+    finishedAt: time.nullable(),
+    count: z.int().meta({ description: 'How many equal refusals of a minute this record stands for; else 1.' }),
+  })
+  .meta({ id: 'CallRecord' })
 
 /** A movement of credits. */
-export const entry = z.strictObject({
-  id: z.string().meta({ description: 'Unique within the account.' }),
-  callId: id('call').nullable(), kind: z.enum(ENTRY_KINDS),
-  amount: z.int().meta({ description: 'Signed credits: negative leaves the balance.' }),
-  balanceAfter: z.int().meta({ description: 'The balance after this very entry.' }),
-  origin: z.enum(ORIGINS), grantId: id('grant'), createdAt: time, note: z.string().nullable(),
-}).meta({ id: 'LedgerEntry' })
+export const entry = z
+  .strictObject({
+    id: z.string().meta({ description: 'Unique within the account.' }),
+    callId: id('call').nullable(),
+    kind: z.enum(ENTRY_KINDS),
+    amount: z.int().meta({ description: 'Signed credits: negative leaves the balance.' }),
+    balanceAfter: z.int().meta({ description: 'The balance after this very entry.' }),
+    origin: z.enum(ORIGINS),
+    grantId: id('grant'),
+    createdAt: time,
+    note: z.string().nullable(),
+  })
+  .meta({ id: 'LedgerEntry' })
 
-export const callWithLedger = z.strictObject({ ok, call, startedAt: time.nullable().meta({ description: 'When a worker began it.' }), ledger: z.array(entry) })
+export const callWithLedger = z.strictObject({
+  ok,
+  call,
+  startedAt: time.nullable().meta({ description: 'When a worker began it.' }),
+  ledger: z.array(entry),
+})
 
 /** A lot of credits. */
-export const grant = z.strictObject({
-  id: id('grant'), origin: z.enum(ORIGINS), amount: credits, remaining: credits,
-  expiresAt: time.nullable(), createdAt: time,
-}).meta({ id: 'Grant' })
+export const grant = z
+  .strictObject({
+    id: id('grant'),
+    origin: z.enum(ORIGINS),
+    amount: credits,
+    remaining: credits,
+    expiresAt: time.nullable(),
+    createdAt: time,
+  })
+  .meta({ id: 'Grant' })
 
 export const alive = z.strictObject({ ok })
 
@@ -144,8 +208,16 @@ export const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.strin
 export const role = z.enum(['user', 'admin'])
 
 export const accountState = z.strictObject({
-  ok, user, role, credits,
+  ok,
+  user,
+  role,
+  credits,
   held: z.int().meta({ description: 'Credits that open calls have taken so far, and perhaps give back in part.' }),
   running: z.int().meta({ description: 'Calls that are queued or running.' }),
-  debt: z.int().meta({ description: 'Credits that past calls left uncollected. The next credits repay it; until then calls are 402 `insufficient_credits`.' }),
+  debt: z
+    .int()
+    .meta({
+      description:
+        'Credits that past calls left uncollected. The next credits repay it; until then calls are 402 `insufficient_credits`.',
+    }),
 })

@@ -17,7 +17,8 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   const app = new Koa<RequestState>()
   app.on('error', (error: Error & { code?: string }, ctx?: { state: RequestState }) => {
     if (isClientAbort(error)) return
-    if (error instanceof AnswerGone || isServiceAway(error)) deps.log.warn({ ...traceFields(ctx?.state), err: error }, 'answer broken off')
+    if (error instanceof AnswerGone || isServiceAway(error))
+      deps.log.warn({ ...traceFields(ctx?.state), err: error }, 'answer broken off')
     else deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
   })
   const { dispatch, refuse } = createTable(deps)

@@ -14,8 +14,14 @@ import { jsonAsset, projectFolder, readAsset, serveAsset } from './static/assets
 
 /** Swagger UI's style sheet has its pictures in it, as data. */
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self' data:",
-  "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
 const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js']
@@ -30,11 +36,16 @@ function serveDocument(make: () => object): Middleware {
 
 /** Adds the document and its page to the table of endpoints. */
 export function routeDocs(
-  router: Router<RequestState>, { config }: Pick<WebDeps, 'config'>, endpoints: readonly Endpoint[],
+  router: Router<RequestState>,
+  { config }: Pick<WebDeps, 'config'>,
+  endpoints: readonly Endpoint[],
 ): void {
   const project = projectFolder()
   const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string }
-  router.get('/openapi.json', serveDocument(() => openApiDocument(endpoints, config.BASE_URL, version)))
+  router.get(
+    '/openapi.json',
+    serveDocument(() => openApiDocument(endpoints, config.BASE_URL, version)),
+  )
 
   const swagger = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
   for (const file of SWAGGER_FILES) router.get(`/docs/${file}`, serveAsset(readAsset(join(swagger, file)), POLICY))

@@ -130,12 +130,19 @@ export function endpoint<const D extends Declaration>(declaration: D) {
   }
 }
 
-const complete = <D extends Declaration>(declaration: D, handler: Endpoint['handler'], writes: boolean) =>
-  ({ ...declaration, codes: codesOf(declaration), handler, writes })
+const complete = <D extends Declaration>(declaration: D, handler: Endpoint['handler'], writes: boolean) => ({
+  ...declaration,
+  codes: codesOf(declaration),
+  handler,
+  writes,
+})
 
 /** What may be wrong with any JSON body. */
-export const BODY_ERRORS =
-  ['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const satisfies ErrorCode[]
+export const BODY_ERRORS = [
+  'invalid_json',
+  'payload_too_large',
+  'unsupported_media_type',
+] as const satisfies ErrorCode[]
 
 /** What can happen to every request that looks something up. */
 const SERVICE_ERRORS = ['internal_error', 'service_unavailable'] as const satisfies ErrorCode[]

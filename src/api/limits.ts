@@ -43,8 +43,13 @@ const HOUR = 3600
 
 /** All limits of the web process. A window begins with its first event. */
 export function createLimits(redis: Redis, config: Config) {
-  const counter = (name: string, points: number, seconds: number) =>
-    ({ storeClient: redis, keyPrefix: `${config.REDIS_PREFIX}:limit:${name}`, points, duration: seconds, rejectIfRedisNotReady: true })
+  const counter = (name: string, points: number, seconds: number) => ({
+    storeClient: redis,
+    keyPrefix: `${config.REDIS_PREFIX}:limit:${name}`,
+    points,
+    duration: seconds,
+    rejectIfRedisNotReady: true,
+  })
   const limit = (name: string, points: number, seconds: number): Limit => {
     const limiter = new RateLimiterRedis(counter(name, points, seconds))
     return { take: (who) => take(limiter, points, who) }
@@ -89,14 +94,20 @@ const spent = (allowance: Allowance): ApiError =>
   new ApiError('rate_limited', { retryAfterSeconds: allowance.resetSeconds, headers: allowanceHeaders(allowance) })
 
 const allowanceOf = (result: RateLimiterRes, limit: number): Allowance => ({
-  limit, remaining: Math.max(0, result.remainingPoints), resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+  limit,
+  remaining: Math.max(0, result.remainingPoints),
+  resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
 })
 
 /** OpenAI's names of the headers below. */
-export const ALLOWANCE_HEADERS = ['X-RateLimit-Limit-Requests', 'X-RateLimit-Remaining-Requests', 'X-RateLimit-Reset-Requests'] as const
+export const ALLOWANCE_HEADERS = [
+  'X-RateLimit-Limit-Requests',
+  'X-RateLimit-Remaining-Requests',
+  'X-RateLimit-Reset-Requests',
+] as const
 
 /** The allowance, for the client. */
-export const allowanceHeaders = (allowance: Allowance): Record<typeof ALLOWANCE_HEADERS[number], string> => ({
+export const allowanceHeaders = (allowance: Allowance): Record<(typeof ALLOWANCE_HEADERS)[number], string> => ({
   'X-RateLimit-Limit-Requests': String(allowance.limit),
   'X-RateLimit-Remaining-Requests': String(allowance.remaining),
   'X-RateLimit-Reset-Requests': `${allowance.resetSeconds}s`,

@@ -79,7 +79,7 @@ function describe(ctx: Context, name: MediaName, file: StoredFile): Range | null
   ctx.set({
     'Accept-Ranges': 'bytes',
     'Cache-Control': `private, max-age=${FRESH_SECONDS}, immutable`,
-    'ETag': `"${file.size.toString(36)}-${file.modifiedAt.getTime().toString(36)}"`,
+    ETag: `"${file.size.toString(36)}-${file.modifiedAt.getTime().toString(36)}"`,
     'Last-Modified': file.modifiedAt.toUTCString(),
     // The address is the permission: any page that has it may show the result, and so may a sandboxed one.
     'Access-Control-Allow-Origin': '*',

@@ -71,8 +71,12 @@ function addEndpoint(router: Router<RequestState>, exact: ExactPaths, declared: 
 /** `/v1`: API keys (docs/api.md). */
 function gateway(router: Router<RequestState>, deps: WebDeps): void {
   const key = requireKey(deps)
-  const call = (modality: Modality): Middleware<RequestState>[] =>
-    [key, recordRefusals(deps, modality), admit(deps.limits.calls), jsonBody()]
+  const call = (modality: Modality): Middleware<RequestState>[] => [
+    key,
+    recordRefusals(deps, modality),
+    admit(deps.limits.calls),
+    jsonBody(),
+  ]
 
   router.get('/v1/models', key, admit(deps.limits.calls), listModels(deps))
   router.post('/v1/images/generations', ...call('image'), createMedia(deps, 'image'))
@@ -89,5 +93,6 @@ function operations(router: Router<RequestState>, deps: WebDeps): void {
 
   const { DASHBOARD_PASSWORD, METRICS_TOKEN } = deps.config
   if (METRICS_TOKEN !== undefined) router.get('/metrics', serveMetrics(deps.metrics, METRICS_TOKEN))
-  if (DASHBOARD_PASSWORD !== undefined) router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
+  if (DASHBOARD_PASSWORD !== undefined)
+    router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
 }

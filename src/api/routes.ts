@@ -17,22 +17,49 @@ import { retryMail, showActions, showAnyCall, showDeadMails, showUpstreams } fro
 
 /** `/api`: who has an account, and how they sign in. */
 const accounts = [
-  createAccount, login, logout, showAccount, changeAccount, replacePassword, showSessions, revokeSession,
-  verify, resend, forgot, reset,
-  showMail, sendTestMail,
+  createAccount,
+  login,
+  logout,
+  showAccount,
+  changeAccount,
+  replacePassword,
+  showSessions,
+  revokeSession,
+  verify,
+  resend,
+  forgot,
+  reset,
+  showMail,
+  sendTestMail,
 ] as const
 
 /** `/api`: the keys of an account, and what was called, used and paid. */
 const records = [
-  makeKey, showKeys, endKey,
-  showState, showModels, accountEvents,
-  showCalls, showCall, showLedger, showGrants, showUsage,
+  makeKey,
+  showKeys,
+  endKey,
+  showState,
+  showModels,
+  accountEvents,
+  showCalls,
+  showCall,
+  showLedger,
+  showGrants,
+  showUsage,
 ] as const
 
 /** `/api/operator`: for accounts whose role is `admin`. */
 const operators = [
-  searchAccounts, showOperated, giveCredits, suspendAccount, activateAccount,
-  showAnyCall, showDeadMails, retryMail, showUpstreams, showActions,
+  searchAccounts,
+  showOperated,
+  giveCredits,
+  suspendAccount,
+  activateAccount,
+  showAnyCall,
+  showDeadMails,
+  retryMail,
+  showUpstreams,
+  showActions,
 ] as const
 
 /** All of them. */

@@ -44,7 +44,11 @@ const IDLE_SWEEP_MS = 100
 const MOST_JOINS = { perAccount: 1000, perProcess: 20_000 }
 
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
-export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Promise<Running & { port: number; server: Server }> {
+export async function startWeb(
+  config: Config,
+  log: Log,
+  drainMs = DRAIN_MS,
+): Promise<Running & { port: number; server: Server }> {
   const catalogue = openCatalogue(config)
   warnOfCatalogue(catalogue, log)
   const metrics = createWebMetrics(config)
@@ -57,7 +61,11 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   // Every waiting request listens to it, every page that follows its account to the other.
   setMaxListeners(0, stopping.signal, draining.signal)
   const replies = new Replies({
-    subscriber, publisher: redis, prefix: config.REDIS_PREFIX, address: randomUUID(), readAnswer: readAnswer({ db, calls }),
+    subscriber,
+    publisher: redis,
+    prefix: config.REDIS_PREFIX,
+    address: randomUUID(),
+    readAnswer: readAnswer({ db, calls }),
     findEnded: (ids) => findEnded(db, ids),
   })
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
@@ -66,9 +74,26 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
   const mailer = createMailer(config)
   await prepareDummyHash()
   const app = createApp({
-    config, log, db, redis, queues, calls, keys: createKeyLookup(db), replies, webProcesses, catalogue, load, metrics, mailer, limits: createLimits(redis, config),
-    longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)), outgoing: new Outgoing(), joins: new Quota(MOST_JOINS),
-    media: createMediaReader(config), draining: draining.signal, stopping: stopping.signal,
+    config,
+    log,
+    db,
+    redis,
+    queues,
+    calls,
+    keys: createKeyLookup(db),
+    replies,
+    webProcesses,
+    catalogue,
+    load,
+    metrics,
+    mailer,
+    limits: createLimits(redis, config),
+    longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
+    outgoing: new Outgoing(),
+    joins: new Quota(MOST_JOINS),
+    media: createMediaReader(config),
+    draining: draining.signal,
+    stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
   void refuseEvictingRedis(subscriber).catch((error: unknown) => {
@@ -108,13 +133,21 @@ export async function startWeb(config: Config, log: Log, drainMs = DRAIN_MS): Pr
 
 async function within(ms: number, closed: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  await Promise.race([closed, new Promise((resolve) => { timer = setTimeout(resolve, ms) })])
+  await Promise.race([
+    closed,
+    new Promise((resolve) => {
+      timer = setTimeout(resolve, ms)
+    }),
+  ])
   clearTimeout(timer)
 }
 
 /** Times in ms. Kept-alive connections outlive those of Heroku's router (90 s), so that it never meets a closed one. */
 const SERVER_TIMES = {
-  headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 95_000, connectionsCheckingInterval: 5000,
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 95_000,
+  connectionsCheckingInterval: 5000,
 } as const
 
 async function listen(handler: ReturnType<ReturnType<typeof createApp>['callback']>, port: number): Promise<Server> {

@@ -15,19 +15,24 @@ import type { RequestState } from './middleware/request-context.ts'
 export const session: Who<LiveSession> = {
   scheme: 'sessionToken',
   errors: ['unauthorized'],
-  find: ({ db }) => (ctx) => sessionOf(db, ctx),
+  find:
+    ({ db }) =>
+    (ctx) =>
+      sessionOf(db, ctx),
 }
 
 /** An account whose role is `admin` at this moment. */
 export const operator: Who<LiveSession> = {
   scheme: 'sessionToken',
   errors: ['unauthorized', 'forbidden'],
-  find: ({ db }) => async (ctx) => {
-    const found = await sessionOf(db, ctx)
-    const user = await findUser(db, found.accountId)
-    if (user?.role !== 'admin') throw new ApiError('forbidden')
-    return found
-  },
+  find:
+    ({ db }) =>
+    async (ctx) => {
+      const found = await sessionOf(db, ctx)
+      const user = await findUser(db, found.accountId)
+      if (user?.role !== 'admin') throw new ApiError('forbidden')
+      return found
+    },
 }
 
 async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promise<LiveSession> {

@@ -11,11 +11,11 @@ class UsageError extends Error {}
 function readCommandLine(): SandboxOptions | 'help' {
   const { values } = parseArgs({
     options: {
-      'port': { type: 'string', default: '4010' },
-      'host': { type: 'string', default: '127.0.0.1' },
+      port: { type: 'string', default: '4010' },
+      host: { type: 'string', default: '127.0.0.1' },
       'video-seconds': { type: 'string', default: '2' },
       'image-seconds': { type: 'string', default: '0.5' },
-      'help': { type: 'boolean', short: 'h', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   })
   if (values.help) return 'help'

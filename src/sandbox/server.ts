@@ -64,10 +64,11 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     billed: (prompt) => state.billing.report(prompt),
     journal: (prompt) => state.journal.lines(prompt),
     open: (prompt) => state.traffic.report(prompt),
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve())
-      server.closeAllConnections()
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
   }
 }
 

@@ -61,12 +61,24 @@ function word<T>(group: Group, syntax: string, meaning: string, read: (rest: str
 
 /** Every steering word. The key is the word; more than one may stand in a prompt. */
 export const WORDS = {
-  status: word('refusal', '[status CODE]', 'this HTTP status; "retry-after S" or "retry-after-ms MS" may follow',
-    statusOrder),
-  quota: word('refusal', '[quota]', "the protocol's own answer for spent credit (openai: 429 insufficient_quota)",
-    flag),
-  'fail-times': word('refusal', '[fail-times N CODE]', 'the first N requests with this very prompt get this status',
-    repeated),
+  status: word(
+    'refusal',
+    '[status CODE]',
+    'this HTTP status; "retry-after S" or "retry-after-ms MS" may follow',
+    statusOrder,
+  ),
+  quota: word(
+    'refusal',
+    '[quota]',
+    "the protocol's own answer for spent credit (openai: 429 insufficient_quota)",
+    flag,
+  ),
+  'fail-times': word(
+    'refusal',
+    '[fail-times N CODE]',
+    'the first N requests with this very prompt get this status',
+    repeated,
+  ),
   refuse: word('refusal', '[refuse]', 'reset the connection before anything is recorded', flag),
   fail: word('refusal', '[fail]', 'a task ends as failed; a synchronous call answers 500', flag),
 
@@ -105,17 +117,29 @@ export const WORDS = {
   'weird-status': word('task', '[weird-status]', 'a status word that no document names, then success', flag),
   'poll-errors': word('task', '[poll-errors N CODE]', 'the first N polls get this HTTP status', repeated),
   'not-found-first': word('task', '[not-found-first]', 'the first poll is answered 404', flag),
-  output: word('task', '[output FORM]', 'form of the result: string, array or object (replicate; fal: array, object)',
-    outputForm),
+  output: word(
+    'task',
+    '[output FORM]',
+    'form of the result: string, array or object (replicate; fal: array, object)',
+    outputForm,
+  ),
 
   'wrong-type': word('media', '[wrong-type]', 'an SVG in place of an image, an HTML page in place of a video', flag),
   'lying-type': word('media', '[lying-type]', 'the same bytes under the content type of real media', flag),
   'broken-image': word('media', '[broken-image]', 'media that begins right and does not decode', flag),
-  redirect: word('media', '[redirect URL]', 'media that has an address redirects there; anything else does so itself',
-    text),
+  redirect: word(
+    'media',
+    '[redirect URL]',
+    'media that has an address redirects there; anything else does so itself',
+    text,
+  ),
   'result-url': word('media', '[result-url URL]', 'name this address as that of the result', text),
-  'content-errors': word('media', '[content-errors N CODE]', 'the first N downloads of the media get this status',
-    repeated),
+  'content-errors': word(
+    'media',
+    '[content-errors N CODE]',
+    'the first N downloads of the media get this status',
+    repeated,
+  ),
   'content-cut': word('media', '[content-cut]', 'a download resets halfway', flag),
   'content-hang': word('media', '[content-hang]', 'a download falls silent halfway', flag),
 } satisfies Record<string, Word<unknown>>

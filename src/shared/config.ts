@@ -4,19 +4,28 @@
 import { z } from 'zod'
 
 const numberBetween = (min: number, max: number) =>
-  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number)
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
 
 const wholeNumber = (fallback: number, min: number, max: number) => numberBetween(min, max).default(fallback)
 
-const httpUrl = z.string().regex(/^https?:\/\/[^/]+/, 'must be an http(s) address').transform((url) => url.replace(/\/+$/, ''))
+const httpUrl = z
+  .string()
+  .regex(/^https?:\/\/[^/]+/, 'must be an http(s) address')
+  .transform((url) => url.replace(/\/+$/, ''))
 
 /** The queues a worker can serve; one a modality, one for mail, one for the reconciler. */
 export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'maintenance'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 const queueList = z.string().transform((text, context) => {
-  const names = text.split(',').map((name) => name.trim()).filter(Boolean)
+  const names = text
+    .split(',')
+    .map((name) => name.trim())
+    .filter(Boolean)
   const unknown = names.filter((name) => !QUEUE_NAMES.includes(name as QueueName))
   if (unknown.length > 0 || names.length === 0) {
     context.addIssue({ code: 'custom', message: `must be a comma-separated list of ${QUEUE_NAMES.join(', ')}` })
@@ -35,8 +44,15 @@ const variables = z.object({
   REDIS_TLS_VERIFY: z.enum(['on', 'off']).default('on'),
   REDIS_PREFIX: z.string().min(1).max(60).default('tollgate'),
   MODELS_FILE: z.string().min(1).default('models.json'),
-  SMTP_URL: z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address').optional(),
-  MAIL_FROM: z.string().min(3).regex(/^[^\r\n]*$/, 'must be one line').default('Tollgate <no-reply@localhost>'),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address')
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .min(3)
+    .regex(/^[^\r\n]*$/, 'must be one line')
+    .default('Tollgate <no-reply@localhost>'),
   MAIL_FILE: z.string().min(1).default('.data/mail.jsonl'),
   SIGNUP_CREDITS: wholeNumber(0, 0, 1_000_000_000),
   SIGNUP_CREDITS_AT: z.enum(['verification', 'registration']).default('verification'),
@@ -55,7 +71,10 @@ const variables = z.object({
   IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),
   VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
-  STORAGE_URL: z.string().regex(/^(file:.+|s3:\/\/[^/]+.*)$/, 'must be file:PATH or s3://bucket/prefix').default('file:.data/media'),
+  STORAGE_URL: z
+    .string()
+    .regex(/^(file:.+|s3:\/\/[^/]+.*)$/, 'must be file:PATH or s3://bucket/prefix')
+    .default('file:.data/media'),
   S3_ENDPOINT: httpUrl.optional(),
   MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
   RESULT_TTL_SECONDS: wholeNumber(86_400, 1, 31_536_000),

@@ -14,7 +14,10 @@ const CATALOGUE = {
   invalid_email: { status: 400, message: 'This is not a valid e-mail address.' },
   password_too_short: { status: 400, message: 'The password must have at least 8 characters.' },
   password_too_long: { status: 400, message: 'The password must have at most 72 characters.' },
-  password_needs_letter_and_digit: { status: 400, message: 'The password must contain at least one letter and one digit.' },
+  password_needs_letter_and_digit: {
+    status: 400,
+    message: 'The password must contain at least one letter and one digit.',
+  },
   wrong_password: { status: 400, message: 'The current password is wrong.' },
   invalid_token: { status: 400, message: 'This link is invalid, has expired or has already been used.' },
   already_verified: { status: 400, message: 'This e-mail address is already verified.' },
@@ -31,14 +34,20 @@ const CATALOGUE = {
   too_many_keys: { status: 409, message: 'An account can have at most 100 active keys. Revoke one first.' },
   result_expired: { status: 410, message: 'The result of this call is no longer kept.' },
   payload_too_large: { status: 413, message: 'The request body is larger than 1 MB (1,048,576 bytes).' },
-  unsupported_media_type: { status: 415, message: 'Send the body as application/json, UTF-8, without a Content-Encoding.' },
+  unsupported_media_type: {
+    status: 415,
+    message: 'Send the body as application/json, UTF-8, without a Content-Encoding.',
+  },
   idempotency_conflict: { status: 422, message: 'This Idempotency-Key was already used with a different request.' },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   internal_error: { status: 500, message: 'Something went wrong on our side.' },
   upstream_failed: { status: 502, message: 'The upstream failed. The credits of this call were refunded.' },
   upstream_unavailable: { status: 503, message: 'No upstream is configured for this model.' },
   overloaded: { status: 503, message: 'The service is overloaded. Nothing was charged; try again shortly.' },
-  service_unavailable: { status: 503, message: 'Part of the service cannot be reached right now. Nothing was charged.' },
+  service_unavailable: {
+    status: 503,
+    message: 'Part of the service cannot be reached right now. Nothing was charged.',
+  },
 } as const satisfies Record<string, Entry>
 
 /** Every code that a client can meet as `error.type` (gateway) or `error` (console). */

@@ -6,7 +6,15 @@
 import { randomFillSync } from 'node:crypto'
 
 /** The text prefixes, one a kind of thing. */
-export const PREFIXES = { account: 'acc', key: 'key', call: 'call', grant: 'grant', session: 'ses', mail: 'mail', action: 'act' } as const
+export const PREFIXES = {
+  account: 'acc',
+  key: 'key',
+  call: 'call',
+  grant: 'grant',
+  session: 'ses',
+  mail: 'mail',
+  action: 'act',
+} as const
 
 /** A kind of thing that has ids. */
 export type IdKind = keyof typeof PREFIXES

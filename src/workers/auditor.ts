@@ -12,7 +12,10 @@ export const AUDIT_EVERY_MS = 600_000
 const MAX_ENTRIES = 50_000
 
 /** Audits when the last audit, whoever made it, is long enough ago. `now` in Unix ms. */
-export async function auditWhenDue({ db, log, audits }: Pick<WorkerDeps, 'db' | 'log' | 'audits'>, now = Date.now()): Promise<void> {
+export async function auditWhenDue(
+  { db, log, audits }: Pick<WorkerDeps, 'db' | 'log' | 'audits'>,
+  now = Date.now(),
+): Promise<void> {
   const last = await audits.last()
   if (last && now - last.at < AUDIT_EVERY_MS) return
   const { checked, breaches } = await auditActive(db, MAX_ENTRIES)

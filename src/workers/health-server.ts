@@ -21,10 +21,15 @@ export function serveHealth(port: number, services: { db: Db; redis: Redis }, { 
     }
     if (request.url === '/healthz') return answer(200, { ok: true })
     if (request.url === '/metrics' && token !== undefined) {
-      if (!mayScrape(request.headers.authorization ?? '', token)) return answer(401, { ok: false, error: 'unauthorized' })
-      return void registry.metrics().then((text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text))
+      if (!mayScrape(request.headers.authorization ?? '', token))
+        return answer(401, { ok: false, error: 'unauthorized' })
+      return void registry
+        .metrics()
+        .then((text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text))
     }
     if (request.url !== '/readyz') return answer(404, { ok: false })
-    void unavailableServices(services).then((down) => answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down }))
+    void unavailableServices(services).then((down) =>
+      answer(down.length === 0 ? 200 : 503, { ok: down.length === 0, down }),
+    )
   }).listen(port)
 }

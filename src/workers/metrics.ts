@@ -35,7 +35,8 @@ export function createWorkerMetrics(config: Pick<Config, 'METRICS_TOKEN'>): Work
   const registry = createRegistry(config)
   const { observer, stage } = measureCalls(registry)
   return {
-    registry, observer,
+    registry,
+    observer,
     measureUpstreams: (upstreams) => measureUpstreams(registry, upstreams),
     measureReplies: (publisher) => measureReplies(stage, publisher),
   }
@@ -50,41 +51,64 @@ export function showWork({ registry }: WorkerMetrics, { db, held }: { db: Db; he
 function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {
   const registers = [registry]
   const tries = new Counter({
-    name: 'tollgate_upstream_tries_total', help: 'Requests for a chat, a picture or a task, by how they ended ("ok" or the kind of the failure).',
-    labelNames: ['upstream', 'outcome'], registers,
+    name: 'tollgate_upstream_tries_total',
+    help: 'Requests for a chat, a picture or a task, by how they ended ("ok" or the kind of the failure).',
+    labelNames: ['upstream', 'outcome'],
+    registers,
   })
   const durations = new Histogram({
-    name: 'tollgate_upstream_try_seconds', help: 'How long such a request took.', labelNames: ['upstream'], buckets: TRY_BUCKETS, registers,
+    name: 'tollgate_upstream_try_seconds',
+    help: 'How long such a request took.',
+    labelNames: ['upstream'],
+    buckets: TRY_BUCKETS,
+    registers,
   })
-  const measured = <T>(work: Work<T>): Work<T> => async (route, begun) => {
-    const upstream = route.upstream.name
-    const startedAt = performance.now()
-    let outcome = 'ok'
-    try {
-      return await work(route, begun)
-    } catch (error) {
-      outcome = error instanceof UpstreamError ? error.kind : 'defect'
-      throw error
-    } finally {
-      tries.inc({ upstream, outcome })
-      durations.observe({ upstream }, (performance.now() - startedAt) / 1000)
+  const measured =
+    <T>(work: Work<T>): Work<T> =>
+    async (route, begun) => {
+      const upstream = route.upstream.name
+      const startedAt = performance.now()
+      let outcome = 'ok'
+      try {
+        return await work(route, begun)
+      } catch (error) {
+        outcome = error instanceof UpstreamError ? error.kind : 'defect'
+        throw error
+      } finally {
+        tries.inc({ upstream, outcome })
+        durations.observe({ upstream }, (performance.now() - startedAt) / 1000)
+      }
     }
-  }
   showHealth(registry, upstreams)
   return { ...upstreams, tryRoutes: (model, signal, work) => upstreams.tryRoutes(model, signal, measured(work)) }
 }
 
 function showHealth(registry: Registry, { health }: Pick<Upstreams, 'health'>): void {
-  showGauge(registry, {
-    name: 'upstream_circuit', help: 'The state of an upstream\'s circuit, as this worker sees it: 1 for the one it is in.', labelNames: ['upstream', 'state'],
-  }, () => health().flatMap(({ upstream, state: current }) =>
-    CIRCUIT_STATES.map((state) => ({ labels: { upstream, state }, value: state === current ? 1 : 0 }))))
-  showGauge(registry, {
-    name: 'upstream_requests', help: 'Requests to an upstream: in progress, and waiting for its concurrency to let them.', labelNames: ['upstream', 'state'],
-  }, () => health().flatMap(({ upstream, inFlight, waiting }) => [
-    { labels: { upstream, state: 'in_flight' }, value: inFlight },
-    { labels: { upstream, state: 'waiting' }, value: waiting },
-  ]))
+  showGauge(
+    registry,
+    {
+      name: 'upstream_circuit',
+      help: "The state of an upstream's circuit, as this worker sees it: 1 for the one it is in.",
+      labelNames: ['upstream', 'state'],
+    },
+    () =>
+      health().flatMap(({ upstream, state: current }) =>
+        CIRCUIT_STATES.map((state) => ({ labels: { upstream, state }, value: state === current ? 1 : 0 })),
+      ),
+  )
+  showGauge(
+    registry,
+    {
+      name: 'upstream_requests',
+      help: 'Requests to an upstream: in progress, and waiting for its concurrency to let them.',
+      labelNames: ['upstream', 'state'],
+    },
+    () =>
+      health().flatMap(({ upstream, inFlight, waiting }) => [
+        { labels: { upstream, state: 'in_flight' }, value: inFlight },
+        { labels: { upstream, state: 'waiting' }, value: waiting },
+      ]),
+  )
 }
 
 function measureReplies(stage: CallMetrics['stage'], publisher: Publisher): Publisher {

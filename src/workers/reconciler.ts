@@ -41,7 +41,9 @@ export function createReconciler(deps: WorkerDeps) {
   const duties: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
     mails: () => sweepMails(deps),
-    grants: async () => { while (await expireGrants(deps.db, BATCH) >= BATCH); },
+    grants: async () => {
+      while ((await expireGrants(deps.db, BATCH)) >= BATCH);
+    },
     results: () => sweepResults(deps.db, 10 * BATCH),
     keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),
     records: () => sweepRecords(deps),
@@ -77,7 +79,7 @@ async function sweepRecords({ db, config }: WorkerDeps): Promise<void> {
   const days = config.CALL_RETENTION_DAYS
   if (days === undefined) return
   const until = performance.now() + SWEEP_RECORDS_MS
-  while (await sweepCalls(db, days, 10 * BATCH) >= 10 * BATCH && performance.now() < until);
+  while ((await sweepCalls(db, days, 10 * BATCH)) >= 10 * BATCH && performance.now() < until);
 }
 
 /** What a log line says of a call whose job, and with it its trace, is gone. */
@@ -86,13 +88,15 @@ const about = ({ id, requestId }: StaleCall) => ({ call: publicId('call', id), r
 /** Looks after calls whose lease has run out. */
 export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
   const stale = await deps.calls.findStale(BATCH)
-  await Promise.all(stale.map(async (call) => {
-    try {
-      await reconcile(deps, call)
-    } catch (error) {
-      deps.log.warn({ ...about(call), err: error }, 'call not reconciled')
-    }
-  }))
+  await Promise.all(
+    stale.map(async (call) => {
+      try {
+        await reconcile(deps, call)
+      } catch (error) {
+        deps.log.warn({ ...about(call), err: error }, 'call not reconciled')
+      }
+    }),
+  )
 }
 
 /**
@@ -105,14 +109,23 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
     deps.log.warn(about(call), 'task without a job: collected again')
-    await deps.queues.enqueueCall(call.modality, { callId: call.id, request: null, requestId: call.requestId, deadlineAt: 0 }, 1)
+    await deps.queues.enqueueCall(
+      call.modality,
+      { callId: call.id, request: null, requestId: call.requestId, deadlineAt: 0 },
+      1,
+    )
     return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   }
   const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
   return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })
 }
 
-async function refundLost({ calls, publisher, log }: WorkerDeps, call: StaleCall, sentence: string, guard: Parameters<WorkerDeps['calls']['refund']>[2]): Promise<void> {
+async function refundLost(
+  { calls, publisher, log }: WorkerDeps,
+  call: StaleCall,
+  sentence: string,
+  guard: Parameters<WorkerDeps['calls']['refund']>[2],
+): Promise<void> {
   const error = gatewayError('upstream_failed', `${sentence} Its credits were refunded.`)
   const ended = await calls.refund(call.id, error, guard)
   if (!ended) return

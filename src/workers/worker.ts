@@ -37,7 +37,12 @@ const DRAIN_MS = 25_000
 const RESCHEDULE_MS = 5000
 
 /** Starts the worker process for the queues of WORKER_QUEUES. @param fetching is for tests: names that lead elsewhere. */
-export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, fetching: FetcherSettings = {}): Promise<Running> {
+export async function startWorker(
+  config: Config,
+  log: Log,
+  drainMs = DRAIN_MS,
+  fetching: FetcherSettings = {},
+): Promise<Running> {
   const catalogue = openCatalogue(config)
   warnOfCatalogue(catalogue, log)
   const metrics = createWorkerMetrics(config)
@@ -47,22 +52,40 @@ export async function startWorker(config: Config, log: Log, drainMs = DRAIN_MS, 
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const upstreams = metrics.measureUpstreams(createUpstreams({
-    fetchReference: fetchReferences(fetcher), maxAnswerBytes: config.MAX_ANSWER_BYTES,
-  }))
+  const upstreams = metrics.measureUpstreams(
+    createUpstreams({
+      fetchReference: fetchReferences(fetcher),
+      maxAnswerBytes: config.MAX_ANSWER_BYTES,
+    }),
+  )
   const results = createResults(createMediaStore(config), fetcher)
   const mailer = createMailer(config)
   const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
   const audits = createAudits(redis, config.REDIS_PREFIX)
-  const deps: WorkerDeps = { config, log, db, calls, queues, catalogue, held, fetcher, upstreams, results, publisher, mailer, audits }
+  const deps: WorkerDeps = {
+    config,
+    log,
+    db,
+    calls,
+    queues,
+    catalogue,
+    held,
+    fetcher,
+    upstreams,
+    results,
+    publisher,
+    mailer,
+    audits,
+  }
   showWork(metrics, { db, held })
   const cancels = connectPatient(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
-  const health = config.HEALTH_PORT === undefined
-    ? undefined
-    : serveHealth(config.HEALTH_PORT, { db, redis }, { registry: metrics.registry, token: config.METRICS_TOKEN })
+  const health =
+    config.HEALTH_PORT === undefined
+      ? undefined
+      : serveHealth(config.HEALTH_PORT, { db, redis }, { registry: metrics.registry, token: config.METRICS_TOKEN })
   log.info({ queues: config.WORKER_QUEUES }, 'worker process runs')
 
   return {
@@ -94,8 +117,11 @@ const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
 }
 
 const concurrencyOf = (config: Config): Record<QueueName, number> => ({
-  chat: config.CHAT_CONCURRENCY, image: config.IMAGE_CONCURRENCY, video: config.VIDEO_CONCURRENCY,
-  mail: config.MAIL_CONCURRENCY, maintenance: 1,
+  chat: config.CHAT_CONCURRENCY,
+  image: config.IMAGE_CONCURRENCY,
+  video: config.VIDEO_CONCURRENCY,
+  mail: config.MAIL_CONCURRENCY,
+  maintenance: 1,
 })
 
 /**
@@ -108,22 +134,41 @@ const WORKERS_PER_QUEUE: Record<QueueName, number> = { chat: 4, image: 1, video:
 function createQueueWorkers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
   const concurrency = concurrencyOf(deps.config)[name]
   const queueWorkers = Math.min(WORKERS_PER_QUEUE[name], concurrency)
-  return Array.from({ length: queueWorkers }, (_one, nth) => createQueueWorker(name, deps, connection, Math.floor((concurrency + nth) / queueWorkers)))
+  return Array.from({ length: queueWorkers }, (_one, nth) =>
+    createQueueWorker(name, deps, connection, Math.floor((concurrency + nth) / queueWorkers)),
+  )
 }
 
 function createQueueWorker(name: QueueName, deps: WorkerDeps, connection: Redis, concurrency: number): Worker {
   const worker = new Worker(name, processors[name](deps), {
-    connection, prefix: deps.config.REDIS_PREFIX, concurrency, ...WORKER_TIMES[name], maxStalledCount: MAX_STALLED_COUNT,
+    connection,
+    prefix: deps.config.REDIS_PREFIX,
+    concurrency,
+    ...WORKER_TIMES[name],
+    maxStalledCount: MAX_STALLED_COUNT,
   })
   worker.on('error', (error) => deps.log.warn({ queue: name, err: error }, 'queue error'))
-  worker.on('failed', (job, error) => deps.log.error({ queue: name, job: job?.id, ...traceFields(job?.data as Partial<Trace>), attempt: job?.attemptsMade, err: error }, 'job failed'))
+  worker.on('failed', (job, error) =>
+    deps.log.error(
+      {
+        queue: name,
+        job: job?.id,
+        ...traceFields(job?.data as Partial<Trace>),
+        attempt: job?.attemptsMade,
+        err: error,
+      },
+      'job failed',
+    ),
+  )
   return worker
 }
 
 /** Schedules the reconciler, and again and again: the schedule lives in Redis, which may be flushed at any second. */
 function keepScheduled({ queues, log }: WorkerDeps): NodeJS.Timeout {
   const put = () => {
-    queues.queue('maintenance').upsertJobScheduler('reconcile', { every: RECONCILE_EVERY_MS }, { name: 'reconcile' })
+    queues
+      .queue('maintenance')
+      .upsertJobScheduler('reconcile', { every: RECONCILE_EVERY_MS }, { name: 'reconcile' })
       .catch((error: unknown) => log.warn({ err: error }, 'reconciler not scheduled'))
   }
   put()

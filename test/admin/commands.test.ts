@@ -11,12 +11,16 @@ import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
 const COMMANDS = [...accountCommands, ...moneyCommands]
 
-describe('the operator\'s commands', () => {
+describe("the operator's commands", () => {
   let db: Db
   let account: TestAccount
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  })
   after(() => db.destroy())
-  beforeEach(async () => { account = await anAccount(db, 10) })
+  beforeEach(async () => {
+    account = await anAccount(db, 10)
+  })
 
   /** The sentence that a command refuses with. */
   async function refusal(name: string, args: string[], options: Record<string, string> = {}): Promise<string> {
@@ -38,8 +42,12 @@ describe('the operator\'s commands', () => {
   })
 
   it('grant of a known origin, never as a sign-up, with an end that lies ahead', async () => {
-    for (const origin of ['signup', 'theft', '']) expect(await refusal('credits grant', [account.email, '5'], { origin }), origin).to.match(/--origin must be one of purchase, bonus, adjustment/)
-    for (const expires of ['tomorrow', '', '5', '2090-13-45']) expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(/ISO 8601/)
+    for (const origin of ['signup', 'theft', ''])
+      expect(await refusal('credits grant', [account.email, '5'], { origin }), origin).to.match(
+        /--origin must be one of purchase, bonus, adjustment/,
+      )
+    for (const expires of ['tomorrow', '', '5', '2090-13-45'])
+      expect(await refusal('credits grant', [account.email, '5'], { expires }), expires).to.match(/ISO 8601/)
     expect(await refusal('credits grant', [account.email, '5'], { expires: '2001-01-01T00:00:00Z' })).to.match(/past/)
     expect(await balanceOf(db, account.id)).to.equal(10)
   })
@@ -49,7 +57,9 @@ describe('the operator\'s commands', () => {
       expect(await refusal(name, ['nobody@example.com']), name).to.equal('There is no account nobody@example.com.')
       expect(await refusal(name, []), name).to.equal('There is no account (no address given).')
     }
-    expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal('There is no account nobody@example.com.')
+    expect(await refusal('credits grant', ['nobody@example.com', '5'])).to.equal(
+      'There is no account nobody@example.com.',
+    )
   })
 
   it('show an account with its balance, and its debt where there is any', async () => {
@@ -73,7 +83,8 @@ describe('the operator\'s commands', () => {
   })
 
   it('show only calls that there are', async () => {
-    for (const id of ['', 'x', `call_${'0'.repeat(32)}`, "call_'--"]) expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
+    for (const id of ['', 'x', `call_${'0'.repeat(32)}`, "call_'--"])
+      expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
   })
 
   it('give keys names of at most 60 characters', async () => {

@@ -17,7 +17,7 @@ import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 // oxlint-disable-next-line typescript/no-explicit-any
 type Ended = { code: number | null; out: string; err: string; json: any }
 
-describe('the operator\'s command line', function () {
+describe("the operator's command line", function () {
   this.timeout(60_000)
   let db: Db
   let databaseUrl: string
@@ -28,8 +28,13 @@ describe('the operator\'s command line', function () {
   after(() => db.destroy())
 
   async function admin(args: string[], environment: NodeJS.ProcessEnv = { DATABASE_URL: databaseUrl }): Promise<Ended> {
-    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/admin/main.ts'), ...args], { cwd: root, env: { PATH: process.env.PATH, ...environment } })
-    const code = new Promise<number | null>((resolve) => { child.once('close', resolve) })
+    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/admin/main.ts'), ...args], {
+      cwd: root,
+      env: { PATH: process.env.PATH, ...environment },
+    })
+    const code = new Promise<number | null>((resolve) => {
+      child.once('close', resolve)
+    })
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
     let json: unknown
     try {
@@ -51,25 +56,65 @@ describe('the operator\'s command line', function () {
     const email = 'first@example.com'
     const made = await admin(['account', 'create', 'First@Example.com', 'secret123', '--json'])
     expect(made.code, made.err).to.equal(0)
-    expect(made.json).to.include({ email, status: 'active', credits: 0, emailVerified: false, displayName: '', avatarUrl: '' })
-    expect(made.json).to.have.all.keys('id', 'email', 'displayName', 'avatarUrl', 'credits', 'emailVerified', 'createdAt', 'status')
+    expect(made.json).to.include({
+      email,
+      status: 'active',
+      credits: 0,
+      emailVerified: false,
+      displayName: '',
+      avatarUrl: '',
+    })
+    expect(made.json).to.have.all.keys(
+      'id',
+      'email',
+      'displayName',
+      'avatarUrl',
+      'credits',
+      'emailVerified',
+      'createdAt',
+      'status',
+    )
     const { password_hash: hash } = await db('users').where({ email }).first<{ password_hash: string }>()
     expect(await verifyPassword(hash, 'secret123')).to.equal(true)
     const suspended = await admin(['account', 'suspend', email, '--json'])
     expect(suspended.json).to.include({ email, status: 'suspended' })
-    const [shown, active] = [await admin(['account', 'show', email]), await admin(['account', 'activate', email, '--json'])]
+    const [shown, active] = [
+      await admin(['account', 'show', email]),
+      await admin(['account', 'activate', email, '--json']),
+    ]
     expect(shown.out).to.match(/first@example\.com: suspended, 0 credits/)
     expect(active.json).to.include({ status: 'active' })
   })
 
   it('grants credits of an origin, with an end and a note, and says the new balance', async () => {
     const { id, email } = await anAccount(db, 10)
-    const given = await admin(['credits', 'grant', email, '500', '--origin', 'bonus', '--expires', '2090-01-31T00:00:00Z', '--note', 'for the trouble', '--json'])
+    const given = await admin([
+      'credits',
+      'grant',
+      email,
+      '500',
+      '--origin',
+      'bonus',
+      '--expires',
+      '2090-01-31T00:00:00Z',
+      '--note',
+      'for the trouble',
+      '--json',
+    ])
     expect(given.code, given.err).to.equal(0)
     expect(given.json).to.have.all.keys('grantId', 'credits')
     expect(given.json.credits).to.equal(510)
-    expect(await db('grants').where({ id: parseId('grant', given.json.grantId) as GrantId }).first()).to.deep.include({
-      user_id: id, origin: 'bonus', amount: 500, remaining: 500, note: 'for the trouble', expires_at: new Date('2090-01-31T00:00:00Z'),
+    expect(
+      await db('grants')
+        .where({ id: parseId('grant', given.json.grantId) as GrantId })
+        .first(),
+    ).to.deep.include({
+      user_id: id,
+      origin: 'bonus',
+      amount: 500,
+      remaining: 500,
+      note: 'for the trouble',
+      expires_at: new Date('2090-01-31T00:00:00Z'),
     })
     expect(await balanceOf(db, id)).to.equal(510)
     expect((await admin(['credits', 'grant', email.toUpperCase(), '1'])).out).to.match(/511/)
@@ -77,10 +122,18 @@ describe('the operator\'s command line', function () {
 
   it('makes a key that works, and prints its secret this once', async () => {
     const { id, email } = await anAccount(db)
-    const [plain, json] = await Promise.all([admin(['key', 'create', email]), admin(['key', 'create', email, 'for the shop', '--json'])])
+    const [plain, json] = await Promise.all([
+      admin(['key', 'create', email]),
+      admin(['key', 'create', email, 'for the shop', '--json']),
+    ])
     expect(json.json).to.have.all.keys('id', 'secret')
-    for (const secret of [plain.out.trim(), json.json.secret as string]) expect((await createKeyLookup(db).find(secret))?.accountId).to.equal(id)
-    expect(await db('api_keys').where({ id: parseId('key', json.json.id) }).first('name')).to.deep.equal({ name: 'for the shop' })
+    for (const secret of [plain.out.trim(), json.json.secret as string])
+      expect((await createKeyLookup(db).find(secret))?.accountId).to.equal(id)
+    expect(
+      await db('api_keys')
+        .where({ id: parseId('key', json.json.id) })
+        .first('name'),
+    ).to.deep.equal({ name: 'for the shop' })
   })
 
   it('shows a call with its movements', async () => {
@@ -91,13 +144,17 @@ describe('the operator\'s command line', function () {
     const { code, json } = await admin(['call', 'show', publicId('call', id), '--json'])
     expect(code).to.equal(0)
     expect(json.call).to.include({ id: publicId('call', id), status: 'succeeded', credits: 35, creditsPrecharged: 40 })
-    expect(json.ledger.map((entry: { kind: string; amount: number }) => `${entry.kind} ${entry.amount}`)).to.deep.equal(['charge -30', 'charge -10', 'settlement 5'])
+    expect(json.ledger.map((entry: { kind: string; amount: number }) => `${entry.kind} ${entry.amount}`)).to.deep.equal(
+      ['charge -30', 'charge -10', 'settlement 5'],
+    )
   })
 
   it('refuses with one sentence on stderr and exit code 1', async () => {
     const refusals: [string[], RegExp][] = [
-      [['credits', 'grant', 'nobody@example.com', '5', '--json'], /^There is no account nobody@example\.com\.$/], [['malformedAnswer'], /no command "malformedAnswer"/],
-      [['audit', '--note', 'x'], /has no option --note/], [['audit', '--malformedAnswer'], /--malformedAnswer/],
+      [['credits', 'grant', 'nobody@example.com', '5', '--json'], /^There is no account nobody@example\.com\.$/],
+      [['malformedAnswer'], /no command "malformedAnswer"/],
+      [['audit', '--note', 'x'], /has no option --note/],
+      [['audit', '--malformedAnswer'], /--malformedAnswer/],
     ]
     const ends = await Promise.all(refusals.map(([args]) => admin(args)))
     refusals.forEach(([, sentence], at) => expectRefused(ends[at]!, sentence))
@@ -114,9 +171,14 @@ describe('the operator\'s command line', function () {
       expect([right.code, right.json.breaches]).to.deep.equal([0, []])
       expect(right.json.checked).to.include({ users: 1, grants: 1, ledger_entries: 1, calls: 0 })
       await own('users').where({ id: account.id }).update({ credits: 51 })
-      const [wrong, told] = await Promise.all([admin(['audit', '--json'], { DATABASE_URL: url }), admin(['audit'], { DATABASE_URL: url })])
+      const [wrong, told] = await Promise.all([
+        admin(['audit', '--json'], { DATABASE_URL: url }),
+        admin(['audit'], { DATABASE_URL: url }),
+      ])
       expect([wrong.code, told.code]).to.deep.equal([1, 1])
-      expect(wrong.json.breaches.map((breach: { invariant: string }) => breach.invariant)).to.include('a balance is the sum of its account\'s entries')
+      expect(wrong.json.breaches.map((breach: { invariant: string }) => breach.invariant)).to.include(
+        "a balance is the sum of its account's entries",
+      )
       expect(told.out).to.match(/BREACH: a balance is the sum of its account's entries: .*51/)
     } finally {
       await own.destroy()
@@ -126,13 +188,25 @@ describe('the operator\'s command line', function () {
   it('says how it is used', async () => {
     const [asked, none] = await Promise.all([admin(['--help']), admin([])])
     expect([asked.code, none.code]).to.deep.equal([0, 1])
-    for (const command of ['credits grant', 'account create', 'account show', 'account suspend', 'account activate', 'key create', 'call show', 'audit']) {
+    for (const command of [
+      'credits grant',
+      'account create',
+      'account show',
+      'account suspend',
+      'account activate',
+      'key create',
+      'call show',
+      'audit',
+    ]) {
       expect(asked.out).to.include(command)
     }
   })
 
   it('needs Postgres alone, and says so where it is missing or away, without its password', async () => {
-    const [missing, away] = await Promise.all([admin(['audit'], {}), admin(['audit'], { DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:9/x' })])
+    const [missing, away] = await Promise.all([
+      admin(['audit'], {}),
+      admin(['audit'], { DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:9/x' }),
+    ])
     expect(missing.code).to.equal(78)
     expect(missing.err).to.match(/DATABASE_URL/)
     expect(away.code).to.equal(1)

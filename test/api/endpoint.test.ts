@@ -101,7 +101,10 @@ describe('a declared endpoint', () => {
   const path = `/everything/${publicId('call', id)}`
 
   it('gives its handler what was declared, checked and typed', async () => {
-    const { status, json } = await send('POST', `${url}${path}?times=2`, { key: 'x', body: { text: 'a', email: 'b', c: 1 } })
+    const { status, json } = await send('POST', `${url}${path}?times=2`, {
+      key: 'x',
+      body: { text: 'a', email: 'b', c: 1 },
+    })
     expect([status, json]).to.deep.equal([200, { who: 'somebody', said: 'aa', id }])
     expect(steps).to.deep.equal(['found', 'network', 'account', 'handled'])
   })

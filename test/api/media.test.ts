@@ -66,7 +66,7 @@ describe('GET /media/:name', () => {
   /** Sends a path and headers as they are: `fetch` would tidy the one up and add `no-cache` to the others. */
   async function getRaw(path: string, headers: OutgoingHttpHeaders = {}): Promise<IncomingMessage> {
     const request = rawRequest(origin, { path, headers }).end()
-    const [response] = await once(request, 'response') as [IncomingMessage]
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
     return response.resume()
   }
 
@@ -78,7 +78,8 @@ describe('GET /media/:name', () => {
       'content-type': 'video/mp4',
       'content-length': String(VIDEO.length),
       'content-disposition': `inline; filename="${video}"`,
-      'content-security-policy': "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
+      'content-security-policy':
+        "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'",
       'x-content-type-options': 'nosniff',
       'access-control-allow-origin': '*',
       'cross-origin-resource-policy': 'cross-origin',
@@ -93,9 +94,19 @@ describe('GET /media/:name', () => {
     for (const [extension, type] of Object.entries(MEDIA_TYPES)) {
       const name = newName(extension as MediaExtension)
       const settings = { STORAGE_URL: `file:${folder}/media` }
-      const source = inChunks(fixture({ png: 'rgb.png', jpg: 'baseline.jpg', webp: 'lossy.webp', gif: 'still.gif',
-        mp4: 'plain.mp4',
-        webm: 'plain.webm', mov: 'quicktime.mov' }[extension]!))
+      const source = inChunks(
+        fixture(
+          {
+            png: 'rgb.png',
+            jpg: 'baseline.jpg',
+            webp: 'lossy.webp',
+            gif: 'still.gif',
+            mp4: 'plain.mp4',
+            webm: 'plain.webm',
+            mov: 'quicktime.mov',
+          }[extension]!,
+        ),
+      )
       const kind = type.startsWith('image') ? 'image' : 'video'
       await createMediaStore(settings).save({ kind, maxBytes: 1e6, name: () => name, source })
       expect((await get(name)).headers.get('content-type'), name).to.equal(type)
@@ -104,8 +115,14 @@ describe('GET /media/:name', () => {
 
   it('answers HEAD like GET, without the bytes', async () => {
     const [head, whole] = [await get(video, {}, 'HEAD'), await get()]
-    for (const header of ['content-type', 'content-length', 'etag', 'last-modified', 'cache-control',
-      'content-security-policy']) {
+    for (const header of [
+      'content-type',
+      'content-length',
+      'etag',
+      'last-modified',
+      'cache-control',
+      'content-security-policy',
+    ]) {
       expect(head.headers.get(header), header).to.equal(whole.headers.get(header))
     }
     expect((await bytesOf(head)).length).to.equal(0)
@@ -114,8 +131,11 @@ describe('GET /media/:name', () => {
   it('answers 304 to a client that has it', async () => {
     const first = await get()
     const [etag, modified] = [first.headers.get('etag')!, first.headers.get('last-modified')!]
-    for (const headers of [{ 'if-none-match': etag }, { 'if-none-match': `"other", ${etag}` },
-      { 'if-modified-since': modified }]) {
+    for (const headers of [
+      { 'if-none-match': etag },
+      { 'if-none-match': `"other", ${etag}` },
+      { 'if-modified-since': modified },
+    ]) {
       const response = await getRaw(`/media/${video}`, headers)
       expect(response.statusCode).to.equal(304)
       expect(response.headers).to.include({ etag, 'cache-control': 'private, max-age=86400, immutable' })
@@ -126,10 +146,15 @@ describe('GET /media/:name', () => {
 
   it('serves one range of bytes', async () => {
     const size = VIDEO.length
-    for (const [range, start, end] of [['bytes=0-0', 0, 0], ['bytes=0-99', 0, 99], ['bytes=100-', 100, size - 1],
+    for (const [range, start, end] of [
+      ['bytes=0-0', 0, 0],
+      ['bytes=0-99', 0, 99],
+      ['bytes=100-', 100, size - 1],
       ['bytes=-100', size - 100, size - 1],
-      ['bytes=0-99999999', 0, size - 1], ['bytes=-99999999', 0, size - 1], [`bytes=${size - 1}-`, size - 1,
-        size - 1]] as const) {
+      ['bytes=0-99999999', 0, size - 1],
+      ['bytes=-99999999', 0, size - 1],
+      [`bytes=${size - 1}-`, size - 1, size - 1],
+    ] as const) {
       const response = await get(video, { range })
       expect(response.status, range).to.equal(206)
       expect(response.headers.get('content-range')).to.equal(`bytes ${start}-${end}/${size}`)
@@ -150,22 +175,31 @@ describe('GET /media/:name', () => {
   })
 
   it('serves the whole for a range that it does not understand, and for a version that is gone', async () => {
-    for (const range of ['bytes=', 'bytes=-', 'bytes=5-2', 'bytes=a-b', 'bytes=0-1,3-4', 'items=0-1', '0-1',
-      'bytes=1.5-2', 'bytes=--1']) {
+    for (const range of [
+      'bytes=',
+      'bytes=-',
+      'bytes=5-2',
+      'bytes=a-b',
+      'bytes=0-1,3-4',
+      'items=0-1',
+      '0-1',
+      'bytes=1.5-2',
+      'bytes=--1',
+    ]) {
       expect((await get(video, { range })).status, range).to.equal(200)
     }
     const first = await get()
     const [etag, modified] = [first.headers.get('etag')!, first.headers.get('last-modified')!]
-    expect((await get(video, { 'range': 'bytes=0-1', 'if-range': etag })).status).to.equal(206)
-    expect((await get(video, { 'range': 'bytes=0-1', 'if-range': modified })).status).to.equal(206)
-    expect((await get(video, { 'range': 'bytes=0-1', 'if-range': '"older"' })).status).to.equal(200)
+    expect((await get(video, { range: 'bytes=0-1', 'if-range': etag })).status).to.equal(206)
+    expect((await get(video, { range: 'bytes=0-1', 'if-range': modified })).status).to.equal(206)
+    expect((await get(video, { range: 'bytes=0-1', 'if-range': '"older"' })).status).to.equal(200)
   })
 
-  it('answers 404 in the gateway\'s form to everything else', async () => {
+  it("answers 404 in the gateway's form to everything else", async () => {
     const response = await get(newName('png'))
     expect(response.status).to.equal(404)
     expect(response.headers.get('content-type')).to.match(/^application\/json/)
-    const { ok, error } = await response.json() as { ok: boolean; error: Record<string, unknown> }
+    const { ok, error } = (await response.json()) as { ok: boolean; error: Record<string, unknown> }
     expect(ok).to.equal(false)
     expect(error).to.include({ type: 'not_found', code: 'not_found', param: null })
     expect(error['message']).to.be.a('string')
@@ -173,13 +207,29 @@ describe('GET /media/:name', () => {
 
   it('serves nothing outside the folder of results', async () => {
     const shard = mediaFile(video).slice(0, 2)
-    for (const path of ['/media/', '/media/../secret.png', '/media/..%2fsecret.png', '/media/%2e%2e/secret.png',
-      '/media/....//secret.png', '/media/..\\secret.png',
-      `/media/${shard}`, `/media/${shard}/${video}`, `/media/${video}/`, `/media/${video}/..`, `/media//${video}`,
-        `/media/${video}%00`, `/media/%00${video}`,
-      '/media/.incoming', '/media/%', '/media/%ff', `/media/${video.replace('.mp4', '.html')}`,
-        `/media/${video.toUpperCase()}`, '/media/__proto__',
-      `/media/${'a'.repeat(8000)}`, `/${video}`]) {
+    for (const path of [
+      '/media/',
+      '/media/../secret.png',
+      '/media/..%2fsecret.png',
+      '/media/%2e%2e/secret.png',
+      '/media/....//secret.png',
+      '/media/..\\secret.png',
+      `/media/${shard}`,
+      `/media/${shard}/${video}`,
+      `/media/${video}/`,
+      `/media/${video}/..`,
+      `/media//${video}`,
+      `/media/${video}%00`,
+      `/media/%00${video}`,
+      '/media/.incoming',
+      '/media/%',
+      '/media/%ff',
+      `/media/${video.replace('.mp4', '.html')}`,
+      `/media/${video.toUpperCase()}`,
+      '/media/__proto__',
+      `/media/${'a'.repeat(8000)}`,
+      `/${video}`,
+    ]) {
       expect((await getRaw(path)).statusCode, path).to.equal(404)
     }
     expect((await getRaw(`/media/${video}?any=thing`)).statusCode).to.equal(200)
@@ -196,7 +246,9 @@ describe('GET /media/:name', () => {
   describe('opened by its address', () => {
     let browser: Browser
 
-    before(async function () { browser = await openBrowser(this) })
+    before(async function () {
+      browser = await openBrowser(this)
+    })
     after(closeBrowser)
 
     it('is shown or played by a browser, which its policy must not prevent', async () => {
@@ -221,8 +273,12 @@ describe('GET /media/:name', () => {
       const settings = { STORAGE_URL: `s3://${s3.bucket}`, S3_ENDPOINT: s3.origin }
       const access = { credentials: s3.credentials }
       image = newName('png')
-      await createMediaStore(settings, access).save({ kind: 'image', maxBytes: 1e6, name: () => image,
-        source: inChunks(fixture('rgb.png')) })
+      await createMediaStore(settings, access).save({
+        kind: 'image',
+        maxBytes: 1e6,
+        name: () => image,
+        source: inChunks(fixture('rgb.png')),
+      })
       server.close()
       ;({ origin, server } = await listen(createMediaReader(settings, access)))
     })
@@ -246,7 +302,7 @@ describe('GET /media/:name', () => {
       s3.failOn(() => true)
       const response = await get(image)
       expect(response.status).to.equal(503)
-      expect((await response.json() as { error: { type: string } }).error.type).to.equal('service_unavailable')
+      expect(((await response.json()) as { error: { type: string } }).error.type).to.equal('service_unavailable')
       expect(Number(response.headers.get('retry-after'))).to.be.greaterThan(0)
     })
   })

@@ -32,7 +32,7 @@ describe('a connection whose client', () => {
     client = connect((server.address() as AddressInfo).port, '127.0.0.1')
     client.on('error', () => {}).pause()
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-    const [serving] = await connection as [Socket]
+    const [serving] = (await connection) as [Socket]
     return serving
   }
 
@@ -63,7 +63,11 @@ describe('a connection whose client', () => {
       }
     })
     let text = ''
-    client.on('data', (data: Buffer) => { text += data.toString() }).resume()
+    client
+      .on('data', (data: Buffer) => {
+        text += data.toString()
+      })
+      .resume()
     // The promise is about time itself: much longer than a slow reader has.
     await sleep(SLOW_MS * 4)
     expect(serving.destroyed).to.equal(false)

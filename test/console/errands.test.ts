@@ -77,7 +77,9 @@ describe('errands in the console', () => {
     expect(await page.getByTestId('receipt').innerText()).to.match(/^Cost 40 credits · .* balance 60/)
     const [sent] = world.sandbox.journal('the fox, in snow')
     expect(sent!.path).to.equal('/v1/images/edits')
-    expect((sent!.body as { files: { bytes: number }[] }).files.map(({ bytes }) => bytes)).to.deep.equal([PICTURE.length])
+    expect((sent!.body as { files: { bytes: number }[] }).files.map(({ bytes }) => bytes)).to.deep.equal([
+      PICTURE.length,
+    ])
     await page.getByRole('button', { name: 'Remove it' }).click()
     await page.getByRole('button', { name: 'Generate the image' }).waitFor()
     expect(faults()).to.deep.equal([])
@@ -94,9 +96,13 @@ describe('errands in the console', () => {
     await page.getByRole('button', { name: 'Use it' }).click()
     const [resolution, seconds] = [page.getByLabel('Resolution'), page.getByLabel('Seconds')]
     const offered = async () => [
-      await resolution.locator('option').allInnerTexts(), await seconds.locator('option').allInnerTexts(),
+      await resolution.locator('option').allInnerTexts(),
+      await seconds.locator('option').allInnerTexts(),
     ]
-    expect(await offered()).to.deep.equal([['Default (720p)', '720p', '1080p'], ['Default (4)', '4', '8']])
+    expect(await offered()).to.deep.equal([
+      ['Default (720p)', '720p', '1080p'],
+      ['Default (4)', '4', '8'],
+    ])
     await resolution.selectOption('1080p')
     await seconds.selectOption('8')
     await page.getByLabel('Model').selectOption('sandbox-video')
@@ -144,7 +150,9 @@ describe('errands in the console', () => {
     await row.waitFor({ state: 'detached' })
     expect(await world.link(email, 2)).to.contain('/reset#token=')
     await page.getByRole('link', { name: 'Audit' }).click()
-    const action = page.locator('tbody tr', { hasText: 'Sent a mail again' }).filter({ hasText: 'postmaster@example.com' })
+    const action = page
+      .locator('tbody tr', { hasText: 'Sent a mail again' })
+      .filter({ hasText: 'postmaster@example.com' })
     expect(await action.innerText()).to.contain('postmaster@example.com')
     expect(faults()).to.deep.equal([])
     await close()
@@ -154,7 +162,15 @@ describe('errands in the console', () => {
     const email = 'books@example.com'
     const { token, secret } = await aCustomer(email, 500)
     const { id: accountId } = (await findUserByEmail(world.db, email))!
-    const notes = ['=HYPERLINK("http://evil.example","click")', '+1+1', '-2+3', '@SUM(A1)', '＝1+1', 'say "hi", twice', 'plain']
+    const notes = [
+      '=HYPERLINK("http://evil.example","click")',
+      '+1+1',
+      '-2+3',
+      '@SUM(A1)',
+      '＝1+1',
+      'say "hi", twice',
+      'plain',
+    ]
     // More than the page of one request holds.
     for (let count = 0; count < 120; count++) {
       const note = notes[count] ?? null
@@ -184,7 +200,7 @@ describe('errands in the console', () => {
     for (const row of rows) {
       for (const text of row.filter((one) => /^[=+\-@＝]/.test(one))) expect(text).to.match(/^-\d+$/)
     }
-    expect(rows.map((row) => row[7])).to.include.members(["'=HYPERLINK(\"http://evil.example\",\"click\")", "'-2+3"])
+    expect(rows.map((row) => row[7])).to.include.members(['\'=HYPERLINK("http://evil.example","click")', "'-2+3"])
     expect(faults()).to.deep.equal([])
     await close()
   })

@@ -24,7 +24,10 @@ export class Crowd {
         const told = await tell(url(), key, ask(nth++))
         this.told.push(told)
         // Whoever is turned away at once would else do nothing but ask: a flood that nobody meant.
-        if (told.status === 0 || told.status === 503) await new Promise((resolve) => { setTimeout(resolve, AFTER_REFUSAL_MS) })
+        if (told.status === 0 || told.status === 503)
+          await new Promise((resolve) => {
+            setTimeout(resolve, AFTER_REFUSAL_MS)
+          })
       }
     })
   }
@@ -51,7 +54,10 @@ export async function tell(url: string, key: string, { path, body, headers }: Re
 }
 
 /** A chat of the sandbox's, with its steering words. */
-export const chat = (words: string, more: object = {}) => ({ path: 'chat/completions', body: { model: 'sandbox-chat', messages: [{ role: 'user', content: words }], ...more } })
+export const chat = (words: string, more: object = {}) => ({
+  path: 'chat/completions',
+  body: { model: 'sandbox-chat', messages: [{ role: 'user', content: words }], ...more },
+})
 
 /** An image of the sandbox's. */
 export const image = (prompt: string) => ({ path: 'images/generations', body: { model: 'sandbox-image', prompt } })
@@ -63,7 +69,10 @@ export const video = (prompt: string) => ({ path: 'videos/generations', body: { 
 export function statuses(told: readonly Told[]): string {
   const counts = new Map<number, number>()
   for (const { status } of told) counts.set(status, (counts.get(status) ?? 0) + 1)
-  return [...counts].toSorted(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`).join(', ')
+  return [...counts]
+    .toSorted(([a], [b]) => a - b)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ')
 }
 
 /** The middle of many times, in ms. */

@@ -9,10 +9,12 @@ import { inSoak, tell } from './scale.ts'
 const ARENAS = 6
 
 /** What goes on beside the calls: once is enough for all kinds, and the soak has it. */
-const isHousekeeping = ({ cut }: Case): boolean => /maintenance|audit|leases|meta|stalled|select version/.test(cut.label)
+const isHousekeeping = ({ cut }: Case): boolean =>
+  /maintenance|audit|leases|meta|stalled|select version/.test(cut.label)
 
 /** Of the cuts that only the queue's own time-outs mend, `npm test` has those of images. */
-const isSlow = ({ kind, line }: Case): boolean => line.side === 'worker' && line.store === 'redis' && kind.name !== 'image'
+const isSlow = ({ kind, line }: Case): boolean =>
+  line.side === 'worker' && line.store === 'redis' && kind.name !== 'image'
 
 describe('a connection cut at any statement of a call', () => {
   let sandbox: Sandbox
@@ -31,8 +33,16 @@ describe('a connection cut at any statement of a call', () => {
   for (const { side, store } of LINES) {
     it(`between ${side} and ${store} neither loses the call nor pays it twice, before and after each statement`, async () => {
       const cases: Case[] = []
-      for (const kind of KINDS) cases.push(...await casesOf(arenas[0]!, kind, [{ side, store }]))
-      tell(figures(await playAll(arenas, sandbox, cases.filter((one) => inSoak || (!isHousekeeping(one) && !isSlow(one))))))
+      for (const kind of KINDS) cases.push(...(await casesOf(arenas[0]!, kind, [{ side, store }])))
+      tell(
+        figures(
+          await playAll(
+            arenas,
+            sandbox,
+            cases.filter((one) => inSoak || (!isHousekeeping(one) && !isSlow(one))),
+          ),
+        ),
+      )
     }).timeout(inSoak ? 300_000 : 60_000)
   }
 })

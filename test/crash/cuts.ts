@@ -10,26 +10,46 @@ import type { Cut } from '../support/proxy.ts'
 /** A kind of request, and what it costs. */
 export type Kind = { name: string; path: string; body: (prompt: string) => object; credits: number; mayBeSent: number }
 
-const chat = (stream: boolean) => (prompt: string) => ({ model: 'sandbox-chat', stream, messages: [{ role: 'user', content: `${prompt} [usage 900 700] [chunks 2 1]` }] })
+const chat = (stream: boolean) => (prompt: string) => ({
+  model: 'sandbox-chat',
+  stream,
+  messages: [{ role: 'user', content: `${prompt} [usage 900 700] [chunks 2 1]` }],
+})
 
 export const KINDS: readonly Kind[] = [
   { name: 'chat', path: 'chat/completions', body: chat(false), credits: 3, mayBeSent: 2 },
   { name: 'stream', path: 'chat/completions', body: chat(true), credits: 3, mayBeSent: 1 },
-  { name: 'image', path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), credits: 40, mayBeSent: 1 },
-  { name: 'video', path: 'videos/generations', body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 0.3]` }), credits: 250, mayBeSent: 1 },
+  {
+    name: 'image',
+    path: 'images/generations',
+    body: (prompt) => ({ model: 'sandbox-image', prompt }),
+    credits: 40,
+    mayBeSent: 1,
+  },
+  {
+    name: 'video',
+    path: 'videos/generations',
+    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 0.3]` }),
+    credits: 250,
+    mayBeSent: 1,
+  },
 ]
 
 /** Whose connection is cut. */
 export type Line = { side: 'web' | 'worker'; store: 'postgres' | 'redis' }
 
 export const LINES: readonly Line[] = [
-  { side: 'web', store: 'postgres' }, { side: 'worker', store: 'postgres' }, { side: 'web', store: 'redis' }, { side: 'worker', store: 'redis' },
+  { side: 'web', store: 'postgres' },
+  { side: 'worker', store: 'postgres' },
+  { side: 'web', store: 'redis' },
+  { side: 'worker', store: 'redis' },
 ]
 
 /** One cut in the life of one call. */
 export type Case = { kind: Kind; line: Line; cut: Cut }
 
-export const nameOf = ({ kind, line, cut }: Case): string => `${kind.name}: ${line.side}'s ${line.store}, ${cut.side} ${cut.label} #${cut.nth}`
+export const nameOf = ({ kind, line, cut }: Case): string =>
+  `${kind.name}: ${line.side}'s ${line.store}, ${cut.side} ${cut.label} #${cut.nth}`
 
 /** How a case went. `ms`: from the request to the end of its call. */
 export type Outcome = { status: number; ms: number; wasCut: boolean }
@@ -47,7 +67,12 @@ export async function casesOf(arena: Arena, kind: Kind, lines: readonly Line[] =
     return arena.proxies[line.side][line.store].seen.flatMap((label): Case[] => {
       const nth = (counts.get(label) ?? 0) + 1
       counts.set(label, nth)
-      return nth > MAX_OCCURRENCES ? [] : [{ kind, line, cut: { label, nth, side: 'before' } }, { kind, line, cut: { label, nth, side: 'after' } }]
+      return nth > MAX_OCCURRENCES
+        ? []
+        : [
+            { kind, line, cut: { label, nth, side: 'before' } },
+            { kind, line, cut: { label, nth, side: 'after' } },
+          ]
     })
   })
 }
@@ -78,20 +103,32 @@ export async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<O
   const [call] = calls
   const succeeded = call?.status === 'succeeded'
   if (!failed) expect(succeeded, `${about}: what was answered 200 has succeeded`).to.equal(true)
-  expect(await balanceOf(arena.db, account.id), `${about}: balance`).to.equal(START_CREDITS - (succeeded ? kind.credits : 0))
+  expect(await balanceOf(arena.db, account.id), `${about}: balance`).to.equal(
+    START_CREDITS - (succeeded ? kind.credits : 0),
+  )
   const billed = sandbox.billed(prompt).total
   expect(billed, `${about}: billed by the upstream`).to.be.within(succeeded ? 1 : 0, kind.mayBeSent)
-  await until('the books to be whole', async () => { await expectBooksToBalance(arena.db); return true })
+  await until('the books to be whole', async () => {
+    await expectBooksToBalance(arena.db)
+    return true
+  })
   return { status: reply.status, ms, wasCut }
 }
 
 /** Plays all cases, as many at a time as there are arenas; answers each with how it went. */
-export async function playAll(arenas: readonly Arena[], sandbox: Sandbox, cases: readonly Case[]): Promise<{ one: Case; outcome: Outcome }[]> {
+export async function playAll(
+  arenas: readonly Arena[],
+  sandbox: Sandbox,
+  cases: readonly Case[],
+): Promise<{ one: Case; outcome: Outcome }[]> {
   const waiting = [...cases]
   const played: { one: Case; outcome: Outcome }[] = []
-  await Promise.all(arenas.map(async (arena) => {
-    for (let one = waiting.shift(); one; one = waiting.shift()) played.push({ one, outcome: await play(arena, sandbox, one) })
-  }))
+  await Promise.all(
+    arenas.map(async (arena) => {
+      for (let one = waiting.shift(); one; one = waiting.shift())
+        played.push({ one, outcome: await play(arena, sandbox, one) })
+    }),
+  )
   return played
 }
 

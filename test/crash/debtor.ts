@@ -31,8 +31,10 @@ export class Debtor {
       if (reply?.status === 402) {
         await aGrant(this.db, this.account.id, { amount: GIVEN })
         grants++
-      }
-      else if (reply === null) await new Promise((resolve) => { setTimeout(resolve, 50) })
+      } else if (reply === null)
+        await new Promise((resolve) => {
+          setTimeout(resolve, 50)
+        })
       else expect(reply.status, reply.text).to.be.oneOf([200, 502, 503])
     }
   }
@@ -40,15 +42,24 @@ export class Debtor {
   private async ask(): Promise<Reply | null> {
     const url = this.url()
     if (url === undefined) return null
-    const body = { model: 'sandbox-chat', messages: [{ role: 'user', content: `debtor ${randomUUID()} [usage 30000 10000]` }] }
+    const body = {
+      model: 'sandbox-chat',
+      messages: [{ role: 'user', content: `debtor ${randomUUID()} [usage 30000 10000]` }],
+    }
     return await post(`${url}/v1/chat/completions`, this.account.key, body).catch(() => null)
   }
 
   /** Waits until its calls have ended, and checks that it owed and repaid. @returns the credits that it has repaid. */
   async judge(): Promise<number> {
     await untilEnded(this.db, this.account.id, 60_000)
-    const { left } = await this.db('calls').where({ user_id: this.account.id }).sum({ left: 'credits_uncollected' }).first<{ left: number }>()
-    const { repaid } = await this.db('ledger_entries').where({ user_id: this.account.id, kind: 'collection' }).sum({ repaid: 'amount' }).first<{ repaid: number | null }>()
+    const { left } = await this.db('calls')
+      .where({ user_id: this.account.id })
+      .sum({ left: 'credits_uncollected' })
+      .first<{ left: number }>()
+    const { repaid } = await this.db('ledger_entries')
+      .where({ user_id: this.account.id, kind: 'collection' })
+      .sum({ repaid: 'amount' })
+      .first<{ repaid: number | null }>()
     expect(Number(left), 'credits that could not be collected').to.be.at.least(1)
     expect(-Number(repaid), 'credits of debt that were repaid').to.be.at.least(1)
     return -Number(repaid)

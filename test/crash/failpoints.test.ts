@@ -26,8 +26,20 @@ describe('two processes in the same moment', () => {
 
   const calls = (): Calls => new Calls(db, { resultSeconds: 60, maxOutstanding: 10_000 })
   const order = (id: CallId): OpenRequest => ({
-    id, accountId: account.id, keyId: account.keyId, modality: 'image', model: 'm', price: { credits: 1 }, amount: 1, estimate: null,
-    deadlineSeconds: 60, requestId: 'r', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100,
+    id,
+    accountId: account.id,
+    keyId: account.keyId,
+    modality: 'image',
+    model: 'm',
+    price: { credits: 1 },
+    amount: 1,
+    estimate: null,
+    deadlineSeconds: 60,
+    requestId: 'r',
+    replyTo: 'nobody',
+    idempotency: null,
+    requestHash: null,
+    requestBytes: 100,
   })
   const opened = async (): Promise<CallId> => {
     const id = newCallId()
@@ -40,7 +52,10 @@ describe('two processes in the same moment', () => {
     for (let round = 0; round < 150; round++) {
       const id = await opened()
       const begun = await Promise.all([one.begin(id), two.begin(id)])
-      expect(begun.map((call) => call?.resumed), `round ${round}`).to.have.members([false, true])
+      expect(
+        begun.map((call) => call?.resumed),
+        `round ${round}`,
+      ).to.have.members([false, true])
     }
   })
 
@@ -53,10 +68,23 @@ describe('two processes in the same moment', () => {
 
   it('begin a call that a reconciler has found lost: it goes on', async () => {
     const id = await opened()
-    await db('calls').where({ id }).update({ lease_until: db.raw("now() - interval '1 second'") })
+    await db('calls')
+      .where({ id })
+      .update({ lease_until: db.raw("now() - interval '1 second'") })
     // The worker takes the job between the reconciler's look at the queue and its refund.
-    const queues = { hasJob: async () => { await calls().begin(id); return false } }
-    await reconcileCalls({ db, calls: calls(), queues, log: createLog('silent', 'worker'), publisher: { ended: async () => {} } } as unknown as WorkerDeps)
+    const queues = {
+      hasJob: async () => {
+        await calls().begin(id)
+        return false
+      },
+    }
+    await reconcileCalls({
+      db,
+      calls: calls(),
+      queues,
+      log: createLog('silent', 'worker'),
+      publisher: { ended: async () => {} },
+    } as unknown as WorkerDeps)
     expect(await db('calls').where({ id }).first('status', 'credits')).to.deep.equal({ status: 'running', credits: 1 })
   })
 
@@ -67,6 +95,9 @@ describe('two processes in the same moment', () => {
     await calls().open(request)
     await db('api_keys').where({ id: other.keyId }).update({ revoked_at: db.fn.now() })
     expect(await calls().open(request)).to.include({ opened: true, balance: 9 })
-    expect(await calls().open({ ...request, id: newCallId() })).to.deep.equal({ opened: false, refusal: 'unauthorized' })
+    expect(await calls().open({ ...request, id: newCallId() })).to.deep.equal({
+      opened: false,
+      refusal: 'unauthorized',
+    })
   })
 })

@@ -36,20 +36,29 @@ describe('processes killed at named steps of calls, under load', () => {
 
   async function rage(options: Pick<StormOptions, 'kills' | 'flush'>): Promise<StormFigures> {
     const figures = await storm(town, sandbox, { ...size, ...options, seed, steps })
-    tell(`${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded, ${figures.repaid} credits of debt repaid; seed ${seed}`)
+    tell(
+      `${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded, ${figures.repaid} credits of debt repaid; seed ${seed}`,
+    )
     return figures
   }
 
   it('leave no call open, none charged twice and no client without the answer of its key', async () => {
     const { recoveries } = await rage({ kills: KILLS.calm })
-    tell(`taken over after the death of their worker: chats ${spread(recoveries.chat)}; images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`)
+    tell(
+      `taken over after the death of their worker: chats ${spread(recoveries.chat)}; images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`,
+    )
     expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
     if (inSoak) expect(medianOf([...recoveries.chat, ...recoveries.image])).to.be.below(TAKEOVER_MS)
   }).timeout(inSoak ? 600_000 : 120_000)
 
   if (inSoak) {
     it('leave none behind either where Redis forgets everything meanwhile; and they have died at every step', async () => {
-      await rage({ kills: KILLS.forgetful, flush: async () => { await redis.flushdb() } })
+      await rage({
+        kills: KILLS.forgetful,
+        flush: async () => {
+          await redis.flushdb()
+        },
+      })
       const all = (['web', 'worker'] as const).flatMap((kind) => stepsOf(kind).map((step) => `${kind} ${step}`))
       tell(`died at ${steps.size} of ${all.length} steps`)
       expect(all.filter((step) => !steps.has(step))).to.deep.equal([])

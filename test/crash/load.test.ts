@@ -33,7 +33,7 @@ describe('a gateway under load', () => {
   })
   afterEach(() => expectBooksToBalance(town.db))
 
-  it('serves an account beside another one\'s flood of 1,000 waiting calls in less than three times its idle time', async () => {
+  it("serves an account beside another one's flood of 1,000 waiting calls in less than three times its idle time", async () => {
     const [flooder, other] = [await anAccount(town.db, 1_000_000), await anAccount(town.db, 1_000_000)]
     const measure = async (): Promise<number> => {
       const times: number[] = []
@@ -41,12 +41,16 @@ describe('a gateway under load', () => {
       return medianOf(times)
     }
     const idle = await measure()
-    const sent = Array.from({ length: FLOOD }, () => ask(web.url, flooder.key, { ...chat('flood [delay 300]'), headers: { prefer: 'respond-async' } }))
+    const sent = Array.from({ length: FLOOD }, () =>
+      ask(web.url, flooder.key, { ...chat('flood [delay 300]'), headers: { prefer: 'respond-async' } }),
+    )
     const accepted = await Promise.all(sent)
     expect(statuses(accepted), accepted.find(({ status }) => status !== 202)?.error).to.equal(`${FLOOD} × 202`)
     const beside = await measure()
     const waiting = (await callsOf(town.db, flooder.id)).filter(({ status }) => status === 'queued').length
-    tell(`idle ${Math.round(idle)} ms, beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`)
+    tell(
+      `idle ${Math.round(idle)} ms, beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`,
+    )
     expect(waiting, 'the flood still waits').to.be.above(0)
     expect(beside).to.be.below(3 * idle)
     await untilEnded(town.db, flooder.id, 60_000)
@@ -58,12 +62,20 @@ describe('a gateway under load', () => {
     web = await town.start('web')
     worker = await town.start('worker')
     const ends = await Promise.all([oldWeb.stop(), oldWorker.stop()])
-    expect(ends.map(({ code }) => code), `${oldWeb.log()}\n${oldWorker.log()}`).to.deep.equal([0, 0])
+    expect(
+      ends.map(({ code }) => code),
+      `${oldWeb.log()}\n${oldWorker.log()}`,
+    ).to.deep.equal([0, 0])
   }
 
   it('fails no request while its web and worker processes are replaced', async () => {
     const account = await anAccount(town.db, 1_000_000)
-    const crowd = new Crowd(12, () => web.url, account.key, (nth) => nth % 3 === 0 ? image(`rolling ${nth}`) : chat(`rolling ${nth} [delay 50]`))
+    const crowd = new Crowd(
+      12,
+      () => web.url,
+      account.key,
+      (nth) => (nth % 3 === 0 ? image(`rolling ${nth}`) : chat(`rolling ${nth} [delay 50]`)),
+    )
     try {
       await until('load', () => crowd.told.length > 20)
       for (let generation = 0; generation < GENERATIONS; generation++) await replaceBoth()
@@ -75,7 +87,8 @@ describe('a gateway under load', () => {
     const wrong = told.filter(({ status }) => ![200, 202, 503].includes(status))
     expect(wrong.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`)).to.deep.equal([])
     for (const { status, reply } of told) {
-      if (status === 202) expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
+      if (status === 202)
+        expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
     }
     await untilEnded(town.db, account.id)
   }).timeout(120_000)

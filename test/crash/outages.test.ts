@@ -33,7 +33,11 @@ describe('an outage under load', () => {
   let account: TestAccount
 
   before(async () => {
-    [sandbox, postgres, redis] = await Promise.all([createSandbox({ imageSeconds: 0.05 }), startPrivatePostgres(), startPrivateRedis()])
+    ;[sandbox, postgres, redis] = await Promise.all([
+      createSandbox({ imageSeconds: 0.05 }),
+      startPrivatePostgres(),
+      startPrivateRedis(),
+    ])
     await migrate(postgres.url)
     town = await install(sandbox, {}, { databaseUrl: postgres.url, redisUrl: redis.url })
     ;[web] = await Promise.all([town.start('web'), town.start('worker')])
@@ -45,8 +49,15 @@ describe('an outage under load', () => {
     await sandbox.close()
   })
 
-  const crowd = (): Crowd => new Crowd(CLIENTS, () => web.url, account.key, (nth) => nth % 2 === 0 ? chat(`outage ${nth}`) : image(`outage ${nth}`))
-  const served = (load: Crowd, since: number): Told | undefined => load.told.find(({ at, status }) => at > since && status === 200)
+  const crowd = (): Crowd =>
+    new Crowd(
+      CLIENTS,
+      () => web.url,
+      account.key,
+      (nth) => (nth % 2 === 0 ? chat(`outage ${nth}`) : image(`outage ${nth}`)),
+    )
+  const served = (load: Crowd, since: number): Told | undefined =>
+    load.told.find(({ at, status }) => at > since && status === 200)
 
   async function observed(load: Crowd, outage: () => Promise<number>): Promise<{ first: Told; backAt: number }> {
     try {
@@ -65,33 +76,42 @@ describe('an outage under load', () => {
     const { told } = load
     const calls = await untilEnded(town.db, account.id, 30_000)
     const other = told.filter(({ status }) => ![200, 502, 503].includes(status))
-    expect(other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`), 'nothing but answers, refunds and documented refusals').to.deep.equal([])
-    for (const { status, reply } of told) if (status === 503) expect(reply!.headers.get('retry-after'), reply!.text).to.match(/^\d+$/)
+    expect(
+      other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`),
+      'nothing but answers, refunds and documented refusals',
+    ).to.deep.equal([])
+    for (const { status, reply } of told)
+      if (status === 503) expect(reply!.headers.get('retry-after'), reply!.text).to.match(/^\d+$/)
     const succeeded = calls.filter(({ status }) => status === 'succeeded').length
-    expect(told.filter(({ status }) => status === 200).length, 'every 200 is a call that succeeded').to.be.at.most(succeeded)
+    expect(told.filter(({ status }) => status === 200).length, 'every 200 is a call that succeeded').to.be.at.most(
+      succeeded,
+    )
     await expectBooksToBalance(town.db)
     const againMs = Math.max(0, first.at + first.ms - backAt)
     tell(`${name}: ${statuses(told)}; serving again ${Math.round(againMs)} ms after it was back`)
     expect(againMs).to.be.below(SERVING_AGAIN_MS)
   }
 
-  it(`of Postgres for ${AWAY_MS / 1000} s answers 503 and loses nothing`, () => through(`Postgres away for ${AWAY_MS / 1000} s`, async () => {
-    await postgres.stop('fast')
-    const awayAt = performance.now()
-    await until('the outage to be over', () => performance.now() - awayAt > AWAY_MS, 2 * AWAY_MS)
-    await postgres.start()
-    return Date.now()
-  })).timeout(120_000)
+  it(`of Postgres for ${AWAY_MS / 1000} s answers 503 and loses nothing`, () =>
+    through(`Postgres away for ${AWAY_MS / 1000} s`, async () => {
+      await postgres.stop('fast')
+      const awayAt = performance.now()
+      await until('the outage to be over', () => performance.now() - awayAt > AWAY_MS, 2 * AWAY_MS)
+      await postgres.start()
+      return Date.now()
+    })).timeout(120_000)
 
-  it('by a crash of Postgres is over within 5 s of its return', () => through('Postgres killed and started', async () => {
-    await postgres.kill()
-    await postgres.start()
-    return Date.now()
-  })).timeout(120_000)
+  it('by a crash of Postgres is over within 5 s of its return', () =>
+    through('Postgres killed and started', async () => {
+      await postgres.kill()
+      await postgres.start()
+      return Date.now()
+    })).timeout(120_000)
 
-  it('by a crash of a Redis that forgets everything is over within 5 s of its return', () => through('Redis killed and started', async () => {
-    await redis.kill()
-    await redis.start()
-    return Date.now()
-  })).timeout(120_000)
+  it('by a crash of a Redis that forgets everything is over within 5 s of its return', () =>
+    through('Redis killed and started', async () => {
+      await redis.kill()
+      await redis.start()
+      return Date.now()
+    })).timeout(120_000)
 })

@@ -23,9 +23,12 @@ describe('any schedule of calls and faults', () => {
   it('ends every call, charges it once, settles or refunds it once, and answers whoever waits', async () => {
     const startedAt = performance.now()
     let played = 0
-    const result = await fc.check(fc.asyncProperty(schedules, async (schedule) => {
-      await play(db, broom, `schedule-${++played}`, schedule)
-    }), { numRuns: RUNS, seed, endOnFailure: true })
+    const result = await fc.check(
+      fc.asyncProperty(schedules, async (schedule) => {
+        await play(db, broom, `schedule-${++played}`, schedule)
+      }),
+      { numRuns: RUNS, seed, endOnFailure: true },
+    )
     const each = (performance.now() - startedAt) / played
     tell(`${played} schedules, ${each.toFixed(0)} ms each, seed ${seed}`)
     const story = result.errorInstance instanceof Error ? result.errorInstance.message : ''

@@ -32,14 +32,21 @@ describe('an orderly stop', () => {
   it(`answers all ${IN_FLIGHT} calls in progress when both processes are asked to stop`, async () => {
     const account = await anAccount(town.db, 1_000_000)
     // The soak has some that take longer than a stopping process waits: they are answered 202, and run on elsewhere.
-    const asked = Array.from({ length: IN_FLIGHT }, (_one, nth) => ask(web.url, account.key, chat(`stopping [delay ${inSoak && nth % 10 === 0 ? 28_000 : 1500}]`)))
+    const asked = Array.from({ length: IN_FLIGHT }, (_one, nth) =>
+      ask(web.url, account.key, chat(`stopping [delay ${inSoak && nth % 10 === 0 ? 28_000 : 1500}]`)),
+    )
     await worker.reaches('upstream.sending', IN_FLIGHT)
     await town.start('worker')
     const startedAt = performance.now()
     const [ends, told] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])
-    tell(`stopped with ${IN_FLIGHT} calls in progress: ${statuses(told)}, gone after ${Math.round(performance.now() - startedAt)} ms`)
+    tell(
+      `stopped with ${IN_FLIGHT} calls in progress: ${statuses(told)}, gone after ${Math.round(performance.now() - startedAt)} ms`,
+    )
     expect(ends.map(({ code }) => code)).to.deep.equal([0, 0])
-    expect(told.filter(({ status }) => status !== 200 && status !== 202), statuses(told)).to.deep.equal([])
+    expect(
+      told.filter(({ status }) => status !== 200 && status !== 202),
+      statuses(told),
+    ).to.deep.equal([])
     const calls = await untilEnded(town.db, account.id, 60_000)
     expect(calls.filter(({ status }) => status === 'succeeded').length).to.equal(IN_FLIGHT)
   }).timeout(120_000)

@@ -19,21 +19,49 @@ import type { Installation, Kind, Program } from '../../scripts/harness/installa
 /** Steps at which only an orderly stop arrives. */
 const WHEN_STOPPING: readonly FailpointName[] = ['call.requeuing', 'call.requeued']
 
-const WEB_STEPS: readonly FailpointName[] = ['call.opening', 'call.opened', 'call.enqueuing', 'call.enqueued', 'call.answering']
+const WEB_STEPS: readonly FailpointName[] = [
+  'call.opening',
+  'call.opened',
+  'call.enqueuing',
+  'call.enqueued',
+  'call.answering',
+]
 
 // That the reconciler dies at the steps that are a web process' else is a test of its own: takeovers.test.ts.
-const WORKER_STEPS = (Object.keys(FAILPOINTS) as FailpointName[]).filter((name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name))
+const WORKER_STEPS = (Object.keys(FAILPOINTS) as FailpointName[]).filter(
+  (name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name),
+)
 
 /** The steps that a process of this kind passes. */
-export const stepsOf = (kind: Kind): readonly FailpointName[] => kind === 'web' ? WEB_STEPS : WORKER_STEPS
+export const stepsOf = (kind: Kind): readonly FailpointName[] => (kind === 'web' ? WEB_STEPS : WORKER_STEPS)
 
 /** Request bodies by kind; each prompt names its request in the sandbox's bill. */
 const KINDS: readonly { path: string; body: (prompt: string) => object; mayBeSent: number }[] = [
-  { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content }] }), mayBeSent: 4 },
-  { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: `${content} [chunks 4 20]` }] }), mayBeSent: 4 },
+  {
+    path: 'chat/completions',
+    body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content }] }),
+    mayBeSent: 4,
+  },
+  {
+    path: 'chat/completions',
+    body: (content) => ({
+      model: 'sandbox-chat',
+      stream: true,
+      messages: [{ role: 'user', content: `${content} [chunks 4 20]` }],
+    }),
+    mayBeSent: 4,
+  },
   { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
-  { path: 'chat/completions', body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }), mayBeSent: 4 },
-  { path: 'videos/generations', body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }), mayBeSent: 1 },
+  {
+    path: 'chat/completions',
+    body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }),
+    mayBeSent: 4,
+  },
+  {
+    path: 'videos/generations',
+    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }),
+    mayBeSent: 1,
+  },
 ]
 
 type Sent = { prompt: string; key: string; mayBeSent: number; reply: Reply | null }
@@ -59,7 +87,15 @@ export type StormOptions = {
  * What a storm showed. `repaid`: credits of debt. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by
  * another one, or ended.
  */
-export type StormFigures = { kills: number; repaid: number; steps: Set<string>; calls: number; answered: number; succeeded: number; recoveries: Record<Modality, number[]> }
+export type StormFigures = {
+  kills: number
+  repaid: number
+  steps: Set<string>
+  calls: number
+  answered: number
+  succeeded: number
+  recoveries: Record<Modality, number[]>
+}
 
 /**
  * Keeps an installation under load while its processes kill themselves at one named step after the other, each replaced at
@@ -76,7 +112,10 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   await expectBooksToBalance(town.db)
   await judge(town, storm.webUrl(), account, sandbox, sent)
   return {
-    kills: storm.dead.length, repaid, steps: storm.steps, calls: calls.length,
+    kills: storm.dead.length,
+    repaid,
+    steps: storm.steps,
+    calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
     recoveries: recoveriesOf(storm, calls),
@@ -110,7 +149,10 @@ function recoveriesOf({ dead, live }: Storm, calls: readonly CallRow[]): Record<
       const row = rows.get(id)
       if (!row || row.finished_at!.getTime() < at) continue
       const others = everybody.filter((other) => other.program !== program)
-      const taken = others.flatMap(({ steps }) => steps).filter((step) => step.callId === id && step.at >= at && (TAKES.has(step.name) || LEAVES.has(step.name))).map((step) => step.at)
+      const taken = others
+        .flatMap(({ steps }) => steps)
+        .filter((step) => step.callId === id && step.at >= at && (TAKES.has(step.name) || LEAVES.has(step.name)))
+        .map((step) => step.at)
       found[row.modality].push(Math.min(row.finished_at!.getTime(), ...taken) - at)
     }
   }
@@ -146,7 +188,10 @@ class Storm {
   /** Kills until it has killed enough. */
   async rage(): Promise<void> {
     const { webs, workers, clients, kills, flush } = this.options
-    const slots = [...Array.from({ length: webs }, () => this.keep('web')), ...Array.from({ length: workers }, () => this.keep('worker'))]
+    const slots = [
+      ...Array.from({ length: webs }, () => this.keep('web')),
+      ...Array.from({ length: workers }, () => this.keep('worker')),
+    ]
     const load = Array.from({ length: clients }, (_one, at) => this.client(at))
     for (let flushes = 0; this.dead.length < kills; await pause(50)) {
       // Lost jobs are the reconciler's work: without them it would have none to be killed at.
@@ -174,18 +219,24 @@ class Storm {
 
   /** Forgets everything in Redis while an upstream works on a task: only its job, lost, is put into its queue again by a worker. */
   private async lose(flush: () => Promise<void>): Promise<void> {
-    const task = this.town.db('calls').where({ user_id: this.account.id, status: 'running' }).whereNotNull('upstream_ref').first('id')
+    const task = this.town
+      .db('calls')
+      .where({ user_id: this.account.id, status: 'running' })
+      .whereNotNull('upstream_ref')
+      .first('id')
     const patience = performance.now() + OVERTIME_FLUSH_MS
-    while (await task.clone() === undefined && performance.now() < patience) await pause(20)
+    while ((await task.clone()) === undefined && performance.now() < patience) await pause(20)
     await flush()
   }
 
   /** Lets everybody who went unanswered ask once more; answers what was sent. */
   async calm(): Promise<Sent[]> {
     const waiting = this.sent.filter(({ reply }) => reply === null)
-    await Promise.all(Array.from({ length: this.options.clients }, async () => {
-      for (let one = waiting.shift(); one; one = waiting.shift()) one.reply = await this.ask(one, this.webUrl())
-    }))
+    await Promise.all(
+      Array.from({ length: this.options.clients }, async () => {
+        for (let one = waiting.shift(); one; one = waiting.shift()) one.reply = await this.ask(one, this.webUrl())
+      }),
+    )
     return this.sent
   }
 
@@ -206,10 +257,10 @@ class Storm {
       const turn = this.planned[kind]++
       const step = all[turn % all.length]!
       // A web process that dies at its first call would leave the workers nothing to die of.
-      const nth = kind === 'web' ? 5 + turn % 11 : missing.length > 0 ? 1 : 1 + turn % 3
+      const nth = kind === 'web' ? 5 + (turn % 11) : missing.length > 0 ? 1 : 1 + (turn % 3)
       const crashAt = this.raging ? `${step}#${nth}` : ''
       const program = this.town.launch(kind, { crashAt })
-      if (await this.isUp(program) && crashAt === '') return
+      if ((await this.isUp(program)) && crashAt === '') return
       const patience = performance.now() + LONGEST_LIFE_MS
       while (this.raging && program.end === null && performance.now() < patience) await pause(20)
       if (program.end === null) await program.kill()
@@ -238,7 +289,14 @@ class Storm {
     for (let nth = at; this.raging; nth++) {
       const { path, body, mayBeSent } = KINDS[nth % KINDS.length]!
       const prompt = `storm ${randomUUID()}`
-      const one: Sent & { path: string; body: object } = { prompt, key: randomUUID(), mayBeSent, reply: null, path, body: body(prompt) }
+      const one: Sent & { path: string; body: object } = {
+        prompt,
+        key: randomUUID(),
+        mayBeSent,
+        reply: null,
+        path,
+        body: body(prompt),
+      }
       this.sent.push(one)
       // An unanswered client asks again under the same key, of whichever web process there is.
       while (one.reply === null && this.raging) {
@@ -267,11 +325,24 @@ const OVERTIME_FLUSH_MS = 25_000
 /** What one account may read in a minute is 600 (docs/api.md#limits): so many answers are fetched again. */
 const FETCHED_AGAIN = 500
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
 
 /** One key is one call; what was answered is what can be fetched; no picture and no video was asked for twice. */
-async function judge(town: Installation, url: string, account: TestAccount, sandbox: Sandbox, sent: readonly Sent[]): Promise<void> {
-  const rows = await town.db('calls').where({ user_id: account.id }).whereNot({ status: 'rejected' }).select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
+async function judge(
+  town: Installation,
+  url: string,
+  account: TestAccount,
+  sandbox: Sandbox,
+  sent: readonly Sent[],
+): Promise<void> {
+  const rows = await town
+    .db('calls')
+    .where({ user_id: account.id })
+    .whereNot({ status: 'rejected' })
+    .select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
   const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])
   expect(new Set(keyed).size, 'one key, one call').to.equal(keyed.length)
   const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
@@ -287,7 +358,9 @@ async function judge(town: Installation, url: string, account: TestAccount, sand
       const { text } = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)
       expect(reply.text, `${prompt}: what was answered can be fetched`).to.equal(text)
     }
-    expect(row.status, `${prompt}: what was answered 200 has succeeded, or failed in its stream`).to.be.oneOf(isStream ? ['succeeded', 'failed'] : ['succeeded'])
+    expect(row.status, `${prompt}: what was answered 200 has succeeded, or failed in its stream`).to.be.oneOf(
+      isStream ? ['succeeded', 'failed'] : ['succeeded'],
+    )
     if (row.status === 'succeeded') expect(billed, `${prompt}: succeeded, so it was made`).to.be.at.least(1)
   }
 }

@@ -40,24 +40,44 @@ describe('calls that a process left behind', () => {
     await sandbox.close()
   })
 
-  const newTown = async (...given: Parameters<typeof install> extends [unknown, ...infer Rest] ? Rest : never): Promise<Installation> => {
+  const newTown = async (
+    ...given: Parameters<typeof install> extends [unknown, ...infer Rest] ? Rest : never
+  ): Promise<Installation> => {
     const town = await install(sandbox, ...given)
     towns.push(town)
     return town
   }
 
-  it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => { await runs.charged() })
-  it('run, and are answered under their key, when their web process is killed after it has enqueued them', async () => { await runs.enqueued() })
-  it('are ended within 10 s and their upstream\'s own time when their worker is killed', async () => { await runs.killed() })
-  it('are all answered, in every state, when Redis forgets everything', async () => { await runs.flushed() })
-  it('are collected once, tasks whose job is lost, though the reconciler dies before and after it has put them into their queue again', async () => { await runs.collected() })
-  it('are ended once when a worker is frozen until another has its calls, and goes on', async () => { await runs.frozen() })
-  it('are billed once when a video\'s worker is stopped half-way: another goes on with it', async () => { await runs.handedOver() })
+  it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => {
+    await runs.charged()
+  })
+  it('run, and are answered under their key, when their web process is killed after it has enqueued them', async () => {
+    await runs.enqueued()
+  })
+  it("are ended within 10 s and their upstream's own time when their worker is killed", async () => {
+    await runs.killed()
+  })
+  it('are all answered, in every state, when Redis forgets everything', async () => {
+    await runs.flushed()
+  })
+  it('are collected once, tasks whose job is lost, though the reconciler dies before and after it has put them into their queue again', async () => {
+    await runs.collected()
+  })
+  it('are ended once when a worker is frozen until another has its calls, and goes on', async () => {
+    await runs.frozen()
+  })
+  it("are billed once when a video's worker is stopped half-way: another goes on with it", async () => {
+    await runs.handedOver()
+  })
 
   const scenarios = () => ({
     charged: async () => {
       const town = await newTown()
-      const [web, next] = await Promise.all([town.start('web', { crashAt: 'call.opened' }), town.start('web'), town.start('worker')])
+      const [web, next] = await Promise.all([
+        town.start('web', { crashAt: 'call.opened' }),
+        town.start('web'),
+        town.start('worker'),
+      ])
       const account = await anAccount(town.db, 100)
       const headers = { 'idempotency-key': 'once' }
       expect((await ask(web.url, account.key, { ...image('charged'), headers })).status).to.equal(0)
@@ -65,7 +85,10 @@ describe('calls that a process left behind', () => {
       const tookMs = call!.finished_at!.getTime() - (await web.ended).at
       expect(call).to.include({ status: 'failed', credits: 0, credits_precharged: 40, attempts: 0 })
       expect(await balanceOf(town.db, account.id)).to.equal(100)
-      expect((await ask(next.url, account.key, { ...image('charged'), headers })).status, 'the answer under its key').to.equal(502)
+      expect(
+        (await ask(next.url, account.key, { ...image('charged'), headers })).status,
+        'the answer under its key',
+      ).to.equal(502)
       expect(sandbox.billed('charged').total).to.equal(0)
       await expectBooksToBalance(town.db)
       tell(`web killed between charge and enqueue: refunded after ${seconds(tookMs)}`)
@@ -73,7 +96,11 @@ describe('calls that a process left behind', () => {
 
     enqueued: async () => {
       const town = await newTown()
-      const [web, next] = await Promise.all([town.start('web', { crashAt: 'call.enqueued' }), town.start('web'), town.start('worker')])
+      const [web, next] = await Promise.all([
+        town.start('web', { crashAt: 'call.enqueued' }),
+        town.start('web'),
+        town.start('worker'),
+      ])
       const account = await anAccount(town.db, 100)
       const headers = { 'idempotency-key': 'once' }
       expect((await ask(web.url, account.key, { ...image('enqueued'), headers })).status).to.equal(0)
@@ -90,12 +117,18 @@ describe('calls that a process left behind', () => {
       const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
       const account = await anAccount(town.db, 1000)
       const words = `[delay ${UPSTREAM_MS}]`
-      const asked = [chat(`killed chat ${words}`), image(`killed image ${words}`)].map((one) => ask(web.url, account.key, one))
+      const asked = [chat(`killed chat ${words}`), image(`killed image ${words}`)].map((one) =>
+        ask(web.url, account.key, one),
+      )
       await first.reaches('upstream.sending', 2)
       await town.start('worker')
       const { at } = await first.kill()
       const calls = await untilEnded(town.db, account.id, LONGEST_MS + UPSTREAM_MS)
-      const tookMs = Math.max(...calls.map(({ finished_at, modality }) => finished_at!.getTime() - at - (modality === 'chat' ? UPSTREAM_MS : 0)))
+      const tookMs = Math.max(
+        ...calls.map(
+          ({ finished_at, modality }) => finished_at!.getTime() - at - (modality === 'chat' ? UPSTREAM_MS : 0),
+        ),
+      )
       // A chat is sent again; a second picture could be a second bill.
       expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 502])
       expect([sandbox.billed('killed chat').total, sandbox.billed('killed image').total]).to.deep.equal([2, 1])
@@ -106,11 +139,18 @@ describe('calls that a process left behind', () => {
 
     flushed: async () => {
       const redis = await startPrivateRedis()
-      const town = await newTown({ CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4' }, { redisUrl: redis.url })
+      const town = await newTown(
+        { CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4' },
+        { redisUrl: redis.url },
+      )
       const [web] = await Promise.all([town.start('web'), town.start('worker')])
       const account = await anAccount(town.db, 100_000)
-      const kinds = [() => chat('flushed [delay 150]'), () => chat('flushed [chunks 4 40]', { stream: true }), () => image('flushed [delay 150]'),
-        ...(inSoak ? [() => video('flushed [duration 3]')] : [])]
+      const kinds = [
+        () => chat('flushed [delay 150]'),
+        () => chat('flushed [chunks 4 40]', { stream: true }),
+        () => image('flushed [delay 150]'),
+        ...(inSoak ? [() => video('flushed [duration 3]')] : []),
+      ]
       const asked = Array.from({ length: 200 }, (_one, nth) => ask(web.url, account.key, kinds[nth % kinds.length]!()))
       await until('calls in every state', async () => {
         const states = (await callsOf(town.db, account.id)).map(({ status }) => status)
@@ -121,9 +161,14 @@ describe('calls that a process left behind', () => {
       const told = await Promise.all(asked)
       const tookMs = performance.now() - flushedAt
       const calls = await untilEnded(town.db, account.id)
-      expect(told.filter(({ status }) => status !== 200 && status !== 502), statuses(told)).to.deep.equal([])
+      expect(
+        told.filter(({ status }) => status !== 200 && status !== 502),
+        statuses(told),
+      ).to.deep.equal([])
       expect(calls.length).to.equal(200)
-      expect(await balanceOf(town.db, account.id)).to.equal(100_000 - calls.reduce((sum, { credits }) => sum + credits, 0))
+      expect(await balanceOf(town.db, account.id)).to.equal(
+        100_000 - calls.reduce((sum, { credits }) => sum + credits, 0),
+      )
       await expectBooksToBalance(town.db)
       await redis.stop()
       tell(`Redis flushed with 200 calls in all states: ${statuses(told)}, the last after ${seconds(tookMs)}`)
@@ -157,14 +202,17 @@ describe('calls that a process left behind', () => {
       const town = await newTown()
       const [web, frozen] = await Promise.all([town.start('web'), town.start('worker')])
       const account = await anAccount(town.db, 1000)
-      const asked = [ask(web.url, account.key, chat('frozen chat [delay 1500]')), ask(web.url, account.key, image('frozen image [delay 1500]'))]
+      const asked = [
+        ask(web.url, account.key, chat('frozen chat [delay 1500]')),
+        ask(web.url, account.key, image('frozen image [delay 1500]')),
+      ]
       await frozen.reaches('upstream.sending', 2)
       frozen.signal('SIGSTOP')
       const frozenAt = performance.now()
       const other = await town.start('worker')
       const calls = await untilEnded(town.db, account.id, LONGEST_MS)
       const tookMs = performance.now() - frozenAt
-      await until('the frozen worker\'s time to be over', () => performance.now() - frozenAt > FROZEN_MS, 2 * FROZEN_MS)
+      await until("the frozen worker's time to be over", () => performance.now() - frozenAt > FROZEN_MS, 2 * FROZEN_MS)
       frozen.signal('SIGCONT')
       const told = await Promise.all(asked)
       // The chat was sent again by the other worker; a second picture could have been a second bill.
@@ -192,7 +240,9 @@ describe('calls that a process left behind', () => {
       expect(sandbox.billed('handed over').total, 'submissions that were billed').to.equal(1)
       expect(await balanceOf(town.db, account.id)).to.equal(750)
       await expectBooksToBalance(town.db)
-      tell(`video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: one submission, answered after ${seconds(told.ms)}`)
+      tell(
+        `video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: one submission, answered after ${seconds(told.ms)}`,
+      )
     },
   })
 }).timeout(120_000)

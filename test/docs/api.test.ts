@@ -10,8 +10,13 @@ describe('docs/api.md', () => {
 
   it('has every error code with its status, and no other', () => {
     const said = Array.from(page.matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm), ([, status, codes]) =>
-      Array.from(codes!.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`)).flat()
-    expect(said.toSorted()).to.deep.equal(errorCodes().map((code) => `${statusOf(code)} ${code}`).toSorted())
+      Array.from(codes!.matchAll(/`(\w+)`/g), ([, code]) => `${status} ${code}`),
+    ).flat()
+    expect(said.toSorted()).to.deep.equal(
+      errorCodes()
+        .map((code) => `${statusOf(code)} ${code}`)
+        .toSorted(),
+    )
   })
 
   it('has every field of a chat that passes, and no other', () => {

@@ -9,8 +9,12 @@ const REQUIRED = { DATABASE_URL: 'postgres://localhost/x', REDIS_URL: 'redis://l
 /** The page's tables: a variable, and its default where it has one. */
 function documented(): Map<string, string | null> {
   const page = readFileSync(join(root, 'docs/configuration.md'), 'utf8')
-  return new Map(Array.from(page.matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|([^|\n]*)\|([^|\n]*)(\|)?/gm), ([, name, first, , isWide]) =>
-    [name!, isWide ? first!.trim() : null]))
+  return new Map(
+    Array.from(page.matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|([^|\n]*)\|([^|\n]*)(\|)?/gm), ([, name, first, , isWide]) => [
+      name!,
+      isWide ? first!.trim() : null,
+    ]),
+  )
 }
 
 describe('docs/configuration.md', () => {

@@ -45,9 +45,13 @@ describe('docs/console-api.md', () => {
     })
     let output = ''
     let errors = ''
-    shell.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-    shell.stderr.on('data', (chunk: Buffer) => { errors += chunk.toString() })
-    const [code] = await once(shell, 'close') as [number | null]
+    shell.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    shell.stderr.on('data', (chunk: Buffer) => {
+      errors += chunk.toString()
+    })
+    const [code] = (await once(shell, 'close')) as [number | null]
     expect([code, errors]).to.deep.equal([0, ''])
     for (const seen of [
       '"emailVerified":true',

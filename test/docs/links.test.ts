@@ -10,7 +10,8 @@ describe('the documentation', () => {
       Array.from(text.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g), ([, target, anchor]) => {
         const to = target === '' ? path : normalize(join(path, '..', target!))
         return { from: path, fault: faultOf(to, anchor) }
-      }))
+      }),
+    )
     expect(links.length).to.be.greaterThan(40)
     expect(links.filter(({ fault }) => fault !== null)).to.deep.equal([])
   })
@@ -23,7 +24,11 @@ describe('the documentation', () => {
 
   it('names files that are there', () => {
     const named = pages().flatMap(({ path, text }) =>
-      Array.from(text.matchAll(/`((?:src|migrations|test|sql|scripts|bench)\/[\w/.-]*)`/g), ([, file]) => ({ path, file: file! })))
+      Array.from(text.matchAll(/`((?:src|migrations|test|sql|scripts|bench)\/[\w/.-]*)`/g), ([, file]) => ({
+        path,
+        file: file!,
+      })),
+    )
     expect(named.length).to.be.greaterThan(40)
     // A walk-through writes this one.
     const missing = named.filter(({ file }) => file !== 'src/api/operator/grants.ts' && !existsSync(join(root, file)))

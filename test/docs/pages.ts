@@ -7,13 +7,23 @@ export type Page = { path: string; text: string }
 
 /** README, CONTRIBUTING and everything in docs/. */
 export function pages(): Page[] {
-  const inDocs = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)
-  return ['README.md', 'CONTRIBUTING.md', ...inDocs.toSorted()].map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  const inDocs = readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`)
+  return ['README.md', 'CONTRIBUTING.md', ...inDocs.toSorted()].map((path) => ({
+    path,
+    text: readFileSync(join(root, path), 'utf8'),
+  }))
 }
 
 /** What a heading is linked by, as GitHub makes it. */
 const slugOf = (heading: string): string =>
-  heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-')
+  heading
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-')
 
 /** Every anchor of a page: its headings, and what is marked by `<a id>`. What stands in blocks of code is neither. */
 export function anchorsOf(text: string): Set<string> {

@@ -18,13 +18,18 @@ describe('README.md', () => {
       if (!findProgram('curl') || !findProgram('bash')) this.skip()
       gateway = await startGateway()
     })
-    after(async () => { await gateway?.stop() })
+    after(async () => {
+      await gateway?.stop()
+    })
 
     it('works as it is written, and costs what is shown', async () => {
       const section = page.slice(page.indexOf('## A first call'), page.indexOf('## How it works'))
       const commands = Array.from(section.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join('\n')
       const { key } = await anAccount(gateway.db, 10_000)
-      const shell = ['-euc', commands.replaceAll('curl ', 'curl -fsS ').replaceAll('http://localhost:3000', gateway.url)]
+      const shell = [
+        '-euc',
+        commands.replaceAll('curl ', 'curl -fsS ').replaceAll('http://localhost:3000', gateway.url),
+      ]
       const { stdout } = await promisify(execFile)('bash', shell, { env: { ...process.env, KEY: key } })
       expect(stdout).to.contain('"object":"chat.completion"')
       expect(stdout).to.match(/"usage":\{"credits":40,"balance":9959,/)
@@ -33,8 +38,12 @@ describe('README.md', () => {
   })
 
   it('names npm scripts that are there', () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
-    const named = Array.from(page.matchAll(/^npm (?:run )?(start|test|\w+)\b/gm), ([, name]) => name!).filter((name) => name !== 'ci')
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const named = Array.from(page.matchAll(/^npm (?:run )?(start|test|\w+)\b/gm), ([, name]) => name!).filter(
+      (name) => name !== 'ci',
+    )
     expect(Object.keys(scripts)).to.include.members(named)
   })
 })

@@ -20,7 +20,12 @@ const HOMES: Record<string, string> = {
 /** Who else may name a table, and why. Nobody of these writes to it, but the ledger to the balance. */
 const GUESTS: Record<string, string[]> = {
   // An account's row holds its balance and is the lock of everything that moves it; the audit reads everything.
-  users: ['src/shared/ledger/ledger.ts', 'src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts', 'src/shared/operators/actions.ts'],
+  users: [
+    'src/shared/ledger/ledger.ts',
+    'src/shared/ledger/audit.ts',
+    'src/shared/operators/accounts.ts',
+    'src/shared/operators/actions.ts',
+  ],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   // A link is spent together with what its mail was asked for.
   mails: ['src/shared/accounts/one-time-tokens.ts'],
@@ -31,40 +36,64 @@ const isOurs = ({ path }: Source): boolean => !path.startsWith('src/console/')
 
 describe('the architecture', () => {
   const all = sourcesOf('src').filter(isOurs)
-  const outside = (...homes: string[]): Source[] => all.filter(({ path }) => !homes.some((home) => path.startsWith(home)))
+  const outside = (...homes: string[]): Source[] =>
+    all.filter(({ path }) => !homes.some((home) => path.startsWith(home)))
 
   it('reads the environment in one file', () => {
     expect(places(outside('src/shared/config.ts'), /\bprocess\.env\b/)).to.deep.equal([])
   })
 
-  it('writes to the console from the operator\'s command and the sandbox alone', () => {
+  it("writes to the console from the operator's command and the sandbox alone", () => {
     expect(places(outside('src/admin/', 'src/sandbox/'), /(?<!['./])\bconsole\.\w/)).to.deep.equal([])
   })
 
-  it('keeps each table\'s SQL in the one folder that owns it', () => {
+  it("keeps each table's SQL in the one folder that owns it", () => {
     for (const [table, home] of Object.entries(HOMES)) {
-      const named = new RegExp(`\\('${table}'\\)|[jJ]oin\\('${table}'|'${table} as \\w+'|\\b(?:FROM|JOIN|INTO|UPDATE|TABLE) ${table}\\b`)
-      expect(places(outside(home, ...GUESTS[table] ?? []), named), table).to.deep.equal([])
+      const named = new RegExp(
+        `\\('${table}'\\)|[jJ]oin\\('${table}'|'${table} as \\w+'|\\b(?:FROM|JOIN|INTO|UPDATE|TABLE) ${table}\\b`,
+      )
+      expect(places(outside(home, ...(GUESTS[table] ?? [])), named), table).to.deep.equal([])
       expect(places(all, named), `${table} is used at all`).not.to.deep.equal([])
     }
   })
 
   it('knows a home for every table of the migrations', () => {
-    const tables = sourcesOf('migrations').flatMap(({ code }) => [...code.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table))
+    const tables = sourcesOf('migrations').flatMap(({ code }) =>
+      [...code.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table),
+    )
     // What migrate remembers is known to migrate alone.
     expect(tables).to.have.members([...Object.keys(HOMES), 'applied_sql'])
   })
 
-  it('lets nobody but the verbs write a call\'s status, and nobody but ledger and calls move credits', () => {
-    const writers = places(outside('src/shared/calls/calls.ts', 'src/shared/calls/records.ts', 'src/shared/calls/retries.ts', 'src/shared/calls/statements.ts', 'src/shared/calls/sweeps.ts'),
-      /\b(?:UPDATE|INTO|DELETE FROM) calls\b|\('calls'\)[^\n]*\.(?:update|insert|delete)\(/)
+  it("lets nobody but the verbs write a call's status, and nobody but ledger and calls move credits", () => {
+    const writers = places(
+      outside(
+        'src/shared/calls/calls.ts',
+        'src/shared/calls/records.ts',
+        'src/shared/calls/retries.ts',
+        'src/shared/calls/statements.ts',
+        'src/shared/calls/sweeps.ts',
+      ),
+      /\b(?:UPDATE|INTO|DELETE FROM) calls\b|\('calls'\)[^\n]*\.(?:update|insert|delete)\(/,
+    )
     expect(writers).to.deep.equal([])
-    expect(places(outside('src/shared/ledger/ledger.ts'), /\b(?:UPDATE|INTO|DELETE FROM) (?:grants|ledger_entries)\b|\bSET credits\b|update\(\{ credits/)).to.deep.equal([])
+    expect(
+      places(
+        outside('src/shared/ledger/ledger.ts'),
+        /\b(?:UPDATE|INTO|DELETE FROM) (?:grants|ledger_entries)\b|\bSET credits\b|update\(\{ credits/,
+      ),
+    ).to.deep.equal([])
   })
 
   it('gives HTTP statuses their meaning in the catalogue of errors and beside routes alone', () => {
     // What an upstream, a bucket or a download answered is theirs to say; the worker's health server is a route of its own.
-    const foreign = ['src/workers/upstreams/', 'src/workers/fetching/', 'src/workers/health-server.ts', 'src/shared/media/bucket.ts', 'src/sandbox/']
+    const foreign = [
+      'src/workers/upstreams/',
+      'src/workers/fetching/',
+      'src/workers/health-server.ts',
+      'src/shared/media/bucket.ts',
+      'src/sandbox/',
+    ]
     const status = /\b(?:status|statusCode|httpStatus|http_status)\b\W{1,12}[1-5]\d\d\b|writeHead\([1-5]\d\d/
     expect(places(outside('src/shared/errors.ts', 'src/api/', ...foreign), status)).to.deep.equal([])
   })
@@ -73,9 +102,14 @@ describe('the architecture', () => {
     const bare = all.flatMap(({ path, text }) => {
       const lines = text.split('\n')
       return lines.flatMap((line, at) => {
-        const isFunction = /^export (?:async )?function|^export (?:abstract )?class |^export const \w+(?:: [^=]+)? = (?:async )?\(?[\w{,\s:.<>[\]}|']*\)?(?::[^=]+)? =>/.test(line)
+        const isFunction =
+          /^export (?:async )?function|^export (?:abstract )?class |^export const \w+(?:: [^=]+)? = (?:async )?\(?[\w{,\s:.<>[\]}|']*\)?(?::[^=]+)? =>/.test(
+            line,
+          )
         const before = lines[at - 1] ?? ''
-        return isFunction && !/\*\/\s*$/.test(before) && !/^export (?:async )?function/.test(before) ? [`${path}:${at + 1} ${line.slice(0, 100)}`] : []
+        return isFunction && !/\*\/\s*$/.test(before) && !/^export (?:async )?function/.test(before)
+          ? [`${path}:${at + 1} ${line.slice(0, 100)}`]
+          : []
       })
     })
     expect(bare).to.deep.equal([])

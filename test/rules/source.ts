@@ -24,5 +24,9 @@ function withoutComments(text: string): string {
 
 /** Where a pattern stands in the code of files, as `path:line text`. */
 export function places(sources: Source[], pattern: RegExp): string[] {
-  return sources.flatMap(({ path, code }) => code.split('\n').flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1} ${line.trim().slice(0, 120)}`] : [])))
+  return sources.flatMap(({ path, code }) =>
+    code
+      .split('\n')
+      .flatMap((line, at) => (pattern.test(line) ? [`${path}:${at + 1} ${line.trim().slice(0, 120)}`] : [])),
+  )
 }

@@ -16,7 +16,10 @@ describe('the sandbox as Anthropic', () => {
   it('answers a message with its usage', async () => {
     const answer = (await message('hello', { system: 'Be kind.' })).json()
     expect(answer).to.include({ type: 'message', role: 'assistant', stop_reason: 'end_turn', model: 'claude-sandbox' })
-    expect(answer['content'][0]).to.include({ type: 'text' }).and.property('text').match(/sandbox/)
+    expect(answer['content'][0])
+      .to.include({ type: 'text' })
+      .and.property('text')
+      .match(/sandbox/)
     expect(answer['usage'].input_tokens).to.be.above(0)
     expect(answer['usage'].output_tokens).to.be.above(0)
   })
@@ -25,7 +28,12 @@ describe('the sandbox as Anthropic', () => {
     const [whole, answer] = [(await message('hello')).json(), await message('hello', { stream: true })]
     const events = eventsOf(answer.text)
     expect(events.map((event) => event['type']).filter((type) => type !== 'content_block_delta')).to.deep.equal([
-      'message_start', 'content_block_start', 'ping', 'content_block_stop', 'message_delta', 'message_stop',
+      'message_start',
+      'content_block_start',
+      'ping',
+      'content_block_stop',
+      'message_delta',
+      'message_stop',
     ])
     const text = events.map((event) => event['delta']?.text ?? '').join('')
     expect(text).to.equal(whole['content'][0].text)
@@ -51,7 +59,10 @@ describe('the sandbox as Anthropic', () => {
   })
 
   it('takes images by address and as base64, and refuses bytes that are none', async () => {
-    const image = (source: Fields): unknown => [{ type: 'text', text: 'look' }, { type: 'image', source }]
+    const image = (source: Fields): unknown => [
+      { type: 'text', text: 'look' },
+      { type: 'image', source },
+    ]
     const base64 = { type: 'base64', media_type: 'image/gif', data: PIXEL }
     expect((await message(image({ type: 'url', url: 'https://example.com/x.png' }))).status).to.equal(200)
     expect((await message(image(base64))).status).to.equal(200)
@@ -60,7 +71,7 @@ describe('the sandbox as Anthropic', () => {
   })
 
   it('needs a key, a version, max_tokens and roles that it knows', async () => {
-    const noKey = await message('hi', {}, { 'anthropic-version': '2023-06-01', 'authorization': 'Bearer made-up' })
+    const noKey = await message('hi', {}, { 'anthropic-version': '2023-06-01', authorization: 'Bearer made-up' })
     expect([noKey.status, noKey.json()['error'].type]).to.deep.equal([401, 'authentication_error'])
     const noVersion = await message('hi', {}, { 'x-api-key': 'made-up' })
     expect([noVersion.status, noVersion.json()['error'].type]).to.deep.equal([400, 'invalid_request_error'])

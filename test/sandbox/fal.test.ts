@@ -17,7 +17,10 @@ describe('the sandbox as the queue of fal', () => {
   }
 
   function completed(ticket: Fields): Promise<Answer> {
-    return until(() => call(ticket['status_url']), (answer) => answer.status === 200)
+    return until(
+      () => call(ticket['status_url']),
+      (answer) => answer.status === 200,
+    )
   }
 
   async function result(words: string, model?: string, more?: Fields): Promise<Answer> {
@@ -47,7 +50,9 @@ describe('the sandbox as the queue of fal', () => {
     expect(first.json()['logs']).to.be.an('array')
     const early = await call(ticket['response_url'])
     expect([early.status, early.json()['detail']]).to.deep.equal([400, 'Request is still in progress'])
-    expect((await completed(ticket)).json()).to.include({ status: 'COMPLETED' }).and.have.property('metrics')
+    expect((await completed(ticket)).json())
+      .to.include({ status: 'COMPLETED' })
+      .and.have.property('metrics')
   })
 
   it('makes pictures of the size that is asked for, at public addresses', async () => {

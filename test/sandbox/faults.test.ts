@@ -57,7 +57,10 @@ describe('faults of the sandbox', () => {
     const answer = chat(prompt).finally(() => {
       answered = true
     })
-    await until(() => billed(prompt), (count) => count === 1)
+    await until(
+      () => billed(prompt),
+      (count) => count === 1,
+    )
     expect(answered).to.equal(false)
     expect((await answer).status).to.equal(200)
     expect(Date.now() - started).to.be.at.least(295)
@@ -67,7 +70,10 @@ describe('faults of the sandbox', () => {
     const [lost, refused] = [prompted('[reset]'), prompted('[refuse]')]
     expect(await failureOf(chat(lost))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
     expect(own.sandbox.billed(lost)).to.deep.include({ total: 1 })
-    await until(() => own.sandbox.billed(lost).entries[0]!.outcome, (outcome) => outcome === 'lost')
+    await until(
+      () => own.sandbox.billed(lost).entries[0]!.outcome,
+      (outcome) => outcome === 'lost',
+    )
     expect(await failureOf(chat(refused))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
     expect(billed(refused)).to.equal(0)
     expect(own.sandbox.journal(refused)).to.deep.equal([])
@@ -88,10 +94,16 @@ describe('faults of the sandbox', () => {
       const leaving = new AbortController()
       const call = failureOf(chat(prompt, {}, leaving.signal))
       const streams = words === '[hang-body]' ? 1 : 0
-      await until(() => own.sandbox.open(prompt), (now) => now.open === 1 && now.streams === streams)
+      await until(
+        () => own.sandbox.open(prompt),
+        (now) => now.open === 1 && now.streams === streams,
+      )
       leaving.abort()
       await call
-      const after = await until(() => own.sandbox.open(prompt), (now) => now.open === 0)
+      const after = await until(
+        () => own.sandbox.open(prompt),
+        (now) => now.open === 0,
+      )
       expect(after.aborted).to.equal(1)
       expect(own.sandbox.billed(prompt).entries.map((entry) => entry.outcome)).to.deep.equal(['aborted'])
     }
@@ -100,7 +112,9 @@ describe('faults of the sandbox', () => {
   it('drip one byte at a time', async () => {
     const prompt = prompted('[answer x] [drip 1]')
     const { body } = await request(`${own.url}/v1/chat/completions`, {
-      method: 'POST', headers: KEY, body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: prompt }] }),
+      method: 'POST',
+      headers: KEY,
+      body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: prompt }] }),
     })
     const chunks: Buffer[] = []
     for await (const chunk of body) chunks.push(chunk as Buffer)
@@ -168,10 +182,16 @@ describe('faults of the sandbox', () => {
     const prompt = prompted('[hang-after 2]')
     const leaving = new AbortController()
     const call = failureOf(chat(prompt, { stream: true }, leaving.signal))
-    await until(() => own.sandbox.open(prompt), (now) => now.streams === 1)
+    await until(
+      () => own.sandbox.open(prompt),
+      (now) => now.streams === 1,
+    )
     leaving.abort()
     await call
-    await until(() => own.sandbox.open(prompt), (now) => now.open === 0 && now.aborted === 1)
+    await until(
+      () => own.sandbox.open(prompt),
+      (now) => now.open === 0 && now.aborted === 1,
+    )
   })
 
   it('cut and hang downloads halfway', async () => {
@@ -196,7 +216,10 @@ describe('closing a sandbox', () => {
     const prompt = prompted('[hang]')
     const json = { model: 'm', messages: [{ role: 'user', content: prompt }] }
     const call = failureOf(send(`${own.url}/v1/chat/completions`, { json, headers: KEY }))
-    await until(() => own.sandbox.open(prompt).open, (open) => open === 1)
+    await until(
+      () => own.sandbox.open(prompt).open,
+      (open) => open === 1,
+    )
     await own.sandbox.close()
     expect(await call).to.match(/ECONNRESET|UND_ERR_SOCKET/)
     const successor = createServer().listen(own.sandbox.port, '127.0.0.1')

@@ -3,13 +3,15 @@ import OpenAI from 'openai'
 import { eventsOf, prompted, send, useSandbox } from './support/client.ts'
 import type { Answer, Fields } from './support/client.ts'
 
-const TOOLS = [{
-  type: 'function',
-  function: {
-    name: 'weather',
-    parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } },
+const TOOLS = [
+  {
+    type: 'function',
+    function: {
+      name: 'weather',
+      parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } } },
+    },
   },
-}] as const
+] as const
 
 describe('the sandbox as OpenAI chat', () => {
   const own = useSandbox()
@@ -28,7 +30,9 @@ describe('the sandbox as OpenAI chat', () => {
   it('answers a chat with usage, and the same words to the same prompt', async () => {
     const [first, second] = [(await chat('hello')).json(), (await chat('hello')).json()]
     expect(first).to.include({ object: 'chat.completion', model: 'gpt-sandbox' })
-    expect(first['choices'][0].message.content).to.match(/sandbox/).and.equal(second['choices'][0].message.content)
+    expect(first['choices'][0].message.content)
+      .to.match(/sandbox/)
+      .and.equal(second['choices'][0].message.content)
     expect(first['choices'][0].finish_reason).to.equal('stop')
     const { prompt_tokens: input, completion_tokens: output, total_tokens: total } = first['usage']
     expect(total).to.equal(input + output)
@@ -39,7 +43,9 @@ describe('the sandbox as OpenAI chat', () => {
   it('streams the same answer in chunks that an OpenAI SDK puts together', async () => {
     const whole = (await chat('hello')).json()
     const stream = sdk().chat.completions.stream({
-      model: 'gpt-sandbox', messages: [{ role: 'user', content: 'hello' }], stream_options: { include_usage: true },
+      model: 'gpt-sandbox',
+      messages: [{ role: 'user', content: 'hello' }],
+      stream_options: { include_usage: true },
     })
     const { choices, usage } = await stream.finalChatCompletion()
     expect(choices[0]?.message.content).to.equal(whole['choices'][0].message.content)
@@ -51,7 +57,12 @@ describe('the sandbox as OpenAI chat', () => {
     expect(answer.headers['content-type']).to.match(/^text\/event-stream/)
     const events = eventsOf(answer.text)
     expect(events[0]!['choices'][0].delta.role).to.equal('assistant')
-    expect(events.slice(1, 4).map((event) => event['choices'][0].delta.content).join('')).to.equal('the sandbox keeps')
+    expect(
+      events
+        .slice(1, 4)
+        .map((event) => event['choices'][0].delta.content)
+        .join(''),
+    ).to.equal('the sandbox keeps')
     expect(events[4]!['choices'][0].finish_reason).to.equal('stop')
     expect(events.slice(0, 5).map((event) => event['usage'])).to.deep.equal([null, null, null, null, null])
     expect(events[5]).to.deep.include({ choices: [] })
@@ -81,7 +92,12 @@ describe('the sandbox as OpenAI chat', () => {
     expect(answer['usage'].completion_tokens).to.equal(15)
     const events = eventsOf((await chat('[tokens 5]', { n: 2, stream: true })).text)
     const second = events.map((event) => event['choices']?.[0]).filter((choice) => choice?.index === 1)
-    expect(second.map((choice) => choice.delta.content ?? '').join('').split(' ')).to.have.length(5)
+    expect(
+      second
+        .map((choice) => choice.delta.content ?? '')
+        .join('')
+        .split(' '),
+    ).to.have.length(5)
   })
 
   it('calls a tool of the request when asked to, with arguments that fit its schema', async () => {
@@ -96,12 +112,15 @@ describe('the sandbox as OpenAI chat', () => {
 
   it('streams a tool call in pieces that an OpenAI SDK puts together', async () => {
     const stream = sdk().chat.completions.stream({
-      model: 'gpt-sandbox', messages: [{ role: 'user', content: '[tool weather]' }], tools: [...TOOLS],
+      model: 'gpt-sandbox',
+      messages: [{ role: 'user', content: '[tool weather]' }],
+      tools: [...TOOLS],
     })
     const { choices } = await stream.finalChatCompletion()
     const call = choices[0]?.message.tool_calls?.[0]
     expect(call?.type === 'function' && call.function).to.deep.include({
-      name: 'weather', arguments: '{"city":"sandbox","days":1}',
+      name: 'weather',
+      arguments: '{"city":"sandbox","days":1}',
     })
   })
 
@@ -117,7 +136,9 @@ describe('the sandbox as OpenAI chat', () => {
     const say = async (words: string): Promise<Fields> => (await chat(words)).json()['choices'][0].message
     expect(await say('[answer Hello, wörld 😀]')).to.include({ content: 'Hello, wörld 😀' })
     expect(await say('repeat me [echo]')).to.include({ content: 'repeat me' })
-    expect(await say('[refusal]')).to.include({ content: null }).and.have.property('refusal')
+    expect(await say('[refusal]'))
+      .to.include({ content: null })
+      .and.have.property('refusal')
   })
 
   it('is steered by the last message of the user, in parts too', async () => {

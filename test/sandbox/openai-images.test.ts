@@ -58,7 +58,9 @@ describe('the sandbox as OpenAI images', () => {
     const sdk = new OpenAI({ apiKey: 'made-up', baseURL: `${own.url}/v1`, maxRetries: 0 })
     const prompt = prompted('make it blue')
     const edited = await sdk.images.edit({
-      model: 'image-sandbox', prompt, image: await toFile(picture, 'cat.png', { type: 'image/png' }),
+      model: 'image-sandbox',
+      prompt,
+      image: await toFile(picture, 'cat.png', { type: 'image/png' }),
     })
     expect(decodePng(Buffer.from(edited.data![0]!.b64_json!, 'base64')).width).to.equal(256)
     const [line] = own.sandbox.journal(prompt)

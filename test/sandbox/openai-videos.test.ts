@@ -39,10 +39,13 @@ describe('the sandbox as OpenAI videos', () => {
   it('goes on with time, not with being asked', async () => {
     const video = await create('[duration 0.3]')
     const progress: number[] = []
-    await until(async () => (await call(`/${video['id']}`)).json(), (now) => {
-      progress.push(now['progress'])
-      return now['status'] === 'completed'
-    })
+    await until(
+      async () => (await call(`/${video['id']}`)).json(),
+      (now) => {
+        progress.push(now['progress'])
+        return now['status'] === 'completed'
+      },
+    )
     expect(progress).to.deep.equal(progress.toSorted((a, b) => a - b))
     expect(new Set(progress).size).to.be.above(2)
   })
@@ -94,10 +97,13 @@ describe('the sandbox as OpenAI videos', () => {
   it('shows an unknown status for a while, then success', async () => {
     const video = await create('[weird-status] [duration 0.2]')
     const seen = new Set<string>()
-    await until(async () => (await call(`/${video['id']}`)).json(), (now) => {
-      seen.add(now['status'])
-      return now['status'] === 'completed'
-    })
+    await until(
+      async () => (await call(`/${video['id']}`)).json(),
+      (now) => {
+        seen.add(now['status'])
+        return now['status'] === 'completed'
+      },
+    )
     expect([...seen].filter((status) => status !== 'queued')).to.deep.equal(['marinating', 'completed'])
   })
 

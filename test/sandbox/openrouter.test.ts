@@ -51,7 +51,9 @@ describe('the sandbox as OpenRouter', () => {
   })
 
   it('ends as failed or expired, with an error', async () => {
-    expect(await video('[fail]')).to.include({ status: 'failed' }).and.have.property('error')
+    expect(await video('[fail]'))
+      .to.include({ status: 'failed' })
+      .and.have.property('error')
     expect(await video('[abort]')).to.include({ status: 'expired' })
     expect((await video('[empty]'))['unsigned_urls']).to.deep.equal([])
   })

@@ -22,9 +22,12 @@ describe('the records of the sandbox', () => {
     const mark = prompted()
     await Promise.all([1, 2, 3].map((n) => chat(`${mark} ${n}`, { model: n === 1 ? 'a' : 'b', n: 2 })))
     await send(`${own.url}/v1/videos`, { json: { model: 'v', prompt: mark }, headers: KEY })
-    const billed = await until(() => report('billed', mark), (now) => {
-      return now['entries'].every((entry: Fields) => entry['outcome'] === 'answered')
-    })
+    const billed = await until(
+      () => report('billed', mark),
+      (now) => {
+        return now['entries'].every((entry: Fields) => entry['outcome'] === 'answered')
+      },
+    )
     expect(billed).to.deep.include({ total: 4, byModel: { a: 1, b: 2, v: 1 } })
     expect(billed['entries'][0]).to.have.all.keys('at', 'protocol', 'model', 'prompt', 'outcome')
     expect((await report('billed', `${mark} 2`))['total']).to.equal(1)

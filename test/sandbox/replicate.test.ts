@@ -38,7 +38,9 @@ describe('the sandbox as Replicate', () => {
   })
 
   it('answers a list for pictures, an address for videos, or what it is told to', async () => {
-    expect(await outputOf('')).to.be.an('array').with.length(1)
+    expect(await outputOf(''))
+      .to.be.an('array')
+      .with.length(1)
     const video = await outputOf('', 'acme/video-maker')
     expect(video).to.match(/\.mp4$/)
     expect((await send(String(video))).headers['content-type']).to.equal('video/mp4')

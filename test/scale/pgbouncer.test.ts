@@ -31,7 +31,8 @@ describe('behind PgBouncer in transaction mode', () => {
     db = connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     // What sessions are given at their start elsewhere: see docs/scaling.md.
     const { pathname } = new URL(direct)
-    for (const setting of ['enable_seqscan = off', 'jit = off', `statement_timeout = '20s'`]) await db.raw(`ALTER DATABASE ?? SET ${setting}`, [pathname.slice(1)])
+    for (const setting of ['enable_seqscan = off', 'jit = off', `statement_timeout = '20s'`])
+      await db.raw(`ALTER DATABASE ?? SET ${setting}`, [pathname.slice(1)])
   })
   after(async () => {
     await db?.destroy()
@@ -41,19 +42,23 @@ describe('behind PgBouncer in transaction mode', () => {
   const expectBooks = async () => expect((await audit(db)).breaches).to.deep.equal([])
 
   it('charges, settles and refunds from many pools at once, never beyond a balance', async () => {
-    const pools = Array.from({ length: 4 }, () => connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 5 }))
+    const pools = Array.from({ length: 4 }, () =>
+      connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 5 }),
+    )
     const accounts: TestAccount[] = []
     for (const credits of [500, 500, 50]) accounts.push(await anAccount(db, credits))
-    const words = await Promise.all(Array.from({ length: 240 }, async (_, n) => {
-      const calls = verbs(pools[n % pools.length]!)
-      const order = anOrder(accounts[n % 3]!, 10)
-      const outcome = await calls.open(order)
-      if (!outcome.opened) return wordOf(outcome)
-      await calls.begin(order.id)
-      if (n % 5 === 0) await calls.refund(order.id, gatewayError('upstream_failed'))
-      else await calls.settle(order.id, 'image', aResult(7))
-      return 'ended'
-    }))
+    const words = await Promise.all(
+      Array.from({ length: 240 }, async (_, n) => {
+        const calls = verbs(pools[n % pools.length]!)
+        const order = anOrder(accounts[n % 3]!, 10)
+        const outcome = await calls.open(order)
+        if (!outcome.opened) return wordOf(outcome)
+        await calls.begin(order.id)
+        if (n % 5 === 0) await calls.refund(order.id, gatewayError('upstream_failed'))
+        else await calls.settle(order.id, 'image', aResult(7))
+        return 'ended'
+      }),
+    )
     await Promise.all(pools.map((pool) => pool.destroy()))
     expect(new Set(words)).to.include('insufficient_credits')
     for (const account of accounts) expect(await balanceOf(db, account.id)).to.be.at.least(0)
@@ -63,7 +68,9 @@ describe('behind PgBouncer in transaction mode', () => {
   it('holds far fewer connections to Postgres than its clients opened', async () => {
     const client = new pg.Client({ connectionString: direct })
     await client.connect()
-    const { rows } = await client.query<{ count: string }>('SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()')
+    const { rows } = await client.query<{ count: string }>(
+      'SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
     await client.end()
     expect(Number(rows[0]!.count)).to.be.within(1, SERVER_CONNECTIONS)
   })
@@ -75,7 +82,9 @@ describe('behind PgBouncer in transaction mode', () => {
       const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }], max_tokens: 20 }
       const replies = await Promise.all([
         ...Array.from({ length: 60 }, () => post(`${gateway.url}/v1/chat/completions`, account.key, chat)),
-        ...Array.from({ length: 5 }, () => post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a boat' })),
+        ...Array.from({ length: 5 }, () =>
+          post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a boat' }),
+        ),
         post(`${gateway.url}/v1/videos/generations`, account.key, { model: 'sandbox-video', prompt: 'a boat' }),
       ])
       expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 200))

@@ -14,8 +14,20 @@ import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db, Trx } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
 import type { CallId } from '../../src/shared/ids.ts'
-import { entriesOfCall, expireGrants, listEntries, listGrants, spendableCredits } from '../../src/shared/ledger/ledger.ts'
-import { dueMails, forgetOldMails, listMails, mailBacklog, verificationsOfLastHour } from '../../src/shared/mail/mails.ts'
+import {
+  entriesOfCall,
+  expireGrants,
+  listEntries,
+  listGrants,
+  spendableCredits,
+} from '../../src/shared/ledger/ledger.ts'
+import {
+  dueMails,
+  forgetOldMails,
+  listMails,
+  mailBacklog,
+  verificationsOfLastHour,
+} from '../../src/shared/mail/mails.ts'
 import { findAccounts, upstreamsOfLastHour } from '../../src/shared/operators/accounts.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
@@ -37,69 +49,170 @@ const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
 const date = (ago: number) => day(ago).toISOString().slice(0, 10)
 const inTrx = (db: Db, work: (trx: Trx) => Promise<unknown>) => db.transaction(work)
 
-const aRetry = ({ id, keyId }: LoadedAccount) => ({ accountId: id, keyId, requestHash: 'ab'.repeat(32), replyTo: 'here' })
+const aRetry = ({ id, keyId }: LoadedAccount) => ({
+  accountId: id,
+  keyId,
+  requestHash: 'ab'.repeat(32),
+  replyTo: 'here',
+})
 
 /** Every list and every look-up that the code runs, by who runs it, and the index that it is to go by. */
 const READS: Record<string, Record<string, Read>> = {
   'the console': {
-    'calls': { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, null), index: 'calls_user_time' },
-    'a later page of calls': { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, place), index: 'calls_user_time' },
-    'calls of a model': { read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-video' }, 50, null), index: 'calls_user_time' },
-    'calls of a modality': { read: ({ db, mine }) => listCalls(db, mine.id, { modality: 'image' }, 50, place), index: 'calls_user_time' },
-    'calls of a status': { read: ({ db, mine }) => listCalls(db, mine.id, { status: 'failed' }, 50, null), index: 'calls_user_time', sorts: true },
-    'calls that run': { read: ({ db, mine }) => listCalls(db, mine.id, { status: 'running' }, 50, null), index: 'calls_', sorts: true },
-    'calls of a key': { read: ({ db, mine }) => listCalls(db, mine.id, { keyId: mine.keyId }, 50, null), index: 'calls_user_time' },
-    'calls of some days': { read: ({ db, mine }) => listCalls(db, mine.id, { from: day(9), before: day(2) }, 50, place), index: 'calls_user_time' },
+    calls: { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, null), index: 'calls_user_time' },
+    'a later page of calls': {
+      read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, place),
+      index: 'calls_user_time',
+    },
+    'calls of a model': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-video' }, 50, null),
+      index: 'calls_user_time',
+    },
+    'calls of a modality': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { modality: 'image' }, 50, place),
+      index: 'calls_user_time',
+    },
+    'calls of a status': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { status: 'failed' }, 50, null),
+      index: 'calls_user_time',
+      sorts: true,
+    },
+    'calls that run': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { status: 'running' }, 50, null),
+      index: 'calls_',
+      sorts: true,
+    },
+    'calls of a key': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { keyId: mine.keyId }, 50, null),
+      index: 'calls_user_time',
+    },
+    'calls of some days': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { from: day(9), before: day(2) }, 50, place),
+      index: 'calls_user_time',
+    },
     'calls by every filter': {
-      read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-chat', modality: 'chat', status: 'succeeded', keyId: mine.keyId, from: day(9), before: day(2) }, 50, place),
-      index: 'calls_user_time', sorts: true,
+      read: ({ db, mine }) =>
+        listCalls(
+          db,
+          mine.id,
+          {
+            model: 'bench-chat',
+            modality: 'chat',
+            status: 'succeeded',
+            keyId: mine.keyId,
+            from: day(9),
+            before: day(2),
+          },
+          50,
+          place,
+        ),
+      index: 'calls_user_time',
+      sorts: true,
     },
     'a call': { read: ({ db, mine, call }) => findRecord(db, call, mine.id), index: 'calls_pkey' },
-    'some calls': { read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], mine.id), index: 'calls_', sorts: true },
+    'some calls': {
+      read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], mine.id),
+      index: 'calls_',
+      sorts: true,
+    },
     'the beginning of a call': { read: ({ db, call }) => findOrigin(db, call), index: 'calls_pkey' },
-    'entries of a call': { read: ({ db, call }) => entriesOfCall(db, call), index: 'ledger_entries_once_per_call', sorts: true },
-    'usage': { read: ({ db, mine }) => usageByDay(db, mine.id, date(29), date(0)), index: 'calls_user_time', sorts: true },
+    'entries of a call': {
+      read: ({ db, call }) => entriesOfCall(db, call),
+      index: 'ledger_entries_once_per_call',
+      sorts: true,
+    },
+    usage: {
+      read: ({ db, mine }) => usageByDay(db, mine.id, date(29), date(0)),
+      index: 'calls_user_time',
+      sorts: true,
+    },
     'the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, null), index: 'ledger_entries_pkey' },
-    'a later page of the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, 9), index: 'ledger_entries_pkey' },
-    'grants': { read: ({ db, mine }) => listGrants(db, mine.id), index: 'grants_user', sorts: true },
-    'keys': { read: ({ db, mine }) => listKeys(db, mine.id), index: 'api_keys_', sorts: true },
-    'sessions': { read: ({ db, mine }) => listSessions(db, mine.id, newId('session')), index: 'sessions_user', sorts: true },
-    'a session': { read: ({ db }) => findSession(db, randomBytes(32).toString('base64url')), index: 'sessions_token_hash_key' },
-    'an account by its address': { read: ({ db }) => findUserByEmail(db, 'somebody@example.com'), index: 'users_email_key' },
-    'verification mails of an account': { read: ({ db, mine }) => inTrx(db, (trx) => verificationsOfLastHour(trx, mine.id, 5)), index: 'mails_user' },
+    'a later page of the ledger': {
+      read: ({ db, mine }) => listEntries(db, mine.id, 50, 9),
+      index: 'ledger_entries_pkey',
+    },
+    grants: { read: ({ db, mine }) => listGrants(db, mine.id), index: 'grants_user', sorts: true },
+    keys: { read: ({ db, mine }) => listKeys(db, mine.id), index: 'api_keys_', sorts: true },
+    sessions: {
+      read: ({ db, mine }) => listSessions(db, mine.id, newId('session')),
+      index: 'sessions_user',
+      sorts: true,
+    },
+    'a session': {
+      read: ({ db }) => findSession(db, randomBytes(32).toString('base64url')),
+      index: 'sessions_token_hash_key',
+    },
+    'an account by its address': {
+      read: ({ db }) => findUserByEmail(db, 'somebody@example.com'),
+      index: 'users_email_key',
+    },
+    'verification mails of an account': {
+      read: ({ db, mine }) => inTrx(db, (trx) => verificationsOfLastHour(trx, mine.id, 5)),
+      index: 'mails_user',
+    },
   },
   'the gateway': {
     'the holder of a key': { read: ({ db }) => createKeyLookup(db).find(newSecret()), index: 'api_keys_hash_key' },
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
-    'the call that a retry joins': { read: ({ db, mine }) => claimLeft(db, aRetry(mine)), index: 'calls_to_join', sorts: true },
-    'the call that a dead process left': {
-      read: ({ db, mine }) => claimOrphan(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]), index: 'calls_', sorts: true,
+    'the call that a retry joins': {
+      read: ({ db, mine }) => claimLeft(db, aRetry(mine)),
+      index: 'calls_to_join',
+      sorts: true,
     },
-    'the processes that a retry asks for': { read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)), index: 'calls_to_join', sorts: true },
-    'what an account can spend': { read: ({ db, mine }) => spendableCredits(db, mine.id), index: 'grants_user', sorts: true },
+    'the call that a dead process left': {
+      read: ({ db, mine }) => claimOrphan(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]),
+      index: 'calls_',
+      sorts: true,
+    },
+    'the processes that a retry asks for': {
+      read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)),
+      index: 'calls_to_join',
+      sorts: true,
+    },
+    'what an account can spend': {
+      read: ({ db, mine }) => spendableCredits(db, mine.id),
+      index: 'grants_user',
+      sorts: true,
+    },
   },
   'an operator': {
     'the newest accounts': { read: ({ db }) => findAccounts(db, '', 50), index: 'users_pkey' },
-    'an account by its id': { read: ({ db, mine }) => findAccounts(db, `acc_${mine.id.replaceAll('-', '')}`, 50), index: 'users_pkey' },
+    'an account by its id': {
+      read: ({ db, mine }) => findAccounts(db, `acc_${mine.id.replaceAll('-', '')}`, 50),
+      index: 'users_pkey',
+    },
     // By the order, that is: in the worst case, a text that no address has, it looks at every account.
     'accounts by a part of their address': { read: ({ db }) => findAccounts(db, '-7', 50), index: 'users_pkey' },
-    'actions': { read: ({ db }) => listActions(db, 50), index: 'operator_actions_pkey' },
-    'actions on an account': { read: ({ db, mine }) => listActions(db, 50, mine.id), index: 'operator_actions_account', sorts: true },
+    actions: { read: ({ db }) => listActions(db, 50), index: 'operator_actions_pkey' },
+    'actions on an account': {
+      read: ({ db, mine }) => listActions(db, 50, mine.id),
+      index: 'operator_actions_account',
+      sorts: true,
+    },
     'upstreams of the last hour': { read: ({ db }) => upstreamsOfLastHour(db), index: 'calls_pkey', sorts: true },
     'mails that were given up': { read: ({ db }) => listMails(db, ['dead'], 50), index: 'mails_dead' },
-    'mails': { read: ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50), index: 'mails_pkey' },
+    mails: {
+      read: ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50),
+      index: 'mails_pkey',
+    },
   },
   'the reconciler': {
     'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open', sorts: true },
     'results past their time': { read: ({ db }) => sweepResults(db, 2000), index: 'call_results_expiry' },
-    'idempotency keys past their time': { read: ({ db }) => sweepIdempotencyKeys(db, 2000), index: 'calls_idempotency_expiry' },
+    'idempotency keys past their time': {
+      read: ({ db }) => sweepIdempotencyKeys(db, 2000),
+      index: 'calls_idempotency_expiry',
+    },
     'call records past their time': { read: ({ db }) => sweepCalls(db, 3650, 2000), index: 'calls_pkey' },
     'grants past their time': { read: ({ db }) => expireGrants(db, 200), index: 'grants_expiry' },
     'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
     'mails past their time': { read: ({ db }) => forgetOldMails(db), index: 'mails_finished', sorts: true },
     'sessions past their time': { read: ({ db }) => forgetExpiredSessions(db), index: 'sessions_expiry' },
-    'links of a mailbox in the last hour': { read: ({ db }) => inTrx(db, (trx) => tokensOfLastHour(trx, 'somebody@example.com', 'reset', newId('mail'))), index: 'one_time_tokens_mailbox' },
+    'links of a mailbox in the last hour': {
+      read: ({ db }) => inTrx(db, (trx) => tokensOfLastHour(trx, 'somebody@example.com', 'reset', newId('mail'))),
+      index: 'one_time_tokens_mailbox',
+    },
   },
   'the metrics': {
     'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open', sorts: true },
@@ -133,7 +246,9 @@ describe('plans over loaded tables', function () {
     await loadHistory(db, accounts, CALLS)
     await db.raw(LIVED_IN)
     const calls = verbs(db)
-    await Promise.all(accounts.slice(0, 200).map((account) => calls.open(anOrder({ id: account.id, keyId: account.keyId }, 1))))
+    await Promise.all(
+      accounts.slice(0, 200).map((account) => calls.open(anOrder({ id: account.id, keyId: account.keyId }, 1))),
+    )
   })
   after(() => db.destroy())
 
@@ -152,7 +267,9 @@ describe('plans over loaded tables', function () {
       const plans: string[] = []
       for (const { sql, bindings } of statements) {
         // Knex shows the statement with numbered places; raw takes it back with question marks.
-        const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${sql.replaceAll(/\$\d+/g, '?')}`, [...bindings] as string[])
+        const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${sql.replaceAll(/\$\d+/g, '?')}`, [
+          ...bindings,
+        ] as string[])
         plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
       }
       return plans.join('\n')

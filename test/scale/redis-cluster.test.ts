@@ -51,7 +51,12 @@ describe('on a Redis Cluster of three nodes', () => {
   it('charges nothing where REDIS_URL names a node that has not the slot', async () => {
     const prefix = '{tollgate}'
     const { others } = await cluster.ownerOf(prefix)
-    const gateway = await startGateway({ DATABASE_URL: await newDatabaseUrl(), REDIS_URL: others[0]!, REDIS_PREFIX: prefix, LOG_LEVEL: 'silent' })
+    const gateway = await startGateway({
+      DATABASE_URL: await newDatabaseUrl(),
+      REDIS_URL: others[0]!,
+      REDIS_PREFIX: prefix,
+      LOG_LEVEL: 'silent',
+    })
     try {
       const account = await anAccount(gateway.db, 1000)
       expect((await post(`${gateway.url}/v1/chat/completions`, account.key, chat)).status).to.equal(503)
@@ -69,8 +74,17 @@ describe('on a Redis Cluster of three nodes', () => {
     expect(new Set(owners.map(({ owner }) => owner)).size).to.be.above(1)
     const seen = new Set<string>()
     const queues = QUEUE_NAMES.map((name) => new Queue(name, { connection: connections[0]!, prefix: prefixOf(name) }))
-    const workers = QUEUE_NAMES.map((name) => new Worker(name, async (job) => void seen.add(`${name} ${job.id}`), { connection: connections[1]!, prefix: prefixOf(name), drainDelay: 1 }))
-    await Promise.all(queues.flatMap((queue) => Array.from({ length: 10 }, (_, n) => queue.add('job', {}, { jobId: `job-${n}` }))))
+    const workers = QUEUE_NAMES.map(
+      (name) =>
+        new Worker(name, async (job) => void seen.add(`${name} ${job.id}`), {
+          connection: connections[1]!,
+          prefix: prefixOf(name),
+          drainDelay: 1,
+        }),
+    )
+    await Promise.all(
+      queues.flatMap((queue) => Array.from({ length: 10 }, (_, n) => queue.add('job', {}, { jobId: `job-${n}` }))),
+    )
     await until('every job', () => seen.size === 10 * QUEUE_NAMES.length)
     await Promise.all([...workers, ...queues].map((one) => one.close()))
     for (const connection of connections) connection.disconnect()

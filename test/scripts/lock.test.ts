@@ -10,12 +10,18 @@ describe('a lock file', () => {
     const file = join(privateFolder(), 'lock')
     let inside = 0
     let most = 0
-    await Promise.all([1, 2, 3].map(() => withLock(file, async () => {
-      inside += 1
-      most = Math.max(most, inside)
-      await new Promise((resolve) => { setImmediate(resolve) })
-      inside -= 1
-    })))
+    await Promise.all(
+      [1, 2, 3].map(() =>
+        withLock(file, async () => {
+          inside += 1
+          most = Math.max(most, inside)
+          await new Promise((resolve) => {
+            setImmediate(resolve)
+          })
+          inside -= 1
+        }),
+      ),
+    )
     expect(most).to.equal(1)
     expect(existsSync(file)).to.equal(false)
   })
@@ -45,7 +51,9 @@ describe('a lock file', () => {
   it('is given back when the work fails', async () => {
     const file = join(privateFolder(), 'lock')
     const work = withLock(file, () => Promise.reject(new Error('the work failed')))
-    expect(await work.catch((error: unknown) => error)).to.be.an('error').with.property('message', 'the work failed')
+    expect(await work.catch((error: unknown) => error))
+      .to.be.an('error')
+      .with.property('message', 'the work failed')
     expect(existsSync(file)).to.equal(false)
   })
 })

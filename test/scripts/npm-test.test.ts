@@ -9,18 +9,22 @@ import { root } from '../../scripts/folders.ts'
 import { namesFiles } from '../../scripts/test-arguments.ts'
 import { privateFolder } from '../../scripts/harness/services.ts'
 
-async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv): Promise<{ code: number, output: string }> {
+async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv): Promise<{ code: number; output: string }> {
   const folder = privateFolder()
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
   const paths = Object.keys(files).map((name) => join(folder, name))
   const child = spawn(process.execPath, [bin, '--parallel', '--jobs', '2', ...paths], {
-    cwd: root, env: { ...process.env, TOLLGATE_TEST_RESULT: '', ...env }, stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: root,
+    env: { ...process.env, TOLLGATE_TEST_RESULT: '', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   let output = ''
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString() })
-  const [code] = await once(child, 'close') as [number]
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString()
+  })
+  const [code] = (await once(child, 'close')) as [number]
   return { code, output }
 }
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { freePort, isFree } from '../../scripts/services/ports.ts'
 
-async function listener(host: string): Promise<{ server: Server, port: number }> {
+async function listener(host: string): Promise<{ server: Server; port: number }> {
   const server = createServer().listen(0, host)
   await once(server, 'listening')
   return { server, port: (server.address() as AddressInfo).port }

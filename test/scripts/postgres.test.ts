@@ -23,7 +23,7 @@ describe('an embedded Postgres', () => {
 
   before(async () => {
     postgres = await startPrivatePostgres({ folder })
-    await query(postgres.url, 'CREATE TABLE kept AS SELECT \'yes\' AS word')
+    await query(postgres.url, "CREATE TABLE kept AS SELECT 'yes' AS word")
   })
 
   after(async () => {

@@ -4,7 +4,14 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import {
-  dyingWithParent, end, findProgram, lives, markOf, signal, startOf, waitUntil,
+  dyingWithParent,
+  end,
+  findProgram,
+  lives,
+  markOf,
+  signal,
+  startOf,
+  waitUntil,
 } from '../../scripts/services/processes.ts'
 
 const idle = 'setInterval(() => {}, 1000); console.log("up")'
@@ -30,11 +37,18 @@ describe('process marks', () => {
   })
 
   it('count a process that nobody has reaped yet as ended', async () => {
-    const parent = spawn(process.execPath, ['-e', `
+    const parent = spawn(
+      process.execPath,
+      [
+        '-e',
+        `
       const { pid } = require('node:child_process').spawn('sleep', ['60'])
       require('node:fs').writeSync(1, pid + '\\n')
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const [line] = await once(createInterface({ input: parent.stdout }), 'line') as [string]
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
     const unreaped = Number(line)
     process.kill(unreaped, 'SIGKILL')
     expect(await waitUntil(() => startOf(unreaped) === undefined, 5_000)).to.equal(true)
@@ -52,11 +66,18 @@ describe('process marks', () => {
     const command = dyingWithParent('SIGKILL', [process.execPath, '-e', 'setInterval(() => {}, 1000)'])
     // Only Linux with util-linux has the means; elsewhere the next start cleans up.
     if (command.length === 3) return
-    const parent = spawn(process.execPath, ['-e', `
+    const parent = spawn(
+      process.execPath,
+      [
+        '-e',
+        `
       const [program, ...args] = ${JSON.stringify(command)}
       console.log(require('node:child_process').spawn(program, args, { detached: true, stdio: 'ignore' }).pid)
-      setInterval(() => {}, 1000)`], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const [line] = await once(createInterface({ input: parent.stdout }), 'line') as [string]
+      setInterval(() => {}, 1000)`,
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
     const child = markOf(Number(line))
     // Only from its own start on does the program have the signal that its parent's death sends.
     expect(await waitUntil(() => !lives(child), 100)).to.equal(false)

@@ -20,11 +20,13 @@ function machine(programs: readonly string[], more: Partial<RedisSurroundings> =
 describe('where Redis comes from', () => {
   it('is a program on the PATH, Redis before Valkey', () => {
     expect(chooseRedis(machine(['valkey-server']))).to.deep.equal({ from: 'program', path: '/usr/bin/valkey-server' })
-    expect(chooseRedis(machine(['valkey-server', 'redis-server', 'apt-get'], { isRoot: true })))
-      .to.deep.equal({ from: 'program', path: '/usr/bin/redis-server' })
+    expect(chooseRedis(machine(['valkey-server', 'redis-server', 'apt-get'], { isRoot: true }))).to.deep.equal({
+      from: 'program',
+      path: '/usr/bin/redis-server',
+    })
   })
 
-  it('is Debian\'s package for root alone', () => {
+  it("is Debian's package for root alone", () => {
     expect(chooseRedis(machine(['apt-get'], { isRoot: true }))).to.deep.equal({ from: 'apt' })
     expect(chooseRedis(machine(['apt-get']))).to.have.property('from', 'nowhere')
   })
@@ -34,7 +36,9 @@ describe('where Redis comes from', () => {
       const source = chooseRedis(at)
       return source.from === 'nowhere' ? source.message : ''
     }
-    expect(advice(machine(['apt-get']))).to.include('sudo apt-get install redis-server').and.include('REDIS_URL')
+    expect(advice(machine(['apt-get'])))
+      .to.include('sudo apt-get install redis-server')
+      .and.include('REDIS_URL')
     expect(advice(machine(['dnf'], { isRoot: true }))).to.include('dnf install')
     expect(advice(machine(['docker']))).to.include('docker run')
     expect(advice(machine([], { platform: 'darwin' }))).to.include('brew install redis')
@@ -98,8 +102,15 @@ describe('a private Redis', () => {
   it('tells of a death that nobody asked for, and of no other', async () => {
     let deaths = 0
     let told: () => void
-    const death = new Promise<void>((resolve) => { told = resolve })
-    const redis = await startPrivateRedis({ onDeath: () => { deaths += 1; told() } })
+    const death = new Promise<void>((resolve) => {
+      told = resolve
+    })
+    const redis = await startPrivateRedis({
+      onDeath: () => {
+        deaths += 1
+        told()
+      },
+    })
     await redis.kill()
     await redis.start()
     expect(deaths).to.equal(0)

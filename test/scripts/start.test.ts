@@ -14,17 +14,22 @@ import { enter, keepRunning, leave, runningIn } from '../../scripts/start/data-f
 import { webPort } from '../../scripts/start/settings.ts'
 import { privateFolder } from '../../scripts/harness/services.ts'
 
-type Start = { child: ChildProcess, text: () => string, ended: Promise<number | null> }
+type Start = { child: ChildProcess; text: () => string; ended: Promise<number | null> }
 
 /** Runs `npm start`'s script over its own data folder. Resolves when it is up or has ended. */
 async function start(folder: string): Promise<Start> {
   const env: NodeJS.ProcessEnv = { ...process.env, TOLLGATE_DATA: folder }
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'PORT', 'MODELS_FILE']) delete env[name]
   const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/start.ts'], {
-    cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => { text += chunk.toString() })
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString()
+    })
   const ended = once(child, 'close').then(([code]) => code as number | null)
   await waitUntil(() => text.includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
   return { child, text: () => text, ended }
@@ -88,7 +93,8 @@ describe('the data folder', () => {
     const stranger = spawn('sleep', ['60'])
     try {
       keepRunning(folder, {
-        processes: [markOf(left.pid!), { pid: stranger.pid!, startedAt: 'at another time' }], environment: {},
+        processes: [markOf(left.pid!), { pid: stranger.pid!, startedAt: 'at another time' }],
+        environment: {},
       })
       leave(folder)
       expect(await enter(folder)).to.equal(undefined)
@@ -119,7 +125,7 @@ describe('the port of npm start', () => {
 
 describe('the command lines that npm start prints', () => {
   it('are for the models that there are, and safe to paste', () => {
-    const models = [{ id: 'it\'s', modality: 'image', credits: 40 }]
+    const models = [{ id: "it's", modality: 'image', credits: 40 }]
     const lines = examples('http://localhost:1', 'tg_x', models)
     expect(lines.map(({ title }) => title)).to.have.length(4)
     expect(lines[1]?.line).to.include('"model":"it\'\\\'\'s"')

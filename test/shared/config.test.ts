@@ -3,7 +3,9 @@ import { ConfigError, readConfig, readDatabaseConfig } from '../../src/shared/co
 import type { Config } from '../../src/shared/config.ts'
 
 const least = {
-  DATABASE_URL: 'postgres://user:hunter2@db.example/tollgate', REDIS_URL: 'redis://redis.example', APP_SECRET: 'x'.repeat(32),
+  DATABASE_URL: 'postgres://user:hunter2@db.example/tollgate',
+  REDIS_URL: 'redis://redis.example',
+  APP_SECRET: 'x'.repeat(32),
 }
 const read = (more: NodeJS.ProcessEnv = {}): Config => readConfig({ ...least, ...more })
 
@@ -20,19 +22,59 @@ function problem(environment: NodeJS.ProcessEnv): string {
 describe('the configuration', () => {
   it('has the defaults that the documentation names', () => {
     expect(read()).to.include({
-      PORT: 3000, BASE_URL: 'http://localhost:3000', DATABASE_SSL: 'off', REDIS_TLS_VERIFY: 'on', MODELS_FILE: 'models.json',
-      MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_FILE: '.data/mail.jsonl', SIGNUP_CREDITS: 0, SIGNUP_CREDITS_AT: 'verification', GATEWAY_RATE_LIMIT: 60,
-      LOGIN_RATE_LIMIT: 30, REGISTER_RATE_LIMIT: 300, MAIL_RATE_LIMIT: 5, MAX_OUTSTANDING_CALLS: 1000, MAX_ANSWER_BYTES: 4_194_304, TRUST_PROXY: 0,
-      LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20, CHAT_CONCURRENCY: 100, IMAGE_CONCURRENCY: 20, VIDEO_CONCURRENCY: 50,
-      MAIL_CONCURRENCY: 5, STORAGE_URL: 'file:.data/media', MEDIA_TTL_DAYS: 30, RESULT_TTL_SECONDS: 86_400, LOG_LEVEL: 'info',
+      PORT: 3000,
+      BASE_URL: 'http://localhost:3000',
+      DATABASE_SSL: 'off',
+      REDIS_TLS_VERIFY: 'on',
+      MODELS_FILE: 'models.json',
+      MAIL_FROM: 'Tollgate <no-reply@localhost>',
+      MAIL_FILE: '.data/mail.jsonl',
+      SIGNUP_CREDITS: 0,
+      SIGNUP_CREDITS_AT: 'verification',
+      GATEWAY_RATE_LIMIT: 60,
+      LOGIN_RATE_LIMIT: 30,
+      REGISTER_RATE_LIMIT: 300,
+      MAIL_RATE_LIMIT: 5,
+      MAX_OUTSTANDING_CALLS: 1000,
+      MAX_ANSWER_BYTES: 4_194_304,
+      TRUST_PROXY: 0,
+      LONG_CALL_REPLY: 'wait',
+      LONG_CALL_AFTER_SECONDS: 20,
+      CHAT_CONCURRENCY: 100,
+      IMAGE_CONCURRENCY: 20,
+      VIDEO_CONCURRENCY: 50,
+      MAIL_CONCURRENCY: 5,
+      STORAGE_URL: 'file:.data/media',
+      MEDIA_TTL_DAYS: 30,
+      RESULT_TTL_SECONDS: 86_400,
+      LOG_LEVEL: 'info',
     })
     expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'maintenance'])
-    for (const name of ['SMTP_URL', 'DASHBOARD_PASSWORD', 'METRICS_TOKEN', 'HEALTH_PORT', 'CALL_RETENTION_DAYS'] as const) expect(read()[name], name).to.equal(undefined)
+    for (const name of [
+      'SMTP_URL',
+      'DASHBOARD_PASSWORD',
+      'METRICS_TOKEN',
+      'HEALTH_PORT',
+      'CALL_RETENTION_DAYS',
+    ] as const)
+      expect(read()[name], name).to.equal(undefined)
   })
 
   it('takes what is set, and an empty value for none', () => {
-    const config = read({ PORT: '8080', BASE_URL: 'https://models.example/', WORKER_QUEUES: 'video, mail', SMTP_URL: '', GATEWAY_RATE_LIMIT: '5', LONG_CALL_REPLY: 'heartbeat' })
-    expect(config).to.include({ PORT: 8080, BASE_URL: 'https://models.example', GATEWAY_RATE_LIMIT: 5, LONG_CALL_REPLY: 'heartbeat' })
+    const config = read({
+      PORT: '8080',
+      BASE_URL: 'https://models.example/',
+      WORKER_QUEUES: 'video, mail',
+      SMTP_URL: '',
+      GATEWAY_RATE_LIMIT: '5',
+      LONG_CALL_REPLY: 'heartbeat',
+    })
+    expect(config).to.include({
+      PORT: 8080,
+      BASE_URL: 'https://models.example',
+      GATEWAY_RATE_LIMIT: 5,
+      LONG_CALL_REPLY: 'heartbeat',
+    })
     expect(config.WORKER_QUEUES).to.deep.equal(['video', 'mail'])
     expect(config.SMTP_URL).to.equal(undefined)
     expect(read({ PORT: '8080' }).BASE_URL).to.equal('http://localhost:8080')
@@ -79,11 +121,15 @@ describe('the configuration', () => {
 
   it('hands out the keys of upstreams by name alone', () => {
     const config = read({ SOME_KEY: 'sk-1', EMPTY: '' })
-    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY'), config.secretOf('NONE')]).to.deep.equal(['sk-1', undefined, undefined])
+    expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY'), config.secretOf('NONE')]).to.deep.equal([
+      'sk-1',
+      undefined,
+      undefined,
+    ])
     expect(JSON.stringify(config)).not.to.include('sk-1')
   })
 
-  it('asks the operator\'s command for Postgres alone', () => {
+  it("asks the operator's command for Postgres alone", () => {
     expect(readDatabaseConfig({ DATABASE_URL: least.DATABASE_URL })).to.include({ DATABASE_SSL: 'off' })
     expect(() => readDatabaseConfig({})).to.throw(ConfigError, /DATABASE_URL/)
   })

@@ -1,11 +1,32 @@
 import { expect } from 'chai'
-import { ApiError, errorCodes, gatewayError, isErrorCode, messageOf, shouldRetry, statusOf } from '../../src/shared/errors.ts'
+import {
+  ApiError,
+  errorCodes,
+  gatewayError,
+  isErrorCode,
+  messageOf,
+  shouldRetry,
+  statusOf,
+} from '../../src/shared/errors.ts'
 import type { ErrorCode } from '../../src/shared/errors.ts'
 
 /** Every code with its status, written down a second time: a change of one is seen. */
 const STATUSES: Record<string, ErrorCode[]> = {
-  400: ['unsupported_model', 'invalid_prompt', 'invalid_messages', 'invalid_email', 'password_too_short', 'password_needs_letter_and_digit',
-    'invalid_token', 'already_verified', 'invalid_json', 'invalid_request', 'password_too_long', 'wrong_password', 'mail_failed'],
+  400: [
+    'unsupported_model',
+    'invalid_prompt',
+    'invalid_messages',
+    'invalid_email',
+    'password_too_short',
+    'password_needs_letter_and_digit',
+    'invalid_token',
+    'already_verified',
+    'invalid_json',
+    'invalid_request',
+    'password_too_long',
+    'wrong_password',
+    'mail_failed',
+  ],
   401: ['unauthorized', 'invalid_credentials'],
   402: ['insufficient_credits'],
   403: ['account_suspended'],
@@ -39,13 +60,17 @@ describe('the catalogue of errors', () => {
 
   it('has the form that OpenAI SDKs read', () => {
     expect(gatewayError('invalid_prompt', undefined, 'prompt')).to.deep.equal({
-      type: 'invalid_prompt', code: 'invalid_prompt', param: 'prompt', message: messageOf('invalid_prompt'),
+      type: 'invalid_prompt',
+      code: 'invalid_prompt',
+      param: 'prompt',
+      message: messageOf('invalid_prompt'),
     })
   })
 
   it('knows its codes, and no property of objects for one', () => {
     expect(isErrorCode('rate_limited')).to.equal(true)
-    for (const text of ['', 'malformedAnswer', 'toString', '__proto__', 'constructor']) expect(isErrorCode(text), text).to.equal(false)
+    for (const text of ['', 'malformedAnswer', 'toString', '__proto__', 'constructor'])
+      expect(isErrorCode(text), text).to.equal(false)
   })
 
   it('keeps the cause of an error out of what is serialized', () => {

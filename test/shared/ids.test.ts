@@ -5,7 +5,9 @@ import type { IdKind } from '../../src/shared/ids.ts'
 describe('ids', () => {
   it('are UUIDs of version 7 that sort by the time they were made', async () => {
     const first = newId('call')
-    await new Promise((resolve) => { setTimeout(resolve, 2) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, 2)
+    })
     const second = newId('call')
     expect(first).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
     expect(first < second).to.equal(true)
@@ -28,8 +30,23 @@ describe('ids', () => {
 
   it('are refused in every other form, so that Postgres never sees a malformed one', () => {
     const text = publicId('call', newId('call'))
-    const texts = ['', 'call_', 'call', text.toUpperCase(), `${text}0`, text.slice(0, -1), ` ${text}`, `${text}\n`, text.replace('call_', ''),
-      newId('call'), `call_${newId('call')}`, "call_' OR 1=1 --", 'call_%00', '__proto___x', `call_${'g'.repeat(32)}`]
+    const texts = [
+      '',
+      'call_',
+      'call',
+      text.toUpperCase(),
+      `${text}0`,
+      text.slice(0, -1),
+      ` ${text}`,
+      `${text}\n`,
+      text.replace('call_', ''),
+      newId('call'),
+      `call_${newId('call')}`,
+      "call_' OR 1=1 --",
+      'call_%00',
+      '__proto___x',
+      `call_${'g'.repeat(32)}`,
+    ]
     for (const one of texts) expect(parseId('call', one), JSON.stringify(one)).to.equal(null)
   })
 })

@@ -32,7 +32,7 @@ async function install(): Promise<string | undefined> {
 let browser: Promise<Browser | null> | undefined
 
 async function launch(): Promise<Browser | null> {
-  const executablePath = find() ?? await install()
+  const executablePath = find() ?? (await install())
   return executablePath === undefined ? null : chromium.launch({ executablePath, args: FLAGS })
 }
 

@@ -28,7 +28,7 @@ export type TestConsole = TestWeb & {
 }
 
 export async function startConsole(config?: Config): Promise<TestConsole> {
-  const web = await startTestWeb(config ?? await consoleConfig())
+  const web = await startTestWeb(config ?? (await consoleConfig()))
   await until('the web process is ready', async () => (await get(`${web.url}/readyz`)).status === 200)
   return {
     ...web,
@@ -59,7 +59,12 @@ export function startMailWorker(config: Config, retries?: RetryPlan): { stop: ()
   const connection = connectPatient(config)
   const mailer = createMailer(config)
   const process = createMailProcessor({ config, db, log: createLog('silent', 'worker'), mailer, retries })
-  const worker = new Worker('mail', process, { connection, prefix: config.REDIS_PREFIX, concurrency: config.MAIL_CONCURRENCY, drainDelay: 1 })
+  const worker = new Worker('mail', process, {
+    connection,
+    prefix: config.REDIS_PREFIX,
+    concurrency: config.MAIL_CONCURRENCY,
+    drainDelay: 1,
+  })
   worker.on('error', () => {})
   return {
     stop: async () => {
@@ -76,7 +81,8 @@ export function testQueues(config: Config) {
   const redis = connectPatient(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   return {
-    redis, queues,
+    redis,
+    queues,
     stop: async () => {
       await queues.close()
       redis.disconnect()

@@ -28,7 +28,11 @@ export type Arena = {
 }
 
 /** Starts one. Each has a database and Redis keys of its own. */
-export async function startArena(sandbox: Sandbox, settings: Settings = {}, change: (catalogue: Catalogue) => void = () => {}): Promise<Arena> {
+export async function startArena(
+  sandbox: Sandbox,
+  settings: Settings = {},
+  change: (catalogue: Catalogue) => void = () => {},
+): Promise<Arena> {
   const databaseUrl = await newDatabaseUrl()
   const { url: redisUrl } = await testRedis()
   const names = ['web', 'worker'] as const
@@ -45,7 +49,11 @@ export async function startArena(sandbox: Sandbox, settings: Settings = {}, chan
   const worker = await startWorker(configs.worker, createLog(config.LOG_LEVEL, 'worker'), 100)
   const db = connectTestDb({ ...config, DATABASE_URL: databaseUrl, DATABASE_POOL: 3 })
   return {
-    url: `http://127.0.0.1:${web.port}`, db, config, proxies, server: web.server,
+    url: `http://127.0.0.1:${web.port}`,
+    db,
+    config,
+    proxies,
+    server: web.server,
     stop: async () => {
       await web.stop()
       await worker.stop()
@@ -63,8 +71,16 @@ function through(address: string, proxy: Proxy): string {
 
 /** The calls of an account, as far as crash tests look at them. */
 export type CallRow = {
-  id: string; model: string; modality: Modality; status: string; credits: number; credits_precharged: number; attempts: number; http_status: number | null
-  created_at: Date; finished_at: Date | null
+  id: string
+  model: string
+  modality: Modality
+  status: string
+  credits: number
+  credits_precharged: number
+  attempts: number
+  http_status: number | null
+  created_at: Date
+  finished_at: Date | null
 }
 
 /** Reads the calls of an account, oldest first. */
@@ -73,8 +89,12 @@ export const callsOf = (db: Db, account: AccountId): Promise<CallRow[]> =>
 
 /** Waits until none of an account's calls is open, and answers them. */
 export async function untilEnded(db: Db, account: AccountId, ms = 15_000): Promise<CallRow[]> {
-  return await until('the end of every call', async () => {
-    const calls = await callsOf(db, account)
-    return calls.every(({ finished_at }) => finished_at !== null) && calls
-  }, ms)
+  return await until(
+    'the end of every call',
+    async () => {
+      const calls = await callsOf(db, account)
+      return calls.every(({ finished_at }) => finished_at !== null) && calls
+    },
+    ms,
+  )
 }

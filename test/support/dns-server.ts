@@ -32,7 +32,8 @@ export async function startDnsServer(find: (name: string) => DnsEntry | undefine
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
   return {
-    address: `127.0.0.1:${socket.address().port}`, questions,
+    address: `127.0.0.1:${socket.address().port}`,
+    questions,
     close: async () => {
       socket.close()
       await once(socket, 'close')
@@ -77,7 +78,10 @@ function recordOf(owner: string, type: number, data: Buffer): Buffer {
 }
 
 const encodeName = (name: string): Buffer =>
-  Buffer.concat([...name.split('.').map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`)), Buffer.alloc(1)])
+  Buffer.concat([
+    ...name.split('.').map((label) => Buffer.from(`${String.fromCharCode(label.length)}${label}`)),
+    Buffer.alloc(1),
+  ])
 
 /** The bytes of an IPv4 address, or of an IPv6 address with at most one `::`. */
 function bytesOf(address: string): Buffer {

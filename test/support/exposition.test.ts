@@ -3,17 +3,34 @@ import { readExposition, valueOf } from './exposition.ts'
 
 describe('the reader of the exposition format', () => {
   it('reads the example in the documentation of the format', () => {
-    const families = readExposition([
-      '# HELP http_requests_total The total number of HTTP requests.', '# TYPE http_requests_total counter',
-      'http_requests_total{method="post",code="200"} 1027 1395066363000', 'http_requests_total{method="post",code="400"}    3 1395066363000', '',
-      '# Escaping in label values:', 'msdos_file_access_time_seconds{path="C:\\\\DIR\\\\FILE.TXT",error="Cannot find file:\\n\\"FILE.TXT\\""} 1.458255915e9', '',
-      'metric_without_timestamp_and_labels 12.47', '', 'something_weird{problem="division by zero"} +Inf -3982045', '',
-      '# HELP http_request_duration_seconds A histogram of the request duration.', '# TYPE http_request_duration_seconds histogram',
-      'http_request_duration_seconds_bucket{le="0.05"} 24054', 'http_request_duration_seconds_bucket{le="+Inf"} 144320',
-      'http_request_duration_seconds_sum 53423', 'http_request_duration_seconds_count 144320', '',
-    ].join('\n'))
+    const families = readExposition(
+      [
+        '# HELP http_requests_total The total number of HTTP requests.',
+        '# TYPE http_requests_total counter',
+        'http_requests_total{method="post",code="200"} 1027 1395066363000',
+        'http_requests_total{method="post",code="400"}    3 1395066363000',
+        '',
+        '# Escaping in label values:',
+        'msdos_file_access_time_seconds{path="C:\\\\DIR\\\\FILE.TXT",error="Cannot find file:\\n\\"FILE.TXT\\""} 1.458255915e9',
+        '',
+        'metric_without_timestamp_and_labels 12.47',
+        '',
+        'something_weird{problem="division by zero"} +Inf -3982045',
+        '',
+        '# HELP http_request_duration_seconds A histogram of the request duration.',
+        '# TYPE http_request_duration_seconds histogram',
+        'http_request_duration_seconds_bucket{le="0.05"} 24054',
+        'http_request_duration_seconds_bucket{le="+Inf"} 144320',
+        'http_request_duration_seconds_sum 53423',
+        'http_request_duration_seconds_count 144320',
+        '',
+      ].join('\n'),
+    )
     expect(valueOf(families, 'http_requests_total')).to.equal(1030)
-    expect(families.get('msdos_file_access_time_seconds')!.samples[0]!.labels).to.deep.equal({ path: 'C:\\DIR\\FILE.TXT', error: 'Cannot find file:\n"FILE.TXT"' })
+    expect(families.get('msdos_file_access_time_seconds')!.samples[0]!.labels).to.deep.equal({
+      path: 'C:\\DIR\\FILE.TXT',
+      error: 'Cannot find file:\n"FILE.TXT"',
+    })
     expect(valueOf(families, 'http_request_duration_seconds_count')).to.equal(144320)
   })
 

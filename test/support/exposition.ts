@@ -50,7 +50,8 @@ function readLine(line: string, open: (name: string) => Family, current: () => F
 }
 
 const isPartOf = (name: string, { name: of, type }: Family): boolean =>
-  (type === 'histogram' && [`${of}_bucket`, `${of}_sum`, `${of}_count`].includes(name)) || (type === 'summary' && [`${of}_sum`, `${of}_count`].includes(name))
+  (type === 'histogram' && [`${of}_bucket`, `${of}_sum`, `${of}_count`].includes(name)) ||
+  (type === 'summary' && [`${of}_sum`, `${of}_count`].includes(name))
 
 function readComment(line: string, open: (name: string) => Family): void {
   const match = /^#[ \t]+(HELP|TYPE)[ \t]+(\S+)[ \t]*(.*)$/.exec(line)
@@ -112,7 +113,8 @@ function readValue(text: string): number {
   return Number(text)
 }
 
-const keyOf = (labels: Record<string, string>): string => JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+const keyOf = (labels: Record<string, string>): string =>
+  JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
 function checkFamily(family: Family): void {
   const seen = new Set<string>()
@@ -127,7 +129,11 @@ function checkFamily(family: Family): void {
 
 function checkHistogram({ name, samples }: Family): void {
   const series = new Map<string, { buckets: [number, number][]; sum?: number; count?: number }>()
-  for (const { name: part, labels: { le, ...labels }, value } of samples) {
+  for (const {
+    name: part,
+    labels: { le, ...labels },
+    value,
+  } of samples) {
     const key = keyOf(labels)
     const one = series.get(key) ?? { buckets: [] }
     series.set(key, one)
@@ -140,17 +146,26 @@ function checkHistogram({ name, samples }: Family): void {
     if (sum === undefined || count === undefined) throw new Error(`the histogram ${name}${key} has no sum or no count`)
     buckets.forEach(([bound, value], index) => {
       const before = buckets[index - 1]
-      if (before && (bound <= before[0] || value < before[1])) throw new Error(`the buckets of ${name}${key} do not grow`)
+      if (before && (bound <= before[0] || value < before[1]))
+        throw new Error(`the buckets of ${name}${key} do not grow`)
     })
     const last = buckets.at(-1)
-    if (last?.[0] !== Infinity || last[1] !== count) throw new Error(`the last bucket of ${name}${key} is not its count`)
+    if (last?.[0] !== Infinity || last[1] !== count)
+      throw new Error(`the last bucket of ${name}${key} is not its count`)
   }
 }
 
 /** The value of one sample; undefined where there is none. Every label given must fit. */
-export function valueOf(families: Map<string, Family>, name: string, labels: Record<string, string> = {}): number | undefined {
+export function valueOf(
+  families: Map<string, Family>,
+  name: string,
+  labels: Record<string, string> = {},
+): number | undefined {
   const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
-  const fitting = family?.samples.filter((sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value))
+  const fitting = family?.samples.filter(
+    (sample) =>
+      sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
+  )
   if (!fitting || fitting.length === 0) return undefined
   return fitting.reduce((sum, { value }) => sum + value, 0)
 }

@@ -16,7 +16,12 @@ type Parked = { process: Process; what: string; go: () => void }
 const never = <T>(): Promise<T> => new Promise<T>(() => {})
 
 /** tarn's pool, as far as it tells whether a statement is on its way. */
-type Pool = { numUsed(): number; numPendingAcquires(): number; on(event: 'release', listener: () => void): void; removeListener(event: 'release', listener: () => void): void }
+type Pool = {
+  numUsed(): number
+  numPendingAcquires(): number
+  on(event: 'release', listener: () => void): void
+  removeListener(event: 'release', listener: () => void): void
+}
 
 /**
  * Decides in which order the effects of several processes happen. Each effect waits until it is released; those released
@@ -43,7 +48,9 @@ export class Turns {
     this.running++
     const settled = await attempt(work)
     this.running--
-    this.history.push(`${process.name}${process.alive ? '' : ' (dead)'}: ${what}${'error' in settled ? ` failed: ${String(settled.error)}` : ''}`)
+    this.history.push(
+      `${process.name}${process.alive ? '' : ' (dead)'}: ${what}${'error' in settled ? ` failed: ${String(settled.error)}` : ''}`,
+    )
     if (!process.alive) return never()
     if ('error' in settled) throw settled.error
     return settled.result
@@ -59,7 +66,9 @@ export class Turns {
    * @param dying is killed while they happen: it never learns what became of its own.
    */
   async release(places: readonly number[], dying?: Process): Promise<void> {
-    const chosen = new Set(this.parked.length === 0 ? [] : places.map((place) => this.parked[place % this.parked.length]!))
+    const chosen = new Set(
+      this.parked.length === 0 ? [] : places.map((place) => this.parked[place % this.parked.length]!),
+    )
     this.parked = this.parked.filter((one) => !chosen.has(one))
     for (const one of chosen) one.go()
     await (dying ? this.kill(dying) : this.rest())

@@ -12,12 +12,15 @@ const FIRST_GOOD = [1, 21] as const
 
 /** The PgBouncer of this machine (or the one that PGBOUNCER names): its program, or why it cannot be used. */
 export function findPgBouncer(): { program: string } | { missing: string } {
-  const program = process.env['PGBOUNCER'] ?? findProgram('pgbouncer') ?? findProgram('pgbouncer', '/usr/sbin:/usr/local/sbin')
+  const program =
+    process.env['PGBOUNCER'] ?? findProgram('pgbouncer') ?? findProgram('pgbouncer', '/usr/sbin:/usr/local/sbin')
   if (program === undefined) return { missing: 'there is no pgbouncer on this machine' }
   const version = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')
   const [major, minor] = [Number(version?.[1]), Number(version?.[2])]
-  if (major > FIRST_GOOD[0] || major === FIRST_GOOD[0] && minor >= FIRST_GOOD[1]) return { program }
-  return { missing: `pgbouncer ${major}.${minor} is older than ${FIRST_GOOD.join('.')}, which prepared statements need in transaction mode` }
+  if (major > FIRST_GOOD[0] || (major === FIRST_GOOD[0] && minor >= FIRST_GOOD[1])) return { program }
+  return {
+    missing: `pgbouncer ${major}.${minor} is older than ${FIRST_GOOD.join('.')}, which prepared statements need in transaction mode`,
+  }
 }
 
 /** A PgBouncer in transaction mode in front of a Postgres. */
@@ -28,7 +31,11 @@ export type PgBouncer = {
 }
 
 /** Starts one with `serverConnections` to each database, whatever its clients open. */
-export async function startPgBouncer(program: string, postgresUrl: string, serverConnections: number): Promise<PgBouncer> {
+export async function startPgBouncer(
+  program: string,
+  postgresUrl: string,
+  serverConnections: number,
+): Promise<PgBouncer> {
   const postgres = new URL(postgresUrl)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-pgbouncer-'))
   const user = postgresUser()
@@ -73,10 +80,19 @@ function at(databaseUrl: string, port: number): string {
 /** What docs/scaling.md tells operators to set, in front of any database of this server. */
 function settingsOf(postgres: URL, port: number, serverConnections: number): string {
   return [
-    '[databases]', `* = host=${postgres.hostname} port=${postgres.port} user=${postgres.username} password=${postgres.password}`,
-    '[pgbouncer]', 'listen_addr = 127.0.0.1', `listen_port = ${port}`, 'unix_socket_dir =', 'auth_type = any',
-    'pool_mode = transaction', `default_pool_size = ${serverConnections}`, 'max_client_conn = 500',
-    'max_prepared_statements = 100', 'ignore_startup_parameters = statement_timeout', '',
+    '[databases]',
+    `* = host=${postgres.hostname} port=${postgres.port} user=${postgres.username} password=${postgres.password}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = any',
+    'pool_mode = transaction',
+    `default_pool_size = ${serverConnections}`,
+    'max_client_conn = 500',
+    'max_prepared_statements = 100',
+    'ignore_startup_parameters = statement_timeout',
+    '',
   ].join('\n')
 }
 

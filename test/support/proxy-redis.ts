@@ -47,7 +47,20 @@ function redisWire(): Wire {
 }
 
 /** What connections say of themselves, and what the queue does of its own accord: no step of a call. */
-const HOUSEKEEPING = new Set(['auth', 'client', 'info', 'config', 'hello', 'select', 'ping', 'subscribe', 'unsubscribe', 'exec', 'multi', 'script'])
+const HOUSEKEEPING = new Set([
+  'auth',
+  'client',
+  'info',
+  'config',
+  'hello',
+  'select',
+  'ping',
+  'subscribe',
+  'unsubscribe',
+  'exec',
+  'multi',
+  'script',
+])
 
 /** A command's name and the last words of its first key: `evalsha chat:wait`. */
 function labelOf(words: string[]): string {
@@ -55,7 +68,11 @@ function labelOf(words: string[]): string {
   if (HOUSEKEEPING.has(name)) return ''
   const isScript = name === 'evalsha' || name === 'eval'
   const key = (isScript ? words[3] : words[1]) ?? ''
-  return `${isScript ? `script ${words[2]}` : name} ${key.split(':').slice(1, 3).join(':').replaceAll(/[0-9a-f-]{32,36}/g, '*')}`
+  return `${isScript ? `script ${words[2]}` : name} ${key
+    .split(':')
+    .slice(1, 3)
+    .join(':')
+    .replaceAll(/[0-9a-f-]{32,36}/g, '*')}`
 }
 
 /** A proxy in front of a Redis, which knows commands by name and key. */

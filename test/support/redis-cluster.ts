@@ -28,7 +28,11 @@ export async function startRedisCluster(program: string): Promise<RedisCluster> 
   const servers: LocalServer[] = []
   const clients: Redis[] = []
   for (let node = 0; node < NODES; node++) {
-    const server = nodeIn(program, join(folder, String(node)), servers.at(-1)?.port ?? FIRST_PORT + (process.pid % 500) * 10)
+    const server = nodeIn(
+      program,
+      join(folder, String(node)),
+      servers.at(-1)?.port ?? FIRST_PORT + (process.pid % 500) * 10,
+    )
     await server.start()
     servers.push(server)
     clients.push(new Redis(server.port, '127.0.0.1', { maxRetriesPerRequest: 1 }))
@@ -39,7 +43,8 @@ export async function startRedisCluster(program: string): Promise<RedisCluster> 
     await client.cluster('ADDSLOTS', ...slots)
     await client.cluster('MEET', '127.0.0.1', servers[0]!.port)
   }
-  for (const client of clients) await until('the cluster', async () => String(await client.cluster('INFO')).includes('cluster_state:ok'))
+  for (const client of clients)
+    await until('the cluster', async () => String(await client.cluster('INFO')).includes('cluster_state:ok'))
   const urls = servers.map(({ port }) => `redis://127.0.0.1:${port}`)
   return {
     urls,
@@ -61,10 +66,18 @@ function nodeIn(program: string, folder: string, firstPort: number): LocalServer
   return new LocalServer({
     name: 'Redis node',
     command: () => [program, '-'],
-    input: (port) => [
-      'bind 127.0.0.1', `port ${port}`, 'daemonize no', `dir ${JSON.stringify(folder)}`, 'maxmemory-policy noeviction', 'save ""',
-      'appendonly no', 'cluster-enabled yes', 'cluster-node-timeout 2000',
-    ].join('\n'),
+    input: (port) =>
+      [
+        'bind 127.0.0.1',
+        `port ${port}`,
+        'daemonize no',
+        `dir ${JSON.stringify(folder)}`,
+        'maxmemory-policy noeviction',
+        'save ""',
+        'appendonly no',
+        'cluster-enabled yes',
+        'cluster-node-timeout 2000',
+      ].join('\n'),
     log: join(folder, 'redis.log'),
     firstPort,
     lifetime: 'with-starter',
@@ -79,7 +92,7 @@ async function answers(port: number): Promise<boolean> {
   client.on('error', () => {})
   try {
     await client.connect()
-    return await client.ping() === 'PONG'
+    return (await client.ping()) === 'PONG'
   } catch {
     return false
   } finally {

@@ -11,22 +11,44 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 const usage: ChatUsage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 
 /** A chat that has ended with this content, at one credit, as a worker leaves it. @returns the path of its answer. */
-export async function aStoredChat(db: Db, account: TestAccount, content: string, more: Partial<OpenRequest> = {}): Promise<string> {
+export async function aStoredChat(
+  db: Db,
+  account: TestAccount,
+  content: string,
+  more: Partial<OpenRequest> = {},
+): Promise<string> {
   const calls = verbs(db)
   const id = await opened(calls, account, 1, { modality: 'chat', model: 'sandbox-chat', ...more })
   const choices = [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }]
-  const output = chatOutput({ id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'sandbox-chat', choices }, usage)
-  await calls.settle(id, 'chat', { cost: 1, tokens: { input: 1, output: 2 }, upstream: 'sandbox', resultUrl: null, output })
+  const output = chatOutput(
+    { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'sandbox-chat', choices },
+    usage,
+  )
+  await calls.settle(id, 'chat', {
+    cost: 1,
+    tokens: { input: 1, output: 2 },
+    upstream: 'sandbox',
+    resultUrl: null,
+    output,
+  })
   return `/v1/calls/${publicId('call', id)}`
 }
 
 /** A client that sends its request and reads nothing of the answer. */
-export function neverReads(url: string, path: string, { key }: Pick<TestAccount, 'key'>, body?: object): Promise<Socket> {
+export function neverReads(
+  url: string,
+  path: string,
+  { key }: Pick<TestAccount, 'key'>,
+  body?: object,
+): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const text = body === undefined ? '' : JSON.stringify(body)
   const lines = [
-    `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${key}`,
-    'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(text)}`,
+    `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(text)}`,
   ]
   const socket = connect({ port: Number(port), host: hostname })
   socket.on('error', () => {}).pause()

@@ -41,8 +41,21 @@ describe('the system over aimock', () => {
     await mock.start()
     gateway = await startGateway({}, ({ upstreams, models }) => {
       for (const [name, { protocol, path, modalities, headers }] of Object.entries(PLACES)) {
-        upstreams[name] = { protocol, baseUrl: `${mock.url}${path}`, apiKeyEnv: 'SANDBOX_API_KEY', ...(headers && { headers }) }
-        for (const modality of modalities) models.push(modelEntry(`${name}-${modality}`, modality, [{ upstream: name, model: name === 'fal' ? 'fal-ai/flux' : modality === 'image' ? 'gpt-image-1' : 'vendor/model-x' }]))
+        upstreams[name] = {
+          protocol,
+          baseUrl: `${mock.url}${path}`,
+          apiKeyEnv: 'SANDBOX_API_KEY',
+          ...(headers && { headers }),
+        }
+        for (const modality of modalities)
+          models.push(
+            modelEntry(`${name}-${modality}`, modality, [
+              {
+                upstream: name,
+                model: name === 'fal' ? 'fal-ai/flux' : modality === 'image' ? 'gpt-image-1' : 'vendor/model-x',
+              },
+            ]),
+          )
       }
     })
   })
@@ -50,14 +63,18 @@ describe('the system over aimock', () => {
     await gateway.stop()
     await mock.stop()
   })
-  beforeEach(async () => { account = await aRichAccount(gateway) })
+  beforeEach(async () => {
+    account = await aRichAccount(gateway)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const call = (name: string, modality: Modality, prompt: string, more?: object): Promise<Reply> =>
     ask(gateway, account, { protocol: name as Protocol, modality }, prompt, { more })
 
   async function streamed(name: string, prompt: string, more?: object): Promise<ChatStream> {
-    const stream = await startStream(gateway, account, { protocol: name as Protocol, modality: 'chat' }, prompt, { more })
+    const stream = await startStream(gateway, account, { protocol: name as Protocol, modality: 'chat' }, prompt, {
+      more,
+    })
     await stream.ended
     return stream
   }
@@ -67,7 +84,10 @@ describe('the system over aimock', () => {
 
   const usage = { prompt_tokens: 12, completion_tokens: 7, input_tokens: 12, output_tokens: 7 }
   const cost = Math.ceil((12 * PRICES.input + 7 * PRICES.output) / 10)
-  const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { town: { type: 'string' } } } } }
+  const tool = {
+    type: 'function',
+    function: { name: 'weather', parameters: { type: 'object', properties: { town: { type: 'string' } } } },
+  }
 
   for (const name of CHATS) {
     describe(`chats by ${name}`, () => {
@@ -96,10 +116,15 @@ describe('the system over aimock', () => {
         it(`call tools: ${form}`, async () => {
           const prompt = prompted()
           const args = { town: 'Zürich' }
-          mock.onMessage(prompt, { toolCalls: [{ name: 'weather', arguments: JSON.stringify(args) }] }, { chunkSize: 3 })
-          const [choice] = form === 'whole'
-            ? (await call(name, 'chat', prompt, { tools: [tool] })).json.choices
-            : await assembled(await streamed(name, prompt, { tools: [tool] }))
+          mock.onMessage(
+            prompt,
+            { toolCalls: [{ name: 'weather', arguments: JSON.stringify(args) }] },
+            { chunkSize: 3 },
+          )
+          const [choice] =
+            form === 'whole'
+              ? (await call(name, 'chat', prompt, { tools: [tool] })).json.choices
+              : await assembled(await streamed(name, prompt, { tools: [tool] }))
           expect(choice.finish_reason).to.equal('tool_calls')
           expect(choice.message.tool_calls[0]).to.include({ type: 'function' })
           expect(choice.message.tool_calls[0].id).to.be.a('string').that.is.not.empty
@@ -113,7 +138,10 @@ describe('the system over aimock', () => {
         mock.onMessage(refused, { error: { message: 'no', type: 'invalid_request_error' }, status: 400 })
         expect((await call(name, 'chat', refused)).json.error.message).to.match(/refused the request \(HTTP 400\)/)
         const busy = prompted()
-        mock.on({ userMessage: busy, sequenceIndex: 0 }, { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 1 })
+        mock.on(
+          { userMessage: busy, sequenceIndex: 0 },
+          { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 1 },
+        )
         mock.on({ userMessage: busy, sequenceIndex: 1 }, { content: 'Now', usage })
         const reply = await call(name, 'chat', busy)
         expect(reply.json.choices?.[0].message.content, reply.text).to.equal('Now')
@@ -136,8 +164,10 @@ describe('the system over aimock', () => {
 
   /** The choices that a stream adds up to, as the gateway kept them. */
   async function assembled({ headers }: ChatStream) {
-    const reply = await fetch(`${gateway.url}/v1/calls/${headers.get('x-call-id')}`, { headers: { authorization: `Bearer ${account.key}` } })
-    return (await reply.json() as { choices: any[] }).choices // oxlint-disable-line typescript/no-explicit-any
+    const reply = await fetch(`${gateway.url}/v1/calls/${headers.get('x-call-id')}`, {
+      headers: { authorization: `Bearer ${account.key}` },
+    })
+    return ((await reply.json()) as { choices: any[] }).choices // oxlint-disable-line typescript/no-explicit-any
   }
 
   it('passes on what Claude thinks, and leads a conversation with tools', async () => {
@@ -148,8 +178,13 @@ describe('the system over aimock', () => {
     mock.on({ userMessage: prompt, hasToolResult: true }, { content: 'Take an umbrella.' })
     mock.prependFixture({ match: { toolCallId: 'call_1' }, response: { content: 'Take an umbrella.' } })
     const messages = [
-      { role: 'system', content: 'Be brief.' }, { role: 'user', content: prompt },
-      { role: 'assistant', content: null, tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"town":"Ulm"}' } }] },
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: prompt },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"town":"Ulm"}' } }],
+      },
       { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
     ]
     const answer = await call('anthropic', 'chat', prompt, { messages, tools: [tool] })
@@ -158,7 +193,11 @@ describe('the system over aimock', () => {
 
   it("passes over OpenRouter's comments in a stream", async () => {
     const prompt = prompted()
-    mock.onMessage(prompt, { content: 'Patience pays', usage: { ...usage, cost: 0.02 } }, { openRouterProcessing: true })
+    mock.onMessage(
+      prompt,
+      { content: 'Patience pays', usage: { ...usage, cost: 0.02 } },
+      { openRouterProcessing: true },
+    )
     const stream = await streamed('openrouter', prompt)
     expect(stream.content()).to.equal('Patience pays')
     expect(stream.chunks().at(-1)!.usage).to.include({ credits: cost }).and.not.to.have.property('cost')
@@ -174,7 +213,12 @@ describe('the system over aimock', () => {
       const stored = await fetch(`${gateway.url}${new URL(reply.json.data[0].url).pathname}`)
       expect(Buffer.from(await stored.arrayBuffer()).toString('base64')).to.equal(PIXEL)
     }
-    expect(mock.getRequests().slice(-2).map(({ path }) => path)).to.deep.equal(['/v1/images/generations', '/v1/images/edits'])
+    expect(
+      mock
+        .getRequests()
+        .slice(-2)
+        .map(({ path }) => path),
+    ).to.deep.equal(['/v1/images/generations', '/v1/images/edits'])
   })
 
   it('makes videos of OpenRouter as tasks, and brings them home with the key', async () => {
@@ -184,7 +228,11 @@ describe('the system over aimock', () => {
     expect(reply.status, reply.text).to.equal(200)
     const stored = await fetch(`${gateway.url}${new URL(reply.json.data[0].url).pathname}`)
     expect(Buffer.from(await stored.arrayBuffer()).equals(CLIP)).to.equal(true)
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits: PRICES.video, upstream: 'openrouter' })
+    expect(await recordOf(gateway.db, reply)).to.include({
+      status: 'succeeded',
+      credits: PRICES.video,
+      upstream: 'openrouter',
+    })
 
     const failing = prompted()
     mock.onVideo(failing, { video: { id: 'v2', status: 'failed', error: 'no' } })
@@ -203,7 +251,9 @@ describe('the system over aimock', () => {
     it("videos of OpenAI's kind: it has no content behind them", async () => {
       const prompt = prompted()
       mock.onVideo(prompt, { video: { id: 'v3', status: 'completed', url: 'https://example.com/v.mp4' } })
-      expect((await call('openai', 'video', prompt)).json.error.message).to.match(/^The result was not fetched: The server answered with status 404/)
+      expect((await call('openai', 'video', prompt)).json.error.message).to.match(
+        /^The result was not fetched: The server answered with status 404/,
+      )
     })
 
     it('pictures of OpenRouter: it has none', async () => {

@@ -12,7 +12,12 @@ import { HASTY_SECONDS, RICH, TARGETS, aRichAccount, ask, deliveryOf, everyProto
 import type { Delivery, Target } from './support/targets.ts'
 
 /** An answer that is no answer, the deliveries in which it can be met, and the sentence that its customer reads. */
-type Bad = { is: string; words: string | ((canary: string) => string); in: Delivery[]; says: RegExp | Partial<Record<Delivery, RegExp>> }
+type Bad = {
+  is: string
+  words: string | ((canary: string) => string)
+  in: Delivery[]
+  says: RegExp | Partial<Record<Delivery, RegExp>>
+}
 
 /** Longest that a call of a hasty model may take to be answered, in ms: its deadline, and room on a busy machine. */
 const LIMIT_MS = HASTY_SECONDS * 1000 + 10_000
@@ -33,14 +38,26 @@ const BAD: Bad[] = [
   { is: 'a task without a result', words: '[empty]', in: ['task'], says: /could not produce|The result was refused/ },
   { is: 'no UTF-8', words: '[invalid-utf8]', in: ['chat'], says: NONSENSE },
   {
-    is: 'a redirect into the private network', words: (canary) => `[redirect ${canary}/x]`, in: ALL,
+    is: 'a redirect into the private network',
+    words: (canary) => `[redirect ${canary}/x]`,
+    in: ALL,
     says: { chat: /refused the request \(HTTP 302\)/, direct: /refused the request \(HTTP 302\)/, task: NOT_PUBLIC },
   },
   { is: 'an SVG or a page in place of media', words: '[wrong-type]', in: MEDIA, says: NO_MEDIA },
   { is: 'an SVG or a page under the type of media', words: '[lying-type]', in: MEDIA, says: NO_MEDIA },
   { is: 'media that do not decode', words: '[broken-image]', in: MEDIA, says: /^The result was refused: / },
-  { is: 'an address in the private network', words: (canary) => `[result-url ${canary}/x.png]`, in: ['task'], says: NOT_PUBLIC },
-  { is: 'a file of more bytes than any may have', words: '[big 600]', in: ['task'], says: /^The result was not fetched: The file is larger than/ },
+  {
+    is: 'an address in the private network',
+    words: (canary) => `[result-url ${canary}/x.png]`,
+    in: ['task'],
+    says: NOT_PUBLIC,
+  },
+  {
+    is: 'a file of more bytes than any may have',
+    words: '[big 600]',
+    in: ['task'],
+    says: /^The result was not fetched: The file is larger than/,
+  },
   { is: 'a file that breaks off halfway', words: '[content-cut]', in: ['task'], says: /in time/ },
   { is: 'a file that falls silent halfway', words: '[content-hang]', in: ['task'], says: /in time/ },
 ]
@@ -59,7 +76,9 @@ describe('an upstream whose answer is bad', function () {
   let gateway: Gateway
   let canary: Listening
   const calls = new Map<string, Promise<Played>>()
-  const rows = BAD.flatMap((bad) => TARGETS.filter((target) => bad.in.includes(deliveryOf(target))).map((target) => ({ bad, target })))
+  const rows = BAD.flatMap((bad) =>
+    TARGETS.filter((target) => bad.in.includes(deliveryOf(target))).map((target) => ({ bad, target })),
+  )
     // OpenAI's and OpenRouter's own address of a video's content is not the upstream's to choose.
     .filter(({ bad, target }) => !(bad.is === 'an address in the private network' && target.protocol === 'openai'))
   const nameOf = ({ protocol, modality }: Target, { is }: Bad): string => `${protocol} ${modality} ${is}`
@@ -84,11 +103,14 @@ describe('an upstream whose answer is bad', function () {
   before(async () => {
     gateway = await startGateway({ IMAGE_CONCURRENCY: '100' }, everyProtocol)
     canary = await startCanary()
-    await inTurns(rows.map(({ bad, target }) => () => {
-      const playing = play(bad, target)
-      calls.set(nameOf(target, bad), playing)
-      return playing
-    }), 30)
+    await inTurns(
+      rows.map(({ bad, target }) => () => {
+        const playing = play(bad, target)
+        calls.set(nameOf(target, bad), playing)
+        return playing
+      }),
+      30,
+    )
   })
   after(async () => {
     await gateway.stop()
@@ -100,7 +122,9 @@ describe('an upstream whose answer is bad', function () {
       const { account, reply, ms } = await calls.get(nameOf(target, bad))!
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.type).to.equal('upstream_failed')
-      expect(reply.json.error.message).to.match(saying(bad, target)).and.to.match(/refunded/)
+      expect(reply.json.error.message)
+        .to.match(saying(bad, target))
+        .and.to.match(/refunded/)
       if (endsByDeadline(bad, target)) expect(ms).to.be.below(LIMIT_MS)
       expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })

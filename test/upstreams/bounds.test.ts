@@ -21,7 +21,8 @@ import type { Target } from './support/targets.ts'
 const chat = { protocol: 'openai', modality: 'chat' } as const
 const MEGABYTE = 1024 * 1024
 
-const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, work))
+const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, work))
 
 describe('the memory of the processes', function () {
   let gateway: Gateway
@@ -53,7 +54,9 @@ describe('the memory of the processes', function () {
   })
 
   it('of a worker holds next to nothing of the files that it brings home: five of 45 MB', async () => {
-    const growth = await growthOf(worker.pid, () => times(5, expectStatus({ protocol: 'fal', modality: 'image' }, '[big 45]', 200)))
+    const growth = await growthOf(worker.pid, () =>
+      times(5, expectStatus({ protocol: 'fal', modality: 'image' }, '[big 45]', 200)),
+    )
     expect(growth).to.be.below(80)
   })
 
@@ -61,7 +64,7 @@ describe('the memory of the processes', function () {
     const readers: Socket[] = []
     const own = await aRichAccount(gateway)
     const growth = await growthOf(process.pid, async () => {
-      readers.push(...await times(3, () => startReader(own, prompted('[big 20]'))))
+      readers.push(...(await times(3, () => startReader(own, prompted('[big 20]')))))
       await until('the calls having ended', async () => (await endedCalls(own)).length === 3, 30_000)
     })
     expect(growth).to.be.below(3 * (16 + 8) + 100)
@@ -70,12 +73,16 @@ describe('the memory of the processes', function () {
 
   it('is no reason to lose a part of a stream beside many large ones', async () => {
     const beside = await startStream(gateway, account, chat, prompted('[tokens 80] [chunks 80 40]'))
-    await Promise.all([times(2, expectStatus(chat, '[big 3]', 200)), times(3, async () => {
-      const large = await startStream(gateway, await aRichAccount(gateway), chat, prompted('[big 3]'))
-      await large.ended
-      expect(large.last()).to.equal('[DONE]')
-      expect(large.content()).to.have.length(3 * MEGABYTE)
-    }), beside.ended])
+    await Promise.all([
+      times(2, expectStatus(chat, '[big 3]', 200)),
+      times(3, async () => {
+        const large = await startStream(gateway, await aRichAccount(gateway), chat, prompted('[big 3]'))
+        await large.ended
+        expect(large.last()).to.equal('[DONE]')
+        expect(large.content()).to.have.length(3 * MEGABYTE)
+      }),
+      beside.ended,
+    ])
     expect(beside.last(), beside.text().slice(-500)).to.equal('[DONE]')
   })
 
@@ -84,13 +91,18 @@ describe('the memory of the processes', function () {
     const body = JSON.stringify({ ...bodyOf(chat, prompt), stream: true })
     const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' })
     socket.on('error', () => {}).pause()
-    return new Promise((resolve) => socket.once('connect', () => {
-      socket.write(`POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-      resolve(socket)
-    }))
+    return new Promise((resolve) =>
+      socket.once('connect', () => {
+        socket.write(
+          `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+        )
+        resolve(socket)
+      }),
+    )
   }
 
-  const endedCalls = ({ id }: TestAccount) => gateway.db('calls').where({ user_id: id }).whereIn('status', ['succeeded', 'failed']).select('id')
+  const endedCalls = ({ id }: TestAccount) =>
+    gateway.db('calls').where({ user_id: id }).whereIn('status', ['succeeded', 'failed']).select('id')
 })
 
 describe('a stream of events whose client does not read', () => {
@@ -99,18 +111,20 @@ describe('a stream of events whose client does not read', () => {
     app.silent = true
     const outgoing = new Outgoing()
     let sentMb = 0
-    const closed = new Promise<void>((resolve) => app.use((ctx) => {
-      ctx.res.once('close', resolve)
-      const events = beginEventStream(ctx, outgoing.hold(ctx))
-      const piece = 'x'.repeat(MEGABYTE)
-      const write = (): void => {
-        if (ctx.res.destroyed || sentMb > 500) return
-        events.send(piece)
-        sentMb++
-        setImmediate(write)
-      }
-      write()
-    }))
+    const closed = new Promise<void>((resolve) =>
+      app.use((ctx) => {
+        ctx.res.once('close', resolve)
+        const events = beginEventStream(ctx, outgoing.hold(ctx))
+        const piece = 'x'.repeat(MEGABYTE)
+        const write = (): void => {
+          if (ctx.res.destroyed || sentMb > 500) return
+          events.send(piece)
+          sentMb++
+          setImmediate(write)
+        }
+        write()
+      }),
+    )
     const server = app.listen(0)
     await once(server, 'listening')
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')

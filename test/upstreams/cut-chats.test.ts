@@ -20,7 +20,8 @@ const MAX_ANSWER_BYTES = 30_000
 
 type Usage = Record<string, number>
 
-const costOf = ({ input_tokens: input, output_tokens: output }: Usage): number => Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10)
+const costOf = ({ input_tokens: input, output_tokens: output }: Usage): number =>
+  Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10)
 
 describe('a chat that is cut', function () {
   this.timeout(30_000)
@@ -48,37 +49,62 @@ describe('a chat that is cut', function () {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const paidBy = async ({ id }: { id: Parameters<typeof balanceOf>[1] }): Promise<number> => RICH - await balanceOf(gateway.db, id)
+  const paidBy = async ({ id }: { id: Parameters<typeof balanceOf>[1] }): Promise<number> =>
+    RICH - (await balanceOf(gateway.db, id))
 
   describe('at its deadline', () => {
     it('is paid for the 80 chunks that its stream has delivered, and ends like one that was too long', () =>
-      Promise.all(targetsOf('chat').map(async (target) => {
-        const account = await aRichAccount(gateway)
-        const stream = await startStream(gateway, account, target, prompted('[tokens 200] [chunks 200 0] [hang-after 80]'), hasty)
-        await stream.ended
-        expect(stream.status).to.equal(200)
-        const chunks = stream.chunks()
-        expect(chunks.filter(({ choices }) => choices[0]?.delta.content).length).to.equal(80)
-        expect(chunks.flatMap(({ choices }) => choices[0]?.finish_reason ?? [])).to.deep.equal(['length'])
-        expect(stream.last()).to.equal('[DONE]')
-        const usage = chunks.at(-1)!.usage as Usage
-        expect(usage.output_tokens).to.equal(Math.ceil(stream.content().length / 3))
-        expect(usage.credits).to.equal(costOf(usage)).and.to.equal(await paidBy(account))
-        const kept = await get(`${gateway.url}/v1/calls/${stream.headers.get('x-call-id')}`, account.key)
-        expect(kept.json.choices[0]).to.deep.include({ finish_reason: 'length' })
-        expect(kept.json.choices[0].message.content).to.equal(stream.content())
-      })))
+      Promise.all(
+        targetsOf('chat').map(async (target) => {
+          const account = await aRichAccount(gateway)
+          const stream = await startStream(
+            gateway,
+            account,
+            target,
+            prompted('[tokens 200] [chunks 200 0] [hang-after 80]'),
+            hasty,
+          )
+          await stream.ended
+          expect(stream.status).to.equal(200)
+          const chunks = stream.chunks()
+          expect(chunks.filter(({ choices }) => choices[0]?.delta.content).length).to.equal(80)
+          expect(chunks.flatMap(({ choices }) => choices[0]?.finish_reason ?? [])).to.deep.equal(['length'])
+          expect(stream.last()).to.equal('[DONE]')
+          const usage = chunks.at(-1)!.usage as Usage
+          expect(usage.output_tokens).to.equal(Math.ceil(stream.content().length / 3))
+          expect(usage.credits)
+            .to.equal(costOf(usage))
+            .and.to.equal(await paidBy(account))
+          const kept = await get(`${gateway.url}/v1/calls/${stream.headers.get('x-call-id')}`, account.key)
+          expect(kept.json.choices[0]).to.deep.include({ finish_reason: 'length' })
+          expect(kept.json.choices[0].message.content).to.equal(stream.content())
+        }),
+      ))
 
     it('is answered with what was produced where it is not streamed, and paid for that', () =>
-      Promise.all(targetsOf('chat').map(async (target) => {
-        const account = await aRichAccount(gateway)
-        const reply = await ask(gateway, account, target, prompted('[tokens 200] [chunks 200 0] [hang-after 80]'), hasty)
-        expect(reply.status, reply.text).to.equal(200)
-        const { choices: [choice], usage } = reply.json
-        expect(choice.finish_reason).to.equal('length')
-        expect(choice.message.content.split(' ').length).to.equal(80)
-        expect(usage.credits).to.equal(costOf(usage as Usage)).and.to.equal(await paidBy(account)).and.to.be.above(100)
-      })))
+      Promise.all(
+        targetsOf('chat').map(async (target) => {
+          const account = await aRichAccount(gateway)
+          const reply = await ask(
+            gateway,
+            account,
+            target,
+            prompted('[tokens 200] [chunks 200 0] [hang-after 80]'),
+            hasty,
+          )
+          expect(reply.status, reply.text).to.equal(200)
+          const {
+            choices: [choice],
+            usage,
+          } = reply.json
+          expect(choice.finish_reason).to.equal('length')
+          expect(choice.message.content.split(' ').length).to.equal(80)
+          expect(usage.credits)
+            .to.equal(costOf(usage as Usage))
+            .and.to.equal(await paidBy(account))
+            .and.to.be.above(100)
+        }),
+      ))
 
     it('is refunded where nothing had come', async () => {
       for (const words of ['[hang]', '[hang-body]', '[hang-after 0]']) {
@@ -104,14 +130,19 @@ describe('a chat that is cut', function () {
         expect(stream.chunks().at(-2)!.choices[0]!.finish_reason).to.equal('length')
         const usage = stream.chunks().at(-1)!.usage as Usage
         expect(usage.output_tokens).to.be.within(20, MAX_ANSWER_BYTES / 3)
-        expect(usage.credits).to.equal(costOf(usage)).and.to.equal(await paidBy(account))
+        expect(usage.credits)
+          .to.equal(costOf(usage))
+          .and.to.equal(await paidBy(account))
 
         const other = await aRichAccount(gateway)
         const reply = await ask(gateway, other, openai, prompted(words), { more })
         expect(reply.status, reply.text.slice(0, 300)).to.equal(200)
         expect(reply.json.choices.at(-1).finish_reason).to.equal('length')
         expect(reply.json.choices[0].message.content).to.be.a('string').that.is.not.empty
-        expect(reply.json.usage.credits).to.equal(costOf(reply.json.usage as Usage)).and.to.equal(await paidBy(other)).and.to.be.above(100)
+        expect(reply.json.usage.credits)
+          .to.equal(costOf(reply.json.usage as Usage))
+          .and.to.equal(await paidBy(other))
+          .and.to.be.above(100)
         expect(reply.text.length).to.be.below(MAX_ANSWER_BYTES + 2000)
       })
     }
@@ -120,8 +151,11 @@ describe('a chat that is cut', function () {
       const account = await aRichAccount(gateway)
       const content = 'ä'.repeat(40_000)
       const script: Script = (_request, response) => {
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-          .end(eventsOf({ id: 'c', choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }] }))
+        response
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(
+            eventsOf({ id: 'c', choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }] }),
+          )
       }
       const stream = await startStream(gateway, account, openai, scripted.prompt(script), { prefix: 'scripted-' })
       await stream.ended
@@ -141,36 +175,51 @@ describe('a chat that is cut', function () {
   })
 
   describe('by a client that leaves before its first chunk', () => {
-    async function leave(model: string, content: string, reached: () => unknown): Promise<{ account: Awaited<ReturnType<typeof aRichAccount>> }> {
+    async function leave(
+      model: string,
+      content: string,
+      reached: () => unknown,
+    ): Promise<{ account: Awaited<ReturnType<typeof aRichAccount>> }> {
       const account = await aRichAccount(gateway)
       const client = new AbortController()
       const asked = fetch(`${gateway.url}${CHAT}`, {
-        method: 'POST', signal: client.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+        method: 'POST',
+        signal: client.signal,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
         body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }),
       }).catch(() => {})
       await until('the call being where it is left', reached)
       client.abort()
       await asked
-      await until('its end', async () => gateway.db('calls').where({ user_id: account.id }).whereIn('status', ['succeeded', 'failed']).first())
+      await until('its end', async () =>
+        gateway.db('calls').where({ user_id: account.id }).whereIn('status', ['succeeded', 'failed']).first(),
+      )
       return { account }
     }
 
-    it('pays its input once the request was sent', () => Promise.all(targetsOf('chat').map(async ({ protocol }) => {
-      const prompt = prompted(`[delay 20000] ${'a long prompt '.repeat(300)}`)
-      const { account } = await leave(`${protocol}-chat`, prompt, () => gateway.sandbox.open(prompt).open)
-      const row = await gateway.db('calls').where({ user_id: account.id }).first()
-      expect(row).to.include({ status: 'succeeded', output_tokens: 0 })
-      expect(row.input_tokens).to.equal(row.estimated_input_tokens).and.to.be.above(1400)
-      expect(await paidBy(account)).to.equal(row.input_tokens * PRICES.input / 10)
-    })))
+    it('pays its input once the request was sent', () =>
+      Promise.all(
+        targetsOf('chat').map(async ({ protocol }) => {
+          const prompt = prompted(`[delay 20000] ${'a long prompt '.repeat(300)}`)
+          const { account } = await leave(`${protocol}-chat`, prompt, () => gateway.sandbox.open(prompt).open)
+          const row = await gateway.db('calls').where({ user_id: account.id }).first()
+          expect(row).to.include({ status: 'succeeded', output_tokens: 0 })
+          expect(row.input_tokens).to.equal(row.estimated_input_tokens).and.to.be.above(1400)
+          expect(await paidBy(account)).to.equal((row.input_tokens * PRICES.input) / 10)
+        }),
+      ))
 
     it('pays nothing before: while its connection is being made, and while it waits', async () => {
-      const connecting = await leave('unreachable-openai-chat', prompted(), () => gateway.db('calls').where({ model: 'unreachable-openai-chat', status: 'running' }).first())
+      const connecting = await leave('unreachable-openai-chat', prompted(), () =>
+        gateway.db('calls').where({ model: 'unreachable-openai-chat', status: 'running' }).first(),
+      )
       expect(await paidBy(connecting.account)).to.equal(0)
       await gateway.stopWorker()
       try {
         const prompt = prompted()
-        const waiting = await leave('openai-chat', prompt, () => gateway.db('calls').where({ model: 'openai-chat', status: 'queued' }).first())
+        const waiting = await leave('openai-chat', prompt, () =>
+          gateway.db('calls').where({ model: 'openai-chat', status: 'queued' }).first(),
+        )
         expect([await paidBy(waiting.account), gateway.sandbox.billed(prompt).total]).to.deep.equal([0, 0])
       } finally {
         await gateway.startWorker()
@@ -200,13 +249,22 @@ describe('a chat that is cut', function () {
 
     it('is no answer where nothing says that the model stopped', async () => {
       const answers: [Protocol, object][] = [
-        ['anthropic', { type: 'message', content: [], stop_reason: null, usage: { input_tokens: 9, output_tokens: 0 } }],
+        [
+          'anthropic',
+          { type: 'message', content: [], stop_reason: null, usage: { input_tokens: 9, output_tokens: 0 } },
+        ],
         ['anthropic', { type: 'message', content: [], stop_reason: 'end_turn' }],
         ['openai', { choices: [], usage: { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 } }],
       ]
       for (const [protocol, answer] of answers) {
         const account = await aRichAccount(gateway)
-        const reply = await ask(gateway, account, { protocol, modality: 'chat' }, scripted.prompt(saying(JSON.stringify(answer))), { prefix: 'scripted-' })
+        const reply = await ask(
+          gateway,
+          account,
+          { protocol, modality: 'chat' },
+          scripted.prompt(saying(JSON.stringify(answer))),
+          { prefix: 'scripted-' },
+        )
         expect([reply.status, await paidBy(account)], JSON.stringify(answer)).to.deep.equal([502, 0])
       }
     })
@@ -225,10 +283,21 @@ describe('a chat that is cut', function () {
 
     it('pays what was written to a cache for an hour twice, as its upstream bills it', async () => {
       const account = await aRichAccount(gateway)
-      const usage = { input_tokens: 10, cache_creation_input_tokens: 100, cache_creation: { ephemeral_1h_input_tokens: 100 }, output_tokens: 5 }
+      const usage = {
+        input_tokens: 10,
+        cache_creation_input_tokens: 100,
+        cache_creation: { ephemeral_1h_input_tokens: 100 },
+        output_tokens: 5,
+      }
       const answer = { type: 'message', content: [{ type: 'text', text: 'ok' }], stop_reason: 'end_turn', usage }
-      const reply = await ask(gateway, account, anthropic, scripted.prompt(saying(JSON.stringify(answer))), { prefix: 'scripted-' })
-      expect(reply.json.usage).to.include({ input_tokens: 110, output_tokens: 5, credits: costOf({ input_tokens: 210, output_tokens: 5 }) })
+      const reply = await ask(gateway, account, anthropic, scripted.prompt(saying(JSON.stringify(answer))), {
+        prefix: 'scripted-',
+      })
+      expect(reply.json.usage).to.include({
+        input_tokens: 110,
+        output_tokens: 5,
+        credits: costOf({ input_tokens: 210, output_tokens: 5 }),
+      })
       expect(await recordOf(gateway.db, reply)).to.include({ inputTokens: 110, credits: reply.json.usage.credits })
     })
 
@@ -244,17 +313,36 @@ describe('a chat that is cut', function () {
 
   describe('or might be, by an upstream that does not stream', () => {
     const ANSWER = JSON.stringify({
-      id: 'c', created: 1, model: 'm', usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
-      choices: [{ index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', content: 'Hello', tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{}' } }] } }],
+      id: 'c',
+      created: 1,
+      model: 'm',
+      usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'tool_calls',
+          message: {
+            role: 'assistant',
+            content: 'Hello',
+            tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{}' } }],
+          },
+        },
+      ],
     })
-    const expected = { index: 0, finish_reason: 'tool_calls', message: (JSON.parse(ANSWER) as { choices: { message: object }[] }).choices[0]!.message }
+    const expected = {
+      index: 0,
+      finish_reason: 'tool_calls',
+      message: (JSON.parse(ANSWER) as { choices: { message: object }[] }).choices[0]!.message,
+    }
 
     it('is answered as well: where JSON comes in place of a stream', async () => {
       const account = await aRichAccount(gateway)
       const reply = await ask(gateway, account, openai, scripted.prompt(saying(ANSWER)), { prefix: 'scripted-hasty-' })
       expect(reply.json.choices).to.deep.equal([expected])
       expect(reply.json.usage).to.include({ input_tokens: 3, output_tokens: 4 })
-      const stream = await startStream(gateway, account, openai, scripted.prompt(saying(ANSWER)), { prefix: 'scripted-' })
+      const stream = await startStream(gateway, account, openai, scripted.prompt(saying(ANSWER)), {
+        prefix: 'scripted-',
+      })
       await stream.ended
       expect(stream.content()).to.equal('Hello')
       expect(stream.last()).to.equal('[DONE]')
@@ -264,7 +352,12 @@ describe('a chat that is cut', function () {
       const account = await aRichAccount(gateway)
       const refusing: Script = (request, response, body) => {
         if (!(JSON.parse(body) as { stream?: boolean }).stream) return saying(ANSWER)(request, response, body)
-        const error = { message: 'Your organization must be verified to stream this model.', type: 'invalid_request_error', param: 'stream', code: 'unsupported_value' }
+        const error = {
+          message: 'Your organization must be verified to stream this model.',
+          type: 'invalid_request_error',
+          param: 'stream',
+          code: 'unsupported_value',
+        }
         response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
       }
       const reply = await ask(gateway, account, openai, scripted.prompt(refusing), { prefix: 'scripted-hasty-' })

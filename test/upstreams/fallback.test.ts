@@ -49,11 +49,19 @@ describe('a model of two upstreams', () => {
   const limited = counting()
 
   before(async () => {
-    for (const [name, manner] of Object.entries({ ...MANNERS, limited: limited.answer })) servers[name] = await serve(manner)
+    for (const [name, manner] of Object.entries({ ...MANNERS, limited: limited.answer }))
+      servers[name] = await serve(manner)
     gateway = await startGateway({}, ({ upstreams, models }) => {
       const { sandbox } = upstreams
       const add = (id: string, modality: Modality, names: string[], more: object = {}) =>
-        models.push(modelEntry(`${id}-${modality}`, modality, names.map((upstream) => ({ upstream, model: `sandbox/${modality}` })), more))
+        models.push(
+          modelEntry(
+            `${id}-${modality}`,
+            modality,
+            names.map((upstream) => ({ upstream, model: `sandbox/${modality}` })),
+            more,
+          ),
+        )
       for (const modality of MODALITIES) {
         for (const manner of [...Object.keys(MANNERS), 'unreachable']) {
           // Names of their own, so that no test opens a circuit of another's.
@@ -78,7 +86,9 @@ describe('a model of two upstreams', () => {
     await gateway.stop()
     await Promise.all(Object.values(servers).map((one) => one.close()))
   })
-  beforeEach(async () => { account = await aRichAccount(gateway) })
+  beforeEach(async () => {
+    account = await aRichAccount(gateway)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const call = (id: string, modality: Modality, prompt: string): Promise<Reply> =>
@@ -139,7 +149,13 @@ describe('a model of two upstreams', () => {
   }
 
   it('streams from the second where the first fails before its first chunk', async () => {
-    const stream = await startStream(gateway, account, { protocol: 'openai', modality: 'chat' }, prompted('[answer Hello]'), { more: { model: 'failing-chat' } })
+    const stream = await startStream(
+      gateway,
+      account,
+      { protocol: 'openai', modality: 'chat' },
+      prompted('[answer Hello]'),
+      { more: { model: 'failing-chat' } },
+    )
     await stream.ended
     expect(stream.last()).to.equal('[DONE]')
     expect(stream.content()).to.equal('Hello')
@@ -151,7 +167,10 @@ describe('a model of two upstreams', () => {
       return times.slice(1).map((time, index) => time - times[index]!)
     }
 
-    for (const [words, ms] of [['[status 429 retry-after 1]', 1000], ['[status 503 retry-after-ms 700]', 700]] as const) {
+    for (const [words, ms] of [
+      ['[status 429 retry-after 1]', 1000],
+      ['[status 503 retry-after-ms 700]', 700],
+    ] as const) {
       it(`is obeyed, not a millisecond too early, and asked three times: ${words}`, async () => {
         const prompt = prompted(words)
         expect((await call('only', 'image', prompt)).status).to.equal(502)
@@ -194,8 +213,12 @@ describe('a model of two upstreams', () => {
     it('counts all modalities together, but not the polls of a task', async () => {
       const prompt = prompted('[delay 60]')
       let most = 0
-      const look = setInterval(() => { most = Math.max(most, gateway.sandbox.open(prompt).requests.filter(({ method }) => method === 'POST').length) }, 3)
-      const replies = await Promise.all(MODALITIES.flatMap((modality) => [1, 2, 3].map(() => call('narrow', modality, prompt))))
+      const look = setInterval(() => {
+        most = Math.max(most, gateway.sandbox.open(prompt).requests.filter(({ method }) => method === 'POST').length)
+      }, 3)
+      const replies = await Promise.all(
+        MODALITIES.flatMap((modality) => [1, 2, 3].map(() => call('narrow', modality, prompt))),
+      )
       clearInterval(look)
       expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 200))
       expect(most).to.equal(1)

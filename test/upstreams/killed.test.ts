@@ -38,7 +38,12 @@ describe('a worker process that is killed', function () {
 
   async function beginStream(target: Target): Promise<void> {
     const { account, prompt } = await prepared('[chunks 60 200] [tokens 60]')
-    streaming.set(nameOf(target), { account, prompt, target, heard: await startStream(gateway, account, target, prompt) })
+    streaming.set(nameOf(target), {
+      account,
+      prompt,
+      target,
+      heard: await startStream(gateway, account, target, prompt),
+    })
   }
 
   const isBilled = ({ prompt }: { prompt: string }): boolean => gateway.sandbox.billed(prompt).total === 1
@@ -62,11 +67,17 @@ describe('a worker process that is killed', function () {
       ...targetsOf('task').map((target) => begin(submitted, target, '[duration 4]')),
       ...targetsOf('chat').map(beginStream),
     ])
-    await until('every call being under way', async () =>
-      [...unanswered.values(), ...submitted.values()].every(isBilled)
-      && [...streaming.values()].every(({ heard }) => heard.chunks().length > 2)
-      && (await Promise.all([...submitted.values()].map(isPersisted))).every(Boolean))
-    expect([...unanswered.values()].every(({ prompt }) => gateway.sandbox.open(prompt).open === 1), 'some call was answered too soon').to.equal(true)
+    await until(
+      'every call being under way',
+      async () =>
+        [...unanswered.values(), ...submitted.values()].every(isBilled) &&
+        [...streaming.values()].every(({ heard }) => heard.chunks().length > 2) &&
+        (await Promise.all([...submitted.values()].map(isPersisted))).every(Boolean),
+    )
+    expect(
+      [...unanswered.values()].every(({ prompt }) => gateway.sandbox.open(prompt).open === 1),
+      'some call was answered too soon',
+    ).to.equal(true)
   }
   after(() => gateway.stop())
 

@@ -30,17 +30,33 @@ describe('many at once', () => {
 
   it('streams come whole, fifty of them, each chunk soon after it left its upstream', async () => {
     const account = await aRichAccount(gateway)
-    const { complete, failures, delays } = await readStreams({ url: gateway.url, key: account.key, model: 'ticking', streams: 50, chunks: 40, everyMs: 50 })
+    const { complete, failures, delays } = await readStreams({
+      url: gateway.url,
+      key: account.key,
+      model: 'ticking',
+      streams: 50,
+      chunks: 40,
+      everyMs: 50,
+    })
     expect(failures).to.deep.equal([])
     expect(complete).to.equal(50)
     // A few ms on an idle machine; this one runs tests beside it, and all four parties share its one thread.
     expect(delays.p50).to.be.below(150)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - 50 * ((10 * PRICES.input + 40 * PRICES.output) / 10))
+    expect(await balanceOf(gateway.db, account.id)).to.equal(
+      RICH - 50 * ((10 * PRICES.input + 40 * PRICES.output) / 10),
+    )
   })
 
   it('videos are settled, a hundred of them in one worker, each once', async () => {
     const account = await aRichAccount(gateway)
-    const result = await makeVideos({ url: gateway.url, db: gateway.db, account, model: 'openai-video', videos: 100, seconds: 2 })
+    const result = await makeVideos({
+      url: gateway.url,
+      db: gateway.db,
+      account,
+      model: 'openai-video',
+      videos: 100,
+      seconds: 2,
+    })
     expect(result).to.include({ succeeded: 100, failed: 0 })
     expect(result.atOnce).to.be.above(50)
     expect(gateway.sandbox.billed('A calm sea').total).to.equal(100)

@@ -27,7 +27,11 @@ const MAX_BYTES = 1_048_576
 const PRICE = { input: 1, output: 2, perTokens: 1, minimum: 0 }
 
 const ALLOWED = ['thinking', 'service_tier']
-const MODEL = { maxOutputTokens: 4096, partTokens: { input_audio: 0, file: 0, video: 0 }, upstreams: [{ allow: ALLOWED }] }
+const MODEL = {
+  maxOutputTokens: 4096,
+  partTokens: { input_audio: 0, file: 0, video: 0 },
+  upstreams: [{ allow: ALLOWED }],
+}
 
 /** A copy as it comes out of a request's body or of a queue. */
 const copied = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
@@ -65,7 +69,8 @@ describe('the pre-charge of any chat', () => {
       const [bill] = billing.takeBills() as [Bill]
       return { precharge, cost: costOf(PRICE, bill), reported: costOf(PRICE, usage!) }
     } catch (error) {
-      if (error instanceof UpstreamError && error.kind === 'rejected' && billing.takeBills().length === 0) return 'rejected'
+      if (error instanceof UpstreamError && error.kind === 'rejected' && billing.takeBills().length === 0)
+        return 'rejected'
       throw error
     }
   }
@@ -82,17 +87,22 @@ describe('the pre-charge of any chat', () => {
   it('is at least the price of a bill for every byte and all output, or the request is refused before any charge', async () => {
     const counts = { billed: 0, refused: 0, rejected: 0 }
     const startedAt = performance.now()
-    await fc.assert(fc.asyncProperty(chatBodies, async (asked) => {
-      const outcome = await play(asked)
-      if (typeof outcome === 'string') {
-        counts[outcome]++
-        return
-      }
-      counts.billed++
-      expect(outcome.reported, 'what the adapter was told').to.equal(outcome.cost)
-      expect(outcome.precharge, 'the pre-charge').to.be.at.least(outcome.cost)
-    }), { numRuns: REQUESTS, seed })
-    tell(`${REQUESTS} chats in ${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${counts.billed} billed, ${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`)
+    await fc.assert(
+      fc.asyncProperty(chatBodies, async (asked) => {
+        const outcome = await play(asked)
+        if (typeof outcome === 'string') {
+          counts[outcome]++
+          return
+        }
+        counts.billed++
+        expect(outcome.reported, 'what the adapter was told').to.equal(outcome.cost)
+        expect(outcome.precharge, 'the pre-charge').to.be.at.least(outcome.cost)
+      }),
+      { numRuns: REQUESTS, seed },
+    )
+    tell(
+      `${REQUESTS} chats in ${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${counts.billed} billed, ${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`,
+    )
     // A property of requests that nobody serves would say little.
     expect(counts.billed).to.be.above(REQUESTS / 3)
     expect(counts.refused).to.be.above(0)

@@ -8,7 +8,17 @@ import { startGateway } from '../../scripts/harness/harness.ts'
 import { until } from '../../scripts/harness/http.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted, recordOf } from '../../scripts/harness/calling.ts'
-import { CHAT_COST, PRICES, RICH, TARGETS, aRichAccount, ask, deliveryOf, everyProtocol, modelOf } from './support/targets.ts'
+import {
+  CHAT_COST,
+  PRICES,
+  RICH,
+  TARGETS,
+  aRichAccount,
+  ask,
+  deliveryOf,
+  everyProtocol,
+  modelOf,
+} from './support/targets.ts'
 import type { Delivery, Target } from './support/targets.ts'
 
 /** How often an upstream was asked for the work, and for how much of it a provider would send a bill. */
@@ -26,19 +36,44 @@ type Scenario = {
   only?: Delivery
 }
 
-const same = (sent: number, billed: number): Scenario['bill'] => ({ chat: { sent, billed }, direct: { sent, billed }, task: { sent, billed } })
+const same = (sent: number, billed: number): Scenario['bill'] => ({
+  chat: { sent, billed },
+  direct: { sent, billed },
+  task: { sent, billed },
+})
 
 /**
  * Chat may be sent again once where its fate is unknown; pictures and videos never, because the second submission could be a
  * second bill (docs/architecture.md#sending-to-upstreams).
  */
 const SCENARIOS: Scenario[] = [
-  { does: 'falls silent before its headers', words: '[hang]', hasty: true, says: /did not answer in time/, bill: same(1, 1) },
-  { does: 'falls silent behind its headers', words: '[hang-body]', hasty: true, says: /did not answer in time/, bill: same(1, 1) },
-  { does: 'never finishes the task', words: '[stuck]', hasty: true, says: /did not (answer|finish) in time/, bill: same(1, 1), only: 'task' },
+  {
+    does: 'falls silent before its headers',
+    words: '[hang]',
+    hasty: true,
+    says: /did not answer in time/,
+    bill: same(1, 1),
+  },
+  {
+    does: 'falls silent behind its headers',
+    words: '[hang-body]',
+    hasty: true,
+    says: /did not answer in time/,
+    bill: same(1, 1),
+  },
+  {
+    does: 'never finishes the task',
+    words: '[stuck]',
+    hasty: true,
+    says: /did not (answer|finish) in time/,
+    bill: same(1, 1),
+    only: 'task',
+  },
   { does: 'does the work', words: '[usage 100 50]', bill: same(1, 1) },
   {
-    does: 'fails', words: '[fail]', says: { chat: /failed \(HTTP 500\)/, direct: /failed \(HTTP 500\)/, task: /could not produce/ },
+    does: 'fails',
+    words: '[fail]',
+    says: { chat: /failed \(HTTP 500\)/, direct: /failed \(HTTP 500\)/, task: /could not produce/ },
     bill: { chat: { sent: 2, billed: 0 }, direct: { sent: 1, billed: 0 }, task: { sent: 1, billed: 1 } },
   },
   { does: 'refuses the request', words: '[status 422]', says: /refused the request \(HTTP 422\)/, bill: same(1, 0) },
@@ -47,7 +82,9 @@ const SCENARIOS: Scenario[] = [
   { does: 'rate-limits us for good', words: '[status 429]', says: /rate-limiting us \(HTTP 429\)/, bill: same(3, 0) },
   { does: 'is overloaded', words: '[status 503]', says: /overloaded \(HTTP 503\)/, bill: same(3, 0) },
   {
-    does: 'breaks off behind the request', words: '[reset]', says: /failed/,
+    does: 'breaks off behind the request',
+    words: '[reset]',
+    says: /failed/,
     bill: { chat: { sent: 2, billed: 2 }, direct: { sent: 1, billed: 1 }, task: { sent: 1, billed: 1 } },
   },
 ]
@@ -57,15 +94,18 @@ type Played = { account: TestAccount; prompt: string; reply: Reply; bill: Bill }
 
 /** The requests that ask for work: neither polls nor cancellations. */
 function billOf(sandbox: Sandbox, prompt: string): Bill {
-  const submissions = sandbox.journal(prompt).filter(({ method, path }) => method === 'POST' && !path.endsWith('/cancel'))
+  const submissions = sandbox
+    .journal(prompt)
+    .filter(({ method, path }) => method === 'POST' && !path.endsWith('/cancel'))
   return { sent: submissions.length, billed: sandbox.billed(prompt).total }
 }
 
 describe('a call through the whole system', () => {
   let gateway: Gateway
   const played = new Map<string, Promise<Played>>()
-  const rows = SCENARIOS.flatMap((scenario) => TARGETS.map((target) => ({ scenario, target })))
-    .filter(({ scenario, target }) => scenario.only === undefined || scenario.only === deliveryOf(target))
+  const rows = SCENARIOS.flatMap((scenario) => TARGETS.map((target) => ({ scenario, target }))).filter(
+    ({ scenario, target }) => scenario.only === undefined || scenario.only === deliveryOf(target),
+  )
   const nameOf = ({ protocol, modality }: Target, { does }: Scenario): string => `${protocol} ${modality} ${does}`
 
   async function play(target: Target, scenario: Scenario, prompt: string): Promise<Played> {
@@ -77,15 +117,20 @@ describe('a call through the whole system', () => {
   // All calls of the table go on at once; each test waits for its own.
   before(async () => {
     gateway = await startGateway({ IMAGE_CONCURRENCY: '100', VIDEO_CONCURRENCY: '100' }, everyProtocol)
-    const begin = (hasty: boolean) => rows.filter(({ scenario }) => Boolean(scenario.hasty) === hasty).map(({ scenario, target }) => {
-      const prompt = prompted(scenario.words)
-      const playing = play(target, scenario, prompt)
-      playing.catch(() => {})
-      played.set(nameOf(target, scenario), playing)
-      return prompt
-    })
+    const begin = (hasty: boolean) =>
+      rows
+        .filter(({ scenario }) => Boolean(scenario.hasty) === hasty)
+        .map(({ scenario, target }) => {
+          const prompt = prompted(scenario.words)
+          const playing = play(target, scenario, prompt)
+          playing.catch(() => {})
+          played.set(nameOf(target, scenario), playing)
+          return prompt
+        })
     const hasty = begin(true)
-    await until('the hasty calls reaching the sandbox', () => hasty.every((prompt) => gateway.sandbox.billed(prompt).total > 0))
+    await until('the hasty calls reaching the sandbox', () =>
+      hasty.every((prompt) => gateway.sandbox.billed(prompt).total > 0),
+    )
     begin(false)
   })
   after(() => gateway.stop())
@@ -96,7 +141,8 @@ describe('a call through the whole system', () => {
       const delivery = deliveryOf(target)
       const { account, reply, bill } = await played.get(nameOf(target, scenario))!
       expect(bill).to.deep.equal(scenario.bill[delivery])
-      if (scenario.says) await expectFailure(account, reply, scenario.says instanceof RegExp ? scenario.says : scenario.says[delivery])
+      if (scenario.says)
+        await expectFailure(account, reply, scenario.says instanceof RegExp ? scenario.says : scenario.says[delivery])
       else await expectSuccess(account, reply, target)
     })
   }
@@ -109,20 +155,40 @@ describe('a call through the whole system', () => {
   for (const target of TARGETS.filter((one) => deliveryOf(one) === 'task')) {
     const canBeStopped = target.protocol !== 'openrouter'
     it(`${canBeStopped ? 'stops' : 'leaves alone, for it cannot be stopped,'} a task of ${target.protocol} ${target.modality} whose call has ended`, async () => {
-      const { prompt } = await played.get(nameOf(target, SCENARIOS.find(({ words }) => words === '[stuck]')!))!
-      await until('the end of the task', () => gateway.sandbox.billed(prompt).entries[0]?.outcome === (canBeStopped ? 'cancelled' : 'answered'))
+      const { prompt } = await played.get(
+        nameOf(
+          target,
+          SCENARIOS.find(({ words }) => words === '[stuck]')!,
+        ),
+      )!
+      await until(
+        'the end of the task',
+        () => gateway.sandbox.billed(prompt).entries[0]?.outcome === (canBeStopped ? 'cancelled' : 'answered'),
+      )
     })
   }
 
   async function expectFailure(account: TestAccount, reply: Reply, says: RegExp): Promise<void> {
     expect(reply.status, reply.text).to.equal(502)
     expect(reply.json.error).to.include({ type: 'upstream_failed', code: 'upstream_failed' })
-    expect(reply.json.error.message).to.match(says).and.to.match(/refunded/)
+    expect(reply.json.error.message)
+      .to.match(says)
+      .and.to.match(/refunded/)
     expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
     const record = await recordOf(gateway.db, reply)
-    expect(record).to.include({ status: 'failed', httpStatus: 502, errorType: 'upstream_failed', credits: 0, creditsUncollected: 0, attempts: 1 })
+    expect(record).to.include({
+      status: 'failed',
+      httpStatus: 502,
+      errorType: 'upstream_failed',
+      credits: 0,
+      creditsUncollected: 0,
+      attempts: 1,
+    })
     const [charge, refund, ...others] = await movementsOf(gateway.db, reply)
-    expect([charge, refund]).to.deep.equal([`charge -${record.creditsPrecharged}`, `refund ${record.creditsPrecharged}`])
+    expect([charge, refund]).to.deep.equal([
+      `charge -${record.creditsPrecharged}`,
+      `refund ${record.creditsPrecharged}`,
+    ])
     expect(others).to.deep.equal([])
   }
 
@@ -133,11 +199,21 @@ describe('a call through the whole system', () => {
     expect(reply.json.usage).to.include({ credits: cost, balance: RICH - cost })
     expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - cost)
     const record = await recordOf(gateway.db, reply)
-    expect(record).to.include({ status: 'succeeded', httpStatus: 200, credits: cost, upstream: protocol, model: modelOf(target), attempts: 1 })
+    expect(record).to.include({
+      status: 'succeeded',
+      httpStatus: 200,
+      credits: cost,
+      upstream: protocol,
+      model: modelOf(target),
+      attempts: 1,
+    })
     const settled = modality === 'chat' ? [`settlement ${record.creditsPrecharged - cost}`] : []
     expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${record.creditsPrecharged}`, ...settled])
     if (modality === 'chat') expect(reply.json.choices[0].message.content).to.be.a('string').that.is.not.empty
-    else expect((await fetch(mediaOf(reply))).headers.get('content-type')).to.equal(modality === 'image' ? 'image/png' : 'video/mp4')
+    else
+      expect((await fetch(mediaOf(reply))).headers.get('content-type')).to.equal(
+        modality === 'image' ? 'image/png' : 'video/mp4',
+      )
   }
 
   /** Where a result is: under the address that its answer names, on the port that this test's web process has. */

@@ -15,19 +15,32 @@ import { CHAT_COST, PRICES, RICH, aRichAccount, everyProtocol, modelOf, targetsO
 import type { Target } from './support/targets.ts'
 
 const WEATHER = {
-  type: 'function', function: {
-    name: 'weather', description: 'The weather of a town.',
-    parameters: { type: 'object', properties: { town: { type: 'string' }, days: { type: 'integer', minimum: 3 } }, required: ['town'] },
+  type: 'function',
+  function: {
+    name: 'weather',
+    description: 'The weather of a town.',
+    parameters: {
+      type: 'object',
+      properties: { town: { type: 'string' }, days: { type: 'integer', minimum: 3 } },
+      required: ['town'],
+    },
   },
 } as const
 
-type Usage = NonNullable<ChatCompletionChunk['usage']> & { input_tokens: number; output_tokens: number; credits: number; balance: number }
+type Usage = NonNullable<ChatCompletionChunk['usage']> & {
+  input_tokens: number
+  output_tokens: number
+  credits: number
+  balance: number
+}
 
 describe('a chat that the openai SDK streams', () => {
   let gateway: Gateway
   let account: TestAccount
   let client: OpenAI
-  before(async () => { gateway = await startGateway({}, everyProtocol) })
+  before(async () => {
+    gateway = await startGateway({}, everyProtocol)
+  })
   after(() => gateway.stop())
   beforeEach(async () => {
     account = await aRichAccount(gateway)
@@ -35,8 +48,11 @@ describe('a chat that the openai SDK streams', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const requestOf = (target: Target, prompt: string) =>
-    ({ model: modelOf(target), messages: [{ role: 'user' as const, content: prompt }], stream_options: { include_usage: true } })
+  const requestOf = (target: Target, prompt: string) => ({
+    model: modelOf(target),
+    messages: [{ role: 'user' as const, content: prompt }],
+    stream_options: { include_usage: true },
+  })
 
   async function expectCost(usage: Usage, cost: number): Promise<void> {
     expect(usage).to.include({ credits: cost, balance: RICH - cost })
@@ -47,17 +63,33 @@ describe('a chat that the openai SDK streams', () => {
     describe(`by way of ${target.protocol}`, () => {
       it('comes piece by piece, then with its usage', async () => {
         const text = 'Waves, 波 and 🌊 come and go'
-        const stream = await client.chat.completions.create({ ...requestOf(target, prompted(`[answer ${text}] [usage 100 50]`)), stream: true })
+        const stream = await client.chat.completions.create({
+          ...requestOf(target, prompted(`[answer ${text}] [usage 100 50]`)),
+          stream: true,
+        })
         const chunks: ChatCompletionChunk[] = []
         for await (const chunk of stream) chunks.push(chunk)
         expect(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).to.equal(text)
-        expect(chunks.filter(({ choices }) => choices[0]?.delta.content), 'several pieces').to.have.length.above(3)
+        expect(
+          chunks.filter(({ choices }) => choices[0]?.delta.content),
+          'several pieces',
+        ).to.have.length.above(3)
         expect(chunks.map(({ choices }) => choices[0]?.finish_reason).filter(Boolean)).to.deep.equal(['stop'])
         expect(new Set(chunks.map(({ id }) => id)).size, 'one id').to.equal(1)
-        for (const chunk of chunks) expect(chunk).to.include({ object: 'chat.completion.chunk', model: modelOf(target) })
-        expect(chunks.slice(0, -1).every(({ usage }) => !usage), 'usage stands in the last chunk alone').to.equal(true)
+        for (const chunk of chunks)
+          expect(chunk).to.include({ object: 'chat.completion.chunk', model: modelOf(target) })
+        expect(
+          chunks.slice(0, -1).every(({ usage }) => !usage),
+          'usage stands in the last chunk alone',
+        ).to.equal(true)
         const usage = chunks.at(-1)!.usage as Usage
-        expect(usage).to.include({ input_tokens: 100, output_tokens: 50, prompt_tokens: 100, completion_tokens: 50, total_tokens: 150 })
+        expect(usage).to.include({
+          input_tokens: 100,
+          output_tokens: 50,
+          prompt_tokens: 100,
+          completion_tokens: 50,
+          total_tokens: 150,
+        })
         await expectCost(usage, CHAT_COST)
       })
 
@@ -66,7 +98,9 @@ describe('a chat that the openai SDK streams', () => {
         const streamed = client.chat.completions.stream(request)
         const deltas: number[] = []
         streamed.on('tool_calls.function.arguments.delta', ({ index }) => deltas.push(index))
-        const { choices: [choice] } = await streamed.finalChatCompletion()
+        const {
+          choices: [choice],
+        } = await streamed.finalChatCompletion()
         expect(deltas).to.have.length.above(1)
         expect(choice!.finish_reason).to.equal('tool_calls')
         const [call] = choice!.message.tool_calls!
@@ -75,8 +109,12 @@ describe('a chat that the openai SDK streams', () => {
         expect(call!.function.name).to.equal('weather')
         expect(JSON.parse(call!.function.arguments)).to.deep.equal({ town: 'sandbox', days: 3 })
 
-        const messages = [...request.messages, choice!.message, { role: 'tool' as const, tool_call_id: call!.id, content: 'rain' },
-          { role: 'user' as const, content: prompted('[answer Take an umbrella.] [usage 100 50]') }]
+        const messages = [
+          ...request.messages,
+          choice!.message,
+          { role: 'tool' as const, tool_call_id: call!.id, content: 'rain' },
+          { role: 'user' as const, content: prompted('[answer Take an umbrella.] [usage 100 50]') },
+        ]
         const answer = await client.chat.completions.stream({ ...request, messages }).finalChatCompletion()
         expect(answer.choices[0]!.message.content).to.equal('Take an umbrella.')
         expect(answer.usage).to.include({ credits: CHAT_COST, balance: RICH - 2 * CHAT_COST })
@@ -92,25 +130,43 @@ describe('a chat that the openai SDK streams', () => {
           heard += choices[0]?.delta.content ?? ''
           if (heard.split(' ').length > 5) break
         }
-        expect(await until('the upstream seeing the client leave', () => gateway.sandbox.open(prompt).aborted)).to.equal(1)
+        expect(
+          await until('the upstream seeing the client leave', () => gateway.sandbox.open(prompt).aborted),
+        ).to.equal(1)
         const address = `${gateway.url}/v1/calls/${stream.response.headers.get('x-call-id')}`
         const kept = await get(`${address}?wait=10`, account.key)
         expect(kept.status, kept.text).to.equal(200)
-        const { choices: [choice], usage } = kept.json
+        const {
+          choices: [choice],
+          usage,
+        } = kept.json
         expect(choice.finish_reason).to.equal('cancelled')
-        expect(choice.message.content).to.satisfy((content: string) => content.startsWith(heard) && content.length < 1500)
+        expect(choice.message.content).to.satisfy(
+          (content: string) => content.startsWith(heard) && content.length < 1500,
+        )
         // Anthropic's streams begin with the count of their input.
         const reported = target.protocol === 'anthropic' ? Number(usage.input_tokens) : undefined
-        const tokens = { input: reported ?? estimateTokens({ ...request, stream: true } as CountedChat, {}).input, output: countOutput(kept.json.choices) }
+        const tokens = {
+          input: reported ?? estimateTokens({ ...request, stream: true } as CountedChat, {}).input,
+          output: countOutput(kept.json.choices),
+        }
         expect(usage).to.include({ input_tokens: tokens.input, output_tokens: tokens.output })
-        await expectCost(usage, costOf({ input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 }, tokens))
+        await expectCost(
+          usage,
+          costOf({ input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 }, tokens),
+        )
       })
 
       it('throws what the SDK knows as an API error where the upstream breaks off in the middle, and costs nothing', async () => {
         for (const words of ['[error-after 3]', '[reset-after 3]']) {
           const stream = await client.chat.completions.create({ ...requestOf(target, prompted(words)), stream: true })
           let pieces = 0
-          const failure = await (async () => { for await (const chunk of stream) pieces += chunk.choices.length })().then(() => null, (error: unknown) => error)
+          const failure = await (async () => {
+            for await (const chunk of stream) pieces += chunk.choices.length
+          })().then(
+            () => null,
+            (error: unknown) => error,
+          )
           expect(failure, words).to.be.instanceOf(OpenAI.APIError)
           expect((failure as InstanceType<typeof OpenAI.APIError>).type, words).to.equal('upstream_failed')
           expect(pieces, 'what came before').to.be.above(2)

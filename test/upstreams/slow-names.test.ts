@@ -44,19 +44,25 @@ describe('names that a customer chose', function () {
     await gateway.stop()
     await dns.close()
   })
-  beforeEach(() => { dns.questions.length = 0 })
+  beforeEach(() => {
+    dns.questions.length = 0
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const pictures = (names: string[]) => [{
-    role: 'user', content: names.map((name) => ({ type: 'image_url', image_url: { url: `http://${name}/x.png` } })),
-  }]
+  const pictures = (names: string[]) => [
+    {
+      role: 'user',
+      content: names.map((name) => ({ type: 'image_url', image_url: { url: `http://${name}/x.png` } })),
+    },
+  ]
   const askedNames = () => new Set(dns.questions.map((question) => question.split(' ')[1]))
 
   it("delay no other account's chats beyond two seconds, however many there are and however silent their servers", async () => {
     const [hostile, other] = await Promise.all([aRichAccount(gateway), aRichAccount(gateway)])
     const names = (call: number) => Array.from({ length: ADDRESSES }, (_one, at) => `slow-${call}-${at}.example.com`)
     const attacks = Array.from({ length: 4 }, (_one, call) =>
-      chat(gateway, hostile, '', { messages: pictures(names(call)), max_tokens: 1 }))
+      chat(gateway, hostile, '', { messages: pictures(names(call)), max_tokens: 1 }),
+    )
     await until('the first question', () => dns.questions.length > 0)
     for (let nth = 0; nth < 10; nth += 1) {
       const startedAt = performance.now()
@@ -80,9 +86,12 @@ describe('names that a customer chose', function () {
     const reply = await chat(gateway, account, '', { messages })
     expect(reply.status, reply.text).to.equal(200)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-    expect(dns.questions.toSorted()).to.deep.equal(
-      ['A nowhere.example.com', 'A picture.example.com', 'AAAA nowhere.example.com', 'AAAA picture.example.com'],
-    )
+    expect(dns.questions.toSorted()).to.deep.equal([
+      'A nowhere.example.com',
+      'A picture.example.com',
+      'AAAA nowhere.example.com',
+      'AAAA picture.example.com',
+    ])
   })
 
   it('fail the call, refunded, where a single one of them leads inside', async () => {
@@ -103,6 +112,8 @@ describe('names that a customer chose', function () {
     expect(handed.status, handed.text).to.equal(200)
     const refused = await ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted(), { more })
     expect(refused.status, refused.text).to.equal(502)
-    expect(refused.json.error.message).to.match(/^image_url: The name does not resolve: its name servers gave no answer\./)
+    expect(refused.json.error.message).to.match(
+      /^image_url: The name does not resolve: its name servers gave no answer\./,
+    )
   })
 })

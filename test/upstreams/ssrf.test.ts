@@ -17,20 +17,87 @@ import type { Target } from './support/targets.ts'
 
 /** Hosts that are not of the public internet, however they are written; `%` stands for the canary's port. */
 const PRIVATE_HOSTS = [
-  '127.0.0.1:%', '127.1:%', '127.0.1:%', '0177.0.0.1:%', '0x7f.0.0.1:%', '0x7f000001:%', '2130706433:%', '017700000001:%', '127.0.0.1.:%',
-  '０.0.0.0:%', '１２７.0.0.1:%', '127。0。0。1:%', '0:%', '0.0.0.0:%', 'localhost:%', 'LOCALHOST:%', 'localhost.:%', 'x.localhost:%', 'localhost.localdomain:%',
-  '[::1]:%', '[::]:%', '[0:0:0:0:0:0:0:1]:%', '[::ffff:127.0.0.1]:%', '[::ffff:7f00:1]:%', '[::127.0.0.1]:%', '[64:ff9b::7f00:1]:%', '[2002:7f00:1::]:%',
-  '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.0.1', '169.254.169.254', '2852039166', '[::ffff:169.254.169.254]', '[fe80::1]', '[fc00::1]', '[fd12:3456::1]',
-  '100.64.0.1', '100.100.100.200', '168.63.129.16', '192.0.0.192', '198.18.0.1', '192.0.2.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '[ff02::1]', '[2001:db8::1]',
-  'metadata.google.internal', 'printer.local', 'intranet', 'db.internal', '1.0.0.127.in-addr.arpa',
+  '127.0.0.1:%',
+  '127.1:%',
+  '127.0.1:%',
+  '0177.0.0.1:%',
+  '0x7f.0.0.1:%',
+  '0x7f000001:%',
+  '2130706433:%',
+  '017700000001:%',
+  '127.0.0.1.:%',
+  '０.0.0.0:%',
+  '１２７.0.0.1:%',
+  '127。0。0。1:%',
+  '0:%',
+  '0.0.0.0:%',
+  'localhost:%',
+  'LOCALHOST:%',
+  'localhost.:%',
+  'x.localhost:%',
+  'localhost.localdomain:%',
+  '[::1]:%',
+  '[::]:%',
+  '[0:0:0:0:0:0:0:1]:%',
+  '[::ffff:127.0.0.1]:%',
+  '[::ffff:7f00:1]:%',
+  '[::127.0.0.1]:%',
+  '[64:ff9b::7f00:1]:%',
+  '[2002:7f00:1::]:%',
+  '10.0.0.1',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.0.1',
+  '169.254.169.254',
+  '2852039166',
+  '[::ffff:169.254.169.254]',
+  '[fe80::1]',
+  '[fc00::1]',
+  '[fd12:3456::1]',
+  '100.64.0.1',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  '198.18.0.1',
+  '192.0.2.1',
+  '224.0.0.1',
+  '240.0.0.1',
+  '255.255.255.255',
+  '[ff02::1]',
+  '[2001:db8::1]',
+  'metadata.google.internal',
+  'printer.local',
+  'intranet',
+  'db.internal',
+  '1.0.0.127.in-addr.arpa',
 ]
 
 /** Addresses that URL parsers read differently, or that are no web addresses of a public host at all. */
 const ODD_ADDRESSES = [
-  'http://0127.0.0.1:%/', 'http://134744072/', 'http://8.8.2056/',
-  'http://user@127.0.0.1:%/', 'http://127.0.0.1:%@example.com/', 'http://example.com@127.0.0.1:%/', 'http://example.com\\@127.0.0.1:%/', 'http:\\\\127.0.0.1:%/',
-  'http:127.0.0.1:%/', 'http:/127.0.0.1:%/', 'http:///127.0.0.1:%/', 'ht\ntp://127.0.0.1:%/', ' http://127.0.0.1:%/', 'http://127.0.0.1:%/ x', 'http://127.0.0.1\t:%/',
-  'file:///etc/passwd', 'gopher://127.0.0.1:%/', 'ftp://127.0.0.1/', 'javascript:alert(1)', 'data:text/html;base64,PGI+', 'data:image/svg+xml;base64,PHN2Zz4=', '//127.0.0.1:%/', '', 'x',
+  'http://0127.0.0.1:%/',
+  'http://134744072/',
+  'http://8.8.2056/',
+  'http://user@127.0.0.1:%/',
+  'http://127.0.0.1:%@example.com/',
+  'http://example.com@127.0.0.1:%/',
+  'http://example.com\\@127.0.0.1:%/',
+  'http:\\\\127.0.0.1:%/',
+  'http:127.0.0.1:%/',
+  'http:/127.0.0.1:%/',
+  'http:///127.0.0.1:%/',
+  'ht\ntp://127.0.0.1:%/',
+  ' http://127.0.0.1:%/',
+  'http://127.0.0.1:%/ x',
+  'http://127.0.0.1\t:%/',
+  'file:///etc/passwd',
+  'gopher://127.0.0.1:%/',
+  'ftp://127.0.0.1/',
+  'javascript:alert(1)',
+  'data:text/html;base64,PGI+',
+  'data:image/svg+xml;base64,PHN2Zz4=',
+  '//127.0.0.1:%/',
+  '',
+  'x',
 ]
 
 /** What a name resolves to, one answer after the other, the last for ever. */
@@ -60,7 +127,10 @@ describe('addresses that lead into the private network', function () {
     asked.set(hostname, nth + 1)
     const answers = hostname.startsWith('rebinding-') ? [['93.184.216.34'], ['127.0.0.1']] : NAMES[hostname]
     if (!answers) throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
-    return answers[Math.min(nth, answers.length - 1)]!.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))
+    return answers[Math.min(nth, answers.length - 1)]!.map((address) => ({
+      address,
+      family: address.includes(':') ? 6 : 4,
+    }))
   }
 
   before(async () => {
@@ -78,19 +148,42 @@ describe('addresses that lead into the private network', function () {
     await gateway.stop()
     await canary.close()
   })
-  beforeEach(async () => { account = await aRichAccount(gateway) })
+  beforeEach(async () => {
+    account = await aRichAccount(gateway)
+  })
   afterEach(async () => {
     expect(canary.connections(), 'the canary was reached').to.equal(0)
     await expectBooksToBalance(gateway.db)
   })
 
   const portOf = (address: string): string => address.replace('%', String(canary.port))
-  const partOf = (url: unknown) => [{ type: 'text', text: 'Look' }, { type: 'image_url', image_url: url }]
-  const message = (url: unknown) => [{ role: 'user', content: 'Hello' }, { role: 'user', content: partOf(url) }]
+  const partOf = (url: unknown) => [
+    { type: 'text', text: 'Look' },
+    { type: 'image_url', image_url: url },
+  ]
+  const message = (url: unknown) => [
+    { role: 'user', content: 'Hello' },
+    { role: 'user', content: partOf(url) },
+  ]
 
   /** A call that names an address, in its own way. */
   const askWith = (target: Target, url: string, prompt = prompted()): Promise<Reply> =>
-    ask(gateway, account, target, prompt, { more: target.modality === 'chat' ? { messages: [{ role: 'user', content: [{ type: 'text', text: prompt }, { type: 'image_url', image_url: { url } }] }] } : { image_url: url } })
+    ask(gateway, account, target, prompt, {
+      more:
+        target.modality === 'chat'
+          ? {
+              messages: [
+                {
+                  role: 'user',
+                  content: [
+                    { type: 'text', text: prompt },
+                    { type: 'image_url', image_url: { url } },
+                  ],
+                },
+              ],
+            }
+          : { image_url: url },
+    })
 
   describe('by their spelling', () => {
     async function expectRefused(reply: Reply, param: string, about: string): Promise<void> {
@@ -99,14 +192,19 @@ describe('addresses that lead into the private network', function () {
       expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
     }
 
-    for (const [kind, addresses] of [['host', PRIVATE_HOSTS.map((host) => `http://${host}/x.png`)], ['address', ODD_ADDRESSES]] as const) {
+    for (const [kind, addresses] of [
+      ['host', PRIVATE_HOSTS.map((host) => `http://${host}/x.png`)],
+      ['address', ODD_ADDRESSES],
+    ] as const) {
       for (const address of addresses) {
         it(`are refused: the ${kind} ${JSON.stringify(address)}`, async () => {
           const url = portOf(address)
           await expectRefused(await askWith({ protocol: 'fal', modality: 'image' }, url), 'image_url', 'image')
           await expectRefused(await askWith({ protocol: 'openai', modality: 'video' }, url), 'image_url', 'video')
           for (const given of [{ url }, url, { url, detail: 'low' }]) {
-            const reply = await ask(gateway, account, { protocol: 'anthropic', modality: 'chat' }, '', { more: { messages: message(given) } })
+            const reply = await ask(gateway, account, { protocol: 'anthropic', modality: 'chat' }, '', {
+              more: { messages: message(given) },
+            })
             await expectRefused(reply, 'messages[1].content[1].image_url', 'chat')
           }
           expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
@@ -117,7 +215,9 @@ describe('addresses that lead into the private network', function () {
     it('are refused in further parts of messages that an upstream would fetch', async () => {
       for (const field of ['video_url', 'audio_url', 'file_url']) {
         const content = [{ type: field, [field]: { url: portOf('http://127.0.0.1:%/') } }]
-        const reply = await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, '', { more: { messages: [{ role: 'user', content }] } })
+        const reply = await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, '', {
+          more: { messages: [{ role: 'user', content }] },
+        })
         await expectRefused(reply, `messages[0].content[0].${field}`, field)
       }
     })
@@ -126,18 +226,23 @@ describe('addresses that lead into the private network', function () {
   describe('by a name', () => {
     for (const target of TARGETS) {
       it(`fail the call, refunded, before anything is sent to the upstream: ${nameOf(target)}`, async () => {
-        await Promise.all(Object.keys(NAMES).map(async (name) => {
-          const prompt = prompted()
-          const reply = await askWith(target, `http://${name}:${canary.port}/x.png`, prompt)
-          expect(reply.status, `${name}: ${reply.text}`).to.equal(502)
-          expect(reply.json.error.message, name).to.match(/image_url leads to an address that is not public/)
-          expect(gateway.sandbox.journal(prompt), name).to.deep.equal([])
-        }))
+        await Promise.all(
+          Object.keys(NAMES).map(async (name) => {
+            const prompt = prompted()
+            const reply = await askWith(target, `http://${name}:${canary.port}/x.png`, prompt)
+            expect(reply.status, `${name}: ${reply.text}`).to.equal(502)
+            expect(reply.json.error.message, name).to.match(/image_url leads to an address that is not public/)
+            expect(gateway.sandbox.journal(prompt), name).to.deep.equal([])
+          }),
+        )
         expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
       })
     }
 
-    for (const target of [{ protocol: 'openai', modality: 'image' }, { protocol: 'openai', modality: 'video' }] as const) {
+    for (const target of [
+      { protocol: 'openai', modality: 'image' },
+      { protocol: 'openai', modality: 'video' },
+    ] as const) {
       it(`do not get through where the name answers differently between check and connection: ${nameOf(target)}`, async () => {
         const name = `rebinding-${target.modality}.example`
         const reply = await askWith(target, `http://${name}:${canary.port}/x.png`)
@@ -151,12 +256,14 @@ describe('addresses that lead into the private network', function () {
     it('that nobody knows is handed on to upstreams that fetch by themselves, and to no other', async () => {
       const url = 'https://nowhere.example/x.png'
       const fetching = [...chats, ...media.filter(({ protocol }) => protocol !== 'openai')]
-      await Promise.all(fetching.map(async (target) => {
-        const prompt = prompted()
-        const reply = await askWith(target, url, prompt)
-        expect(reply.status, `${nameOf(target)} ${reply.text}`).to.equal(200)
-        expect(JSON.stringify(gateway.sandbox.journal(prompt)[0]!.body), nameOf(target)).to.include(url)
-      }))
+      await Promise.all(
+        fetching.map(async (target) => {
+          const prompt = prompted()
+          const reply = await askWith(target, url, prompt)
+          expect(reply.status, `${nameOf(target)} ${reply.text}`).to.equal(200)
+          expect(JSON.stringify(gateway.sandbox.journal(prompt)[0]!.body), nameOf(target)).to.include(url)
+        }),
+      )
       for (const modality of ['image', 'video'] as const) {
         const reply = await askWith({ protocol: 'openai', modality }, url)
         expect(reply.status).to.equal(502)
@@ -171,19 +278,29 @@ describe('addresses that lead into the private network', function () {
     async function expectNotFetched(prompt: string, about: string): Promise<void> {
       const reply = await ask(gateway, account, image, prompt)
       expect(reply.status, `${about}: ${reply.text}`).to.equal(502)
-      expect(reply.json.error.message, about).to.match(/^The result was not fetched: The address leads into a network that is not public|could not produce/)
+      expect(reply.json.error.message, about).to.match(
+        /^The result was not fetched: The address leads into a network that is not public|could not produce/,
+      )
     }
 
     it('are not followed, however they are written', async () => {
-      await Promise.all(PRIVATE_HOSTS.map((host) => expectNotFetched(prompted(`[result-url http://${portOf(host)}/x.png]`), host)))
+      await Promise.all(
+        PRIVATE_HOSTS.map((host) => expectNotFetched(prompted(`[result-url http://${portOf(host)}/x.png]`), host)),
+      )
       expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
     })
 
     it('are not followed behind a redirect, nor behind a name, nor behind one that answers differently later', async () => {
       await Promise.all([
-        ...PRIVATE_HOSTS.filter((host) => /^[!-~]+$/.test(host)).map((host) => expectNotFetched(prompted(`[redirect http://${portOf(host)}/x.png]`), `redirect to ${host}`)),
-        ...Object.keys(NAMES).map((name) => expectNotFetched(prompted(`[result-url http://${name}:${canary.port}/x.png]`), name)),
-        ...Object.keys(NAMES).map((name) => expectNotFetched(prompted(`[redirect http://${name}:${canary.port}/x.png]`), `redirect to ${name}`)),
+        ...PRIVATE_HOSTS.filter((host) => /^[!-~]+$/.test(host)).map((host) =>
+          expectNotFetched(prompted(`[redirect http://${portOf(host)}/x.png]`), `redirect to ${host}`),
+        ),
+        ...Object.keys(NAMES).map((name) =>
+          expectNotFetched(prompted(`[result-url http://${name}:${canary.port}/x.png]`), name),
+        ),
+        ...Object.keys(NAMES).map((name) =>
+          expectNotFetched(prompted(`[redirect http://${name}:${canary.port}/x.png]`), `redirect to ${name}`),
+        ),
       ])
       expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
     })
@@ -197,7 +314,9 @@ describe('addresses that lead into the private network', function () {
 
     it('are handed on unread where the operator wants results by their own address', async () => {
       const url = portOf('http://127.0.0.1:%/x.png')
-      const reply = await ask(gateway, account, { ...image, protocol: 'openai' }, prompted(`[result-url ${url}]`), { more: { model: 'linking-image' } })
+      const reply = await ask(gateway, account, { ...image, protocol: 'openai' }, prompted(`[result-url ${url}]`), {
+        more: { model: 'linking-image' },
+      })
       expect(reply.status, reply.text).to.equal(200)
       expect(reply.json.data).to.deep.equal([{ url }])
     })

@@ -43,12 +43,20 @@ describe('results in a bucket', function () {
     s3 = await startS3()
     scripted = await startScripted()
     // The only way in which an operator gives them: the SDK's own variables.
-    const variables = { AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId, AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey }
+    const variables = {
+      AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+    }
     for (const [name, value] of Object.entries(variables)) {
       variablesBefore[name] = process.env[name]
       process.env[name] = value
     }
-    const settings = { LOG_LEVEL: 'fatal', STORAGE_URL: `s3://${s3.bucket}/results`, S3_ENDPOINT: s3.origin, MEDIA_TTL_DAYS: String(MEDIA_TTL_DAYS) }
+    const settings = {
+      LOG_LEVEL: 'fatal',
+      STORAGE_URL: `s3://${s3.bucket}/results`,
+      S3_ENDPOINT: s3.origin,
+      MEDIA_TTL_DAYS: String(MEDIA_TTL_DAYS),
+    }
     gateway = await startGateway(settings, (catalogue) => {
       everyProtocol(catalogue)
       catalogue.upstreams.scripted = { protocol: 'replicate', baseUrl: scripted.origin }
@@ -65,7 +73,9 @@ describe('results in a bucket', function () {
       else process.env[name] = value
     }
   })
-  beforeEach(async () => { account = await aRichAccount(gateway) })
+  beforeEach(async () => {
+    account = await aRichAccount(gateway)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const video = (prompt: string, model = 'replicate-video'): Promise<Reply> =>
@@ -98,19 +108,27 @@ describe('results in a bucket', function () {
     const file = largeVideo(200)
     const prompt = (): string => {
       const id = scripted.prompt((request, response) => {
-        if (request.url!.startsWith('/file')) return void response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': file.length }).end(file)
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, status: 'succeeded', output: `${scripted.origin}/file/${id}` }))
+        if (request.url!.startsWith('/file'))
+          return void response.writeHead(200, { 'content-type': 'video/mp4', 'content-length': file.length }).end(file)
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ id, status: 'succeeded', output: `${scripted.origin}/file/${id}` }))
       })
       return id
     }
     let reply: Reply | undefined
     const growth = await withChildWorker(gateway, async (worker) => {
       await video(prompted())
-      return growthOf(worker.pid, async () => { reply = await video(prompt(), 'large-video') })
+      return growthOf(worker.pid, async () => {
+        reply = await video(prompt(), 'large-video')
+      })
     })
     expect(reply!.status, reply!.text).to.equal(200)
     expect(s3.objects.get(keyOf(reply!))!.bytes.equals(file)).to.equal(true)
-    expect(s3.requests.filter(({ url }) => url.includes('partNumber')), 'parts of 8 MB').to.have.length.within(25, 26)
+    expect(
+      s3.requests.filter(({ url }) => url.includes('partNumber')),
+      'parts of 8 MB',
+    ).to.have.length.within(25, 26)
     expect(s3.uploads.size, 'uploads left open').to.equal(0)
     // Two parts of 8 MB, and what the SDK, the sockets and the garbage collector have of them besides.
     expect(growth).to.be.below(150)
@@ -154,8 +172,17 @@ describe('results in a bucket', function () {
   it('are swept when they are too old, with what broken-off uploads have left, and nothing else', async () => {
     const [old, young] = [await video(prompted()), await video(prompted())]
     s3.objects.get(keyOf(old))!.modified = new Date(Date.now() - MEDIA_TTL_DAYS * DAY_MS - 60_000)
-    s3.objects.set('results/not-ours.txt', { bytes: Buffer.from('x'), contentType: 'text/plain', modified: new Date(0) })
-    s3.uploads.set('left', { key: 'results/x', contentType: 'video/mp4', parts: new Map(), initiated: new Date(Date.now() - 2 * DAY_MS) })
+    s3.objects.set('results/not-ours.txt', {
+      bytes: Buffer.from('x'),
+      contentType: 'text/plain',
+      modified: new Date(0),
+    })
+    s3.uploads.set('left', {
+      key: 'results/x',
+      contentType: 'video/mp4',
+      parts: new Map(),
+      initiated: new Date(Date.now() - 2 * DAY_MS),
+    })
     // A worker sweeps at its first run.
     await gateway.stopWorker()
     await gateway.startWorker()
@@ -171,7 +198,9 @@ describe('results on a disk', () => {
   it('are swept by the reconciler when they are too old', async () => {
     const gateway = await startGateway({ MEDIA_TTL_DAYS: '2' }, everyProtocol)
     const account = await aRichAccount(gateway)
-    const [old, young] = await Promise.all([1, 2].map(() => ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())))
+    const [old, young] = await Promise.all(
+      [1, 2].map(() => ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())),
+    )
     for (const reply of [old!, young!]) expect(reply.status, reply.text).to.equal(200)
     const pathOf = (reply: Reply): string => new URL(reply.json.data[0].url).pathname
     const folder = gateway.config.STORAGE_URL.replace('file:', '')

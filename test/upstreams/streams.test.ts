@@ -22,27 +22,38 @@ const chat = { protocol: 'openai', modality: 'chat' } as const
 describe('a chat stream', () => {
   let gateway: Gateway
   let account: TestAccount
-  let silent: { stream: Promise<ChatStream & { beganAfterMs: number }>; events: Promise<{ text: string; commentAfterMs: number }> }
+  let silent: {
+    stream: Promise<ChatStream & { beganAfterMs: number }>
+    events: Promise<{ text: string; commentAfterMs: number }>
+  }
 
-  before(async () => { gateway = await startGateway({}, everyProtocol) })
+  before(async () => {
+    gateway = await startGateway({}, everyProtocol)
+  })
   // They last longer than all else here, so they begin before it and are looked at behind it.
   before(async () => {
     const rich = await aRichAccount(gateway)
     const begunAt = performance.now()
     silent = {
-      stream: startStream(gateway, rich, chat, prompted('[delay 16500] [usage 100 50]')).then((stream) => ({ ...stream, beganAfterMs: performance.now() - begunAt })),
+      stream: startStream(gateway, rich, chat, prompted('[delay 16500] [usage 100 50]')).then((stream) => ({
+        ...stream,
+        beganAfterMs: performance.now() - begunAt,
+      })),
       events: videoEvents(rich),
     }
   })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await aRichAccount(gateway) })
+  beforeEach(async () => {
+    account = await aRichAccount(gateway)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /** The events of a video until the first comment, and when that came. */
   async function videoEvents({ key }: TestAccount): Promise<{ text: string; commentAfterMs: number }> {
     const begunAt = performance.now()
     const response = await fetch(`${gateway.url}${VIDEOS}`, {
-      method: 'POST', body: JSON.stringify({ model: 'openai-video', prompt: prompted('[duration 30]') }),
+      method: 'POST',
+      body: JSON.stringify({ model: 'openai-video', prompt: prompted('[duration 30]') }),
       headers: { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${key}` },
     })
     const decoder = new TextDecoder()
@@ -55,13 +66,19 @@ describe('a chat stream', () => {
   }
 
   /** Streams once by way of every protocol, each to its end and for an account of its own. */
-  async function byEveryProtocol(words: string, asking: Asking, check: (stream: ChatStream, what: string, paid: number) => void): Promise<void> {
-    await Promise.all(targetsOf('chat').map(async (target) => {
-      const own = await aRichAccount(gateway)
-      const stream = await startStream(gateway, own, target, prompted(words), asking)
-      await stream.ended
-      check(stream, `${target.protocol} ${words}`, RICH - await balanceOf(gateway.db, own.id))
-    }))
+  async function byEveryProtocol(
+    words: string,
+    asking: Asking,
+    check: (stream: ChatStream, what: string, paid: number) => void,
+  ): Promise<void> {
+    await Promise.all(
+      targetsOf('chat').map(async (target) => {
+        const own = await aRichAccount(gateway)
+        const stream = await startStream(gateway, own, target, prompted(words), asking)
+        await stream.ended
+        check(stream, `${target.protocol} ${words}`, RICH - (await balanceOf(gateway.db, own.id)))
+      }),
+    )
   }
 
   it('ends at its deadline, paid as far as it came, where the upstream falls silent in the middle', () =>
@@ -81,10 +98,11 @@ describe('a chat stream', () => {
     }
   })
 
-  it('keeps characters whole that arrive in pieces', () => byEveryProtocol('[cut-mid-char]', {}, (stream, what) => {
-    expect(stream.content(), what).to.include('Grüße, 你好 und 😀')
-    expect(stream.last(), what).to.equal('[DONE]')
-  }))
+  it('keeps characters whole that arrive in pieces', () =>
+    byEveryProtocol('[cut-mid-char]', {}, (stream, what) => {
+      expect(stream.content(), what).to.include('Grüße, 你好 und 😀')
+      expect(stream.last(), what).to.equal('[DONE]')
+    }))
 
   it("needs no last event of the upstream's where the answer has its finish_reason", () =>
     byEveryProtocol('[no-done] [usage 100 50]', {}, (stream, what, paid) => {
@@ -96,7 +114,10 @@ describe('a chat stream', () => {
   it('ends with an error, refunded, where what comes is no UTF-8, or breaks off', async () => {
     for (const words of ['[invalid-utf8]', '[truncated]']) {
       await byEveryProtocol(words, {}, (stream, what, paid) => {
-        expect(stream.status === 200 ? stream.chunks().at(-1)!.error!.type : JSON.parse(stream.text()).error.type, what).to.equal('upstream_failed')
+        expect(
+          stream.status === 200 ? stream.chunks().at(-1)!.error!.type : JSON.parse(stream.text()).error.type,
+          what,
+        ).to.equal('upstream_failed')
         expect(stream.text(), what).to.not.include('[DONE]')
         expect(paid, what).to.equal(0)
       })
@@ -106,11 +127,17 @@ describe('a chat stream', () => {
   it('is settled on our own count where the usage is missing or cannot be true', async () => {
     for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
       await byEveryProtocol(words, {}, (stream, what, paid) => {
-        const { credits, input_tokens: input, output_tokens: output } = stream.chunks().at(-1)!.usage as Record<string, number>
+        const {
+          credits,
+          input_tokens: input,
+          output_tokens: output,
+        } = stream.chunks().at(-1)!.usage as Record<string, number>
         expect(stream.last(), what).to.equal('[DONE]')
         expect(input, what).to.be.within(10, 200)
         expect(output, what).to.be.within(10, 500)
-        expect(credits, what).to.equal(paid).and.to.equal(Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10))
+        expect(credits, what)
+          .to.equal(paid)
+          .and.to.equal(Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10))
       })
     }
   })
@@ -142,7 +169,12 @@ describe('a chat stream', () => {
 
     it('is a stream of what was answered as JSON', async () => {
       const prompt = prompted('[tool weather] [usage 100 50]')
-      const asking = { ...keyed(prompt), more: { tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }] } }
+      const asking = {
+        ...keyed(prompt),
+        more: {
+          tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }],
+        },
+      }
       const json = await ask(gateway, account, chat, prompt, asking)
       const [call] = json.json.choices[0].message.tool_calls
       const stream = await startStream(gateway, account, chat, prompt, asking)
@@ -155,12 +187,18 @@ describe('a chat stream', () => {
     it('is joined while it runs, whichever form is asked for, and outlives the second that leaves', async () => {
       const prompt = prompted('[tokens 30] [chunks 30 40] [usage 100 50]')
       const first = await startStream(gateway, account, chat, prompt, keyed(prompt))
-      const [json, second, leaving] = [ask(gateway, account, chat, prompt, keyed(prompt)), startStream(gateway, account, chat, prompt, keyed(prompt)), startStream(gateway, account, chat, prompt, keyed(prompt))]
+      const [json, second, leaving] = [
+        ask(gateway, account, chat, prompt, keyed(prompt)),
+        startStream(gateway, account, chat, prompt, keyed(prompt)),
+        startStream(gateway, account, chat, prompt, keyed(prompt)),
+      ]
       void leaving.then((stream) => stream.leave())
       await first.ended
       expect(first.last()).to.equal('[DONE]')
       expect((await json).json.choices[0].message.content).to.equal(first.content())
-      await (await second).ended
+      await (
+        await second
+      ).ended
       expect((await second).content()).to.equal(first.content())
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
       expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - CHAT_COST)
@@ -182,7 +220,9 @@ describe('a chat stream', () => {
       const prompt = prompted('[delay 8000]')
       const client = new AbortController()
       const asked = fetch(`${gateway.url}/v1/chat/completions`, {
-        method: 'POST', signal: client.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+        method: 'POST',
+        signal: client.signal,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
         body: JSON.stringify({ model: 'openai-chat', stream: true, messages: [{ role: 'user', content: prompt }] }),
       }).catch(() => {})
       await until('the request reaching the upstream', () => gateway.sandbox.billed(prompt).total)
@@ -200,7 +240,12 @@ describe('a chat stream', () => {
       const id = stream.headers.get('x-call-id')!
       const kept = await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)
       expect(kept.json.choices[0].finish_reason).to.equal('cancelled')
-      expect(await findRecord(gateway.db, parseId('call', id)!)).to.include({ status: 'succeeded', httpStatus: 200, credits: kept.json.usage.credits, upstream: 'openai' })
+      expect(await findRecord(gateway.db, parseId('call', id)!)).to.include({
+        status: 'succeeded',
+        httpStatus: 200,
+        credits: kept.json.usage.credits,
+        upstream: 'openai',
+      })
     })
   })
 
@@ -218,7 +263,10 @@ describe('a chat stream', () => {
 
     it('is not alone: the events of a video have a comment every 15 s too', async () => {
       const { text, commentAfterMs } = await silent.events
-      expect(text).to.match(/^event: queued\n/).and.to.match(/\nevent: running\n/).and.to.match(/\nevent: progress\n/)
+      expect(text)
+        .to.match(/^event: queued\n/)
+        .and.to.match(/\nevent: running\n/)
+        .and.to.match(/\nevent: progress\n/)
       expect(commentAfterMs).to.be.within(HEARTBEAT_MS - 500, HEARTBEAT_MS + LATE_MS)
     })
   })

@@ -16,7 +16,14 @@ describe('waiting for an answer or for the end of the process', () => {
     setMaxListeners(0, signal)
     expect(await unlessStopped(signal, Promise.resolve('answer'))).to.equal('answer')
     await unlessStopped(signal, Promise.reject(new Error('lost'))).catch(() => {})
-    const waits = Array.from({ length: 100 }, () => unlessStopped(signal, new Promise((resolve) => { setImmediate(resolve) })))
+    const waits = Array.from({ length: 100 }, () =>
+      unlessStopped(
+        signal,
+        new Promise((resolve) => {
+          setImmediate(resolve)
+        }),
+      ),
+    )
     expect(listeners(signal)).to.equal(100)
     await Promise.all(waits)
     expect(listeners(signal)).to.equal(0)
@@ -40,13 +47,15 @@ describe('a chat stream that waits for a worker', () => {
     const prompt = prompted()
     const client = new AbortController()
     const asked = fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST', signal: client.signal, headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+      method: 'POST',
+      signal: client.signal,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
       body: JSON.stringify({ model: 'openai-chat', stream: true, messages: [{ role: 'user', content: prompt }] }),
     }).catch(() => {})
-    await until('the charge', async () => await balanceOf(gateway.db, account.id) < RICH)
+    await until('the charge', async () => (await balanceOf(gateway.db, account.id)) < RICH)
     client.abort()
     await asked
-    await until('the refund', async () => await balanceOf(gateway.db, account.id) === RICH)
+    await until('the refund', async () => (await balanceOf(gateway.db, account.id)) === RICH)
     await gateway.startWorker()
     expect((await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, prompted())).status).to.equal(200)
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])

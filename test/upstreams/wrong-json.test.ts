@@ -14,7 +14,8 @@ import type { Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
 import { RICH, TARGETS, aRichAccount, ask, bodyOf, modelEntry, modelOf } from './support/targets.ts'
 
-const chat = (message: unknown, more: object = {}) => JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], ...more })
+const chat = (message: unknown, more: object = {}) =>
+  JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], ...more })
 const openai = { protocol: 'openai', modality: 'chat' } as const
 
 /** Answers of 200 that are no answer. The call fails, whatever they cost. */
@@ -50,21 +51,53 @@ const NONSENSE: [Protocol, Modality, what: string, body: string][] = [
   ['openrouter', 'video', 'an id that is an object', '{"id":{},"status":"pending"}'],
   ['replicate', 'image', 'an id that is null', '{"id":null,"status":"starting"}'],
   ['fal', 'video', 'no addresses', '{"request_id":"r"}'],
-  ['fal', 'video', 'addresses of another origin', '{"request_id":"r","status_url":"http://169.254.169.254/s","response_url":"http://169.254.169.254/r","cancel_url":"http://169.254.169.254/c"}'],
+  [
+    'fal',
+    'video',
+    'addresses of another origin',
+    '{"request_id":"r","status_url":"http://169.254.169.254/s","response_url":"http://169.254.169.254/r","cancel_url":"http://169.254.169.254/c"}',
+  ],
 ]
 
 /** Answers that leave something to be wished for, and serve. */
 const USABLE: [what: string, body: string, expected: object][] = [
   ['a usage that is a text', chat({ role: 'assistant', content: 'ok' }, { usage: 'lots' }), {}],
-  ['counts that are texts', chat({ role: 'assistant', content: 'ok' }, { usage: { prompt_tokens: '5', completion_tokens: '6' } }), {}],
-  ['fractions of tokens', chat({ role: 'assistant', content: 'ok' }, { usage: { prompt_tokens: 1.5, completion_tokens: 2 } }), {}],
-  ['an infinity of tokens', '{"choices":[{"message":{"role":"assistant","content":"ok"}}],"usage":{"prompt_tokens":1e999,"completion_tokens":1}}', {}],
-  ['an id, a time and a model of wrong types', chat({ role: 'assistant', content: 'ok' }, { id: 7, created: 'now', model: {} }), { object: 'chat.completion' }],
-  ['an `ok` and a `usage` of its own that lie', chat({ role: 'assistant', content: 'ok' }, { ok: false, usage: { credits: -5, balance: 1e9 } }), { ok: true }],
-  ['a `__proto__` and a `constructor`', '{"__proto__":{"polluted":1},"constructor":1,"choices":[{"message":{"role":"assistant","content":"ok","__proto__":{"x":1}}}]}', {}],
+  [
+    'counts that are texts',
+    chat({ role: 'assistant', content: 'ok' }, { usage: { prompt_tokens: '5', completion_tokens: '6' } }),
+    {},
+  ],
+  [
+    'fractions of tokens',
+    chat({ role: 'assistant', content: 'ok' }, { usage: { prompt_tokens: 1.5, completion_tokens: 2 } }),
+    {},
+  ],
+  [
+    'an infinity of tokens',
+    '{"choices":[{"message":{"role":"assistant","content":"ok"}}],"usage":{"prompt_tokens":1e999,"completion_tokens":1}}',
+    {},
+  ],
+  [
+    'an id, a time and a model of wrong types',
+    chat({ role: 'assistant', content: 'ok' }, { id: 7, created: 'now', model: {} }),
+    { object: 'chat.completion' },
+  ],
+  [
+    'an `ok` and a `usage` of its own that lie',
+    chat({ role: 'assistant', content: 'ok' }, { ok: false, usage: { credits: -5, balance: 1e9 } }),
+    { ok: true },
+  ],
+  [
+    'a `__proto__` and a `constructor`',
+    '{"__proto__":{"polluted":1},"constructor":1,"choices":[{"message":{"role":"assistant","content":"ok","__proto__":{"x":1}}}]}',
+    {},
+  ],
 ]
 
-const piece = (delta: unknown, more: object = {}) => ({ id: 'c', choices: [{ index: 0, delta, finish_reason: null, ...more }] })
+const piece = (delta: unknown, more: object = {}) => ({
+  id: 'c',
+  choices: [{ index: 0, delta, finish_reason: null, ...more }],
+})
 
 /** Streams that break: before anything was shown the status says so, after that the last line. */
 const BROKEN_STREAMS: [what: string, begun: boolean, events: string][] = [
@@ -82,10 +115,22 @@ const BROKEN_STREAMS: [what: string, begun: boolean, events: string][] = [
 
 /** Streams that leave something to be wished for, and serve. */
 const USABLE_STREAMS: [what: string, events: string][] = [
-  ['has no finish_reason before its [DONE]', `${eventsOf(piece({ content: 'all ' }), piece({ content: 'of it' }))}data: [DONE]\n\n`],
-  ['has no blank line behind its last event', `${eventsOf(piece({ content: 'all of it' }))}data: ${JSON.stringify(piece({}, { finish_reason: 'stop' }))}`],
-  ['has comments, events of other names, CRLF and a byte order mark', `\uFEFF: hello\r\nevent: ping\r\ndata: {}\r\n\r\n${eventsOf(piece({ content: 'all of it' }), piece({}, { finish_reason: 'stop' })).replaceAll('\n', '\r\n')}data: [DONE]\r\n\r\n`],
-  ['has deltas of null', `${eventsOf({ choices: [{ index: 0, delta: null }] }, piece({ content: 'all of it' }), piece(null, { finish_reason: 'stop' }))}data: [DONE]\n\n`],
+  [
+    'has no finish_reason before its [DONE]',
+    `${eventsOf(piece({ content: 'all ' }), piece({ content: 'of it' }))}data: [DONE]\n\n`,
+  ],
+  [
+    'has no blank line behind its last event',
+    `${eventsOf(piece({ content: 'all of it' }))}data: ${JSON.stringify(piece({}, { finish_reason: 'stop' }))}`,
+  ],
+  [
+    'has comments, events of other names, CRLF and a byte order mark',
+    `\uFEFF: hello\r\nevent: ping\r\ndata: {}\r\n\r\n${eventsOf(piece({ content: 'all of it' }), piece({}, { finish_reason: 'stop' })).replaceAll('\n', '\r\n')}data: [DONE]\r\n\r\n`,
+  ],
+  [
+    'has deltas of null',
+    `${eventsOf({ choices: [{ index: 0, delta: null }] }, piece({ content: 'all of it' }), piece(null, { finish_reason: 'stop' }))}data: [DONE]\n\n`,
+  ],
 ]
 
 describe('an upstream that speaks JSON of its own making', () => {
@@ -127,7 +172,9 @@ describe('an upstream that speaks JSON of its own making', () => {
       expect(reply.json.id).to.be.a('string')
       expect(reply.json.created).to.be.a('number')
       expect(reply.json.choices[0].message.content).to.equal('ok')
-      expect(reply.json.usage.credits).to.equal(RICH - await balanceOf(gateway.db, account.id)).and.to.be.above(0)
+      expect(reply.json.usage.credits)
+        .to.equal(RICH - (await balanceOf(gateway.db, account.id)))
+        .and.to.be.above(0)
       const asked = bodyOf(openai, prompt) as CountedChat
       const counted = { inputTokens: estimateTokens(asked, {}).input, outputTokens: countOutput(reply.json.choices) }
       expect(await recordOf(gateway.db, reply)).to.include(counted)

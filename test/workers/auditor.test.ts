@@ -25,7 +25,9 @@ describe('the auditor', () => {
     db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     redis = connectPatient({ REDIS_URL: (await testRedis()).url, REDIS_TLS_VERIFY: 'on' })
   })
-  beforeEach(() => { audits = createAudits(redis, newId('call')) })
+  beforeEach(() => {
+    audits = createAudits(redis, newId('call'))
+  })
   after(async () => {
     redis.disconnect()
     await db.destroy()
@@ -37,8 +39,20 @@ describe('the auditor', () => {
     const verbs = new Calls(db, { resultSeconds: 60, maxOutstanding: 1000 })
     for (let call = 0; call < calls; call++) {
       await verbs.open({
-        id: newId('call'), accountId: account.id, keyId: account.keyId, modality: 'image', model: 'image', price: { credits: 10 }, amount: 10,
-        estimate: null, deadlineSeconds: 600, requestId: 'test', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100,
+        id: newId('call'),
+        accountId: account.id,
+        keyId: account.keyId,
+        modality: 'image',
+        model: 'image',
+        price: { credits: 10 },
+        amount: 10,
+        estimate: null,
+        deadlineSeconds: 600,
+        requestId: 'test',
+        replyTo: 'nobody',
+        idempotency: null,
+        requestHash: null,
+        requestBytes: 100,
       })
     }
     return account
@@ -70,8 +84,11 @@ describe('the auditor', () => {
       expect(checked.ledger_entries).to.be.at.most(entries)
       return checked.users!
     }
-    const { rows: [all] } = await db.raw<{ rows: { accounts: number; entries: number }[] }>(
-      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM users WHERE id IN (SELECT user_id FROM calls)`)
+    const {
+      rows: [all],
+    } = await db.raw<{ rows: { accounts: number; entries: number }[] }>(
+      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM users WHERE id IN (SELECT user_id FROM calls)`,
+    )
     expect(await looked(100_000)).to.equal(all!.accounts)
     expect(await looked(all!.entries)).to.equal(all!.accounts)
     expect(await looked(20)).to.be.within(1, all!.accounts - 1)
@@ -84,7 +101,10 @@ describe('the auditor', () => {
     const { log, lines } = readableLog()
     await auditWhenDue({ db, log, audits }, NOON)
     expect(lines.map(({ msg }) => msg)).to.deep.equal(['the books do not balance', 'the books do not balance'])
-    expect(lines.map(({ invariant }) => invariant)).to.deep.equal(['a balance is the sum of its account\'s entries', 'a balance is the sum of its grants\' remainders'])
+    expect(lines.map(({ invariant }) => invariant)).to.deep.equal([
+      "a balance is the sum of its account's entries",
+      "a balance is the sum of its grants' remainders",
+    ])
     expect(lines[0]).to.deep.include({ level: 50, rows: [{ user_id: account.id, credits: 997, entries: 990 }] })
     expect((await audits.last())!.breaches).to.equal(2)
     await db('users').where({ id: account.id }).decrement('credits', 7)

@@ -7,7 +7,9 @@ import { post, until } from '../../scripts/harness/http.ts'
 
 describe('a worker that is told to stop', () => {
   let gateway: Gateway
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -15,7 +17,9 @@ describe('a worker that is told to stop', () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = 'handed over half-way [duration 4]'
     const answer = post(`${gateway.url}/v1/videos/generations`, account.key, { model: 'sandbox-video', prompt })
-    await until('the task is persisted', async () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('upstream_ref').first('id'))
+    await until('the task is persisted', async () =>
+      gateway.db('calls').where({ user_id: account.id }).whereNotNull('upstream_ref').first('id'),
+    )
     await gateway.stopWorker()
     await gateway.startWorker()
     const reply = await answer

@@ -7,15 +7,20 @@ import { post, until } from '../../scripts/harness/http.ts'
 
 describe('a worker', () => {
   let gateway: Gateway
-  before(async () => { gateway = await startGateway({ CHAT_CONCURRENCY: '6' }) })
+  before(async () => {
+    gateway = await startGateway({ CHAT_CONCURRENCY: '6' })
+  })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
   it('works as many chats at a time as CHAT_CONCURRENCY says, and never one more, whatever its queue workers are', async () => {
     const account = await anAccount(gateway.db, 100_000)
-    const asked = Array.from({ length: 30 }, (_one, nth) => post(`${gateway.url}/v1/chat/completions`, account.key, {
-      model: 'sandbox-chat', messages: [{ role: 'user', content: `one of many ${nth} [delay 250]` }],
-    }))
+    const asked = Array.from({ length: 30 }, (_one, nth) =>
+      post(`${gateway.url}/v1/chat/completions`, account.key, {
+        model: 'sandbox-chat',
+        messages: [{ role: 'user', content: `one of many ${nth} [delay 250]` }],
+      }),
+    )
     let most = 0
     await until('the end of every call', async () => {
       const rows = await gateway.db('calls').where({ user_id: account.id }).select<{ status: string }[]>('status')

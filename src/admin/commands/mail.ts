@@ -10,7 +10,9 @@ import { CommandError } from '../command.ts'
 const LISTED = 200
 
 const describe = (mail: MailRecord): string =>
-  [mail.id, mail.createdAt, mail.kind, mail.status, `${mail.tries} tries`, mail.recipient, mail.note ?? ''].join('  ').trimEnd()
+  [mail.id, mail.createdAt, mail.kind, mail.status, `${mail.tries} tries`, mail.recipient, mail.note ?? '']
+    .join('  ')
+    .trimEnd()
 
 export const mailCommands: Command[] = [
   {
@@ -24,7 +26,8 @@ export const mailCommands: Command[] = [
   },
   {
     usage: 'mail retry <id>|all',
-    summary: 'Give a dead letter, or all of them, every try again. The workers send it within seconds, with the same link.',
+    summary:
+      'Give a dead letter, or all of them, every try again. The workers send it within seconds, with the same link.',
     run: async (db, [text = '']) => {
       const id = text === 'all' ? text : parseId('mail', text)
       const revived = id ? await requeueDeadMails(db, null, id) : 0

@@ -23,8 +23,18 @@ export const moneyCommands: Command[] = [
       const expiresAt = options.expires === undefined ? null : futureDate(options.expires)
       const user = await accountOf(db, email)
       const id = newId('grant')
-      const credits = await grantCredits(db, null, { id, accountId: user.id, origin, amount, expiresAt, note: options.note ?? null })
-      return { json: { grantId: publicId('grant', id), credits }, text: `Granted ${amount} credits; the balance is ${credits}.` }
+      const credits = await grantCredits(db, null, {
+        id,
+        accountId: user.id,
+        origin,
+        amount,
+        expiresAt,
+        note: options.note ?? null,
+      })
+      return {
+        json: { grantId: publicId('grant', id), credits },
+        text: `Granted ${amount} credits; the balance is ${credits}.`,
+      }
     },
   },
   {
@@ -32,7 +42,7 @@ export const moneyCommands: Command[] = [
     summary: 'Create an API key and print its secret, once.',
     run: async (db, [email, name = 'made by the operator']) => {
       const user = await accountOf(db, email)
-      if (Array.from(name).length > 60) throw new CommandError('A key\'s name has at most 60 characters.')
+      if (Array.from(name).length > 60) throw new CommandError("A key's name has at most 60 characters.")
       const key = await createKey(db, user.id, name).catch((error: unknown) => {
         throw error instanceof ApiError ? new CommandError(error.message) : error
       })
@@ -45,7 +55,7 @@ export const moneyCommands: Command[] = [
     run: async (db, [text = '']) => {
       const id = parseId('call', text)
       // A record may have been swept (CALL_RETENTION_DAYS); its movements are kept for good.
-      const call = id && await findRecord(db, id)
+      const call = id && (await findRecord(db, id))
       const ledger = id ? await entriesOfCall(db, id) : []
       if (!call && ledger.length === 0) throw new CommandError(`There is no call ${text}.`)
       return { json: { call, ledger }, text: JSON.stringify({ call, ledger }, null, 2) }
@@ -56,7 +66,9 @@ export const moneyCommands: Command[] = [
     summary: 'Check every invariant of the money; exit code 1 on a breach.',
     run: async (db) => {
       const { checked, breaches } = await audit(db)
-      const counts = Object.entries(checked).map(([table, count]) => `${count} ${table}`).join(', ')
+      const counts = Object.entries(checked)
+        .map(([table, count]) => `${count} ${table}`)
+        .join(', ')
       const lines = breaches.map(({ invariant, row }) => `BREACH: ${invariant}: ${JSON.stringify(row)}`)
       return {
         json: { checked, breaches },
@@ -83,7 +95,8 @@ function originOf(text: string): Origin {
 
 function futureDate(text: string): Date {
   const date = new Date(text)
-  if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text)) throw new CommandError('--expires is a time in ISO 8601, such as 2030-01-31T00:00:00Z.')
+  if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text))
+    throw new CommandError('--expires is a time in ISO 8601, such as 2030-01-31T00:00:00Z.')
   if (date.getTime() <= Date.now()) throw new CommandError('--expires lies in the past.')
   return date
 }

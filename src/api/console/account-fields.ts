@@ -8,40 +8,63 @@ import type { ErrorCode } from '../../shared/errors.ts'
 import { line } from './fields.ts'
 
 /** An address; it comes out lowercased. */
-export const emailAddress = z.string({ error: 'invalid_email' }).transform((text, context) => {
-  const email = parseEmail(text)
-  if (email !== null) return email
-  context.addIssue({ code: 'custom', message: 'invalid_email' })
-  return z.NEVER
-}).meta({ description: 'ASCII, at most 254 characters; stored lowercased.', examples: ['ada@example.com'] })
+export const emailAddress = z
+  .string({ error: 'invalid_email' })
+  .transform((text, context) => {
+    const email = parseEmail(text)
+    if (email !== null) return email
+    context.addIssue({ code: 'custom', message: 'invalid_email' })
+    return z.NEVER
+  })
+  .meta({ description: 'ASCII, at most 254 characters; stored lowercased.', examples: ['ada@example.com'] })
 
 /** A password that is to be set. */
-export const newPassword = z.string({ error: 'password_too_short' }).superRefine((text, context) => {
-  const fault = newPasswordFault(text)
-  if (fault === 'invalid_request') context.addIssue({ code: 'custom', message: 'has a character that cannot be stored' })
-  else if (fault) context.addIssue({ code: 'custom', message: fault })
-}).meta({ description: '8 to 72 characters, with at least one letter and one digit.', examples: ['correct horse 1'] })
+export const newPassword = z
+  .string({ error: 'password_too_short' })
+  .superRefine((text, context) => {
+    const fault = newPasswordFault(text)
+    if (fault === 'invalid_request')
+      context.addIssue({ code: 'custom', message: 'has a character that cannot be stored' })
+    else if (fault) context.addIssue({ code: 'custom', message: fault })
+  })
+  .meta({ description: '8 to 72 characters, with at least one letter and one digit.', examples: ['correct horse 1'] })
 
 /** The codes of a password that cannot be set. */
 export const PASSWORD_ERRORS = [
-  'password_too_short', 'password_too_long', 'password_needs_letter_and_digit', 'invalid_request',
+  'password_too_short',
+  'password_too_long',
+  'password_needs_letter_and_digit',
+  'invalid_request',
 ] as const satisfies ErrorCode[]
 
 /** A password that is looked at only where its link is good (see `resetPassword`). Whatever is no text is empty. */
-export const passwordOfReset = z.string().catch('').meta({
-  ...newPassword.meta(),
-  override: ({ jsonSchema }: { jsonSchema: object }) => { Object.assign(jsonSchema, { default: undefined }) },
-})
+export const passwordOfReset = z
+  .string()
+  .catch('')
+  .meta({
+    ...newPassword.meta(),
+    override: ({ jsonSchema }: { jsonSchema: object }) => {
+      Object.assign(jsonSchema, { default: undefined })
+    },
+  })
 
 /** The token of a mailed link. Whatever is no token is an invalid one. */
-export const mailedToken = z.string({ error: 'invalid_token' }).meta({ description: 'What stands behind `#token=` in the mailed link.' })
+export const mailedToken = z
+  .string({ error: 'invalid_token' })
+  .meta({ description: 'What stands behind `#token=` in the mailed link.' })
 
 /** A name that others see, at most 60 code points; null is the same as leaving it out. */
-export const displayName = line(60).nullish().transform((value) => value ?? undefined)
+export const displayName = line(60)
+  .nullish()
+  .transform((value) => value ?? undefined)
 
 const MAX_URL = 2048
 
 /** An https address, or empty. */
 export const avatarUrl = line(MAX_URL)
-  .refine((text) => text === '' || (/^https:\/\/[^/\s]/i.test(text) && !/\s/.test(text) && URL.canParse(text)), 'must be an https address or empty')
-  .nullish().transform((value) => value ?? undefined)
+  .refine(
+    (text) => text === '' || (/^https:\/\/[^/\s]/i.test(text) && !/\s/.test(text) && URL.canParse(text)),
+    'must be an https address or empty',
+  )
+  .nullish()
+  .transform((value) => value ?? undefined)

@@ -11,7 +11,10 @@ import { session } from '../who.ts'
 
 /** Shows who is logged in, their role, the balance, and what open calls hold of it. */
 export const showState = endpoint({
-  method: 'get', path: '/api/account', tag: 'Account', summary: 'Show where the account stands',
+  method: 'get',
+  path: '/api/account',
+  tag: 'Account',
+  summary: 'Show where the account stands',
   who: session,
   answers: {
     200: { description: 'The account, its role, its balance and what open calls hold.', schema: accountState },
@@ -24,11 +27,16 @@ export const showState = endpoint({
 
 /** Lists the models as the gateway does, for somebody who has no key at hand. */
 export const showModels = endpoint({
-  method: 'get', path: '/api/models', tag: 'Records', summary: 'List the models',
+  method: 'get',
+  path: '/api/models',
+  tag: 'Records',
+  summary: 'List the models',
   description: 'As `GET /v1/models`, for somebody who is logged in and has no key at hand.',
   who: session,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => (
-  { ok: true, object: 'list', data: presentModels(catalogue.current()) }
-))
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => ({
+  ok: true,
+  object: 'list',
+  data: presentModels(catalogue.current()),
+}))

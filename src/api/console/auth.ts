@@ -19,12 +19,17 @@ import { logSecurity } from './security-log.ts'
 const tag = 'Account'
 
 const signedIn = z.strictObject({
-  ok, token: z.string().meta({ description: 'The session token, valid for 7 days.' }), user,
+  ok,
+  token: z.string().meta({ description: 'The session token, valid for 7 days.' }),
+  user,
 })
 
 /** Makes an account and logs it in. Its verification mail goes out by itself. */
 export const createAccount = endpoint({
-  method: 'post', path: '/api/auth/register', tag, summary: 'Register',
+  method: 'post',
+  path: '/api/auth/register',
+  tag,
+  summary: 'Register',
   description: 'Creates an account and logs it in. The verification mail is sent automatically.',
   who: null,
   limits: [{ limit: 'registrations', per: 'client' }],
@@ -42,14 +47,20 @@ export const createAccount = endpoint({
 
 /** Opens a session. */
 export const login = endpoint({
-  method: 'post', path: '/api/auth/login', tag, summary: 'Log in',
+  method: 'post',
+  path: '/api/auth/login',
+  tag,
+  summary: 'Log in',
   who: null,
   limits: [{ limit: 'logins', per: 'client' }],
-  body: z.object({
-    email: z.string({ error: 'is required' })
-      .meta({ description: 'Any text: one that is no account\'s address is refused like a wrong password.' }),
-    password: z.string({ error: 'is required' }),
-  }).meta({ id: 'LoginRequest' }),
+  body: z
+    .object({
+      email: z
+        .string({ error: 'is required' })
+        .meta({ description: "Any text: one that is no account's address is refused like a wrong password." }),
+      password: z.string({ error: 'is required' }),
+    })
+    .meta({ id: 'LoginRequest' }),
   answers: { 200: { description: 'The account and a new session.', schema: signedIn } },
   errors: ['invalid_request', 'invalid_credentials', 'account_suspended', 'overloaded'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ body, request }) => {
@@ -64,31 +75,44 @@ export const login = endpoint({
 
 /** Shows who is logged in. */
 export const showAccount = endpoint({
-  method: 'get', path: '/api/auth/me', tag, summary: 'Show the account',
+  method: 'get',
+  path: '/api/auth/me',
+  tag,
+  summary: 'Show the account',
   who: session,
   answers: { 200: { description: 'The account.', schema: userAnswer } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => (
-  { ok: true, user: presentUser((await findUser(db, who.accountId))!) }
-))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
+  ok: true,
+  user: presentUser((await findUser(db, who.accountId))!),
+}))
 
 /** Changes what is sent of the profile. */
 export const changeAccount = endpoint({
-  method: 'patch', path: '/api/auth/me', tag, summary: 'Change the profile',
+  method: 'patch',
+  path: '/api/auth/me',
+  tag,
+  summary: 'Change the profile',
   who: session,
-  body: z.object({
-    displayName: displayName.meta({ description: 'At most 60 characters.' }),
-    avatarUrl: avatarUrl.meta({ description: 'An https address, or empty for none.' }),
-  }).meta({ id: 'ProfileRequest' }),
+  body: z
+    .object({
+      displayName: displayName.meta({ description: 'At most 60 characters.' }),
+      avatarUrl: avatarUrl.meta({ description: 'An https address, or empty for none.' }),
+    })
+    .meta({ id: 'ProfileRequest' }),
   answers: { 200: { description: 'The account as it is now.', schema: userAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => (
-  { ok: true, user: presentUser(await updateProfile(db, who.accountId, body)) }
-))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => ({
+  ok: true,
+  user: presentUser(await updateProfile(db, who.accountId, body)),
+}))
 
 /** Ends the session that asks for it, and no other. */
 export const logout = endpoint({
-  method: 'post', path: '/api/auth/logout', tag, summary: 'Log out',
+  method: 'post',
+  path: '/api/auth/logout',
+  tag,
+  summary: 'Log out',
   description: 'Ends this session and no other.',
   who: session,
   body: 'ignored',
@@ -102,11 +126,15 @@ export const logout = endpoint({
 
 /** Changes the password; all other sessions end. */
 export const replacePassword = endpoint({
-  method: 'post', path: '/api/auth/password', tag, summary: 'Change password',
+  method: 'post',
+  path: '/api/auth/password',
+  tag,
+  summary: 'Change password',
   description: 'All other sessions end.',
   who: session,
   limits: [{ limit: 'passwordChanges', per: 'account' }],
-  body: z.object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })
+  body: z
+    .object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })
     .meta({ id: 'PasswordRequest' }),
   answers: { 200: { description: 'It is changed.', schema: done } },
   errors: [...PASSWORD_ERRORS, 'wrong_password', 'overloaded'],

@@ -26,12 +26,17 @@ const keyId = z.string({ error: 'must appear only once' }).transform((text, cont
 })
 
 const callsQuery = z.object({
-  model: z.string({ error: 'must appear only once' }).min(1, 'must not be empty')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not a model name').optional(),
+  model: z
+    .string({ error: 'must appear only once' })
+    .min(1, 'must not be empty')
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not a model name')
+    .optional(),
   modality: z.enum(MODALITIES, { error: `is one of ${MODALITIES.join(', ')}` }).optional(),
   status: z.enum(CALL_STATUSES, { error: `is one of ${CALL_STATUSES.join(', ')}` }).optional(),
   keyId: keyId.optional().meta({ description: 'Calls that came with this key.' }),
-  from: timestamp.optional().meta({ description: 'Calls accepted then or later: a day in UTC, or a time with its zone.' }),
+  from: timestamp
+    .optional()
+    .meta({ description: 'Calls accepted then or later: a day in UTC, or a time with its zone.' }),
   to: timestamp.optional().meta({ description: 'Calls accepted then or earlier; the whole of a day.' }),
   limit: pageLimit,
   cursor: pageCursor,
@@ -39,7 +44,10 @@ const callsQuery = z.object({
 
 /** Lists calls, newest first. A page stays what it is while calls arrive. */
 export const showCalls = endpoint({
-  method: 'get', path: '/api/calls', tag: 'Records', summary: 'List calls',
+  method: 'get',
+  path: '/api/calls',
+  tag: 'Records',
+  summary: 'List calls',
   who: session,
   query: callsQuery,
   answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(call) } },
@@ -68,7 +76,10 @@ function positionOf(place: string): CallPosition {
 
 /** Shows one call and its movements of credits. */
 export const showCall = endpoint({
-  method: 'get', path: '/api/calls/:id', tag: 'Records', summary: 'Show a call and what it moved',
+  method: 'get',
+  path: '/api/calls/:id',
+  tag: 'Records',
+  summary: 'Show a call and what it moved',
   who: session,
   params: pathId('call', 'The `id` of a call.'),
   answers: { 200: { description: 'The call, and its ledger entries in their order.', schema: callWithLedger } },

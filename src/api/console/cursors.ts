@@ -22,8 +22,10 @@ export type Cursors = {
 /** The cursors of one list. `secret` is the server's. */
 export function createCursors(secret: string, list: 'calls' | 'ledger'): Cursors {
   const sign = (accountId: AccountId, place: string): Buffer =>
-    createHmac('sha256', secret).update(`tollgate cursor\n${list}\n${accountId}\n${place}`)
-      .digest().subarray(0, MAC_BYTES)
+    createHmac('sha256', secret)
+      .update(`tollgate cursor\n${list}\n${accountId}\n${place}`)
+      .digest()
+      .subarray(0, MAC_BYTES)
   return {
     write: (accountId, place) =>
       place && Buffer.concat([sign(accountId, place), Buffer.from(place)]).toString('base64url'),

@@ -17,7 +17,10 @@ const tag = 'Account'
 
 /** Proves an address by its link, once, and gives the sign-up credits that wait for it. */
 export const verify = endpoint({
-  method: 'post', path: '/api/email/verify', tag, summary: 'Verify an e-mail address',
+  method: 'post',
+  path: '/api/email/verify',
+  tag,
+  summary: 'Verify an e-mail address',
   who: null,
   body: z.object({ token: mailedToken }).meta({ id: 'VerifyRequest' }),
   answers: { 200: { description: 'The account, verified.', schema: userAnswer } },
@@ -33,7 +36,10 @@ export const verify = endpoint({
 
 /** Mails another verification link. */
 export const resend = endpoint({
-  method: 'post', path: '/api/email/resend', tag, summary: 'Mail another verification link',
+  method: 'post',
+  path: '/api/email/resend',
+  tag,
+  summary: 'Mail another verification link',
   who: session,
   body: 'ignored',
   answers: { 200: { description: 'It is on its way.', schema: said } },
@@ -45,7 +51,10 @@ export const resend = endpoint({
 
 /** Asks for a reset link. The answer, and the time it takes, is the same for every address. */
 export const forgot = endpoint({
-  method: 'post', path: '/api/email/forgot', tag, summary: 'Ask for a reset link',
+  method: 'post',
+  path: '/api/email/forgot',
+  tag,
+  summary: 'Ask for a reset link',
   description: 'The answer is the same whether the address is registered or not.',
   who: null,
   limits: [{ limit: 'forgots', per: 'client' }],
@@ -59,7 +68,10 @@ export const forgot = endpoint({
 
 /** Sets a new password by a reset link; every session ends. */
 export const reset = endpoint({
-  method: 'post', path: '/api/email/reset', tag, summary: 'Set a new password by a mailed link',
+  method: 'post',
+  path: '/api/email/reset',
+  tag,
+  summary: 'Set a new password by a mailed link',
   description: 'All sessions end. A password that is refused does not spend the link.',
   who: null,
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),

@@ -7,5 +7,7 @@ import type { WebDeps } from '../deps.ts'
 
 /** Not waited for, and free to fail: the outbox has the mail, and the reconciler finds it without a nudge. */
 export function enqueueMail({ queues, log }: Pick<WebDeps, 'queues' | 'log'>, mailId: MailId): void {
-  queues.enqueueMails([mailId]).catch((error: unknown) => log.warn({ mail: publicId('mail', mailId), err: error }, 'mail not enqueued'))
+  queues
+    .enqueueMails([mailId])
+    .catch((error: unknown) => log.warn({ mail: publicId('mail', mailId), err: error }, 'mail not enqueued'))
 }

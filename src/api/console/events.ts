@@ -76,7 +76,8 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
 function refusalOf(held: number): ApiError {
   if (held < MOST_STREAMS) return new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
   return new ApiError('rate_limited', {
-    message: 'Too many event streams are open for this account.', retryAfterSeconds: RETRY_SECONDS,
+    message: 'Too many event streams are open for this account.',
+    retryAfterSeconds: RETRY_SECONDS,
   })
 }
 
@@ -149,11 +150,14 @@ class Changes {
 
 /** The account's own events, for as long as its page is open. */
 export const accountEvents = endpoint({
-  method: 'get', path: '/api/events', tag: 'Records', summary: 'Follow the account',
+  method: 'get',
+  path: '/api/events',
+  tag: 'Records',
+  summary: 'Follow the account',
   description:
-    'Server-sent events: `account` (where it stands), `call` (the record of a call that changed), `refresh` (changes '
-    + 'may have been missed: ask again), `signed_out` (the session is over). A comment every 15 s. Ends within a minute '
-    + 'after its session.',
+    'Server-sent events: `account` (where it stands), `call` (the record of a call that changed), `refresh` (changes ' +
+    'may have been missed: ask again), `signed_out` (the session is over). A comment every 15 s. Ends within a minute ' +
+    'after its session.',
   who: session,
   answers: {
     200: { description: 'The stream.', content: { 'text/event-stream': events('The events, as they come.') } },

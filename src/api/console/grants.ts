@@ -9,7 +9,10 @@ import { session } from '../who.ts'
 
 /** Lists the grants, newest first. What remains of them adds up to the balance. */
 export const showGrants = endpoint({
-  method: 'get', path: '/api/grants', tag: 'Records', summary: 'List the grants',
+  method: 'get',
+  path: '/api/grants',
+  tag: 'Records',
+  summary: 'List the grants',
   description: 'What remains of them adds up to the balance.',
   who: session,
   answers: { 200: { description: 'All lots of credits, newest first.', schema: listOf(grant) } },

@@ -32,10 +32,18 @@ const secret = z
 
 /** Makes a key. Its secret is in this answer and nowhere else. */
 export const makeKey = endpoint({
-  ...declared, method: 'post', path: '/api/keys', summary: 'Create an API key',
-  body: z.object({
-    name: label(60).meta({ description: 'What you know it by: one line of 1 to 60 characters.', examples: ['laptop'] }),
-  }).meta({ id: 'KeyRequest' }),
+  ...declared,
+  method: 'post',
+  path: '/api/keys',
+  summary: 'Create an API key',
+  body: z
+    .object({
+      name: label(60).meta({
+        description: 'What you know it by: one line of 1 to 60 characters.',
+        examples: ['laptop'],
+      }),
+    })
+    .meta({ id: 'KeyRequest' }),
   answers: {
     200: {
       description: 'The key with its secret, which is shown only this once.',
@@ -51,7 +59,10 @@ export const makeKey = endpoint({
 
 /** Lists the keys, revoked ones too. */
 export const showKeys = endpoint({
-  ...declared, method: 'get', path: '/api/keys', summary: 'List the API keys',
+  ...declared,
+  method: 'get',
+  path: '/api/keys',
+  summary: 'List the API keys',
   answers: {
     200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
   },
@@ -60,7 +71,10 @@ export const showKeys = endpoint({
 
 /** Revokes a key for good. */
 export const endKey = endpoint({
-  ...declared, method: 'delete', path: '/api/keys/:id', summary: 'Revoke an API key',
+  ...declared,
+  method: 'delete',
+  path: '/api/keys/:id',
+  summary: 'Revoke an API key',
   description: 'From this timestamp the key is refused everywhere. Calls that were charged before go on.',
   params: pathId('key', 'The `id` of a key.'),
   answers: { 200: { description: 'It is revoked.', schema: done } },

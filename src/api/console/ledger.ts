@@ -12,7 +12,10 @@ import { pageCursor, pageLimit } from './fields.ts'
 
 /** Lists ledger entries, newest first. */
 export const showLedger = endpoint({
-  method: 'get', path: '/api/ledger', tag: 'Records', summary: 'List the movements of credits',
+  method: 'get',
+  path: '/api/ledger',
+  tag: 'Records',
+  summary: 'List the movements of credits',
   who: session,
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the ledger, newest first.', schema: pageOf(entry) } },

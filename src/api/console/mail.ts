@@ -20,7 +20,10 @@ const transport = z.enum(['smtp', 'file'])
 
 /** Shows the transport. */
 export const showMail = endpoint({
-  method: 'get', path: '/api/mail/status', tag: 'Mail', summary: 'How mail goes out',
+  method: 'get',
+  path: '/api/mail/status',
+  tag: 'Mail',
+  summary: 'How mail goes out',
   description: '`file`: mail goes into a file on the server, and reaches nobody.',
   who: session,
   answers: {
@@ -30,21 +33,31 @@ export const showMail = endpoint({
     },
   },
   errors: [],
-}).handle(({ config, mailer }: Pick<WebDeps, 'config' | 'mailer'>) => () => (
-  { ok: true, transport: mailer.transport, smtpConfigured: mailer.transport === 'smtp', baseUrl: config.BASE_URL }
-))
+}).handle(({ config, mailer }: Pick<WebDeps, 'config' | 'mailer'>) => () => ({
+  ok: true,
+  transport: mailer.transport,
+  smtpConfigured: mailer.transport === 'smtp',
+  baseUrl: config.BASE_URL,
+}))
 
 /**
  * Sends a test mail while the request waits; to other addresses than one's own only once that is verified. A failure is
  * answered with the server's own reason.
  */
 export const sendTestMail = endpoint({
-  method: 'post', path: '/api/mail/test', tag: 'Mail', summary: 'Send a test mail',
+  method: 'post',
+  path: '/api/mail/test',
+  tag: 'Mail',
+  summary: 'Send a test mail',
   who: session,
-  body: z.object({
-    to: emailAddress.nullish().transform((value) => value ?? undefined)
-      .meta({ description: 'Your own address where absent.' }),
-  }).meta({ id: 'TestMailRequest' }),
+  body: z
+    .object({
+      to: emailAddress
+        .nullish()
+        .transform((value) => value ?? undefined)
+        .meta({ description: 'Your own address where absent.' }),
+    })
+    .meta({ id: 'TestMailRequest' }),
   bodyIsOptional: true,
   answers: {
     200: {

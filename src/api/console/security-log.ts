@@ -8,14 +8,32 @@ import type { Log } from '../../shared/infra/log.ts'
 import type { Trace } from '../../shared/infra/trace.ts'
 
 export type SecurityEvent =
-  'registered' | 'logged_in' | 'login_refused' | 'logged_out' | 'session_revoked' | 'password_changed' | 'password_reset' | 'email_verified'
-  | 'key_made' | 'key_revoked'
+  | 'registered'
+  | 'logged_in'
+  | 'login_refused'
+  | 'logged_out'
+  | 'session_revoked'
+  | 'password_changed'
+  | 'password_reset'
+  | 'email_verified'
+  | 'key_made'
+  | 'key_revoked'
 
 /** Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused. */
 export function logSecurity(
-  log: Log, { requestId }: Trace, event: SecurityEvent, accountId: AccountId | null, refusal?: string,
+  log: Log,
+  { requestId }: Trace,
+  event: SecurityEvent,
+  accountId: AccountId | null,
+  refusal?: string,
 ): void {
-  log.info({
-    event, requestId, ...(accountId && { account: publicId('account', accountId) }), ...(refusal && { refusal }),
-  }, 'security')
+  log.info(
+    {
+      event,
+      requestId,
+      ...(accountId && { account: publicId('account', accountId) }),
+      ...(refusal && { refusal }),
+    },
+    'security',
+  )
 }

@@ -24,17 +24,24 @@ const shownSession = z
 
 /** Lists the live sessions, newest first. */
 export const showSessions = endpoint({
-  method: 'get', path: '/api/auth/sessions', tag: 'Account', summary: 'List the sessions',
+  method: 'get',
+  path: '/api/auth/sessions',
+  tag: 'Account',
+  summary: 'List the sessions',
   who: session,
   answers: { 200: { description: 'The live sessions, newest first.', schema: listOf(shownSession) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => (
-  { ok: true, data: await listSessions(db, who.accountId, who.sessionId) }
-))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
+  ok: true,
+  data: await listSessions(db, who.accountId, who.sessionId),
+}))
 
 /** Ends a session, perhaps the one that asks. */
 export const revokeSession = endpoint({
-  method: 'delete', path: '/api/auth/sessions/:id', tag: 'Account', summary: 'End a session',
+  method: 'delete',
+  path: '/api/auth/sessions/:id',
+  tag: 'Account',
+  summary: 'End a session',
   who: session,
   params: pathId('session', 'The `id` of a session.'),
   answers: { 200: { description: 'It has ended.', schema: done } },

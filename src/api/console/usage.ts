@@ -39,7 +39,10 @@ const usageRow = z
 
 /** Shows the usage of some days. */
 export const showUsage = endpoint({
-  method: 'get', path: '/api/usage', tag: 'Records', summary: 'Usage by day and model',
+  method: 'get',
+  path: '/api/usage',
+  tag: 'Records',
+  summary: 'Usage by day and model',
   who: session,
   query: usageQuery,
   answers: { 200: { description: 'A row for each day and model with calls, oldest first.', schema: listOf(usageRow) } },
@@ -60,7 +63,10 @@ function daysOf(asked: z.infer<typeof usageQuery>, today: string): { from: strin
   const from = asked.from ?? dayOf(endOf(to).getTime() - DEFAULT_DAYS * DAY_MS)
   if (from > to) throw new ApiError('invalid_request', { param: 'to', message: 'to: must not be before from' })
   if (endOf(to).getTime() - startOf(from).getTime() > MAX_DAYS * DAY_MS) {
-    throw new ApiError('invalid_request', { param: 'from', message: `from: must be at most ${MAX_DAYS} days before to` })
+    throw new ApiError('invalid_request', {
+      param: 'from',
+      message: `from: must be at most ${MAX_DAYS} days before to`,
+    })
   }
   return { from, to }
 }

@@ -9,6 +9,7 @@ const BEARER = /^bearer +([\w.~+/=-]{1,512}) *$/i
 /** The token in an Authorization header. @throws ApiError unauthorized where there is none. */
 export function bearerToken(header: string): string {
   const match = BEARER.exec(header)
-  if (!match) throw new ApiError('unauthorized', { message: 'Send the key or session token as "Authorization: Bearer <token>".' })
+  if (!match)
+    throw new ApiError('unauthorized', { message: 'Send the key or session token as "Authorization: Bearer <token>".' })
   return match[1]!
 }

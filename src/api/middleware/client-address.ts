@@ -24,7 +24,11 @@ export function networkOf(address: string): string {
 
 /** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */
 function parseAddress(text: string): string | null {
-  const bare = text.trim().replace(/^\[([^\]]*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1').replace(/%.*$/, '')
+  const bare = text
+    .trim()
+    .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1')
+    .replace(/%.*$/, '')
   switch (isIP(bare)) {
     case 4:
       return bare

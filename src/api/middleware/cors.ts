@@ -9,7 +9,13 @@ const GATEWAY = /^\/v1(?:\/|$)/
 
 /** What a page may read of an answer, beside what every page may read. */
 export const EXPOSED_HEADERS = [
-  'X-Request-Id', 'X-Call-Id', ...ALLOWANCE_HEADERS, 'Retry-After', 'X-Should-Retry', 'Location', 'Preference-Applied',
+  'X-Request-Id',
+  'X-Call-Id',
+  ...ALLOWANCE_HEADERS,
+  'Retry-After',
+  'X-Should-Retry',
+  'Location',
+  'Preference-Applied',
   'Idempotent-Replayed',
 ] as const
 
@@ -17,7 +23,14 @@ const METHODS = 'GET, POST'
 
 /** What a page may send. `*` would not do: it leaves Authorization out. */
 const REQUEST_HEADERS = [
-  'Authorization', 'Content-Type', 'Accept', 'Idempotency-Key', 'Prefer', 'X-Request-Id', 'Traceparent', 'X-Max-Credits',
+  'Authorization',
+  'Content-Type',
+  'Accept',
+  'Idempotency-Key',
+  'Prefer',
+  'X-Request-Id',
+  'Traceparent',
+  'X-Max-Credits',
   'X-Price-Version',
 ]
 
@@ -46,13 +59,16 @@ const isPreflight = (ctx: Context): boolean =>
   ctx.method === 'OPTIONS' && (ctx.get('origin') !== '' || ctx.get('access-control-request-method') !== '')
 
 function answerPreflight(ctx: Context): void {
-  const asked = ctx.get('access-control-request-headers').split(',').map((name) => name.trim().toLowerCase())
+  const asked = ctx
+    .get('access-control-request-headers')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
   const ofSdks = asked.filter((name) => SDK_HEADER.test(name)).slice(0, MOST_SDK_HEADERS)
   ctx.set({
     'Access-Control-Allow-Methods': METHODS,
     'Access-Control-Allow-Headers': [...REQUEST_HEADERS, ...ofSdks].join(', '),
     'Access-Control-Max-Age': MAX_AGE_SECONDS,
-    'Vary': 'Access-Control-Request-Headers',
+    Vary: 'Access-Control-Request-Headers',
   })
   ctx.status = 204
 }

@@ -10,6 +10,8 @@ const USER_AGENT_LENGTH = 200
 
 /** What a session remembers of its client. */
 export function deviceOf(ctx: ParameterizedContext<RequestState>, trustedHops: number): Device {
-  const userAgent = Array.from(ctx.get('user-agent').replace(/\p{Cc}/gu, '')).slice(0, USER_AGENT_LENGTH).join('')
+  const userAgent = Array.from(ctx.get('user-agent').replace(/\p{Cc}/gu, ''))
+    .slice(0, USER_AGENT_LENGTH)
+    .join('')
   return { userAgent, ip: clientAddress(ctx.req, trustedHops) }
 }

@@ -12,7 +12,8 @@ import type { Envelope, RequestState } from './request-context.ts'
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 const RETRY_SECONDS = 2
 
-const REDIS_AWAY = /^(Connection is closed|Stream isn't writeable|Command timed out|Redis connection (to|is not ready)|Redis client is not ready)|max retries per request|^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|NOREPLICAS|MISCONF)/
+const REDIS_AWAY =
+  /^(Connection is closed|Stream isn't writeable|Command timed out|Redis connection (to|is not ready)|Redis client is not ready)|max retries per request|^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|NOREPLICAS|MISCONF)/
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
 export function isServiceAway(error: unknown): boolean {
@@ -39,7 +40,8 @@ export function errorHandler(log: Log): Middleware<RequestState> {
       const error = toApiError(thrown)
       ctx.state.errorCode = error.code
       if (error.code === 'internal_error') log.error({ ...traceFields(ctx.state), err: error.cause }, 'defect')
-      else if (error.code === 'service_unavailable') log.warn({ ...traceFields(ctx.state), err: error.cause }, 'service away')
+      else if (error.code === 'service_unavailable')
+        log.warn({ ...traceFields(ctx.state), err: error.cause }, 'service away')
       const { endpoint } = ctx.state
       if (endpoint && !endpoint.codes.has(error.code)) {
         log.error({ ...traceFields(ctx.state), route: endpoint.path, error: error.code }, UNDECLARED)
@@ -50,7 +52,8 @@ export function errorHandler(log: Log): Middleware<RequestState> {
 }
 
 /** Whether a path belongs to the gateway, whose errors have OpenAI's form. */
-export const isGateway = (path: string): boolean => path === '/v1' || path.startsWith('/v1/') || path.startsWith('/media/')
+export const isGateway = (path: string): boolean =>
+  path === '/v1' || path.startsWith('/v1/') || path.startsWith('/media/')
 
 /** Where no endpoint says it, the path does. */
 const envelopeOf = (ctx: ParameterizedContext<RequestState>): Envelope => {
@@ -64,7 +67,8 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
   if (error.code === 'unauthorized') ctx.set('WWW-Authenticate', 'Bearer')
   ctx.set(error.headers)
   ctx.set('Cache-Control', 'no-store')
-  const retryAfter = error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
+  const retryAfter =
+    error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
   if (mayStillSend(ctx)) ctx.set('Connection', 'close')
   if (envelopeOf(ctx) === 'gateway') {

@@ -21,7 +21,12 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 // latin1 maps each byte to one character, so that the bytes come through unharmed and invalid UTF-8 can be refused.
 const readBytes = koaBody({
-  json: false, urlencoded: false, multipart: false, text: true, textTypes: ['application/json'], encoding: 'latin1',
+  json: false,
+  urlencoded: false,
+  multipart: false,
+  text: true,
+  textTypes: ['application/json'],
+  encoding: 'latin1',
   textLimit: MAX_BYTES,
   onError: (error) => {
     throw bodyError(error)
@@ -73,7 +78,10 @@ export const bodyOf = (ctx: { request: unknown }): JsonObject => (ctx.request as
 
 function requireJson(contentType: string, contentEncoding: string): void {
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8).replaceAll('"', '')
+  const charset = parameters
+    .find((parameter) => parameter.startsWith('charset='))
+    ?.slice(8)
+    .replaceAll('"', '')
   const plain = contentEncoding === '' || contentEncoding.trim().toLowerCase() === 'identity'
   if (type !== 'application/json' || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8') || !plain) {
     throw new ApiError('unsupported_media_type')
@@ -88,7 +96,8 @@ function parseJsonObject(latin1: string): JsonObject {
   } catch {
     throw new ApiError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   }
-  if (isTooDeep(text)) throw new ApiError('invalid_json', { message: `The request body is nested deeper than ${MAX_DEPTH} levels.` })
+  if (isTooDeep(text))
+    throw new ApiError('invalid_json', { message: `The request body is nested deeper than ${MAX_DEPTH} levels.` })
   try {
     value = JSON.parse(text)
   } catch {

@@ -38,7 +38,11 @@ export type RequestState = Trace & {
 const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 
 /** Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut. */
-export function requestContext({ log, draining, metrics }: Pick<WebDeps, 'log' | 'draining' | 'metrics'>): Middleware<RequestState> {
+export function requestContext({
+  log,
+  draining,
+  metrics,
+}: Pick<WebDeps, 'log' | 'draining' | 'metrics'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const given = ctx.get('x-request-id')
     ctx.state.requestId = SANE_ID.test(given) ? given : randomUUID()
@@ -65,9 +69,14 @@ const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
 })
 
 /** A field without a value is left out of the line. */
-const logFields = ({ state, res }: ParameterizedContext<RequestState>, { method, route, status, ms }: ReturnType<typeof factsOf>) => ({
+const logFields = (
+  { state, res }: ParameterizedContext<RequestState>,
+  { method, route, status, ms }: ReturnType<typeof factsOf>,
+) => ({
   ...traceFields(state),
-  method, route, status,
+  method,
+  route,
+  status,
   ms: Math.round(ms),
   account: accountOf(state),
   key: state.principal && publicId('key', state.principal.keyId),

@@ -10,9 +10,7 @@ import { describedOperation, openApiOperation } from './operation.ts'
 import { serviceOperations } from './service.ts'
 
 /** Endpoints that are not declared yet. */
-export const undeclared: readonly Described[] = [
-  ...gatewayOperations, ...serviceOperations,
-].map(describedOperation)
+export const undeclared: readonly Described[] = [...gatewayOperations, ...serviceOperations].map(describedOperation)
 
 const INTRODUCTION = `
 A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token,
@@ -35,21 +33,28 @@ const TAGS = [
 ]
 
 /** The document of these endpoints. @param baseUrl the public address of this service */
-export function openApiDocument(endpoints: readonly Described[], baseUrl: string, version: string): oas31.OpenAPIObject {
-  return createDocument({
-    openapi: '3.1.1',
-    info: { title: 'Tollgate', version, description: `${INTRODUCTION}\n${errorTable()}` },
-    servers: [{ url: baseUrl }],
-    tags: TAGS,
-    paths: pathsOf([...undeclared, ...endpoints]),
-    components: {
-      securitySchemes: {
-        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },
-        sessionToken: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
-        metricsToken: { type: 'http', scheme: 'bearer', description: 'The operator\'s `METRICS_TOKEN`.' },
+export function openApiDocument(
+  endpoints: readonly Described[],
+  baseUrl: string,
+  version: string,
+): oas31.OpenAPIObject {
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info: { title: 'Tollgate', version, description: `${INTRODUCTION}\n${errorTable()}` },
+      servers: [{ url: baseUrl }],
+      tags: TAGS,
+      paths: pathsOf([...undeclared, ...endpoints]),
+      components: {
+        securitySchemes: {
+          apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },
+          sessionToken: { type: 'http', scheme: 'bearer', description: 'The `token` of a login, valid for 7 days.' },
+          metricsToken: { type: 'http', scheme: 'bearer', description: "The operator's `METRICS_TOKEN`." },
+        },
       },
     },
-  }, { override: withoutLongPatterns })
+    { override: withoutLongPatterns },
+  )
 }
 
 /** A format says it; zod's pattern for a date is a screen long. */
@@ -60,7 +65,7 @@ const withoutLongPatterns: CreateDocumentOptions['override'] = ({ jsonSchema }) 
 function pathsOf(all: readonly Described[]): ZodOpenApiPathsObject {
   const paths: ZodOpenApiPathsObject = {}
   for (const operation of all) {
-    const item = paths[openApiPath(operation.path)] ??= {}
+    const item = (paths[openApiPath(operation.path)] ??= {})
     item[operation.method] = openApiOperation(operation)
   }
   return paths

@@ -31,6 +31,6 @@ export const callHeaders = z.object({
 
 /** On 202. */
 export const acceptedHeaders = callHeaders.extend({
-  'Location': z.string().meta({ description: 'Where the answer will be.' }),
+  Location: z.string().meta({ description: 'Where the answer will be.' }),
   'Preference-Applied': z.string().optional().meta({ description: 'The preference that was honoured (RFC 7240).' }),
 })

@@ -44,7 +44,9 @@ export const describedOperation = ({ auth, ...operation }: Operation): Described
   who: auth && { scheme: OLD_SCHEMES[auth] },
   envelope: /^\/(v1|media)\//.test(operation.path) ? 'gateway' : 'console',
   codes: new Set<ErrorCode>([
-    ...(auth ? ['unauthorized' as const] : []), ...(operation.body ? BODY_ERRORS : []), ...operation.errors,
+    ...(auth ? ['unauthorized' as const] : []),
+    ...(operation.body ? BODY_ERRORS : []),
+    ...operation.errors,
     ...(auth || operation.body ? ['internal_error' as const, 'service_unavailable' as const] : []),
   ]),
 })
@@ -59,7 +61,10 @@ export function openApiOperation(operation: Described): ZodOpenApiOperationObjec
     ...(description !== undefined && { description }),
     security: who ? [{ [who.scheme]: [] }] : [],
     requestParams: { ...(params && { path: params }), ...(query && { query }), ...(headers && { header: headers }) },
-    ...(body && body !== 'ignored' && { requestBody: { required: !bodyIsOptional, content: { 'application/json': { schema: body } } } }),
+    ...(body &&
+      body !== 'ignored' && {
+        requestBody: { required: !bodyIsOptional, content: { 'application/json': { schema: body } } },
+      }),
     responses: { ...answersOf(operation), ...errorAnswers(operation) },
   }
 }
@@ -69,26 +74,35 @@ const operationId = ({ method, path }: Described): string =>
   `${method}${path.replaceAll(/[/:]+/g, '_').replaceAll(/[^\w]/g, '_')}`
 
 function answersOf({ answers }: Described): ZodOpenApiResponsesObject {
-  const responses = Object.entries(answers).map(([status, { description, schema, content, headers }]) => [status, {
-    description,
-    headers: headers ? commonHeaders.extend(headers.shape) : commonHeaders,
-    ...((schema || content) && { content: contentOf(schema, content) }),
-  }])
+  const responses = Object.entries(answers).map(([status, { description, schema, content, headers }]) => [
+    status,
+    {
+      description,
+      headers: headers ? commonHeaders.extend(headers.shape) : commonHeaders,
+      ...((schema || content) && { content: contentOf(schema, content) }),
+    },
+  ])
   return Object.fromEntries(responses) as ZodOpenApiResponsesObject
 }
 
 function contentOf(schema: z.ZodType | undefined, content: DeclaredAnswer['content'] = {}) {
-  return Object.fromEntries([...(schema ? [['application/json', schema] as const] : []), ...Object.entries(content)]
-    .map(([type, one]) => [type, one ? { schema: one } : {}]))
+  return Object.fromEntries(
+    [...(schema ? [['application/json', schema] as const] : []), ...Object.entries(content)].map(([type, one]) => [
+      type,
+      one ? { schema: one } : {},
+    ]),
+  )
 }
 
 /** One answer a status: the codes that share it stand together. */
 function errorAnswers({ codes: all, envelope = 'console' }: Described): ZodOpenApiResponsesObject {
   const codesOfAll = [...all]
-  return Object.fromEntries([...new Set(codesOfAll.map(statusOf))].map((status) => {
-    const codes = codesOfAll.filter((code) => statusOf(code) === status)
-    return [status, errorAnswer(envelope, status, codes)]
-  }))
+  return Object.fromEntries(
+    [...new Set(codesOfAll.map(statusOf))].map((status) => {
+      const codes = codesOfAll.filter((code) => statusOf(code) === status)
+      return [status, errorAnswer(envelope, status, codes)]
+    }),
+  )
 }
 
 function errorAnswer(envelope: Envelope, status: number, codes: ErrorCode[]): ZodOpenApiResponseObject {

@@ -9,7 +9,9 @@ const service = { tag: 'Service', method: 'get', auth: null } as const
 
 export const serviceOperations: Operation[] = [
   {
-    ...service, path: '/media/:name', summary: 'Fetch an image or a video',
+    ...service,
+    path: '/media/:name',
+    summary: 'Fetch an image or a video',
     description: 'The address of a result, as calls answer it. Whoever has it may read: its name cannot be guessed.',
     params: z.object({ name: z.string().meta({ description: 'The unguessable name.' }) }),
     answers: {
@@ -22,11 +24,16 @@ export const serviceOperations: Operation[] = [
     errors: ['not_found', 'service_unavailable'],
   },
   {
-    ...service, path: '/healthz', summary: 'Whether the process is alive',
-    answers: { 200: { description: 'It is.', schema: alive } }, errors: [],
+    ...service,
+    path: '/healthz',
+    summary: 'Whether the process is alive',
+    answers: { 200: { description: 'It is.', schema: alive } },
+    errors: [],
   },
   {
-    ...service, path: '/readyz', summary: 'Whether calls could be served',
+    ...service,
+    path: '/readyz',
+    summary: 'Whether calls could be served',
     answers: {
       200: { description: 'They could.', schema: readiness },
       503: { description: '`down` names what is missing.', schema: readiness },
@@ -34,7 +41,10 @@ export const serviceOperations: Operation[] = [
     errors: [],
   },
   {
-    ...service, auth: 'metrics', path: '/metrics', summary: 'Metrics for Prometheus',
+    ...service,
+    auth: 'metrics',
+    path: '/metrics',
+    summary: 'Metrics for Prometheus',
     description: 'Only if the operator has set `METRICS_TOKEN`; 404 otherwise.',
     answers: {
       200: { description: 'The metrics of this process, and those that all share.', content: { 'text/plain': null } },

@@ -32,7 +32,10 @@ const accountPath = { ...declared, params: pathId('account', 'The `id` of an acc
 
 /** Finds accounts by a part of their address or by their id, the newest first. */
 export const searchAccounts = endpoint({
-  ...declared, method: 'get', path: '/api/operator/accounts', summary: 'Find accounts',
+  ...declared,
+  method: 'get',
+  path: '/api/operator/accounts',
+  summary: 'Find accounts',
   query: z.object({
     search: z
       .string({ error: 'must appear only once' })
@@ -43,21 +46,29 @@ export const searchAccounts = endpoint({
   }),
   answers: { 200: { description: 'At most 50 accounts, the newest first.', schema: listOf(operatedAccount) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => (
-  { ok: true, data: await findAccounts(db, query.search.trim(), LISTED) }
-))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => ({
+  ok: true,
+  data: await findAccounts(db, query.search.trim(), LISTED),
+}))
 
 /** Shows one account with its grants, its latest calls and what operators did to it. */
 export const showOperated = endpoint({
-  ...accountPath, method: 'get', path: '/api/operator/accounts/:id', summary: 'Show an account',
+  ...accountPath,
+  method: 'get',
+  path: '/api/operator/accounts/:id',
+  summary: 'Show an account',
   answers: {
     200: {
       description: 'The account, its grants, its latest calls, and what operators did.',
       schema: z.strictObject({
-        ok, account: operatedAccount,
-        held: z.int().meta({ description: 'Credits that open calls have taken so far.' }), openCalls: z.int(),
+        ok,
+        account: operatedAccount,
+        held: z.int().meta({ description: 'Credits that open calls have taken so far.' }),
+        openCalls: z.int(),
         debt: z.int().meta({ description: 'Credits that past calls left uncollected: the next credits repay it.' }),
-        grants: z.array(grant), calls: z.array(call), actions: z.array(operatorAction),
+        grants: z.array(grant),
+        calls: z.array(call),
+        actions: z.array(operatorAction),
       }),
     },
   },
@@ -79,27 +90,34 @@ const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
 /** Gives credits. */
 export const giveCredits = endpoint({
-  ...accountPath, method: 'post', path: '/api/operator/accounts/:id/grants', summary: 'Grant credits',
-  body: z.object({
-    amount: z
-      .int({ error: 'must be a whole number' })
-      .min(1, 'must be at least 1')
-      .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`),
-    origin: z.enum(GRANTABLE, { error: `must be one of ${GRANTABLE.join(', ')}` }),
-    note: line(200)
-      .nullish()
-      .transform((note) => note?.trim() || null)
-      .meta({ description: 'Why; the account sees it.' }),
-    expiresAt: timestamp
-      .nullish()
-      .transform((text) => (text ? startOf(text) : null))
-      .meta({ description: 'When what is left of them expires; never if absent.' }),
-  }).meta({ id: 'OperatorGrantRequest' }),
+  ...accountPath,
+  method: 'post',
+  path: '/api/operator/accounts/:id/grants',
+  summary: 'Grant credits',
+  body: z
+    .object({
+      amount: z
+        .int({ error: 'must be a whole number' })
+        .min(1, 'must be at least 1')
+        .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`),
+      origin: z.enum(GRANTABLE, { error: `must be one of ${GRANTABLE.join(', ')}` }),
+      note: line(200)
+        .nullish()
+        .transform((note) => note?.trim() || null)
+        .meta({ description: 'Why; the account sees it.' }),
+      expiresAt: timestamp
+        .nullish()
+        .transform((text) => (text ? startOf(text) : null))
+        .meta({ description: 'When what is left of them expires; never if absent.' }),
+    })
+    .meta({ id: 'OperatorGrantRequest' }),
   answers: {
     200: {
       description: 'They are granted.',
       schema: z.strictObject({
-        ok, grantId: id('grant'), credits: credits.meta({ description: 'The balance after it.' }),
+        ok,
+        grantId: id('grant'),
+        credits: credits.meta({ description: 'The balance after it.' }),
       }),
     },
   },
@@ -119,24 +137,32 @@ const statusAnswer = z.strictObject({ ok, account: operatedAccount })
 
 /** Suspends an account. */
 export const suspendAccount = endpoint({
-  ...accountPath, method: 'post', path: '/api/operator/accounts/:id/suspend', summary: 'Suspend an account',
+  ...accountPath,
+  method: 'post',
+  path: '/api/operator/accounts/:id/suspend',
+  summary: 'Suspend an account',
   description: 'Its sessions end and its keys are refused, at once. Not your own.',
   body: 'ignored',
   answers: { 200: { description: 'It is suspended.', schema: statusAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => (
-  { ok: true, account: await changeStatus(db, who.accountId, params.id, 'suspended') }
-))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
+  ok: true,
+  account: await changeStatus(db, who.accountId, params.id, 'suspended'),
+}))
 
 /** Activates an account. */
 export const activateAccount = endpoint({
-  ...accountPath, method: 'post', path: '/api/operator/accounts/:id/activate', summary: 'Activate an account',
+  ...accountPath,
+  method: 'post',
+  path: '/api/operator/accounts/:id/activate',
+  summary: 'Activate an account',
   body: 'ignored',
   answers: { 200: { description: 'It is active.', schema: statusAnswer } },
   errors: ['invalid_request'],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => (
-  { ok: true, account: await changeStatus(db, who.accountId, params.id, 'active') }
-))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
+  ok: true,
+  account: await changeStatus(db, who.accountId, params.id, 'active'),
+}))
 
 /** @throws ApiError not_found; invalid_request for the operator's own account. */
 async function changeStatus(

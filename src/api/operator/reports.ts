@@ -24,7 +24,10 @@ const declared = { tag: 'Operators', who: operator } as const
 
 /** Shows any call, what it moved, and whose it is. */
 export const showAnyCall = endpoint({
-  ...declared, method: 'get', path: '/api/operator/calls/:id', summary: 'Show any call',
+  ...declared,
+  method: 'get',
+  path: '/api/operator/calls/:id',
+  summary: 'Show any call',
   params: pathId('call', 'The `id` of a call.'),
   answers: {
     200: {
@@ -42,22 +45,34 @@ export const showAnyCall = endpoint({
 
 const deadMail = z
   .strictObject({
-    id: id('mail'), kind: z.enum(['verification', 'reset']), recipient: z.string(), status: z.literal('dead'),
-    tries: z.int(), note: z.string().nullable().meta({ description: 'Why the last try failed.' }),
-    createdAt: time, finishedAt: time.nullable(), nextTryAt: time.nullable(),
+    id: id('mail'),
+    kind: z.enum(['verification', 'reset']),
+    recipient: z.string(),
+    status: z.literal('dead'),
+    tries: z.int(),
+    note: z.string().nullable().meta({ description: 'Why the last try failed.' }),
+    createdAt: time,
+    finishedAt: time.nullable(),
+    nextTryAt: time.nullable(),
   })
   .meta({ id: 'DeadMail' })
 
 /** Lists the mails that were given up, newest first. */
 export const showDeadMails = endpoint({
-  ...declared, method: 'get', path: '/api/operator/mails', summary: 'List the mails that were given up',
+  ...declared,
+  method: 'get',
+  path: '/api/operator/mails',
+  summary: 'List the mails that were given up',
   answers: { 200: { description: 'At most 100, newest first.', schema: listOf(deadMail) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listMails(db, ['dead'], LISTED) }))
 
 /** Gives a dead letter all its tries again. */
 export const retryMail = endpoint({
-  ...declared, method: 'post', path: '/api/operator/mails/:id/retry', summary: 'Send a mail again',
+  ...declared,
+  method: 'post',
+  path: '/api/operator/mails/:id/retry',
+  summary: 'Send a mail again',
   description: 'Gives a mail that was given up all its tries again.',
   params: pathId('mail', 'The `id` of a mail.'),
   body: 'ignored',
@@ -71,21 +86,30 @@ export const retryMail = endpoint({
 
 const upstreamReport = z
   .strictObject({
-    upstream: z.string(), calls: z.int(), failed: z.int(),
-    latencyMs: z.int().nullable().meta({ description: 'The median, in milliseconds.' }), lastCallAt: time,
+    upstream: z.string(),
+    calls: z.int(),
+    failed: z.int(),
+    latencyMs: z.int().nullable().meta({ description: 'The median, in milliseconds.' }),
+    lastCallAt: time,
   })
   .meta({ id: 'UpstreamReport' })
 
 /** Shows how the upstreams did in the last hour. */
 export const showUpstreams = endpoint({
-  ...declared, method: 'get', path: '/api/operator/upstreams', summary: 'How the upstreams do',
+  ...declared,
+  method: 'get',
+  path: '/api/operator/upstreams',
+  summary: 'How the upstreams do',
   answers: { 200: { description: 'Those that had calls in the last hour.', schema: listOf(upstreamReport) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await upstreamsOfLastHour(db) }))
 
 /** Lists what operators did, newest first. */
 export const showActions = endpoint({
-  ...declared, method: 'get', path: '/api/operator/actions', summary: 'List what operators did',
+  ...declared,
+  method: 'get',
+  path: '/api/operator/actions',
+  summary: 'List what operators did',
   answers: { 200: { description: 'At most 100, newest first.', schema: listOf(operatorAction) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listActions(db, LISTED) }))

@@ -21,8 +21,15 @@ export const DASHBOARD_PATH = '/admin/queues'
 
 /** The page writes style elements of its own while it runs. Everything it loads comes from this server. */
 const POLICY = [
-  "default-src 'none'", "script-src 'self'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:", "font-src 'self'",
-  "connect-src 'self'", "base-uri 'self'", "form-action 'none'", "frame-ancestors 'none'",
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
 ].join('; ')
 
 /** The page names a style sheet of another host, which its policy refuses; without the line nobody asks for it. */
@@ -52,10 +59,11 @@ function requireOperator({ config, limits }: DashboardDeps, password: string): M
   }
 }
 
-const challenge = (): ApiError => new ApiError('unauthorized', {
-  message: 'Log in as admin with the dashboard password.',
-  headers: { 'WWW-Authenticate': 'Basic realm="Tollgate queues", charset="UTF-8"' },
-})
+const challenge = (): ApiError =>
+  new ApiError('unauthorized', {
+    message: 'Log in as admin with the dashboard password.',
+    headers: { 'WWW-Authenticate': 'Basic realm="Tollgate queues", charset="UTF-8"' },
+  })
 
 /** RFC 7617: `user:password` in base64 of UTF-8. */
 function credentialsOf(header: string): string | null {
@@ -70,8 +78,10 @@ function credentialsOf(header: string): string | null {
 function refuseChanges({ BASE_URL, DASHBOARD_WRITE }: WebDeps['config']): Middleware<RequestState> {
   return async (ctx, next) => {
     const changes = ctx.method !== 'GET' && ctx.method !== 'HEAD'
-    if (changes && DASHBOARD_WRITE === 'off') throw new ApiError('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
-    if (changes && !isOwnPage(ctx, BASE_URL)) throw new ApiError('forbidden', { message: 'Changes can only be made from the dashboard itself.' })
+    if (changes && DASHBOARD_WRITE === 'off')
+      throw new ApiError('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
+    if (changes && !isOwnPage(ctx, BASE_URL))
+      throw new ApiError('forbidden', { message: 'Changes can only be made from the dashboard itself.' })
     await next()
   }
 }
@@ -101,7 +111,9 @@ function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
 
 async function loadBoard({ config, queues }: DashboardDeps) {
   const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
-    import('@bull-board/api'), import('@bull-board/api/bullMQAdapter'), import('@bull-board/koa'),
+    import('@bull-board/api'),
+    import('@bull-board/api/bullMQAdapter'),
+    import('@bull-board/koa'),
   ])
   const serverAdapter = new KoaAdapter().setBasePath(DASHBOARD_PATH)
   const readOnlyMode = config.DASHBOARD_WRITE === 'off'
@@ -116,28 +128,39 @@ async function loadBoard({ config, queues }: DashboardDeps) {
     options: { uiConfig: { boardTitle: 'Tollgate queues', hideDocsLink: true }, handlerHooks: hooks },
   })
   // Thrown on, so that a Redis that is away is answered like everywhere else.
-  serverAdapter.setErrorHandler((error) => { throw error })
+  serverAdapter.setErrorHandler((error) => {
+    throw error
+  })
   return serverAdapter.registerPlugin()
 }
 
 /** What of a job may be seen, in the words of the operator's command line: never `request`, which holds the prompt. */
-function shownData(queue: QueueName, { callId, mailId, requestId, deadlineAt }: Partial<CallJob & MailJob>): Record<string, string> {
+function shownData(
+  queue: QueueName,
+  { callId, mailId, requestId, deadlineAt }: Partial<CallJob & MailJob>,
+): Record<string, string> {
   if (mailId !== undefined) return { mailId: publicId('mail', mailId) }
   if (callId === undefined) return {}
   return {
-    callId: publicId('call', callId), modality: queue, requestId: requestId ?? '',
+    callId: publicId('call', callId),
+    modality: queue,
+    requestId: requestId ?? '',
     ...(deadlineAt && { deadline: new Date(deadlineAt).toISOString() }),
   }
 }
 
 /** A job's data are only seen in part: whoever adds or edits a job from that would make one that cannot run. */
-const FORBIDDEN_ROUTES: ReadonlySet<string> = new Set(['/api/queues/:queueName/add', '/api/queues/:queueName/:jobId/update-data'])
+const FORBIDDEN_ROUTES: ReadonlySet<string> = new Set([
+  '/api/queues/:queueName/add',
+  '/api/queues/:queueName/:jobId/update-data',
+])
 
 const hooks: BoardHooks = {
   before: ({ route }) => (FORBIDDEN_ROUTES.has(route) ? { allow: false } : undefined),
   after: (_context, result) => {
     const body = result.body as { queues?: { jobs: ShownJob[] }[]; job?: ShownJob }
-    for (const job of [...(body.queues ?? []).flatMap(({ jobs }) => jobs), ...(body.job ? [body.job] : [])]) hideErrors(job)
+    for (const job of [...(body.queues ?? []).flatMap(({ jobs }) => jobs), ...(body.job ? [body.job] : [])])
+      hideErrors(job)
     return result
   },
 }

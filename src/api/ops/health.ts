@@ -13,7 +13,7 @@ export const healthz: Middleware = (ctx) => {
 /** 200 when a call could be served, else 503 with what is down. */
 export function readyz({ db, redis, draining }: Pick<WebDeps, 'db' | 'redis' | 'draining'>): Middleware {
   return async (ctx) => {
-    const down = [...await unavailableServices({ db, redis }), ...(draining.aborted ? ['stopping'] : [])]
+    const down = [...(await unavailableServices({ db, redis })), ...(draining.aborted ? ['stopping'] : [])]
     ctx.status = down.length === 0 ? 200 : 503
     ctx.body = { ok: down.length === 0, down }
   }

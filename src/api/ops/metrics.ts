@@ -38,16 +38,23 @@ export function createWebMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WebMetr
   const registry = createRegistry(config)
   const registers = [registry]
   const requests = new Counter({
-    name: 'tollgate_http_requests_total', help: 'Requests, by the pattern of their route; status "left": the client was gone before an answer began.',
-    labelNames: ['method', 'route', 'status'], registers,
+    name: 'tollgate_http_requests_total',
+    help: 'Requests, by the pattern of their route; status "left": the client was gone before an answer began.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
   })
   const durations = new Histogram({
-    name: 'tollgate_http_request_seconds', help: 'How long requests took until their answer had gone.', labelNames: ['route'],
-    buckets: REQUEST_BUCKETS, registers,
+    name: 'tollgate_http_request_seconds',
+    help: 'How long requests took until their answer had gone.',
+    labelNames: ['route'],
+    buckets: REQUEST_BUCKETS,
+    registers,
   })
   const refusals = new Counter({
-    name: 'tollgate_calls_refused_total', help: 'Calls that were refused after their key was accepted, before any charge.',
-    labelNames: ['modality', 'error'], registers,
+    name: 'tollgate_calls_refused_total',
+    help: 'Calls that were refused after their key was accepted, before any charge.',
+    labelNames: ['modality', 'error'],
+    registers,
   })
   return {
     registry,
@@ -61,20 +68,31 @@ export function createWebMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WebMetr
 }
 
 /** What a web process has opened, as far as it is shown. */
-type Services = { config: Pick<Config, 'REDIS_PREFIX'>; db: Db; redis: Redis; queues: Queues; replies: Pick<Replies, 'waiting'> }
+type Services = {
+  config: Pick<Config, 'REDIS_PREFIX'>
+  db: Db
+  redis: Redis
+  queues: Queues
+  replies: Pick<Replies, 'waiting'>
+}
 
 /** Shows what the process has opened, and what all processes share. */
 export function showServices({ registry }: WebMetrics, { config, db, redis, queues, replies }: Services): void {
   measurePool(registry, db)
   measureBacklog(registry, { db, queues })
   measureAudits(registry, createAudits(redis, config.REDIS_PREFIX))
-  showGauge(registry, { name: 'waiting_requests', help: 'Calls whose answer somebody waits for in this process.' }, () => only(replies.waiting()))
+  showGauge(
+    registry,
+    { name: 'waiting_requests', help: 'Calls whose answer somebody waits for in this process.' },
+    () => only(replies.waiting()),
+  )
 }
 
 /** The metrics as text. @throws ApiError unauthorized without the token. */
 export function serveMetrics({ registry }: WebMetrics, token: string): Middleware {
   return async (ctx) => {
-    if (!mayScrape(ctx.get('authorization'), token)) throw new ApiError('unauthorized', { message: 'Send METRICS_TOKEN as "Authorization: Bearer <token>".' })
+    if (!mayScrape(ctx.get('authorization'), token))
+      throw new ApiError('unauthorized', { message: 'Send METRICS_TOKEN as "Authorization: Bearer <token>".' })
     ctx.set({ 'Content-Type': registry.contentType, 'Cache-Control': 'no-store' })
     ctx.body = await registry.metrics()
   }

@@ -10,8 +10,11 @@ import { gzip } from 'node:zlib'
 import type { Middleware } from 'koa'
 
 const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8', '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml', '.png': 'image/png',
+  '.html': 'text/html; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 }
 
 /** What is served at one path. */
@@ -44,9 +47,10 @@ export const jsonAsset = (document: object): Asset =>
 function assetOf(body: Buffer, type: string): Asset {
   let small: Promise<Buffer> | undefined
   return {
-    body, type,
+    body,
+    type,
     etag: createHash('sha256').update(body).digest('base64url').slice(0, 22),
-    compressed: () => small ??= promisify(gzip)(body, { level: 9 }),
+    compressed: () => (small ??= promisify(gzip)(body, { level: 9 })),
   }
 }
 
@@ -63,8 +67,8 @@ export function serveAsset(asset: Asset, policy: string): Middleware {
       'Referrer-Policy': 'no-referrer',
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Cache-Control': 'no-cache',
-      'Vary': 'Accept-Encoding',
-      'ETag': `"${asset.etag}${compress ? '-gzip' : ''}"`,
+      Vary: 'Accept-Encoding',
+      ETag: `"${asset.etag}${compress ? '-gzip' : ''}"`,
     })
     if (ctx.fresh) {
       ctx.status = 304

@@ -47,7 +47,8 @@ export function admit(limit: Limit): Middleware<RequestState> {
  * charge is nobody's call.
  */
 export function recordRefusals(
-  deps: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>, modality: Modality,
+  deps: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>,
+  modality: Modality,
 ): Middleware<RequestState> {
   return async (ctx, next) => {
     ctx.state.callId = newCallId()
@@ -81,14 +82,21 @@ function withdraw(ctx: Context, headers: readonly string[]): void {
 
 async function record(
   { db, log, metrics, replies }: Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>,
-  ctx: Context & { state: RequestState }, modality: Modality, error: ApiError,
+  ctx: Context & { state: RequestState },
+  modality: Modality,
+  error: ApiError,
 ) {
   const { principal, callId, requestId, acceptedAt } = ctx.state
   const body = bodyOf(ctx) as unknown
   metrics.refused(modality, error.code)
   try {
     const recorded = await recordRefusal(db, {
-      id: callId!, accountId: principal!.accountId, keyId: principal!.keyId, modality, error: error.code, requestId,
+      id: callId!,
+      accountId: principal!.accountId,
+      keyId: principal!.keyId,
+      modality,
+      error: error.code,
+      requestId,
       model: typeof body === 'object' && body !== null ? modelOf(body as Record<string, unknown>) : '',
       latencyMs: Math.round(performance.now() - acceptedAt),
     })

@@ -30,7 +30,9 @@ export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | 
  * @throws ApiError overloaded.
  */
 export async function bodyOf(
-  { longAnswers }: Pick<BodyDeps, 'longAnswers'>, hold: Hold, answer: Answer | LongAnswer,
+  { longAnswers }: Pick<BodyDeps, 'longAnswers'>,
+  hold: Hold,
+  answer: Answer | LongAnswer,
 ): Promise<string | Readable> {
   if (!isLong(answer)) {
     hold.require(Buffer.byteLength(answer.body))
@@ -54,7 +56,9 @@ async function* following(first: Buffer, rest: AsyncGenerator<Buffer, void, void
 
 /** Hands the whole body to `use`, which must keep nothing of a long one. */
 export async function withBody<T>(
-  { longAnswers }: Pick<BodyDeps, 'longAnswers'>, answer: Answer | LongAnswer, use: (body: string) => T,
+  { longAnswers }: Pick<BodyDeps, 'longAnswers'>,
+  answer: Answer | LongAnswer,
+  use: (body: string) => T,
 ): Promise<T> {
   return isLong(answer) ? await longAnswers.withWhole(answer, use) : use(answer.body)
 }

@@ -21,7 +21,11 @@ export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stoppin
 export const HEARTBEAT_MS = 15_000
 
 /** What ends a wait: the call's end, the client's patience, the client itself, or this process. */
-type WaitOutcome = { is: 'answered'; answer: Answer | LongAnswer } | { is: 'late' } | { is: 'left' } | { is: 'stopping' }
+type WaitOutcome =
+  | { is: 'answered'; answer: Answer | LongAnswer }
+  | { is: 'late' }
+  | { is: 'left' }
+  | { is: 'stopping' }
 
 /** How long the client waits, in ms, and what it gets then. */
 type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: string | null }
@@ -49,7 +53,10 @@ export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed:
 
 /** Sends the answer. Where it cannot be sent now, its retry is to join the call, not to pay for another. */
 export async function deliver(
-  ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, answer: Answer | LongAnswer,
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  answer: Answer | LongAnswer,
 ): Promise<void> {
   try {
     await sendAnswer(ctx, deps, answer)
@@ -60,7 +67,11 @@ export async function deliver(
 }
 
 /** 202: the call goes on, and here is where its answer will be. */
-export function accepted(ctx: Context, placed: Pick<PlacedCall, 'callId' | 'status'> & { wait?: PlacedCall['wait'] }, preference: string | null): void {
+export function accepted(
+  ctx: Context,
+  placed: Pick<PlacedCall, 'callId' | 'status'> & { wait?: PlacedCall['wait'] },
+  preference: string | null,
+): void {
   placed.wait?.cancel()
   const id = publicId('call', placed.callId)
   ctx.status = 202
@@ -102,7 +113,12 @@ export function whenLeft(ctx: Context): Promise<void> {
   })
 }
 
-async function waitOutcome(placed: PlacedCall, patience: Patience | null, left: Promise<void>, stopping: AbortSignal): Promise<WaitOutcome> {
+async function waitOutcome(
+  placed: PlacedCall,
+  patience: Patience | null,
+  left: Promise<void>,
+  stopping: AbortSignal,
+): Promise<WaitOutcome> {
   // What is there already is given even to a client that would not wait for it.
   if (patience?.ms === 0 && !placed.hasEnded) return { is: 'late' }
   let timer: NodeJS.Timeout | undefined
@@ -110,9 +126,14 @@ async function waitOutcome(placed: PlacedCall, patience: Patience | null, left: 
     placed.wait.answer.then((answer) => ({ is: 'answered', answer })),
     left.then(() => ({ is: 'left' })),
   ]
-  if (patience) outcomes.push(new Promise((resolve) => { timer = setTimeout(() => resolve({ is: 'late' }), patience.ms) }))
+  if (patience)
+    outcomes.push(
+      new Promise((resolve) => {
+        timer = setTimeout(() => resolve({ is: 'late' }), patience.ms)
+      }),
+    )
   try {
-    return await unlessStopped(stopping, Promise.race(outcomes)) ?? { is: 'stopping' }
+    return (await unlessStopped(stopping, Promise.race(outcomes))) ?? { is: 'stopping' }
   } finally {
     clearTimeout(timer)
   }
@@ -144,7 +165,8 @@ export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCa
 }
 
 async function noteLeft(ctx: CallContext, { calls, log }: AnswerDeps, callId: CallId): Promise<void> {
-  await calls.markAbandoned(callId)
+  await calls
+    .markAbandoned(callId)
     .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
 }
 
@@ -168,7 +190,11 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
 
 /** The end of a body that has begun. Where it cannot be read the connection breaks: half a body must not look like a whole. */
 async function endWith(
-  ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, body: PassThrough, answer: Answer | LongAnswer,
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  body: PassThrough,
+  answer: Answer | LongAnswer,
 ): Promise<void> {
   try {
     const rest = await bodyOf(deps, deps.outgoing.hold(ctx), answer)

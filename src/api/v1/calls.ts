@@ -24,8 +24,9 @@ export function fetchCall(deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>): Midd
   return async (ctx) => {
     const waitSeconds = waitOf(ctx.query.wait)
     const id = parseId('call', (ctx as unknown as { params: { id: string } }).params.id)
-    const state = id && await readState(deps.db, id)
-    if (!state || state.accountId !== ctx.state.principal!.accountId) throw new ApiError('not_found', { message: 'There is no such call.' })
+    const state = id && (await readState(deps.db, id))
+    if (!state || state.accountId !== ctx.state.principal!.accountId)
+      throw new ApiError('not_found', { message: 'There is no such call.' })
     ctx.state.callId = state.callId
     ctx.set('X-Call-Id', publicId('call', state.callId))
     if (state.state === 'expired') throw new ApiError('result_expired')
@@ -41,16 +42,24 @@ export function fetchCall(deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>): Midd
 function waitOf(text: string | string[] | undefined): number {
   if (text === undefined) return 0
   const seconds = typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
-  if (!(seconds <= MAX_WAIT_SECONDS)) throw new ApiError('invalid_request', { param: 'wait', message: `wait must be a number of seconds from 0 to ${MAX_WAIT_SECONDS}.` })
+  if (!(seconds <= MAX_WAIT_SECONDS))
+    throw new ApiError('invalid_request', {
+      param: 'wait',
+      message: `wait must be a number of seconds from 0 to ${MAX_WAIT_SECONDS}.`,
+    })
   return seconds
 }
 
 async function waitFor(
-  deps: WaitDeps, call: CallState & { state: 'open' }, seconds: number,
+  deps: WaitDeps,
+  call: CallState & { state: 'open' },
+  seconds: number,
 ): Promise<Answer | LongAnswer | null> {
   const wait = await joinWithin(deps, call)
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<null>((resolve) => { timer = setTimeout(() => resolve(null), seconds * 1000) })
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), seconds * 1000)
+  })
   try {
     return await unlessStopped(deps.stopping, Promise.race([wait.answer, late]))
   } finally {

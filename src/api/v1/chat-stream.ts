@@ -20,15 +20,25 @@ type Choice = { index: number; message: { tool_calls?: object[]; [field: string]
  * Streams a placed call. Until its first chunk a failure is answered with its own status; the stream begins with the
  * first chunk, or after 15 s of silence. A client that leaves stops the upstream's work.
  */
-export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, updates: UpdateListener): Promise<void> {
+export async function answerWithChunks(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  updates: UpdateListener,
+): Promise<void> {
   const left = whenLeft(ctx)
   const chunks = new ChunkWriter()
-  const first = new Promise<'begin'>((resolve) => updates.attach((one) => {
-    if (one.type !== 'chunks') return
-    chunks.take(one)
-    resolve('begin')
-  }))
-  const early = await unlessStopped(deps.stopping, Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]))
+  const first = new Promise<'begin'>((resolve) =>
+    updates.attach((one) => {
+      if (one.type !== 'chunks') return
+      chunks.take(one)
+      resolve('begin')
+    }),
+  )
+  const early = await unlessStopped(
+    deps.stopping,
+    Promise.race([first, placed.wait.answer, silence(), left.then(() => 'left' as const)]),
+  )
   if (early === 'left') return abandon(ctx, deps, placed)
   const hold = deps.outgoing.hold(ctx)
   if (early !== null && typeof early === 'object') {
@@ -42,13 +52,19 @@ export async function answerWithChunks(ctx: CallContext, deps: AnswerDeps, place
   chunks.writeTo(events)
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     if (!answer && !deps.stopping.aborted) return abandon(ctx, deps, placed)
-    if (answer) await withBody(deps, answer, (body) => chunks.finish(answer.status, body, placed)).catch(() => chunks.fail(LOST, placed))
+    if (answer)
+      await withBody(deps, answer, (body) => chunks.finish(answer.status, body, placed)).catch(() =>
+        chunks.fail(LOST, placed),
+      )
     else chunks.fail('The service is restarting; the answer to this call can be fetched later.', placed)
     events.end()
   })
 }
 
-const silence = (): Promise<'silence'> => new Promise((resolve) => { setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref() })
+const silence = (): Promise<'silence'> =>
+  new Promise((resolve) => {
+    setTimeout(() => resolve('silence'), HEARTBEAT_MS).unref()
+  })
 
 /**
  * The client of a stream has gone: a call that still waits is given back, a running one is cancelled at its worker. A joined
@@ -56,7 +72,10 @@ const silence = (): Promise<'silence'> => new Promise((resolve) => { setTimeout(
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   if (placed.joined) return leave(ctx, deps, placed)
-  const error = gatewayError('upstream_failed', 'The client disconnected before the call began. Its credits were refunded.')
+  const error = gatewayError(
+    'upstream_failed',
+    'The client disconnected before the call began. Its credits were refunded.',
+  )
   const warn = (cause: unknown) => deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
   // Before the leaving is noted: a retry must not join a call that is refunded under it.
   const refunded = await deps.calls.refund(placed.callId, error, { from: 'queued' }).catch(warn)

@@ -25,7 +25,10 @@ export type Identity = { idempotencyKey: string | null; hash: string | null; isN
 export function identityOf(ctx: Context, modality: string, body: Record<string, unknown>): Identity {
   const key = ctx.get('idempotency-key')
   if (ctx.req.headers['idempotency-key'] !== undefined && !KEY.test(key)) {
-    throw new ApiError('invalid_request', { param: 'Idempotency-Key', message: 'Idempotency-Key must be 1 to 255 printable characters.' })
+    throw new ApiError('invalid_request', {
+      param: 'Idempotency-Key',
+      message: 'Idempotency-Key must be 1 to 255 printable characters.',
+    })
   }
   const retryCount = ctx.get('x-stainless-retry-count')
   const mayBeRetried = key !== '' || retryCount !== ''
@@ -66,7 +69,9 @@ async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Re
     const waiting = await waitingProcesses(db, retry)
     const claimed = await calls.claimForRetry(retry, await webProcesses.findDead(waiting))
     if (claimed || waiting.length === 0 || pause === null) return claimed
-    await new Promise((resolve) => { setTimeout(resolve, pause) })
+    await new Promise((resolve) => {
+      setTimeout(resolve, pause)
+    })
   }
   return null
 }
@@ -76,16 +81,28 @@ async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Re
  * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone, rate_limited when
  * too many wait already.
  */
-export async function joinCall(ctx: CallContext, deps: Pick<WebDeps, 'db' | 'replies' | 'joins'>, callId: CallId, identity: Identity): Promise<PlacedCall> {
+export async function joinCall(
+  ctx: CallContext,
+  deps: Pick<WebDeps, 'db' | 'replies' | 'joins'>,
+  callId: CallId,
+  identity: Identity,
+): Promise<PlacedCall> {
   const state = await readState(deps.db, callId)
-  if (!state || state.requestHash !== identity.hash) throw new ApiError('idempotency_conflict', { param: 'Idempotency-Key' })
+  if (!state || state.requestHash !== identity.hash)
+    throw new ApiError('idempotency_conflict', { param: 'Idempotency-Key' })
   if (state.state === 'expired') throw new ApiError('result_expired')
   ctx.state.callId = callId
   ctx.state.opened = true
   ctx.set('X-Call-Id', publicId('call', callId))
   ctx.set('Idempotent-Replayed', 'true')
   if (state.state === 'ended') {
-    return { callId, joined: true, hasEnded: true, status: 'running', wait: { answer: Promise.resolve(state.answer), cancel: () => {} } }
+    return {
+      callId,
+      joined: true,
+      hasEnded: true,
+      status: 'running',
+      wait: { answer: Promise.resolve(state.answer), cancel: () => {} },
+    }
   }
   const wait = await joinWithin(deps, state)
   return { callId, joined: true, hasEnded: false, status: state.status, wait }
@@ -96,13 +113,17 @@ const JOIN_RETRY_SECONDS = 5
 
 /** Waits for a call that another request opened. @throws ApiError rate_limited, overloaded where too many wait so. */
 export async function joinWithin(
-  { replies, joins }: Pick<WebDeps, 'replies' | 'joins'>, call: CallState & { state: 'open' },
+  { replies, joins }: Pick<WebDeps, 'replies' | 'joins'>,
+  call: CallState & { state: 'open' },
 ): Promise<Wait> {
   const { callId, accountId, deadlineInMs } = call
   if (!joins.take(accountId, 1)) {
     const retryAfterSeconds = JOIN_RETRY_SECONDS
     if (joins.of(accountId) === 0) throw new ApiError('overloaded', { retryAfterSeconds })
-    throw new ApiError('rate_limited', { message: 'Too many requests of this account wait for calls.', retryAfterSeconds })
+    throw new ApiError('rate_limited', {
+      message: 'Too many requests of this account wait for calls.',
+      retryAfterSeconds,
+    })
   }
   return await replies.join(callId, accountId, deadlineInMs, () => joins.give(accountId, 1))
 }
@@ -110,7 +131,9 @@ export async function joinWithin(
 /** SHA-256 of what is asked for, in hex: equal for two requests that differ only in the form of their answer. */
 export function requestHash(modality: string, body: Record<string, unknown>): string {
   const { stream: _stream, stream_options: _options, ...rest } = body
-  return createHash('sha256').update(`${modality}\n${canonical(rest)}`).digest('hex')
+  return createHash('sha256')
+    .update(`${modality}\n${canonical(rest)}`)
+    .digest('hex')
 }
 
 /** JSON with its keys sorted, so that a client's key order does not make another request of it. */

@@ -15,7 +15,12 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 export const wantsEvents = (ctx: CallContext): boolean => /\btext\/event-stream\b/i.test(ctx.get('accept'))
 
 /** Answers with events until the call has ended. A client that leaves does not end its call. */
-export function answerWithEvents(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, updates: UpdateListener): void {
+export function answerWithEvents(
+  ctx: CallContext,
+  deps: AnswerDeps,
+  placed: PlacedCall,
+  updates: UpdateListener,
+): void {
   const left = whenLeft(ctx)
   const events = beginEventStream(ctx, deps.outgoing.hold(ctx))
   const id = publicId('call', placed.callId)

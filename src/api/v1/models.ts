@@ -9,20 +9,34 @@ import type { WebDeps } from '../deps.ts'
 
 /** An element of the model list. */
 export type ModelEntry = {
-  id: string; object: 'model'; created: number; owned_by: string; modality: Modality; credits: number
-  name?: string; description?: string; pricing?: { input: number; output: number; perTokens: number; minimum: number }
+  id: string
+  object: 'model'
+  created: number
+  owned_by: string
+  modality: Modality
+  credits: number
+  name?: string
+  description?: string
+  pricing?: { input: number; output: number; perTokens: number; minimum: number }
   /** Media: what the catalogue states. */
-  durations?: Durations; resolutions?: string[]
+  durations?: Durations
+  resolutions?: string[]
 }
 
 /** The public list of a catalogue. */
 export function presentModels(catalogue: Catalogue): ModelEntry[] {
-  return [...catalogue.models.values()].filter((model) => model.routes.length > 0).map((model) => presentModel(model, catalogue.createdAt))
+  return [...catalogue.models.values()]
+    .filter((model) => model.routes.length > 0)
+    .map((model) => presentModel(model, catalogue.createdAt))
 }
 
 function presentModel(model: Model, created: number): ModelEntry {
   return {
-    id: model.id, object: 'model', created, owned_by: model.routes[0]!.upstream.name, modality: model.modality,
+    id: model.id,
+    object: 'model',
+    created,
+    owned_by: model.routes[0]!.upstream.name,
+    modality: model.modality,
     credits: model.modality === 'chat' ? model.pricing.minimum : model.credits,
     ...(model.name !== undefined && { name: model.name }),
     ...(model.description !== undefined && { description: model.description }),
@@ -30,7 +44,10 @@ function presentModel(model: Model, created: number): ModelEntry {
   }
 }
 
-const optionsOf = ({ durations, resolutions }: MediaModel) => ({ ...(durations && { durations }), ...(resolutions && { resolutions }) })
+const optionsOf = ({ durations, resolutions }: MediaModel) => ({
+  ...(durations && { durations }),
+  ...(resolutions && { resolutions }),
+})
 
 /** Lists the models. */
 export function listModels({ catalogue }: Pick<WebDeps, 'catalogue'>): Middleware {

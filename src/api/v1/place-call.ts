@@ -17,9 +17,17 @@ import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
 /** What a route makes of a valid body. `estimate` only for chat. */
-export type CallOrder = { model: Model; request: ChatRequest | MediaRequest; estimate: Tokens | null; body: Record<string, unknown> }
+export type CallOrder = {
+  model: Model
+  request: ChatRequest | MediaRequest
+  estimate: Tokens | null
+  body: Record<string, unknown>
+}
 
-type PlaceDeps = Pick<WebDeps, 'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'load' | 'log'>
+type PlaceDeps = Pick<
+  WebDeps,
+  'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'load' | 'log'
+>
 
 /** A client that has this many calls open is told to wait this long. */
 const OUTSTANDING_RETRY_SECONDS = 5
@@ -30,7 +38,12 @@ const OUTSTANDING_RETRY_SECONDS = 5
  * @throws ApiError upstream_unavailable, insufficient_credits, rate_limited (too many open), account_suspended,
  * unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
-export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOrder, onUpdate?: (update: CallUpdate) => void): Promise<PlacedCall> {
+export async function placeCall(
+  ctx: CallContext,
+  deps: PlaceDeps,
+  order: CallOrder,
+  onUpdate?: (update: CallUpdate) => void,
+): Promise<PlacedCall> {
   const identity = identityOf(ctx, order.model.modality, order.body)
   if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
   const retried = await joinRetried(ctx, deps, identity)
@@ -57,13 +70,27 @@ export async function placeCall(ctx: CallContext, deps: PlaceDeps, order: CallOr
   return placed
 }
 
-function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, request, estimate }: CallOrder, identity: Identity): OpenRequest {
+function openRequest(
+  ctx: CallContext,
+  { config, replies }: PlaceDeps,
+  { model, request, estimate }: CallOrder,
+  identity: Identity,
+): OpenRequest {
   const { principal, callId, requestId } = ctx.state
   return {
-    id: callId!, accountId: principal!.accountId, keyId: principal!.keyId, modality: model.modality, model: model.id,
-    price: model.price, amount: costOf(model.price, estimate ?? { input: 0, output: 0 }), estimate,
-    deadlineSeconds: model.timeoutSeconds ?? DEADLINE_SECONDS[model.modality], requestId, replyTo: replies.address,
-    idempotency: identity.idempotencyKey === null ? null : { key: identity.idempotencyKey, seconds: config.RESULT_TTL_SECONDS },
+    id: callId!,
+    accountId: principal!.accountId,
+    keyId: principal!.keyId,
+    modality: model.modality,
+    model: model.id,
+    price: model.price,
+    amount: costOf(model.price, estimate ?? { input: 0, output: 0 }),
+    estimate,
+    deadlineSeconds: model.timeoutSeconds ?? DEADLINE_SECONDS[model.modality],
+    requestId,
+    replyTo: replies.address,
+    idempotency:
+      identity.idempotencyKey === null ? null : { key: identity.idempotencyKey, seconds: config.RESULT_TTL_SECONDS },
     requestHash: identity.hash,
     // As the job carries it: what Redis holds until the call has ended.
     requestBytes: Buffer.byteLength(JSON.stringify(request)),
@@ -73,8 +100,10 @@ function openRequest(ctx: CallContext, { config, replies }: PlaceDeps, { model, 
 function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError {
   const { refusal } = outcome
   if (refusal !== 'too_many_calls' && refusal !== 'too_many_bytes') return new ApiError(refusal)
-  const message = refusal === 'too_many_calls' ? 'This account has too many open calls.'
-    : 'The requests of this account that are still running are too large together.'
+  const message =
+    refusal === 'too_many_calls'
+      ? 'This account has too many open calls.'
+      : 'The requests of this account that are still running are too large together.'
   return new ApiError('rate_limited', { message, retryAfterSeconds: OUTSTANDING_RETRY_SECONDS })
 }
 
@@ -82,12 +111,26 @@ function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError
  * Puts the call into its queue. Where Redis takes no job the charge is given back, unless a worker has begun after all
  * (the job was taken, its acknowledgement lost): then the call goes on.
  */
-async function enqueue(ctx: CallContext, deps: PlaceDeps, order: CallOrder, request: OpenRequest, outstanding: number): Promise<void> {
+async function enqueue(
+  ctx: CallContext,
+  deps: PlaceDeps,
+  order: CallOrder,
+  request: OpenRequest,
+  outstanding: number,
+): Promise<void> {
   const { requestId, traceparent } = ctx.state
   try {
-    await deps.queues.enqueueCall(request.modality, {
-      callId: request.id, request: order.request, requestId, traceparent, deadlineAt: Date.now() + request.deadlineSeconds * 1000,
-    }, outstanding)
+    await deps.queues.enqueueCall(
+      request.modality,
+      {
+        callId: request.id,
+        request: order.request,
+        requestId,
+        traceparent,
+        deadlineAt: Date.now() + request.deadlineSeconds * 1000,
+      },
+      outstanding,
+    )
   } catch (error) {
     deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)

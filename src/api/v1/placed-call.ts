@@ -10,7 +10,13 @@ import type { RequestState } from '../middleware/request-context.ts'
  * A placed call and the wait for its answer. `status` follows what its worker tells. `joined`: another request had opened it;
  * `hasEnded`: before it was joined, so that its answer is there.
  */
-export type PlacedCall = { callId: CallId; wait: Wait; status: 'queued' | 'running'; joined: boolean; hasEnded: boolean }
+export type PlacedCall = {
+  callId: CallId
+  wait: Wait
+  status: 'queued' | 'running'
+  joined: boolean
+  hasEnded: boolean
+}
 
 /** The context of a request that places or reads a call. */
 export type CallContext = Context & { state: RequestState }

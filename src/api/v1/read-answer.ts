@@ -14,7 +14,12 @@ import { readState } from '../../shared/calls/records.ts'
 export function readAnswer({ db, calls }: { db: Db; calls: Calls }): ReadAnswer {
   return async (callId, overdue) => {
     if (overdue) {
-      const ended = await calls.refund(callId, gatewayError('upstream_failed', 'The call was not finished in time. Its credits were refunded.'), { overdue: true }, 0)
+      const ended = await calls.refund(
+        callId,
+        gatewayError('upstream_failed', 'The call was not finished in time. Its credits were refunded.'),
+        { overdue: true },
+        0,
+      )
       if (ended) return ended.answer
     }
     const state = await readState(db, callId)

@@ -13,36 +13,61 @@ import type { JsonObject } from '../middleware/json-body.ts'
 /** Longest prompt, in code points. */
 const MAX_PROMPT = 2000
 
-const model = z.string().min(1).max(200).meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })
+const model = z
+  .string()
+  .min(1)
+  .max(200)
+  .meta({ description: 'A model id of GET /v1/models that belongs to this endpoint.' })
 
 const codePoints = (text: string): number => Array.from(text).length
 
-const prompt = z.string()
+const prompt = z
+  .string()
   .refine((text) => text.trim() !== '', 'must not be empty')
-  .refine((text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT, `must be at most ${MAX_PROMPT} characters long`)
+  .refine(
+    (text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT,
+    `must be at most ${MAX_PROMPT} characters long`,
+  )
   .meta({ description: 'At most 2000 characters.' })
 
-const imageUrl = z.string().superRefine((url, context) => {
-  const problem = imageUrlProblem(url)
-  if (problem !== null) context.addIssue({ code: 'custom', message: problem })
-}).meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
+const imageUrl = z
+  .string()
+  .superRefine((url, context) => {
+    const problem = imageUrlProblem(url)
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+  })
+  .meta({ description: 'http(s) address or data: image. Private addresses are refused.' })
 
 const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')
 
-export const imageBody = z.object({
-  model, prompt, image_url: optional(imageUrl), resolution: optional(resolution),
-}).meta({ id: 'ImageRequest' })
+export const imageBody = z
+  .object({
+    model,
+    prompt,
+    image_url: optional(imageUrl),
+    resolution: optional(resolution),
+  })
+  .meta({ id: 'ImageRequest' })
 
-export const videoBody = z.object({
-  model, prompt, image_url: optional(imageUrl), resolution: optional(resolution),
-  duration: optional(z.number().gt(0).lte(MAX_SECONDS)).meta({ description: 'Seconds; one that the model offers.' }),
-}).meta({ id: 'VideoRequest' })
+export const videoBody = z
+  .object({
+    model,
+    prompt,
+    image_url: optional(imageUrl),
+    resolution: optional(resolution),
+    duration: optional(z.number().gt(0).lte(MAX_SECONDS)).meta({ description: 'Seconds; one that the model offers.' }),
+  })
+  .meta({ id: 'VideoRequest' })
 
 /** The body of a chat, for those who read about it; `chat-body.ts` checks it piece by piece. */
 export const chatBody = z.object({ model, messages: chatMessages, ...chatOptions.shape }).meta({ id: 'ChatRequest' })
 
 /** The fields whose faults have codes of their own, in the order in which they are answered. */
-const OWN_CODES = [['model', 'unsupported_model'], ['prompt', 'invalid_prompt'], ['messages', 'invalid_messages']] as const
+const OWN_CODES = [
+  ['model', 'unsupported_model'],
+  ['prompt', 'invalid_prompt'],
+  ['messages', 'invalid_messages'],
+] as const
 
 /**
  * Parses a body. The model's fault comes first whatever else is wrong, so the caller checks with `modelOf` before.
@@ -55,7 +80,11 @@ export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.i
   for (const [field, code] of OWN_CODES) {
     const issue = issues.find((one) => one.path[0] === field)
     if (issue?.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
-    if (issue) throw new ApiError(code, { param: pathText(issue.path), message: isMissing(body[field]) ? undefined : told(issue) })
+    if (issue)
+      throw new ApiError(code, {
+        param: pathText(issue.path),
+        message: isMissing(body[field]) ? undefined : told(issue),
+      })
   }
   const issue = issues[0]!
   if (issue.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])

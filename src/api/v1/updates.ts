@@ -4,7 +4,10 @@
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 
 /** Updates of the worker that come before the stream has begun, and then as they come. */
-export type UpdateListener = { onUpdate: (update: CallUpdate) => void; attach: (listener: (update: CallUpdate) => void) => void }
+export type UpdateListener = {
+  onUpdate: (update: CallUpdate) => void
+  attach: (listener: (update: CallUpdate) => void) => void
+}
 
 /** Keeps updates until somebody listens: the worker may be faster than the answer's beginning. */
 export function bufferUpdates(): UpdateListener {

@@ -73,5 +73,7 @@ function failed(
 
 function waitText(seconds: number): string {
   const minutes = Math.ceil(seconds / 60)
-  return minutes > 1 ? `Too many attempts. Try again in ${minutes} minutes.` : 'Too many attempts. Try again in a minute.'
+  return minutes > 1
+    ? `Too many attempts. Try again in ${minutes} minutes.`
+    : 'Too many attempts. Try again in a minute.'
 }

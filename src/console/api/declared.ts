@@ -27,8 +27,11 @@ export type Asked<Name extends EndpointName> = Part<Endpoints[Name], 'params'> &
   Part<Endpoints[Name], 'body'>
 
 /** What an endpoint answers, where it succeeds. */
-export type Answered<Name extends EndpointName> =
-  Endpoints[Name] extends { answers: { 200: { schema: infer S extends z.ZodType } } } ? Omit<z.output<S>, 'ok'> : never
+export type Answered<Name extends EndpointName> = Endpoints[Name] extends {
+  answers: { 200: { schema: infer S extends z.ZodType } }
+}
+  ? Omit<z.output<S>, 'ok'>
+  : never
 
 /** The rows of an endpoint that answers with a list. */
 export type RowOf<Name extends EndpointName> = Answered<Name> extends { data: (infer Row)[] } ? Row : never

@@ -32,8 +32,8 @@ export function CreditsPage({ query }: PageProps) {
       {debt > 0 && (
         <div class="notice" role="status" data-testid="debt">
           <p>
-            <strong>You owe {credits(debt)}.</strong> Past calls cost more than your balance could pay. The next credits you receive
-            repay this first; until then, new calls are refused.
+            <strong>You owe {credits(debt)}.</strong> Past calls cost more than your balance could pay. The next credits
+            you receive repay this first; until then, new calls are refused.
           </p>
         </div>
       )}

@@ -42,9 +42,7 @@ function begin(link: number): { token: string; stage: Stage; link: number } {
 
 const Missing = () => (
   <Card title="Open the link in our mail">
-    <p class="soft">
-      This page needs the complete link that we sent you. After a reload, open it from the mail again.
-    </p>
+    <p class="soft">This page needs the complete link that we sent you. After a reload, open it from the mail again.</p>
   </Card>
 )
 

@@ -20,7 +20,10 @@ export const messagesRoute: Route = {
 }
 
 async function createMessage(exchange: Exchange): Promise<void> {
-  const { body: { fields }, steering } = exchange
+  const {
+    body: { fields },
+    steering,
+  } = exchange
   if (!exchange.req.headers['anthropic-version']) throw invalid('anthropic-version: header is required')
   if (!exchange.model) throw invalid('model: Field required')
   const maxTokens = fields['max_tokens']

@@ -38,8 +38,9 @@ export interface TokenCounts {
   readonly reasoning?: number
 }
 
-const PLEASANTRY = 'Hello from the sandbox upstream! I am no model at all, only a small and patient server that speaks '
-  + 'like one, so that you can try everything here without spending anything. Your message has arrived in one piece.'
+const PLEASANTRY =
+  'Hello from the sandbox upstream! I am no model at all, only a small and patient server that speaks ' +
+  'like one, so that you can try everything here without spending anything. Your message has arrived in one piece.'
 const MULTIBYTE = 'Grüße, 你好 und 😀: '
 const VOCABULARY = ['the', 'sandbox', 'keeps', 'counting', 'words', 'as', 'calmly', 'as', 'a', 'tide']
 

@@ -4,7 +4,10 @@ import { asFields, asText } from '../wire.ts'
 export function contentText(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
-  return content.map((part) => asText(asFields(part)['text'])).filter(Boolean).join('\n')
+  return content
+    .map((part) => asText(asFields(part)['text']))
+    .filter(Boolean)
+    .join('\n')
 }
 
 /** The text of the last message of the user, which is what steers the sandbox; empty without one. */

@@ -10,13 +10,20 @@ export function sampleOf(schema: unknown, text = 'sandbox', depth = 0): unknown 
   if (Array.isArray(choices)) return choices === fields['enum'] ? choices[0] : sampleOf(choices[0], text, depth + 1)
   const type: unknown = Array.isArray(fields['type']) ? fields['type'][0] : fields['type']
   switch (type) {
-    case 'string': return text
-    case 'integer': return typeof fields['minimum'] === 'number' ? Math.ceil(fields['minimum']) : 1
-    case 'number': return typeof fields['minimum'] === 'number' ? fields['minimum'] : 1.5
-    case 'boolean': return true
-    case 'null': return null
-    case 'array': return depth < MAX_DEPTH ? [sampleOf(fields['items'] ?? { type: 'string' }, text, depth + 1)] : []
-    default: return depth < MAX_DEPTH ? sampleObject(asFields(fields['properties']), text, depth) : {}
+    case 'string':
+      return text
+    case 'integer':
+      return typeof fields['minimum'] === 'number' ? Math.ceil(fields['minimum']) : 1
+    case 'number':
+      return typeof fields['minimum'] === 'number' ? fields['minimum'] : 1.5
+    case 'boolean':
+      return true
+    case 'null':
+      return null
+    case 'array':
+      return depth < MAX_DEPTH ? [sampleOf(fields['items'] ?? { type: 'string' }, text, depth + 1)] : []
+    default:
+      return depth < MAX_DEPTH ? sampleObject(asFields(fields['properties']), text, depth) : {}
   }
 }
 

@@ -29,14 +29,18 @@ export const queueRoutes: readonly Route[] = [
     method: 'POST',
     path: '/fal/:owner/:app/*',
     submission: ({ fields }, { owner, app, rest }) => ({
-      model: [owner, app, rest].filter(Boolean).join('/'), prompt: asText(fields['prompt']),
+      model: [owner, app, rest].filter(Boolean).join('/'),
+      prompt: asText(fields['prompt']),
     }),
     handle: submit,
   },
 ]
 
 async function submit(exchange: Exchange): Promise<void> {
-  const { params: { owner, app }, body: { fields } } = exchange
+  const {
+    params: { owner, app },
+    body: { fields },
+  } = exchange
   await admit(exchange, 'task')
   const task = startTask(exchange, kindOf(exchange.model), fields, { path: `/fal/${owner}/${app}`, input: fields })
   await answer(exchange, { status: 'IN_QUEUE', ...addressesOf(exchange, task), queue_position: 0 })
@@ -72,14 +76,18 @@ function sendStatus(exchange: Exchange): Promise<void> {
   const failure = ended ? failureOf(task) : undefined
   const timestamp = new Date(task.createdAt).toISOString()
   const logs = [{ message: 'The sandbox is drawing.', level: 'INFO', timestamp }]
-  return answer(exchange, {
-    status: STATUS[phase],
-    ...addressesOf(exchange, task),
-    ...(phase === 'queued' && { queue_position: 0 }),
-    ...(exchange.query.get('logs') === '1' && { logs: phase === 'queued' ? [] : logs }),
-    ...(ended && { metrics: { inference_time: task.durationMs / 1000 } }),
-    ...(failure && { error: failure.message, error_type: failure.fault.code }),
-  }, ended ? 200 : 202)
+  return answer(
+    exchange,
+    {
+      status: STATUS[phase],
+      ...addressesOf(exchange, task),
+      ...(phase === 'queued' && { queue_position: 0 }),
+      ...(exchange.query.get('logs') === '1' && { logs: phase === 'queued' ? [] : logs }),
+      ...(ended && { metrics: { inference_time: task.durationMs / 1000 } }),
+      ...(failure && { error: failure.message, error_type: failure.fault.code }),
+    },
+    ended ? 200 : 202,
+  )
 }
 
 function sendResult(exchange: Exchange): Promise<void> {

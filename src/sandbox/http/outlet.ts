@@ -49,8 +49,14 @@ export async function writeOut(exchange: Exchange, chunk: string | Buffer): Prom
   if (res.write(chunk)) return true
   // Of two events the one that comes first: a client that leaves never drains.
   const ended = new AbortController()
-  const drained = once(res, 'drain', { signal: ended.signal }).then(() => true, () => false)
-  const closed = once(res, 'close', { signal: ended.signal }).then(() => false, () => false)
+  const drained = once(res, 'drain', { signal: ended.signal }).then(
+    () => true,
+    () => false,
+  )
+  const closed = once(res, 'close', { signal: ended.signal }).then(
+    () => false,
+    () => false,
+  )
   const goesOn = await Promise.race([drained, closed])
   ended.abort()
   return goesOn

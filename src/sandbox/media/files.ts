@@ -39,16 +39,18 @@ export const filesProtocol: Protocol = {
   name: 'files',
   envelope: (fault: Fault) => ({ body: { detail: fault.message } }),
   outOfCredit: { status: 402, message: 'Out of credit.' },
-  routes: [{
-    method: 'GET',
-    path: '/files/:name',
-    handle: async (exchange) => {
-      const name = exchange.params['name']!
-      const file = exchange.state.files.get(name)
-      if (!file) return answerFault(exchange, { status: 404, message: 'No such file.' })
-      exchange.prompt = file.prompt
-      if (exchange.record) exchange.record.prompt = file.prompt
-      await sendMedium(exchange, file, name)
+  routes: [
+    {
+      method: 'GET',
+      path: '/files/:name',
+      handle: async (exchange) => {
+        const name = exchange.params['name']!
+        const file = exchange.state.files.get(name)
+        if (!file) return answerFault(exchange, { status: 404, message: 'No such file.' })
+        exchange.prompt = file.prompt
+        if (exchange.record) exchange.record.prompt = file.prompt
+        await sendMedium(exchange, file, name)
+      },
     },
-  }],
+  ],
 }

@@ -11,6 +11,10 @@ export function kindOf(model: string): MediaKind {
 /** Whether bytes begin like a PNG, JPEG, GIF or WebP image. */
 export function looksLikeImage(bytes: Buffer): boolean {
   const head = bytes.toString('latin1', 0, 12)
-  return head.startsWith('\x89PNG\r\n\x1a\n') || head.startsWith('\xff\xd8\xff')
-    || /^GIF8[79]a/.test(head) || /^RIFF[^]{4}WEBP/.test(head)
+  return (
+    head.startsWith('\x89PNG\r\n\x1a\n') ||
+    head.startsWith('\xff\xd8\xff') ||
+    /^GIF8[79]a/.test(head) ||
+    /^RIFF[^]{4}WEBP/.test(head)
+  )
 }

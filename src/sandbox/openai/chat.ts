@@ -113,7 +113,10 @@ function usageOf({ input, output, reasoning = 0 }: TokenCounts): Fields {
     total_tokens: input + output + reasoning,
     prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
     completion_tokens_details: {
-      reasoning_tokens: reasoning, audio_tokens: 0, accepted_prediction_tokens: 0, rejected_prediction_tokens: 0,
+      reasoning_tokens: reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
     },
   }
 }
@@ -127,7 +130,12 @@ function wholeReply({ head, answer, n, usage, exchange }: Reply): Fields {
     ...(answer.toolCall && { tool_calls: [toolCall(exchange, answer.toolCall)] }),
   }
   const choices = Array.from({ length: n }, (_, index) => {
-    return { index, message, logprobs: logprobsOf(exchange, message.content ?? ''), finish_reason: FINISH[answer.finish] }
+    return {
+      index,
+      message,
+      logprobs: logprobsOf(exchange, message.content ?? ''),
+      finish_reason: FINISH[answer.finish],
+    }
   })
   return { ...head, object: 'chat.completion', choices, ...(usage && { usage }) }
 }

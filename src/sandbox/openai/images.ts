@@ -43,7 +43,11 @@ function checkPictures({ body }: Exchange): void {
 }
 
 async function makeImages(exchange: Exchange): Promise<void> {
-  const { body: { fields }, steering, prompt } = exchange
+  const {
+    body: { fields },
+    steering,
+    prompt,
+  } = exchange
   if (!exchange.model) throw invalid('you must provide a model parameter', 'model')
   if (!prompt) throw invalid("Missing required parameter: 'prompt'.", 'prompt')
   const n = Number(fields['n'] ?? 1)
@@ -53,10 +57,12 @@ async function makeImages(exchange: Exchange): Promise<void> {
   await admit(exchange, linked ? 'linked' : 'inline')
   const size = pixelSize(fields)
   const seeds = Array.from({ length: steering.empty ? 0 : n }, (_, at) => (at === 0 ? prompt : `${prompt} #${at}`))
-  const data = await Promise.all(seeds.map(async (seed): Promise<Fields> => {
-    const medium = { kind: 'image', size, seed, steering } as const
-    return linked ? { url: publish(exchange, { ...medium, prompt }) } : { b64_json: await inlineImage(medium) }
-  }))
+  const data = await Promise.all(
+    seeds.map(async (seed): Promise<Fields> => {
+      const medium = { kind: 'image', size, seed, steering } as const
+      return linked ? { url: publish(exchange, { ...medium, prompt }) } : { b64_json: await inlineImage(medium) }
+    }),
+  )
   await answer(exchange, {
     created: Math.floor(Date.now() / 1000),
     background: 'opaque',

@@ -18,7 +18,12 @@ export const imagesRoute: Route = {
 }
 
 async function makeImages(exchange: Exchange): Promise<void> {
-  const { body: { fields }, model, prompt, steering } = exchange
+  const {
+    body: { fields },
+    model,
+    prompt,
+    steering,
+  } = exchange
   if (!model) throw invalid('model is required', 'model')
   if (!prompt) throw invalid('prompt is required', 'prompt')
   const n = fields['n'] ?? 1
@@ -26,10 +31,12 @@ async function makeImages(exchange: Exchange): Promise<void> {
   await admit(exchange, 'inline')
   const size = pixelSize(fields)
   const count = steering.empty ? 0 : (n as number)
-  const data = await Promise.all(Array.from({ length: count }, async (_, at) => ({
-    b64_json: await inlineImage({ kind: 'image', size, seed: at === 0 ? prompt : `${prompt} #${at}`, steering }),
-    media_type: 'image/png',
-  })))
+  const data = await Promise.all(
+    Array.from({ length: count }, async (_, at) => ({
+      b64_json: await inlineImage({ kind: 'image', size, seed: at === 0 ? prompt : `${prompt} #${at}`, steering }),
+      media_type: 'image/png',
+    })),
+  )
   const counted = { input: Math.ceil(prompt.length / 4), output: TOKENS_PER_IMAGE * (n as number) }
   const tokens = reportedTokens(steering, counted)
   const usage = tokens && {

@@ -35,7 +35,11 @@ export const videoRoutes: readonly Route[] = [
 ]
 
 async function create(exchange: Exchange): Promise<void> {
-  const { body: { fields }, model, prompt } = exchange
+  const {
+    body: { fields },
+    model,
+    prompt,
+  } = exchange
   if (!model) throw invalid('model is required', 'model')
   if (!prompt) throw invalid('prompt is required', 'prompt')
   await admit(exchange, 'task')

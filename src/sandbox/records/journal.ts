@@ -34,12 +34,14 @@ export class Journal {
   /** The requests, oldest first; with `prompt`, only those whose prompt (or whose task's prompt) holds it. */
   lines(prompt = ''): JournalLine[] {
     const ordered = [...this.ring.slice(this.next), ...this.ring.slice(0, this.next)]
-    return ordered.filter((entry) => entry.prompt.includes(prompt)).map((entry) => ({
-      ...entry,
-      at: new Date(entry.at).toISOString(),
-      headers: withoutSecrets(entry.headers),
-      body: shorten(entry.body, Infinity),
-    }))
+    return ordered
+      .filter((entry) => entry.prompt.includes(prompt))
+      .map((entry) => ({
+        ...entry,
+        at: new Date(entry.at).toISOString(),
+        headers: withoutSecrets(entry.headers),
+        body: shorten(entry.body, Infinity),
+      }))
   }
 
   /** Forgets everything. */

@@ -58,7 +58,11 @@ function promptOf(fields: Fields): string {
 }
 
 async function create(exchange: Exchange): Promise<void> {
-  const { body: { fields }, model, prompt } = exchange
+  const {
+    body: { fields },
+    model,
+    prompt,
+  } = exchange
   const input = asFields(fields['input'])
   if (!model) throw new Refusal({ status: 422, message: 'version is required' })
   if (!prompt) throw new Refusal({ status: 422, message: 'prompt is required', param: 'prompt' })

@@ -46,18 +46,32 @@ const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
 
 /** A key as its owner sees it: never the secret. `hint`: its first 7 and last 4 characters. */
 export type ApiKey = {
-  id: string; name: string; hint: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null
+  id: string
+  name: string
+  hint: string
+  createdAt: string
+  lastUsedAt: string | null
+  revokedAt: string | null
 }
 
 const KEY_COLUMNS = ['id', 'name', 'hint', 'created_at', 'last_used_at', 'revoked_at'] as const
 
 type KeyRow = {
-  id: KeyId; name: string; hint: string; created_at: Date; last_used_at: Date | null; revoked_at: Date | null
+  id: KeyId
+  name: string
+  hint: string
+  created_at: Date
+  last_used_at: Date | null
+  revoked_at: Date | null
 }
 
 const presentKey = (row: KeyRow): ApiKey => ({
-  id: publicId('key', row.id), name: row.name, hint: row.hint, createdAt: row.created_at.toISOString(),
-  lastUsedAt: row.last_used_at?.toISOString() ?? null, revokedAt: row.revoked_at?.toISOString() ?? null,
+  id: publicId('key', row.id),
+  name: row.name,
+  hint: row.hint,
+  createdAt: row.created_at.toISOString(),
+  lastUsedAt: row.last_used_at?.toISOString() ?? null,
+  revokedAt: row.revoked_at?.toISOString() ?? null,
 })
 
 /** A key just made, with the secret that nobody can read again. */
@@ -81,7 +95,8 @@ export async function createKey(db: Db | Trx, accountId: AccountId, name: string
   return await db.transaction(async (trx) => {
     await trx.raw('SELECT FROM users WHERE id = ? FOR NO KEY UPDATE', [accountId])
     await refuseTooMany(trx, accountId)
-    const [row] = await trx('api_keys').insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
+    const [row] = await trx('api_keys')
+      .insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
       .returning<KeyRow[]>([...KEY_COLUMNS])
     return { id, secret, key: presentKey(row!) }
   })
@@ -89,28 +104,37 @@ export async function createKey(db: Db | Trx, accountId: AccountId, name: string
 
 /** Looks at the newest thousand keys alone, and at those that are valid: an account may have made any number. */
 async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
-  const { rows: [counts] } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(`
+  const {
+    rows: [counts],
+  } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(
+    `
     SELECT (SELECT count(*) FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL) AS valid,
       (SELECT cast(ceil(extract(epoch FROM created_at - now())) + 86400 AS int) FROM api_keys
-        WHERE user_id = :accountId ORDER BY id DESC OFFSET ${MOST_A_DAY - 1} LIMIT 1) AS "waitSeconds"`, { accountId })
+        WHERE user_id = :accountId ORDER BY id DESC OFFSET ${MOST_A_DAY - 1} LIMIT 1) AS "waitSeconds"`,
+    { accountId },
+  )
   if (counts!.valid >= MOST_VALID) throw new ApiError('too_many_keys')
   const { waitSeconds } = counts!
   if (waitSeconds === null || waitSeconds <= 0) return
   throw new ApiError('rate_limited', {
-    message: `An account can create at most ${MOST_A_DAY} keys a day.`, retryAfterSeconds: waitSeconds,
+    message: `An account can create at most ${MOST_A_DAY} keys a day.`,
+    retryAfterSeconds: waitSeconds,
   })
 }
 
 /** The keys of an account, newest first: all that are valid, and the newest thousand of those that were revoked. */
 export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> {
   const columns = KEY_COLUMNS.join(', ')
-  const { rows } = await db.raw<{ rows: KeyRow[] }>(`
+  const { rows } = await db.raw<{ rows: KeyRow[] }>(
+    `
     SELECT * FROM (
       SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL
       UNION ALL
       (SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NOT NULL
         ORDER BY id DESC LIMIT ${MOST_A_DAY})
-    ) AS keys ORDER BY id DESC`, { accountId })
+    ) AS keys ORDER BY id DESC`,
+    { accountId },
+  )
   return rows.map(presentKey)
 }
 
@@ -119,7 +143,8 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
  * @returns false where the account has no key of that id.
  */
 export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
-  const changed = await db('api_keys').where({ id, user_id: accountId })
+  const changed = await db('api_keys')
+    .where({ id, user_id: accountId })
     .update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
   return changed === 1
 }
@@ -146,9 +171,16 @@ export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN users u ON u.id
   WHERE k.id = :keyId AND k.revoked_at IS NULL AND u.status = 'active')`
 
 async function findPrincipals(db: Db, hashes: Buffer[]): Promise<(Principal | null)[]> {
-  const { rows } = await db.raw<{ rows: PrincipalRow[] }>(`
+  const { rows } = await db
+    .raw<{ rows: PrincipalRow[] }>(
+      `
     SELECT k.key_hash, k.id, k.user_id, u.status FROM api_keys k JOIN users u ON u.id = k.user_id
-    WHERE k.key_hash = ANY (?::bytea[]) AND k.revoked_at IS NULL`, [hashes]).options({ name: 'find_principals' })
-  const found = new Map(rows.map((row) => [row.key_hash.toString('hex'), { keyId: row.id, accountId: row.user_id, status: row.status }]))
+    WHERE k.key_hash = ANY (?::bytea[]) AND k.revoked_at IS NULL`,
+      [hashes],
+    )
+    .options({ name: 'find_principals' })
+  const found = new Map(
+    rows.map((row) => [row.key_hash.toString('hex'), { keyId: row.id, accountId: row.user_id, status: row.status }]),
+  )
   return hashes.map((hash) => found.get(hash.toString('hex')) ?? null)
 }

@@ -6,7 +6,8 @@
 const MAX_LENGTH = 254
 
 /** ASCII only: look-alikes and characters that normalise to `@` have sent mails to strangers. */
-const ADDRESS = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const ADDRESS =
+  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
 /** The lowercased form of an address; null when it is none. Nothing is trimmed or normalised beyond ASCII case. */
 export function parseEmail(text: unknown): string | null {

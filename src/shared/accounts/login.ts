@@ -22,7 +22,10 @@ export type Credentials = { email: string; password: string; device: Device }
  * (docs/accounts-and-mail.md#passwords-and-logins).
  * @throws ApiError overloaded.
  */
-export async function logIn(db: Db, { email, password, device }: Credentials): Promise<OpenedSession & { user: UserRow } | RefusedLogin> {
+export async function logIn(
+  db: Db,
+  { email, password, device }: Credentials,
+): Promise<(OpenedSession & { user: UserRow }) | RefusedLogin> {
   const { user, right } = await passHashingGate(async () => {
     const address = parseEmail(email)
     const found = address === null ? null : await findUserByEmail(db, address)

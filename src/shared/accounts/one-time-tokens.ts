@@ -17,7 +17,8 @@ export type TokenMint = (purpose: MailKind, mailId: MailId) => string
 
 /** Derives tokens under the server's secret: a key a purpose, so that a token of one is none of another. */
 export function createTokenMint(appSecret: string): TokenMint {
-  const keyOf = (purpose: MailKind) => Buffer.from(hkdfSync('sha256', appSecret, '', `tollgate mail token ${purpose}`, 32))
+  const keyOf = (purpose: MailKind) =>
+    Buffer.from(hkdfSync('sha256', appSecret, '', `tollgate mail token ${purpose}`, 32))
   const keys: Record<MailKind, Buffer> = { verification: keyOf('verification'), reset: keyOf('reset') }
   return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
 }
@@ -32,13 +33,15 @@ export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind
  * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is due.
  */
 export async function issueToken(trx: Trx, { mailId, accountId, purpose, token, mailbox }: NewToken): Promise<boolean> {
-  const { rowCount } = await trx.raw<{ rowCount: number }>(`
+  const { rowCount } = await trx.raw<{ rowCount: number }>(
+    `
     INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
     SELECT m.id, u.id, m.kind, :hash, m.recipient, :mailbox, m.created_at, now() + make_interval(secs => :life)
     FROM mails m JOIN users u ON u.id = :accountId
     WHERE m.id = :mailId AND (m.kind = 'verification' OR m.created_at > u.password_changed_at)
     ON CONFLICT (mail_id) DO UPDATE SET expires_at = excluded.expires_at WHERE t.spent_at IS NULL`,
-  { mailId, accountId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] })
+    { mailId, accountId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] },
+  )
   return rowCount === 1
 }
 
@@ -56,7 +59,9 @@ const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NU
 export async function findToken(db: Db | Trx, purpose: MailKind, token: string): Promise<AccountId | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db.raw<{ rows: { user_id: AccountId }[] }>(
-    `SELECT t.user_id FROM one_time_tokens t, users u WHERE ${LIVE}`, { purpose, hash: hashOf(token) })
+    `SELECT t.user_id FROM one_time_tokens t, users u WHERE ${LIVE}`,
+    { purpose, hash: hashOf(token) },
+  )
   return rows[0]?.user_id ?? null
 }
 
@@ -66,7 +71,9 @@ export async function findToken(db: Db | Trx, purpose: MailKind, token: string):
  */
 export async function spendToken(trx: Trx, purpose: MailKind, token: string): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(
-    `UPDATE one_time_tokens t SET spent_at = now() FROM users u WHERE ${LIVE}`, { purpose, hash: hashOf(token) })
+    `UPDATE one_time_tokens t SET spent_at = now() FROM users u WHERE ${LIVE}`,
+    { purpose, hash: hashOf(token) },
+  )
   return rowCount === 1
 }
 
@@ -80,7 +87,10 @@ export async function lockMailbox(trx: Trx, mailbox: string): Promise<void> {
 
 /** How many other links of a purpose a mailbox was mailed in the last hour, for whatever accounts. The mailbox is to be locked. */
 export async function tokensOfLastHour(trx: Trx, mailbox: string, purpose: MailKind, except: MailId): Promise<number> {
-  const [row] = await trx('one_time_tokens').where({ mailbox, purpose }).whereNot({ mail_id: except })
-    .whereRaw(`created_at > now() - interval '1 hour'`).count<{ count: number }[]>({ count: '*' })
+  const [row] = await trx('one_time_tokens')
+    .where({ mailbox, purpose })
+    .whereNot({ mail_id: except })
+    .whereRaw(`created_at > now() - interval '1 hour'`)
+    .count<{ count: number }[]>({ count: '*' })
   return row!.count
 }

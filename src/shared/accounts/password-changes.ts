@@ -19,7 +19,10 @@ export type PasswordChange = { accountId: AccountId; sessionId: SessionId; curre
  * Changes the password of who knows the current one. All other sessions and every reset link end.
  * @throws ApiError wrong_password, overloaded.
  */
-export async function changePassword(db: Db, { accountId, sessionId, currentPassword, password }: PasswordChange): Promise<void> {
+export async function changePassword(
+  db: Db,
+  { accountId, sessionId, currentPassword, password }: PasswordChange,
+): Promise<void> {
   const hashes = await passHashingGate(async () => {
     const user = await findUser(db, accountId)
     const right = await verifyPassword(user?.password_hash ?? null, currentPassword)
@@ -56,7 +59,7 @@ export async function resetPassword(db: Db, token: string, newPassword: unknown)
   const passwordHash = await passHashingGate(() => hashPassword(password))
   await db.transaction(async (trx) => {
     await lockUser(trx, accountId)
-    if (!await spendToken(trx, 'reset', token)) throw new ApiError('invalid_token')
+    if (!(await spendToken(trx, 'reset', token))) throw new ApiError('invalid_token')
     await setPasswordHash(trx, accountId, passwordHash)
     await endSessions(trx, accountId)
   })

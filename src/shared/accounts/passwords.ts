@@ -48,7 +48,7 @@ const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the pa
  * hash of equal parameters, so that the time does not tell. Call it inside the gate.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
-  const matches = await argon2.verify(hash ?? await makeDummyHash(), password)
+  const matches = await argon2.verify(hash ?? (await makeDummyHash()), password)
   return hash !== null && matches
 }
 
@@ -80,7 +80,8 @@ const isStorable = (text: string): boolean => !text.includes('\0') && text.isWel
  */
 export function checkNewPassword(password: unknown): string {
   const fault = newPasswordFault(password)
-  if (fault === 'invalid_request') throw new ApiError(fault, { message: 'password has a character that cannot be stored.', param: 'password' })
+  if (fault === 'invalid_request')
+    throw new ApiError(fault, { message: 'password has a character that cannot be stored.', param: 'password' })
   if (fault) throw new ApiError(fault, { param: 'password' })
   return password as string
 }

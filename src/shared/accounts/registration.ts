@@ -14,7 +14,13 @@ import type { UserRow } from './users.ts'
 import { createUser } from './users.ts'
 
 /** Fields that were checked. `signupCredits`: what registration itself grants, perhaps nothing. */
-export type Registration = { email: string; password: string; displayName?: string; signupCredits: number; device: Device }
+export type Registration = {
+  email: string
+  password: string
+  displayName?: string
+  signupCredits: number
+  device: Device
+}
 
 /** A new account. `mailId`: the verification mail, to be nudged now that it is committed. */
 export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
@@ -23,7 +29,10 @@ export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
  * Makes an account.
  * @throws ApiError email_taken, also by a registration of the same moment; overloaded.
  */
-export async function register(db: Db, { email, password, displayName, signupCredits, device }: Registration): Promise<Registered> {
+export async function register(
+  db: Db,
+  { email, password, displayName, signupCredits, device }: Registration,
+): Promise<Registered> {
   const passwordHash = await passHashingGate(() => hashPassword(password))
   const accountId = newId('account')
   const mailId = newId('mail')

@@ -20,7 +20,14 @@ export type OpenedSession = { sessionId: SessionId; token: string }
 export type LiveSession = { sessionId: SessionId; accountId: AccountId }
 
 /** A session as its owner sees it. Times are ISO 8601 in UTC. */
-export type Session = { id: string; createdAt: string; lastSeenAt: string; userAgent: string; ip: string; current: boolean }
+export type Session = {
+  id: string
+  createdAt: string
+  lastSeenAt: string
+  userAgent: string
+  ip: string
+  current: boolean
+}
 
 const LIFE_DAYS = 7
 
@@ -37,14 +44,19 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
  * password that is under way while a reset commits must leave nothing behind. FOR SHARE waits for such a change and looks again.
  * @returns null where it was.
  */
-export async function openSession(db: Db | Trx, { accountId, passwordHash, userAgent, ip }: NewSession): Promise<OpenedSession | null> {
+export async function openSession(
+  db: Db | Trx,
+  { accountId, passwordHash, userAgent, ip }: NewSession,
+): Promise<OpenedSession | null> {
   const sessionId = newId('session')
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
-  const { rowCount } = await db.raw<{ rowCount: number }>(`
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `
     INSERT INTO sessions (id, user_id, token_hash, user_agent, ip, expires_at)
     SELECT ?, u.id, ?, ?, ?, now() + make_interval(days => ?)
     FROM users u WHERE u.id = ? AND u.status = 'active' AND u.password_hash = ? FOR SHARE`,
-  [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, accountId, passwordHash])
+    [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, accountId, passwordHash],
+  )
   return rowCount === 1 ? { sessionId, token } : null
 }
 
@@ -54,10 +66,15 @@ export async function openSession(db: Db | Trx, { accountId, passwordHash, userA
  */
 export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
   if (!TOKEN.test(token)) return null
-  const { rows } = await db.raw<{ rows: { id: SessionId; user_id: AccountId; unnoted: boolean }[] }>(`
+  const { rows } = await db
+    .raw<{ rows: { id: SessionId; user_id: AccountId; unnoted: boolean }[] }>(
+      `
     SELECT s.id, s.user_id, s.last_seen_at < now() - interval '1 minute' AS unnoted
     FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE s.token_hash = ? AND s.expires_at > now() AND u.status = 'active'`, [hashOf(token)]).options({ name: 'find_session' })
+    WHERE s.token_hash = ? AND s.expires_at > now() AND u.status = 'active'`,
+      [hashOf(token)],
+    )
+    .options({ name: 'find_session' })
   const row = rows[0]
   if (!row) return null
   if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
@@ -70,19 +87,36 @@ export const endSession = async (db: Db | Trx, accountId: AccountId, sessionId: 
 
 /** Ends all sessions of an account but one. A statement of its own after the account's row was locked: it must see every login before that. */
 export async function endSessions(trx: Trx, accountId: AccountId, except: SessionId | null = null): Promise<void> {
-  await trx('sessions').where({ user_id: accountId }).modify((query) => void (except && query.whereNot({ id: except }))).delete()
+  await trx('sessions')
+    .where({ user_id: accountId })
+    .modify((query) => void (except && query.whereNot({ id: except })))
+    .delete()
 }
 
 /** The live sessions of an account, newest first. */
 export async function listSessions(db: Db, accountId: AccountId, current: SessionId): Promise<Session[]> {
-  const rows = await db('sessions').where({ user_id: accountId }).where('expires_at', '>', db.fn.now())
-    .orderBy('id', 'desc').limit(LISTED)
-    .select<{ id: SessionId; created_at: Date; last_seen_at: Date; user_agent: string; ip: string }[]>('id', 'created_at', 'last_seen_at', 'user_agent', 'ip')
+  const rows = await db('sessions')
+    .where({ user_id: accountId })
+    .where('expires_at', '>', db.fn.now())
+    .orderBy('id', 'desc')
+    .limit(LISTED)
+    .select<{ id: SessionId; created_at: Date; last_seen_at: Date; user_agent: string; ip: string }[]>(
+      'id',
+      'created_at',
+      'last_seen_at',
+      'user_agent',
+      'ip',
+    )
   return rows.map((row) => ({
-    id: publicId('session', row.id), createdAt: row.created_at.toISOString(), lastSeenAt: row.last_seen_at.toISOString(),
-    userAgent: row.user_agent, ip: row.ip, current: row.id === current,
+    id: publicId('session', row.id),
+    createdAt: row.created_at.toISOString(),
+    lastSeenAt: row.last_seen_at.toISOString(),
+    userAgent: row.user_agent,
+    ip: row.ip,
+    current: row.id === current,
   }))
 }
 
 /** Deletes sessions past their time. Nothing depends on it: they are refused without it. */
-export const forgetExpiredSessions = async (db: Db): Promise<number> => db('sessions').where('expires_at', '<', db.fn.now()).delete()
+export const forgetExpiredSessions = async (db: Db): Promise<number> =>
+  db('sessions').where('expires_at', '<', db.fn.now()).delete()

@@ -10,9 +10,12 @@ export type AccountState = { role: Role; credits: number; debt: number; held: nu
 
 /** Where this account stands; null where there is none. */
 export async function summaryOf(db: Db, id: AccountId): Promise<AccountState | null> {
-  const { rows } = await db.raw<{ rows: AccountState[] }>(`
+  const { rows } = await db.raw<{ rows: AccountState[] }>(
+    `
     SELECT u.role, u.credits, u.debt, coalesce(sum(c.credits), 0)::bigint AS held, count(c.id) AS running
     FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
-    WHERE u.id = ? GROUP BY u.id`, [id])
+    WHERE u.id = ? GROUP BY u.id`,
+    [id],
+  )
   return rows[0] ?? null
 }

@@ -23,7 +23,8 @@ export async function requestVerification(db: Db, accountId: AccountId, hourlyLi
     const user = await lockUser(trx, accountId)
     if (!user || user.email_verified_at) throw new ApiError('already_verified')
     const recent = await verificationsOfLastHour(trx, accountId, hourlyLimit)
-    if (recent.count >= hourlyLimit) throw new ApiError('rate_limited', { retryAfterSeconds: recent.oldestLeavesInSeconds })
+    if (recent.count >= hourlyLimit)
+      throw new ApiError('rate_limited', { retryAfterSeconds: recent.oldestLeavesInSeconds })
     await requestMail(trx, { id, kind: 'verification', recipient: user.email, accountId })
   })
   return id
@@ -39,9 +40,9 @@ export async function verifyEmail(db: Db, token: string, signupCredits: number):
     const accountId = await findToken(trx, 'verification', token)
     if (!accountId) throw new ApiError('invalid_token')
     const before = await lockUser(trx, accountId)
-    if (!await spendToken(trx, 'verification', token)) throw new ApiError('invalid_token')
+    if (!(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
     const user = await markVerified(trx, accountId)
-    if (signupCredits > 0 && before?.email_verified_at === null && !await hasGrantOf(trx, accountId, 'signup')) {
+    if (signupCredits > 0 && before?.email_verified_at === null && !(await hasGrantOf(trx, accountId, 'signup'))) {
       user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
     }
     return user

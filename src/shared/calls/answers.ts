@@ -69,8 +69,12 @@ export function answerOf(call: EndedCall, output: string): Answer {
 }
 
 /** The answer of an ended call whose output has so many bytes and stays where it is stored. */
-export const longAnswerOf = (call: EndedCall, callId: CallId, outputBytes: number): LongAnswer =>
-  ({ status: call.httpStatus, callId, frame: frameOf(call), outputBytes })
+export const longAnswerOf = (call: EndedCall, callId: CallId, outputBytes: number): LongAnswer => ({
+  status: call.httpStatus,
+  callId,
+  frame: frameOf(call),
+  outputBytes,
+})
 
 function frameOf(call: EndedCall): Frame {
   if (call.status === 'failed') return { head: '{"ok":false,"error":', skipStart: 0, skipEnd: 0, tail: '}' }

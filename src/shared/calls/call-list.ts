@@ -32,13 +32,20 @@ const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
 
 /** At most `limit` calls after the position, or the newest. */
 export async function listCalls(
-  db: Db, accountId: AccountId, filter: CallFilter, limit: number, after: CallPosition | null,
+  db: Db,
+  accountId: AccountId,
+  filter: CallFilter,
+  limit: number,
+  after: CallPosition | null,
 ): Promise<CallPage> {
   const rows = await db('calls')
     .where({ user_id: accountId, ...equalities(filter) })
     .where((query) => within(query, filter))
     .modify((query) => void (after && query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])))
-    .orderBy([{ column: 'created_at', order: 'desc' }, { column: 'id', order: 'desc' }])
+    .orderBy([
+      { column: 'created_at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
     .limit(limit + 1)
     .select<(RecordRow & { micros: number })[]>([...RECORD_COLUMNS, db.raw(`${MICROS} AS micros`)])
   const last = rows.length > limit ? rows[limit - 1]! : null
@@ -47,7 +54,9 @@ export async function listCalls(
 
 function equalities({ model, modality, status, keyId }: CallFilter): Record<string, string> {
   return {
-    ...(model !== undefined && { model }), ...(modality && { modality }), ...(status && { status }),
+    ...(model !== undefined && { model }),
+    ...(modality && { modality }),
+    ...(status && { status }),
     ...(keyId && { key_id: keyId }),
   }
 }

@@ -21,7 +21,16 @@ import type { DeadProcess, Retry } from './retries.ts'
 import { claimLeft, claimOrphan } from './retries.ts'
 import type { AccountLimits, Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
-import type { BegunCall, Ended, OpenOutcome, OpenRequest, RefundGuard, Settlement, StaleCall, UpstreamRef } from './types.ts'
+import type {
+  BegunCall,
+  Ended,
+  OpenOutcome,
+  OpenRequest,
+  RefundGuard,
+  Settlement,
+  StaleCall,
+  UpstreamRef,
+} from './types.ts'
 
 /** How long a worker keeps trying to write an outcome while Postgres is away; the reconciler has the rest. */
 const OUTCOME_PATIENCE_MS = 120_000
@@ -42,7 +51,10 @@ export class Calls {
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
   private readonly beginTogether: (begin: Begin) => Promise<BegunRow | 'try_alone' | null>
-  private readonly endTogether: (item: { row: OutcomeRow; output: string }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
+  private readonly endTogether: (item: {
+    row: OutcomeRow
+    output: string
+  }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
 
   /** @param observer hears what this process does, to measure it. */
   constructor(db: Db, limits: CallLimits, observer?: CallsObserver) {
@@ -85,7 +97,7 @@ export class Calls {
   async begin(id: CallId, run: string = randomUUID()): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
     const together = await this.beginTogether({ id, run })
-    const row = together === 'try_alone' ? (await beginCalls(this.db, [{ id, run }]))[0] as BegunRow | null : together
+    const row = together === 'try_alone' ? ((await beginCalls(this.db, [{ id, run }]))[0] as BegunRow | null) : together
     if (!row) return null
     failpoint('call.begun', id)
     if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
@@ -94,10 +106,13 @@ export class Calls {
 
   /** Takes a submitted task's call for its next poll, within the same attempt; null when it has ended. */
   async resume(id: CallId): Promise<BegunCall | null> {
-    const { rows } = await this.db.raw<{ rows: BegunRow[] }>(`
+    const { rows } = await this.db.raw<{ rows: BegunRow[] }>(
+      `
       UPDATE calls SET lease_until = now() + make_interval(secs => ?)
       WHERE id = ? AND status = 'running' AND upstream_ref IS NOT NULL
-      RETURNING ${BEGUN_COLUMNS}, true AS resumed`, [RUNNING_LEASE_SECONDS, id])
+      RETURNING ${BEGUN_COLUMNS}, true AS resumed`,
+      [RUNNING_LEASE_SECONDS, id],
+    )
     return rows[0] ? begun(rows[0]) : null
   }
 
@@ -105,11 +120,19 @@ export class Calls {
    * Persists the upstream's task before the first poll, and keeps the lease while it is being polled.
    * @returns false when the call has ended or another attempt has it: stop working.
    */
-  async submitted(id: CallId, attempt: number, upstream: string, ref: UpstreamRef, leaseSeconds: number): Promise<boolean> {
+  async submitted(
+    id: CallId,
+    attempt: number,
+    upstream: string,
+    ref: UpstreamRef,
+    leaseSeconds: number,
+  ): Promise<boolean> {
     failpoint('task.persisting', id)
-    const changed = await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () => this.db('calls')
-      .where({ id, attempts: attempt, status: 'running' })
-      .update({ upstream, upstream_ref: JSON.stringify(ref), lease_until: this.fromNow(leaseSeconds) }))
+    const changed = await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
+      this.db('calls')
+        .where({ id, attempts: attempt, status: 'running' })
+        .update({ upstream, upstream_ref: JSON.stringify(ref), lease_until: this.fromNow(leaseSeconds) }),
+    )
     failpoint('task.persisted', id)
     return changed === 1
   }
@@ -117,7 +140,8 @@ export class Calls {
   /** Hands a call back of which certainly nothing was sent, so that the next attempt is not taken for a second one. */
   async requeue(id: CallId, attempt: number): Promise<void> {
     failpoint('call.requeuing', id)
-    await this.db('calls').where({ id, attempts: attempt, status: 'running' })
+    await this.db('calls')
+      .where({ id, attempts: attempt, status: 'running' })
       .update({ status: 'queued', started_at: null, started_by: null, lease_until: this.fromNow(QUEUED_LEASE_SECONDS) })
     failpoint('call.requeued', id)
   }
@@ -125,25 +149,54 @@ export class Calls {
   /** Keeps the leases of calls that are being worked on, or still wait in their queue. */
   async renew(ids: readonly CallId[], leaseSeconds: number = RUNNING_LEASE_SECONDS): Promise<void> {
     if (ids.length === 0) return
-    await this.db('calls').whereIn('id', [...ids]).whereIn('status', ['queued', 'running'])
+    await this.db('calls')
+      .whereIn('id', [...ids])
+      .whereIn('status', ['queued', 'running'])
       .update({ lease_until: this.fromNow(leaseSeconds) })
   }
 
   /** Ends a call with its result at its real cost; null when it had ended before. */
   settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended | null> {
-    return this.end({
-      id, status: 'succeeded', cost: settlement.cost, http_status: SUCCESS, upstream: settlement.upstream,
-      input_tokens: settlement.tokens?.input, output_tokens: settlement.tokens?.output,
-      result_url: settlement.resultUrl, result_seconds: this.limits.resultSeconds,
-    }, settlement.output, modality, OUTCOME_PATIENCE_MS)
+    return this.end(
+      {
+        id,
+        status: 'succeeded',
+        cost: settlement.cost,
+        http_status: SUCCESS,
+        upstream: settlement.upstream,
+        input_tokens: settlement.tokens?.input,
+        output_tokens: settlement.tokens?.output,
+        result_url: settlement.resultUrl,
+        result_seconds: this.limits.resultSeconds,
+      },
+      settlement.output,
+      modality,
+      OUTCOME_PATIENCE_MS,
+    )
   }
 
   /** Ends a call with its failure and gives every credit back to the grant it came from; null when it had ended before. */
-  refund(id: CallId, error: GatewayError, guard: RefundGuard = {}, patienceMs = OUTCOME_PATIENCE_MS): Promise<Ended | null> {
-    return this.end({
-      id, status: 'failed', http_status: statusOf(error.type), error_type: error.type, attempt: guard.attempt,
-      from_status: guard.from, overdue: guard.overdue, result_seconds: this.limits.resultSeconds,
-    }, errorOutput(error), 'chat', patienceMs)
+  refund(
+    id: CallId,
+    error: GatewayError,
+    guard: RefundGuard = {},
+    patienceMs = OUTCOME_PATIENCE_MS,
+  ): Promise<Ended | null> {
+    return this.end(
+      {
+        id,
+        status: 'failed',
+        http_status: statusOf(error.type),
+        error_type: error.type,
+        attempt: guard.attempt,
+        from_status: guard.from,
+        overdue: guard.overdue,
+        result_seconds: this.limits.resultSeconds,
+      },
+      errorOutput(error),
+      'chat',
+      patienceMs,
+    )
   }
 
   /** Frees the idempotency key of a call that was refused after all: a retry with it may try anew. */
@@ -156,8 +209,9 @@ export class Calls {
    * retry that does not find the call pays anew.
    */
   async markAbandoned(id: CallId): Promise<void> {
-    await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () => this.db('calls').where({ id }).whereNull('abandoned_at')
-      .update({ abandoned_at: this.db.fn.now() }))
+    await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
+      this.db('calls').where({ id }).whereNull('abandoned_at').update({ abandoned_at: this.db.fn.now() }),
+    )
   }
 
   /**
@@ -166,16 +220,19 @@ export class Calls {
    * @returns null where no such call is left.
    */
   async claimForRetry(retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
-    return await claimLeft(this.db, retry) ?? (dead.length > 0 ? claimOrphan(this.db, retry, dead) : null)
+    return (await claimLeft(this.db, retry)) ?? (dead.length > 0 ? claimOrphan(this.db, retry, dead) : null)
   }
 
   /** Open calls whose lease has run out, longest first: the reconciler's work. */
   async findStale(limit: number): Promise<StaleCall[]> {
-    const { rows } = await this.db.raw<{ rows: StaleCall[] }>(`
+    const { rows } = await this.db.raw<{ rows: StaleCall[] }>(
+      `
       SELECT id, modality, model, status, attempts AS attempt, request_id AS "requestId", upstream_ref IS NOT NULL AS submitted,
         deadline_at + make_interval(secs => ?) < now() AS overdue
       FROM calls WHERE finished_at IS NULL AND lease_until < now()
-      ORDER BY lease_until LIMIT ?`, [DEADLINE_GRACE_SECONDS, limit])
+      ORDER BY lease_until LIMIT ?`,
+      [DEADLINE_GRACE_SECONDS, limit],
+    )
     return rows
   }
 
@@ -186,11 +243,25 @@ export class Calls {
     if (!ended) return null
     failpoint(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
     this.observer?.ended(ended, performance.now() - startedAt)
-    const answer = answerOf({
-      modality, status: ended.status, httpStatus: row.http_status, credits: ended.credits,
-      balanceAfter: ended.balance, latencyMs: ended.latency_ms,
-    }, output)
-    return { callId: ended.id, accountId: ended.user_id, replyTo: ended.reply_to, status: ended.status, balance: ended.balance, answer }
+    const answer = answerOf(
+      {
+        modality,
+        status: ended.status,
+        httpStatus: row.http_status,
+        credits: ended.credits,
+        balanceAfter: ended.balance,
+        latencyMs: ended.latency_ms,
+      },
+      output,
+    )
+    return {
+      callId: ended.id,
+      accountId: ended.user_id,
+      replyTo: ended.reply_to,
+      status: ended.status,
+      balance: ended.balance,
+      answer,
+    }
   }
 
   private fromNow(seconds: number) {
@@ -199,10 +270,19 @@ export class Calls {
 }
 
 const begun = (row: BegunRow): BegunCall => ({
-  id: row.id, accountId: row.user_id, model: row.model, modality: row.modality, price: row.price,
+  id: row.id,
+  accountId: row.user_id,
+  model: row.model,
+  modality: row.modality,
+  price: row.price,
   estimate: { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 },
-  attempt: row.attempts, startedAt: row.started_at, resumed: row.resumed, upstream: row.upstream, upstreamRef: row.upstream_ref,
-  replyTo: row.reply_to, remainingMs: row.remaining_ms,
+  attempt: row.attempts,
+  startedAt: row.started_at,
+  resumed: row.resumed,
+  upstream: row.upstream,
+  upstreamRef: row.upstream_ref,
+  replyTo: row.reply_to,
+  remainingMs: row.remaining_ms,
 })
 
 function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {

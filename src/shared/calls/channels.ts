@@ -10,10 +10,15 @@ import type { CallStatus } from './lifecycle.ts'
  * What a worker tells of a call while it runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON texts; `from` is the
  * number of the first of them, so that a lost message is noticed.
  */
-export type CallUpdate = { type: 'running' } | { type: 'progress'; progress: number } | { type: 'chunks'; from: number; chunks: string[] }
+export type CallUpdate =
+  | { type: 'running' }
+  | { type: 'progress'; progress: number }
+  | { type: 'chunks'; from: number; chunks: string[] }
 
 /** A change of an account, for whoever follows it: of one of its calls, or (`callId` null) of its balance alone. Credits. */
-export type AccountEvent = { callId: CallId; status: CallStatus; balance: number | null } | { callId: null; balance: number }
+export type AccountEvent =
+  | { callId: CallId; status: CallStatus; balance: number | null }
+  | { callId: null; balance: number }
 
 /** Answers and updates for one web process. */
 export const replyChannel = (prefix: string, address: string): string => `${prefix}:reply:${address}`
@@ -23,13 +28,17 @@ export const eventChannel = (prefix: string, account: AccountId): string => `${p
 
 /** The account of an event channel; null for any other channel. */
 export const accountOfChannel = (prefix: string, channel: string): AccountId | null =>
-  channel.startsWith(`${prefix}:events:`) ? channel.slice(prefix.length + ':events:'.length) as AccountId : null
+  channel.startsWith(`${prefix}:events:`) ? (channel.slice(prefix.length + ':events:'.length) as AccountId) : null
 
 /** Calls whose streaming client has left, for all workers. */
 export const cancelChannel = (prefix: string): string => `${prefix}:cancel`
 
 /** A message on a reply channel. `stored`: the call has ended, and its answer is to be read from its row. */
-export type Reply = { callId: CallId } & ({ kind: 'end'; answer: Answer } | { kind: 'stored' } | { kind: 'update'; update: CallUpdate })
+export type Reply = { callId: CallId } & (
+  | { kind: 'end'; answer: Answer }
+  | { kind: 'stored' }
+  | { kind: 'update'; update: CallUpdate }
+)
 
 /**
  * The reply that tells a call's end. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait for it, and a web

@@ -43,7 +43,8 @@ function documented(schema: z.ZodType): Record<string, unknown> {
  * looked at before its elements are.
  */
 function listOf<T extends z.ZodType>(element: T, least: number, most: number) {
-  const list = z.custom<unknown[]>((value) => Array.isArray(value), 'must be a list')
+  const list = z
+    .custom<unknown[]>((value) => Array.isArray(value), 'must be a list')
     .meta({ type: 'array', items: documented(element) })
   return list.transform((values, context) => {
     if (values.length < least) context.addIssue('must not be empty')
@@ -75,24 +76,37 @@ const imagePart = z.strictObject({
 })
 
 /** Of the kinds that a model prices in `partTokens` we know no more than that. */
-const otherPart = z.looseObject({ type: z.string().min(1).refine((type) => type !== 'text' && type !== 'image_url') })
+const otherPart = z.looseObject({
+  type: z
+    .string()
+    .min(1)
+    .refine((type) => type !== 'text' && type !== 'image_url'),
+})
 
-const part = z.custom<{ type?: unknown }>(isObject, 'must be an object')
+const part = z
+  .custom<{ type?: unknown }>(isObject, 'must be an object')
   .meta(documented(z.union([textPart, imagePart])))
   .transform(({ type, ...rest }, context): { type: string; [field: string]: unknown } =>
-    within(type === 'text' ? textPart : type === 'image_url' ? imagePart : otherPart, { type, ...rest }, context))
+    within(type === 'text' ? textPart : type === 'image_url' ? imagePart : otherPart, { type, ...rest }, context),
+  )
 
 const parts = listOf(part, 0, Infinity)
 
 /** A text or parts; null or absent for an assistant that only calls tools. */
-const content = z.custom<string | unknown[] | null>(
-  (value) => value === null || typeof value === 'string' || Array.isArray(value), 'must be a text or a list of parts')
+const content = z
+  .custom<string | unknown[] | null>(
+    (value) => value === null || typeof value === 'string' || Array.isArray(value),
+    'must be a text or a list of parts',
+  )
   .meta(documented(z.union([text, z.array(part), z.null()])))
-  .transform((value, context) => Array.isArray(value) ? within(parts, value, context) : value)
+  .transform((value, context) => (Array.isArray(value) ? within(parts, value, context) : value))
   .optional()
 
 /** What clients send back with an answer that needs none of it: taken and left out. */
-const ignored = z.unknown().transform(() => undefined).optional()
+const ignored = z
+  .unknown()
+  .transform(() => undefined)
+  .optional()
 
 const calledFunction = z.strictObject({ name: text, arguments: text, parsed_arguments: ignored })
 
@@ -106,45 +120,61 @@ const toolCall = z.strictObject({
 
 /** What models thought, as several upstreams want it back with the next request. */
 const reasoningDetail = z.strictObject({
-  type: text, id: optional(text), index: optional(z.int()), format: optional(text),
-  text: optional(text), summary: optional(text), data: optional(text), signature: optional(text),
+  type: text,
+  id: optional(text),
+  index: optional(z.int()),
+  format: optional(text),
+  text: optional(text),
+  summary: optional(text),
+  data: optional(text),
+  signature: optional(text),
 })
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 
 /** Of an assistant's own answer also what upstreams put beside its text, so that it can be sent back as it came. */
-const message = z.strictObject({
-  role: z.enum(ROLES),
-  content,
-  name: optional(text),
-  tool_calls: optional(listOf(toolCall, 0, Infinity)),
-  tool_call_id: optional(text),
-  function_call: optional(calledFunction),
-  refusal: optional(text),
-  reasoning: optional(text),
-  reasoning_content: optional(text),
-  reasoning_details: optional(listOf(reasoningDetail, 0, Infinity)),
-  cache_control: optional(cacheControl),
-  parsed: ignored,
-  // The sources that an answer quotes are addresses.
-  annotations: ignored,
-  // The id of a sound is billed by no byte that stands here.
-  audio: z.null().transform(() => undefined).optional(),
-}).superRefine((value, context) => {
-  const isCalling = (value.tool_calls?.length ?? 0) > 0 || value.function_call !== undefined
-  const mayBeSilent = value.role === 'assistant' && isCalling
-  if ((value.content === null || value.content === undefined) && !mayBeSilent) {
-    context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
-  }
-})
+const message = z
+  .strictObject({
+    role: z.enum(ROLES),
+    content,
+    name: optional(text),
+    tool_calls: optional(listOf(toolCall, 0, Infinity)),
+    tool_call_id: optional(text),
+    function_call: optional(calledFunction),
+    refusal: optional(text),
+    reasoning: optional(text),
+    reasoning_content: optional(text),
+    reasoning_details: optional(listOf(reasoningDetail, 0, Infinity)),
+    cache_control: optional(cacheControl),
+    parsed: ignored,
+    // The sources that an answer quotes are addresses.
+    annotations: ignored,
+    // The id of a sound is billed by no byte that stands here.
+    audio: z
+      .null()
+      .transform(() => undefined)
+      .optional(),
+  })
+  .superRefine((value, context) => {
+    const isCalling = (value.tool_calls?.length ?? 0) > 0 || value.function_call !== undefined
+    const mayBeSilent = value.role === 'assistant' && isCalling
+    if ((value.content === null || value.content === undefined) && !mayBeSilent) {
+      context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
+    }
+  })
 
 const definedFunction = z.strictObject({
-  name: text, description: optional(text), parameters: optional(jsonObject), strict: optional(z.boolean()),
+  name: text,
+  description: optional(text),
+  parameters: optional(jsonObject),
+  strict: optional(z.boolean()),
 })
 
 /** Functions alone: an upstream's own tools, such as web searches, are billed by the call. */
 const tool = z.strictObject({
-  type: z.literal('function'), function: definedFunction, cache_control: optional(cacheControl),
+  type: z.literal('function'),
+  function: definedFunction,
+  cache_control: optional(cacheControl),
 })
 
 const named = z.strictObject({ name: text })
@@ -163,20 +193,27 @@ const responseFormat = z.union([
   z.strictObject({
     type: z.literal('json_schema'),
     json_schema: z.strictObject({
-      name: text, description: optional(text), schema: optional(jsonObject), strict: optional(z.boolean()),
+      name: text,
+      description: optional(text),
+      schema: optional(jsonObject),
+      strict: optional(z.boolean()),
     }),
   }),
 ])
 
 const prediction = z.strictObject({
-  type: z.literal('content'), content: z.union([text, listOf(textPart, 0, Infinity)]),
+  type: z.literal('content'),
+  content: z.union([text, listOf(textPart, 0, Infinity)]),
 })
 
 const isBias = (value: unknown): boolean => typeof value === 'number' && value >= -100 && value <= 100
 
-const logitBias = z.custom<Record<string, number>>((value) =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isBias),
-'must map tokens to numbers from -100 to 100')
+const logitBias = z
+  .custom<Record<string, number>>(
+    (value) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(isBias),
+    'must map tokens to numbers from -100 to 100',
+  )
   .meta({ type: 'object', additionalProperties: { type: 'number', minimum: -100, maximum: 100 } })
 
 const LISTS = ['content', 'tool_calls', 'reasoning_details'] as const
@@ -191,7 +228,8 @@ function hasFewElements(messages: unknown): boolean {
 const messageList = listOf(message, 1, MAX_MESSAGES)
 
 /** The messages, whose faults have a code of their own. Which kinds of parts a model takes is checked beside it. */
-export const chatMessages = z.custom<unknown>(hasFewElements, `must have at most ${MAX_ELEMENTS} parts in all`)
+export const chatMessages = z
+  .custom<unknown>(hasFewElements, `must have at most ${MAX_ELEMENTS} parts in all`)
   .meta({ type: 'array', items: documented(message), minItems: 1, maxItems: MAX_MESSAGES })
   .transform((value, context) => within(messageList, value, context))
 
@@ -222,9 +260,12 @@ export const chatOptions = z.object({
   metadata: optional(jsonObject),
   store: optional(z.boolean()),
   stream: optional(z.boolean()),
-  stream_options: optional(z.strictObject({
-    include_usage: optional(z.boolean()), include_obfuscation: optional(z.boolean()),
-  })),
+  stream_options: optional(
+    z.strictObject({
+      include_usage: optional(z.boolean()),
+      include_obfuscation: optional(z.boolean()),
+    }),
+  ),
   prompt_cache_key: optional(text),
   safety_identifier: optional(text),
   prediction: optional(prediction),

@@ -46,19 +46,24 @@ export function createLongAnswers(db: Db, parallelSlices: number): LongAnswers {
   }
   return {
     pieces,
-    withWhole: (answer, use) => wholes.execute(async () => {
-      const body = Buffer.allocUnsafe(bytesOf(answer))
-      let at = 0
-      for await (const piece of pieces(answer)) at += piece.copy(body, at)
-      return use(body.toString())
-    }),
+    withWhole: (answer, use) =>
+      wholes.execute(async () => {
+        const body = Buffer.allocUnsafe(bytesOf(answer))
+        let at = 0
+        for await (const piece of pieces(answer)) at += piece.copy(body, at)
+        return use(body.toString())
+      }),
   }
 }
 
 /** Bytes of an output, from 0 on; null where there is no such result any more. */
 async function sliceOf(db: Db, callId: CallId, from: number, length: number): Promise<Buffer | null> {
-  const { rows } = await db.raw<{ rows: { slice: Buffer }[] }>(`
+  const { rows } = await db
+    .raw<{ rows: { slice: Buffer }[] }>(
+      `
     SELECT substring(convert_to(output, 'UTF8') FROM ? FOR ?) AS slice FROM call_results WHERE call_id = ?`,
-  [from + 1, length, callId]).options({ name: 'read_slice' })
+      [from + 1, length, callId],
+    )
+    .options({ name: 'read_slice' })
   return rows[0]?.slice ?? null
 }

@@ -26,7 +26,7 @@ export function offersDuration({ durations }: Pick<MediaOptions, 'durations'>, s
 
 /** The seconds of a request that names none; undefined where the model states none: the upstream's own default. */
 export function defaultDuration({ durations }: Pick<MediaOptions, 'durations'>): number | undefined {
-  return Array.isArray(durations) ? durations[0] : durations?.default ?? durations?.min
+  return Array.isArray(durations) ? durations[0] : (durations?.default ?? durations?.min)
 }
 
 /** Durations to choose from, in seconds: those of a list, or the whole numbers of a range. */

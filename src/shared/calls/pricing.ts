@@ -75,7 +75,8 @@ export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens 
   return { input, output: perChoice * (body.n ?? 1) }
 }
 
-const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] => Array.isArray(content) ? content : []
+const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>
+  Array.isArray(content) ? content : []
 
 /**
  * The input tokens that a part of this kind counts for beside its bytes; null for a kind that the model does not price,

@@ -43,7 +43,11 @@ export function createPublisher(redis: Redis, prefix: string) {
 export type Publisher = ReturnType<typeof createPublisher>
 
 /** Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work. */
-export async function listenForCancels(subscriber: Redis, prefix: string, onCancel: (callId: CallId) => void): Promise<void> {
+export async function listenForCancels(
+  subscriber: Redis,
+  prefix: string,
+  onCancel: (callId: CallId) => void,
+): Promise<void> {
   subscriber.on('message', (channel: string, message: string) => {
     if (channel === cancelChannel(prefix)) onCancel(message as CallId)
   })

@@ -32,7 +32,11 @@ export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
 
-type Waiter = { resolve: (answer: Answer | LongAnswer) => void; onUpdate: (update: CallUpdate) => void; cancel: () => void }
+type Waiter = {
+  resolve: (answer: Answer | LongAnswer) => void
+  onUpdate: (update: CallUpdate) => void
+  cancel: () => void
+}
 
 type Options = {
   subscriber: Redis
@@ -77,14 +81,21 @@ export class Replies {
 
   /** Waits for a call that may belong to another process, or to none any more. `onOver` is called once, when nobody waits. */
   async join(callId: CallId, accountId: AccountId, deadlineInMs: number, onOver: () => void = () => {}): Promise<Wait> {
-    const leave = await this.followers.follow(accountId, (event) => this.onEvent(event)).catch((error: unknown) => {
-      onOver()
-      throw error
-    })
-    const wait = this.wait(callId, deadlineInMs, () => {}, () => {
-      leave()
-      onOver()
-    })
+    const leave = await this.followers
+      .follow(accountId, (event) => this.onEvent(event))
+      .catch((error: unknown) => {
+        onOver()
+        throw error
+      })
+    const wait = this.wait(
+      callId,
+      deadlineInMs,
+      () => {},
+      () => {
+        leave()
+        onOver()
+      },
+    )
     // It may have ended before the subscription stood.
     await this.lookAt(callId, false)
     return wait
@@ -97,7 +108,9 @@ export class Replies {
 
   /** Tells whoever follows an account of a change that this process made. Never fails: a page that is loaded has the truth. */
   publishEvent(account: AccountId, event: AccountEvent): void {
-    void this.options.publisher.publish(eventChannel(this.options.prefix, account), JSON.stringify(event)).catch(() => {})
+    void this.options.publisher
+      .publish(eventChannel(this.options.prefix, account), JSON.stringify(event))
+      .catch(() => {})
   }
 
   /** Looks whether calls that are waited for have ended unheard. Never throws. */
@@ -147,7 +160,12 @@ export class Replies {
   private wait(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void, forget: () => void): Wait {
     const all = this.waiters.get(callId) ?? new Set<Waiter>()
     this.waiters.set(callId, all)
-    let timer = setTimeout(() => { timer = setInterval(() => void this.lookAt(callId, true), OVERDUE_CHECK_MS) }, Math.max(0, deadlineInMs))
+    let timer = setTimeout(
+      () => {
+        timer = setInterval(() => void this.lookAt(callId, true), OVERDUE_CHECK_MS)
+      },
+      Math.max(0, deadlineInMs),
+    )
     let waiter: Waiter | undefined
     const cancel = () => {
       if (!waiter) return
@@ -158,7 +176,14 @@ export class Replies {
       forget()
     }
     const answer = new Promise<Answer | LongAnswer>((resolve) => {
-      waiter = { onUpdate, cancel, resolve: (value) => { cancel(); resolve(value) } }
+      waiter = {
+        onUpdate,
+        cancel,
+        resolve: (value) => {
+          cancel()
+          resolve(value)
+        },
+      }
       all.add(waiter)
     })
     return { answer, cancel }

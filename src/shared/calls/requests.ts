@@ -18,9 +18,12 @@ export function addressesOf({ content }: { content?: unknown }): PartAddress[] {
   if (!Array.isArray(content)) return []
   return (content as Record<string, unknown>[]).flatMap((part, at): PartAddress[] => {
     switch (part.type) {
-      case 'text': return []
-      case 'image_url': return [{ at, field: 'image_url', url: urlOf(part.image_url) }]
-      default: return [...addressesWithin(part, '', '')].map(({ field, url }) => ({ at, field, url }))
+      case 'text':
+        return []
+      case 'image_url':
+        return [{ at, field: 'image_url', url: urlOf(part.image_url) }]
+      default:
+        return [...addressesWithin(part, '', '')].map(({ field, url }) => ({ at, field, url }))
     }
   })
 }

@@ -39,38 +39,64 @@ const OF_RETRY = `c.user_id = :accountId AND c.request_hash = decode(:requestHas
  * @returns null where there is none.
  */
 export function claimLeft(db: Db, retry: Retry): Promise<CallId | null> {
-  return claim(db, 'claim_left', `
+  return claim(
+    db,
+    'claim_left',
+    `
     SELECT c.id FROM calls c
     WHERE ${OF_RETRY} AND c.abandoned_at IS NOT NULL AND ${ANSWERABLE}
-    ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`, retry)
+    ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`,
+    retry,
+  )
 }
 
 /** Takes over the oldest call that waited at a process which died: it is open, or it ended when nobody could answer it any more. */
 export function claimOrphan(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
-  return claim(db, 'claim_orphan', `
+  return claim(
+    db,
+    'claim_orphan',
+    `
     SELECT c.id FROM calls c
     JOIN unnest(:addresses::text[], :lastSeen::bigint[]) AS dead (address, last_seen_ms) ON dead.address = c.reply_to
     WHERE ${OF_RETRY} AND c.abandoned_at IS NULL AND ${ANSWERABLE}
       AND (c.finished_at IS NULL
         OR c.finished_at > to_timestamp(dead.last_seen_ms / 1000.0) - make_interval(secs => :margin))
     ORDER BY c.id LIMIT 1 FOR NO KEY UPDATE OF c`,
-  retry, {
-    addresses: dead.map(({ address }) => address), lastSeen: dead.map(({ lastSeenMs }) => lastSeenMs), margin: DEATH_MARGIN_SECONDS,
-  })
+    retry,
+    {
+      addresses: dead.map(({ address }) => address),
+      lastSeen: dead.map(({ lastSeenMs }) => lastSeenMs),
+      margin: DEATH_MARGIN_SECONDS,
+    },
+  )
 }
 
-async function claim(db: Db, name: string, oldest: string, retry: Retry, more: Record<string, unknown> = {}): Promise<CallId | null> {
-  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(`
+async function claim(
+  db: Db,
+  name: string,
+  oldest: string,
+  retry: Retry,
+  more: Record<string, unknown> = {},
+): Promise<CallId | null> {
+  const { rows } = await db
+    .raw<{ rows: { id: CallId }[] }>(
+      `
     UPDATE calls SET abandoned_at = NULL, reply_to = :replyTo WHERE id = (${oldest}) RETURNING id`,
-  { ...retry, window: RETRY_WINDOW_SECONDS, ...more }).options({ name })
+      { ...retry, window: RETRY_WINDOW_SECONDS, ...more },
+    )
+    .options({ name })
   return rows[0]?.id ?? null
 }
 
 /** The web processes at which equal open calls still wait, as far as Postgres knows. */
 export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }: Retry): Promise<string[]> {
-  const { rows } = await db.raw<{ rows: { address: string }[] }>(`
+  const { rows } = await db
+    .raw<{ rows: { address: string }[] }>(
+      `
     SELECT DISTINCT c.reply_to AS address FROM calls c
     WHERE ${OF_RETRY} AND c.finished_at IS NULL AND c.abandoned_at IS NULL`,
-  { accountId, keyId, requestHash, window: RETRY_WINDOW_SECONDS }).options({ name: 'waiting_processes' })
+      { accountId, keyId, requestHash, window: RETRY_WINDOW_SECONDS },
+    )
+    .options({ name: 'waiting_processes' })
   return rows.map(({ address }) => address)
 }

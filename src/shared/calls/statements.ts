@@ -12,15 +12,35 @@ import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from '
 
 /** How a call ends, as `end_calls` reads it. */
 export type OutcomeRow = {
-  id: CallId; status: 'succeeded' | 'failed'; cost?: number; attempt?: number; from_status?: string; overdue?: boolean
-  http_status: number; error_type?: ErrorCode; input_tokens?: number; output_tokens?: number; upstream?: string
-  result_url?: string | null; result_seconds: number
+  id: CallId
+  status: 'succeeded' | 'failed'
+  cost?: number
+  attempt?: number
+  from_status?: string
+  overdue?: boolean
+  http_status: number
+  error_type?: ErrorCode
+  input_tokens?: number
+  output_tokens?: number
+  upstream?: string
+  result_url?: string | null
+  result_seconds: number
 }
 
 /** A call that this very statement ended. */
 export type EndedRow = {
-  id: CallId; user_id: AccountId; status: 'succeeded' | 'failed'; credits: number; uncollected: number; balance: number
-  latency_ms: number; created_at: Date; reply_to: string; model: string; modality: Modality; upstream: string | null
+  id: CallId
+  user_id: AccountId
+  status: 'succeeded' | 'failed'
+  credits: number
+  uncollected: number
+  balance: number
+  latency_ms: number
+  created_at: Date
+  reply_to: string
+  model: string
+  modality: Modality
+  upstream: string | null
   /** Credits that its charge took. */
   precharged: number
   /** Since it was begun; null when it never was. */
@@ -35,24 +55,45 @@ export type AccountLimits = { maxOutstanding: number; maxRequestBytes?: number }
 
 /** Opens calls; a row for each, in the order of the requests. */
 export async function openCalls(
-  db: Db, requests: OpenRequest[], { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES }: AccountLimits,
+  db: Db,
+  requests: OpenRequest[],
+  { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES }: AccountLimits,
 ): Promise<OpenRow[]> {
-  const parameter = JSON.stringify(requests.map((request) => ({
-    id: request.id, user_id: request.accountId, key_id: request.keyId, modality: request.modality, model: request.model,
-    price: request.price, amount: request.amount, estimated_input: request.estimate?.input,
-    estimated_output: request.estimate?.output, lease_seconds: QUEUED_LEASE_SECONDS, deadline_seconds: request.deadlineSeconds,
-    request_id: request.requestId, reply_to: request.replyTo, idempotency_key: request.idempotency?.key,
-    idempotency_seconds: request.idempotency?.seconds, request_hash: request.requestHash, request_bytes: request.requestBytes,
-  })))
-  const { rows } = await db.raw<{ rows: OpenRow[] }>('SELECT * FROM open_calls(?::jsonb, ?, ?)',
-    [parameter, maxOutstanding, maxRequestBytes]).options({ name: 'open_calls' })
+  const parameter = JSON.stringify(
+    requests.map((request) => ({
+      id: request.id,
+      user_id: request.accountId,
+      key_id: request.keyId,
+      modality: request.modality,
+      model: request.model,
+      price: request.price,
+      amount: request.amount,
+      estimated_input: request.estimate?.input,
+      estimated_output: request.estimate?.output,
+      lease_seconds: QUEUED_LEASE_SECONDS,
+      deadline_seconds: request.deadlineSeconds,
+      request_id: request.requestId,
+      reply_to: request.replyTo,
+      idempotency_key: request.idempotency?.key,
+      idempotency_seconds: request.idempotency?.seconds,
+      request_hash: request.requestHash,
+      request_bytes: request.requestBytes,
+    })),
+  )
+  const { rows } = await db
+    .raw<{ rows: OpenRow[] }>('SELECT * FROM open_calls(?::jsonb, ?, ?)', [parameter, maxOutstanding, maxRequestBytes])
+    .options({ name: 'open_calls' })
   return inOrderOf(requests, rows)
 }
 
 /** Ends calls; null for each that had ended before. */
 export async function endCalls(db: Db, items: { row: OutcomeRow; output: string }[]): Promise<(EndedRow | null)[]> {
-  const { rows } = await db.raw<{ rows: EndedRow[] }>('SELECT * FROM end_calls(?::jsonb, ?::text[])',
-    [JSON.stringify(items.map((item) => item.row)), items.map((item) => item.output)]).options({ name: 'end_calls' })
+  const { rows } = await db
+    .raw<{ rows: EndedRow[] }>('SELECT * FROM end_calls(?::jsonb, ?::text[])', [
+      JSON.stringify(items.map((item) => item.row)),
+      items.map((item) => item.output),
+    ])
+    .options({ name: 'end_calls' })
   const ended = new Map(rows.map((row) => [row.id, row]))
   return items.map(({ row }) => {
     const mine = ended.get(row.id) ?? null
@@ -75,9 +116,21 @@ export const BEGUN_COLUMNS = `id, user_id, model, modality, price, estimated_inp
 
 /** A call that was taken. */
 export type BegunRow = {
-  id: CallId; user_id: AccountId; model: string; modality: Modality; price: Price; estimated_input_tokens: number | null
-  estimated_output_tokens: number | null; attempts: number; started_at: Date; resumed: boolean; waited_ms: number; upstream: string | null
-  upstream_ref: UpstreamRef | null; reply_to: string; remaining_ms: number
+  id: CallId
+  user_id: AccountId
+  model: string
+  modality: Modality
+  price: Price
+  estimated_input_tokens: number | null
+  estimated_output_tokens: number | null
+  attempts: number
+  started_at: Date
+  resumed: boolean
+  waited_ms: number
+  upstream: string | null
+  upstream_ref: UpstreamRef | null
+  reply_to: string
+  remaining_ms: number
 }
 
 /** A call to begin, and the name of the run that does. */
@@ -89,13 +142,17 @@ export type Begin = { id: CallId; run: string }
  */
 export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
   const ids = begins.map(({ id }) => id)
-  const { rows } = await db.raw<{ rows: BegunRow[] }>(`
+  const { rows } = await db
+    .raw<{ rows: BegunRow[] }>(
+      `
     UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
       started_by = coalesce(started_by, (:runs::uuid[])[array_position(:ids::uuid[], id)]),
       lease_until = now() + make_interval(secs => :lease)
     WHERE id = ANY (:ids::uuid[]) AND status IN ('queued', 'running')
     RETURNING ${BEGUN_COLUMNS}, started_by <> (:runs::uuid[])[array_position(:ids::uuid[], id)] AS resumed`,
-  { ids, runs: begins.map(({ run }) => run), lease: RUNNING_LEASE_SECONDS }).options({ name: 'begin_calls' })
+      { ids, runs: begins.map(({ run }) => run), lease: RUNNING_LEASE_SECONDS },
+    )
+    .options({ name: 'begin_calls' })
   const begun = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id, index) => (ids.indexOf(id) === index ? begun.get(id) ?? null : 'try_alone'))
+  return ids.map((id, index) => (ids.indexOf(id) === index ? (begun.get(id) ?? null) : 'try_alone'))
 }

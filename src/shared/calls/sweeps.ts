@@ -6,12 +6,25 @@ import type { Db } from '../infra/db.ts'
 
 /** Forgets results past RESULT_TTL_SECONDS; at most `limit` at a time. @returns how many. */
 export async function sweepResults(db: Db, limit: number): Promise<number> {
-  return db('call_results').whereIn('call_id', db('call_results').where('expires_at', '<=', db.fn.now()).orderBy('expires_at').limit(limit).select('call_id')).delete()
+  return db('call_results')
+    .whereIn(
+      'call_id',
+      db('call_results').where('expires_at', '<=', db.fn.now()).orderBy('expires_at').limit(limit).select('call_id'),
+    )
+    .delete()
 }
 
 /** Frees idempotency keys past their time; at most `limit` at a time. @returns how many. */
 export async function sweepIdempotencyKeys(db: Db, limit: number): Promise<number> {
-  return db('calls').whereIn('id', db('calls').whereNotNull('idempotency_key').where('idempotency_expires_at', '<=', db.fn.now()).limit(limit).select('id'))
+  return db('calls')
+    .whereIn(
+      'id',
+      db('calls')
+        .whereNotNull('idempotency_key')
+        .where('idempotency_expires_at', '<=', db.fn.now())
+        .limit(limit)
+        .select('id'),
+    )
     .update({ idempotency_key: null, idempotency_expires_at: null })
 }
 
@@ -26,12 +39,15 @@ export async function sweepIdempotencyKeys(db: Db, limit: number): Promise<numbe
  * @returns how many; fewer than `limit` means that none is left.
  */
 export async function sweepCalls(db: Db, days: number, limit: number): Promise<number> {
-  const { rowCount } = await db.raw<{ rowCount: number }>(`
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `
     DELETE FROM calls WHERE id = ANY (ARRAY(
       SELECT c.id FROM calls c
       WHERE c.id < (lpad(to_hex((extract(epoch FROM now() - make_interval(days => :days)) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
         AND c.created_at < now() - make_interval(days => :days) AND c.finished_at < now() - make_interval(days => :days)
         AND c.credits_uncollected = 0 AND c.idempotency_key IS NULL AND NOT EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now())
-      ORDER BY c.id LIMIT :limit FOR UPDATE OF c SKIP LOCKED))`, { days, limit })
+      ORDER BY c.id LIMIT :limit FOR UPDATE OF c SKIP LOCKED))`,
+    { days, limit },
+  )
   return rowCount
 }

@@ -33,7 +33,10 @@ export type OpenRequest = {
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
-  | { opened: false; refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' | 'too_many_bytes' }
+  | {
+      opened: false
+      refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' | 'too_many_bytes'
+    }
 
 /** What a worker learns when it begins a call. */
 export type BegunCall = {
@@ -61,7 +64,12 @@ export type UpstreamRef = Record<string, unknown>
 
 /** A call that this verb ended, and the answer that everybody gets. One that is read later may have a long answer. */
 export type Ended<Its extends Answer | LongAnswer = Answer> = {
-  callId: CallId; accountId: AccountId; replyTo: string; status: CallStatus; balance: number; answer: Its
+  callId: CallId
+  accountId: AccountId
+  replyTo: string
+  status: CallStatus
+  balance: number
+  answer: Its
 }
 
 /** What a successful call produced. */
@@ -87,7 +95,11 @@ export type RefundGuard = {
 
 /** An open call that nobody seems to look after. */
 export type StaleCall = {
-  id: CallId; modality: Modality; model: string; status: 'queued' | 'running'; attempt: number
+  id: CallId
+  modality: Modality
+  model: string
+  status: 'queued' | 'running'
+  attempt: number
   /** X-Request-Id of the request that opened it. */
   requestId: string
   /** The upstream has its task. */
@@ -95,4 +107,3 @@ export type StaleCall = {
   /** Its deadline and the grace after it have passed. */
   overdue: boolean
 }
-

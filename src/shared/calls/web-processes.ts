@@ -50,7 +50,8 @@ export class WebProcesses {
     const others = [...new Set([...addresses, ...Object.keys(signs)])].filter((address) => address !== this.address)
     if (others.length === 0) return []
     const listeners = await this.redis.pubsub('NUMSUB', ...others.map((address) => replyChannel(this.prefix, address)))
-    const dead = others.filter((_, at) => Number(listeners[2 * at + 1]) === 0)
+    const dead = others
+      .filter((_, at) => Number(listeners[2 * at + 1]) === 0)
       .map((address) => ({ address, lastSeenMs: signs[address] === undefined ? null : Number(signs[address]) }))
     await this.forget(dead)
     return dead

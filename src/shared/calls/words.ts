@@ -4,7 +4,7 @@
 
 type Fields = Record<string, unknown>
 
-const fieldsOf = (value: unknown): Fields => typeof value === 'object' && value !== null ? value as Fields : {}
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
 
 /** The UTF-8 bytes of a text, or of the texts in a list of parts; of anything else 0. */
 function bytesOf(content: unknown): number {
@@ -17,9 +17,24 @@ const bytesOfCall = (called: unknown): number => bytesOf(fieldsOf(called).name) 
 
 /** The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or twice), refusal, calls of tools. */
 export function wordBytes(message: unknown): number {
-  const { content, reasoning, reasoning_content: thoughts, refusal, tool_calls: calls, function_call: called } = fieldsOf(message)
-  const ofTools = Array.isArray(calls) ? calls.reduce<number>((sum, call) => sum + bytesOfCall(fieldsOf(call).function), 0) : 0
-  return bytesOf(content) + Math.max(bytesOf(reasoning), bytesOf(thoughts)) + bytesOf(refusal) + ofTools + bytesOfCall(called)
+  const {
+    content,
+    reasoning,
+    reasoning_content: thoughts,
+    refusal,
+    tool_calls: calls,
+    function_call: called,
+  } = fieldsOf(message)
+  const ofTools = Array.isArray(calls)
+    ? calls.reduce<number>((sum, call) => sum + bytesOfCall(fieldsOf(call).function), 0)
+    : 0
+  return (
+    bytesOf(content) +
+    Math.max(bytesOf(reasoning), bytesOf(thoughts)) +
+    bytesOf(refusal) +
+    ofTools +
+    bytesOfCall(called)
+  )
 }
 
 /** The output tokens of an answer by the rule of the estimate, a third of the bytes: of its words, not the JSON around them. */

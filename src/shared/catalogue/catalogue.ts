@@ -29,7 +29,10 @@ const rate = z.int().min(0).max(1_000_000_000)
 const upstreamSchema = z.strictObject({
   protocol: z.enum(PROTOCOLS),
   baseUrl: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')),
-  apiKeyEnv: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/).optional(),
+  apiKeyEnv: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .optional(),
   results: z.enum(['store', 'link']).default('store'),
   headers: z.record(z.string(), z.string()).default({}),
   concurrency: z.int().min(1).optional(),
@@ -57,7 +60,10 @@ const chatModel = z.strictObject({
   ...modelFields,
   modality: z.literal('chat'),
   pricing: z.strictObject({
-    input: rate, output: rate, perTokens: z.int().min(1).max(1_000_000_000), minimum: z.int().min(0).max(MAX_CALL_CREDITS),
+    input: rate,
+    output: rate,
+    perTokens: z.int().min(1).max(1_000_000_000),
+    minimum: z.int().min(0).max(MAX_CALL_CREDITS),
   }),
   maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
   bytesPerToken: z.number().min(1).max(3).optional(),
@@ -69,19 +75,24 @@ export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
-const range = z.strictObject({ min: seconds, max: seconds, default: seconds.optional() })
+const range = z
+  .strictObject({ min: seconds, max: seconds, default: seconds.optional() })
   .refine(({ min, max, default: one = min }) => min <= one && one <= max)
 
-const mediaModel = z.strictObject({
-  ...modelFields,
-  modality: z.enum(['image', 'video']),
-  credits: z.int().min(0).max(MAX_CALL_CREDITS),
-  durations: z.union([z.array(seconds).min(1), range], `a list of seconds, or {"min", "max", "default"?}, up to ${MAX_SECONDS}`)
-    .optional(),
-  resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
-}).refine(({ modality, durations }) => modality === 'video' || durations === undefined, {
-  path: ['durations'], message: 'an image has no duration',
-})
+const mediaModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.enum(['image', 'video']),
+    credits: z.int().min(0).max(MAX_CALL_CREDITS),
+    durations: z
+      .union([z.array(seconds).min(1), range], `a list of seconds, or {"min", "max", "default"?}, up to ${MAX_SECONDS}`)
+      .optional(),
+    resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
+  })
+  .refine(({ modality, durations }) => modality === 'video' || durations === undefined, {
+    path: ['durations'],
+    message: 'an image has no duration',
+  })
 
 const fileSchema = z.strictObject({
   upstreams: z.record(name, upstreamSchema),
@@ -149,7 +160,8 @@ export function readCatalogue(path: string, secretOf: Config['secretOf']): Catal
 }
 
 const pathText = (path: PropertyKey[]) =>
-  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('') || '(top)'
+  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('') ||
+  '(top)'
 
 function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Config['secretOf']) {
   const upstreams = new Map<string, Upstream>()
@@ -164,7 +176,8 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
     if (seen.has(model.id)) problems.push(`models[${index}].id: "${model.id}" stands twice`)
     seen.add(model.id)
     const routes = model.upstreams.flatMap(({ upstream: key, ...entry }, at) => {
-      if (!Object.hasOwn(file.upstreams, key)) problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
+      if (!Object.hasOwn(file.upstreams, key))
+        problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
       const protocol = file.upstreams[key]?.protocol
       if (protocol && !SERVED[protocol].includes(model.modality)) {
         problems.push(`models[${index}].upstreams[${at}].upstream: ${protocol} serves no ${model.modality}`)
@@ -173,9 +186,12 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
       return upstream ? [{ ...entry, upstream }] : []
     })
     if (!model.enabled) return
-    models.set(model.id, model.modality === 'chat'
-      ? { ...model, routes, price: model.pricing }
-      : { ...model, routes, price: { credits: model.credits } })
+    models.set(
+      model.id,
+      model.modality === 'chat'
+        ? { ...model, routes, price: model.pricing }
+        : { ...model, routes, price: { credits: model.credits } },
+    )
   })
   if (problems.length > 0) throw new ConfigError(`The catalogue ${path} is not valid: ${problems.join('; ')}.`)
   return { models, upstreams: [...upstreams.values()] }
@@ -188,8 +204,11 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
 export function catalogueWarnings({ models }: Catalogue): string[] {
   return [...models.values()]
     .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
-    .map(({ id }) => `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
-      'and where a request names none, the upstream decides how long its video is.')
+    .map(
+      ({ id }) =>
+        `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
+        'and where a request names none, the upstream decides how long its video is.',
+    )
 }
 
 /** The catalogue in use. `reload` changes it whole or not at all. */

@@ -42,10 +42,11 @@ export function batched<Item, Answer>(
     busy = false
   }
 
-  return (item) => new Promise((resolve, reject) => {
-    waiting.push({ item, resolve, reject })
-    if (busy) return
-    busy = true
-    setImmediate(() => void sendAll())
-  })
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      if (busy) return
+      busy = true
+      setImmediate(() => void sendAll())
+    })
 }

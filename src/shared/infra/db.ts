@@ -38,7 +38,10 @@ function preferIndexes(connection: pg.Client, done: (error: Error | null, connec
  * The pool of this process. `sslmode` in the address is ignored: DATABASE_SSL alone decides.
  * @param acquireMs how long a statement waits for a connection, in ms.
  */
-export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>, acquireMs: number = ACQUIRE_MS): Db {
+export function connectDb(
+  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' | 'DATABASE_POOL'>,
+  acquireMs: number = ACQUIRE_MS,
+): Db {
   const url = new URL(config.DATABASE_URL)
   for (const name of ['sslmode', 'ssl', 'uselibpqcompat']) url.searchParams.delete(name)
   return knex({
@@ -61,8 +64,18 @@ export function connectDb(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SSL' |
 }
 
 const UNREACHABLE_STATES = new Set(['57P01', '57P02', '57P03', '57014', '53300', '53400', '25006'])
-const UNREACHABLE_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
-const UNREACHABLE_TEXT = /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i
+const UNREACHABLE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+const UNREACHABLE_TEXT =
+  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i
 
 /**
  * Whether an error says that Postgres could not be reached, or went away. The statement's fate is then unknown: 20 of
@@ -71,7 +84,11 @@ const UNREACHABLE_TEXT = /connection terminated|timeout exceeded when trying to 
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as { code?: unknown }).code
-  if (typeof code === 'string' && (code.startsWith('08') || UNREACHABLE_STATES.has(code) || UNREACHABLE_CODES.has(code))) return true
+  if (
+    typeof code === 'string' &&
+    (code.startsWith('08') || UNREACHABLE_STATES.has(code) || UNREACHABLE_CODES.has(code))
+  )
+    return true
   return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXT.test(error.message)
 }
 

@@ -14,6 +14,14 @@ export async function unavailableServices({ db, redis }: { db: Db; redis: Redis 
 }
 
 async function answers(probe: PromiseLike<unknown>): Promise<boolean> {
-  const late = new Promise<boolean>((resolve) => { setTimeout(() => resolve(false), PATIENCE_MS).unref() })
-  return Promise.race([Promise.resolve(probe).then(() => true, () => false), late])
+  const late = new Promise<boolean>((resolve) => {
+    setTimeout(() => resolve(false), PATIENCE_MS).unref()
+  })
+  return Promise.race([
+    Promise.resolve(probe).then(
+      () => true,
+      () => false,
+    ),
+    late,
+  ])
 }

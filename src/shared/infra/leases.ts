@@ -9,9 +9,12 @@ import type { Db } from './db.ts'
  * @returns whether the work was done here.
  */
 export async function underLease(db: Db, name: string, seconds: number, work: () => Promise<void>): Promise<boolean> {
-  const { rowCount } = await db.raw<{ rowCount: number }>(`
+  const { rowCount } = await db.raw<{ rowCount: number }>(
+    `
     INSERT INTO leases (name, held_until) VALUES (?, now() + make_interval(secs => ?))
-    ON CONFLICT (name) DO UPDATE SET held_until = excluded.held_until WHERE leases.held_until < now()`, [name, seconds])
+    ON CONFLICT (name) DO UPDATE SET held_until = excluded.held_until WHERE leases.held_until < now()`,
+    [name, seconds],
+  )
   if (rowCount === 0) return false
   try {
     await work()

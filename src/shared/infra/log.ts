@@ -7,7 +7,8 @@ import type { Logger, LoggerOptions } from 'pino'
 
 export type Log = Logger
 
-const SECRETS = /\b(tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})|(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
+const SECRETS =
+  /\b(tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})|(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
 
 /** A text with everything that looks like a secret taken out: the last wall, not the first. */
 export const withoutSecrets = (text: string): string =>

@@ -14,7 +14,11 @@ import type { CallsObserver } from '../calls/observer.ts'
 /** The verbs of calls over a new pool. @param observer measures them. */
 export function openDatabase(config: Config, observer?: CallsObserver) {
   const db = connectDb(config)
-  const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS }, observer)
+  const calls = new Calls(
+    db,
+    { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: config.MAX_OUTSTANDING_CALLS },
+    observer,
+  )
   return { db, calls }
 }
 
@@ -28,7 +32,10 @@ const FORCE_EXIT_MS = 29_000
  * Runs a process: reads its configuration, starts it, and ties it to the signals. A configuration that cannot be used ends
  * it with exit code 78 and one message that names every offending variable.
  */
-export async function runProcess(name: 'web' | 'worker', start: (config: Config, log: Log) => Promise<Running>): Promise<void> {
+export async function runProcess(
+  name: 'web' | 'worker',
+  start: (config: Config, log: Log) => Promise<Running>,
+): Promise<void> {
   let log = createLog('info', name)
   try {
     const config = readConfig()
@@ -37,10 +44,13 @@ export async function runProcess(name: 'web' | 'worker', start: (config: Config,
     const stop = (signal: string) => {
       log.info({ signal }, 'stopping')
       setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref()
-      void running.stop().then(() => process.exit(0), (error: unknown) => {
-        log.error({ err: error }, 'stop failed')
-        process.exit(1)
-      })
+      void running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          log.error({ err: error }, 'stop failed')
+          process.exit(1)
+        },
+      )
     }
     process.once('SIGTERM', stop)
     process.once('SIGINT', stop)

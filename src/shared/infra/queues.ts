@@ -57,7 +57,12 @@ export function createQueues(connection: Redis, prefix: string) {
   const queue = (name: QueueName): Queue => {
     let found = open.get(name)
     if (!found) {
-      found = new Queue(name, { connection, prefix, defaultJobOptions: JOB_OPTIONS, streams: { events: { maxLen: 100 } } })
+      found = new Queue(name, {
+        connection,
+        prefix,
+        defaultJobOptions: JOB_OPTIONS,
+        streams: { events: { maxLen: 100 } },
+      })
       // Each command tells its own caller; without a listener a lost connection would end the process.
       found.on('error', () => {})
       open.set(name, found)
@@ -75,7 +80,10 @@ export function createQueues(connection: Redis, prefix: string) {
      */
     async enqueueCall(modality: Modality, job: CallJob, outstanding: number): Promise<void> {
       failpoint('call.enqueuing', job.callId)
-      await queue(modality).add(modality, job, { jobId: job.callId, priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY) })
+      await queue(modality).add(modality, job, {
+        jobId: job.callId,
+        priority: Math.min(Math.max(outstanding, 1), MAX_PRIORITY),
+      })
       failpoint('call.enqueued', job.callId)
     },
 
@@ -93,14 +101,20 @@ export function createQueues(connection: Redis, prefix: string) {
 
     /** How many jobs wait for a worker, are active in one, or are delayed until their time. */
     async jobCounts(name: QueueName): Promise<{ waiting: number; active: number; delayed: number }> {
-      const { waiting = 0, prioritized = 0, active = 0, delayed = 0 } =
-        await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
+      const {
+        waiting = 0,
+        prioritized = 0,
+        active = 0,
+        delayed = 0,
+      } = await queue(name).getJobCounts('waiting', 'prioritized', 'active', 'delayed')
       return { waiting: waiting + prioritized, active, delayed }
     },
 
     /** Nudges the mail workers to look at these mails; one that has its job already keeps it. */
     async enqueueMails(ids: MailId[]): Promise<void> {
-      await queue('mail').addBulk(ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })))
+      await queue('mail').addBulk(
+        ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })),
+      )
     },
 
     /** Closes the queues; the connection is its owner's. */

@@ -34,7 +34,9 @@ class TurnwiseRedis extends Redis {
 }
 
 function connect(config: RedisConfig, options: Omit<RedisOptions, 'replyMapping'>): Redis {
-  const tls = config.REDIS_URL.startsWith('rediss:') ? { tls: { rejectUnauthorized: config.REDIS_TLS_VERIFY === 'on' } } : {}
+  const tls = config.REDIS_URL.startsWith('rediss:')
+    ? { tls: { rejectUnauthorized: config.REDIS_TLS_VERIFY === 'on' } }
+    : {}
   const redis = new TurnwiseRedis(config.REDIS_URL, { retryStrategy, connectTimeout: 2000, ...tls, ...options })
   // Without a listener a lost connection would end the process; each command's own error tells its caller.
   redis.on('error', () => {})
@@ -59,6 +61,8 @@ export async function refuseEvictingRedis(redis: Redis): Promise<void> {
   const answer = await redis.config('GET', 'maxmemory-policy').catch(() => null)
   const policy = Array.isArray(answer) ? answer[1] : (answer as Record<string, string> | null)?.['maxmemory-policy']
   if (policy && policy !== 'noeviction') {
-    throw new ConfigError(`REDIS_URL: this Redis evicts keys (maxmemory-policy ${String(policy)}); it must be noeviction.`)
+    throw new ConfigError(
+      `REDIS_URL: this Redis evicts keys (maxmemory-policy ${String(policy)}); it must be noeviction.`,
+    )
   }
 }

@@ -15,11 +15,20 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f
 export function parseTraceparent(header: string): string | undefined {
   const match = TRACEPARENT.exec(header)
   if (!match) return undefined
-  const [, version, traceId, parentId, flags, rest] = match as unknown as [string, string, string, string, string, string?]
+  const [, version, traceId, parentId, flags, rest] = match as unknown as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string?,
+  ]
   if (/^0+$/.test(traceId) || /^0+$/.test(parentId) || (version === '00' && rest !== undefined)) return undefined
   return `00-${traceId}-${parentId}-${version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`}`
 }
 
 /** What a log line says of where it came from. */
-export const traceFields = ({ requestId, traceparent }: Partial<Trace> = {}): Partial<Trace> =>
-  ({ ...(requestId && { requestId }), ...(traceparent && { traceparent }) })
+export const traceFields = ({ requestId, traceparent }: Partial<Trace> = {}): Partial<Trace> => ({
+  ...(requestId && { requestId }),
+  ...(traceparent && { traceparent }),
+})

@@ -16,15 +16,15 @@ const SHOWN_ROWS = 20
 
 /** Invariant → query of its offending rows. */
 const INVARIANTS: Record<string, string> = {
-  'a balance is the sum of its account\'s entries': `
+  "a balance is the sum of its account's entries": `
     SELECT u.id AS user_id, u.credits, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
     GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(e.amount), 0)`,
-  'a balance is the sum of its grants\' remainders': `
+  "a balance is the sum of its grants' remainders": `
     SELECT u.id AS user_id, u.credits, coalesce(sum(g.remaining), 0)::bigint AS remaining
     FROM users u LEFT JOIN grants g ON g.user_id = u.id
     GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(g.remaining), 0)`,
-  'a grant\'s remainder is the sum of its entries': `
+  "a grant's remainder is the sum of its entries": `
     SELECT g.id AS grant_id, g.remaining, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id
     GROUP BY g.id, g.remaining HAVING g.remaining <> coalesce(sum(e.amount), 0)`,
@@ -42,15 +42,15 @@ const INVARIANTS: Record<string, string> = {
         coalesce(lag(balance_after) OVER w, 0) AS balance_before, coalesce(lag(seq) OVER w, 0) AS seq_before
       FROM ledger_entries WINDOW w AS (PARTITION BY user_id ORDER BY seq)
     ) e WHERE seq <> seq_before + 1 OR balance_after <> balance_before + amount`,
-  'an account\'s number of entries is its newest entry\'s': `
+  "an account's number of entries is its newest entry's": `
     SELECT u.id AS user_id, u.ledger_seq, coalesce(max(e.seq), 0) AS newest
     FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
     GROUP BY u.id, u.ledger_seq HAVING u.ledger_seq <> coalesce(max(e.seq), 0)`,
-  'a call\'s entries add up to its credits': `
+  "a call's entries add up to its credits": `
     SELECT c.id AS call_id, c.status, c.credits, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id
     GROUP BY c.id, c.status, c.credits HAVING -c.credits <> coalesce(sum(e.amount), 0)`,
-  'a call\'s charge entries add up to its pre-charge': `
+  "a call's charge entries add up to its pre-charge": `
     SELECT c.id AS call_id, c.credits_precharged, coalesce(sum(e.amount), 0)::bigint AS charged
     FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id AND e.kind = 'charge'
     GROUP BY c.id, c.credits_precharged HAVING -c.credits_precharged <> coalesce(sum(e.amount), 0)`,
@@ -67,7 +67,7 @@ const INVARIANTS: Record<string, string> = {
   'a call that ended has its end, and a failed one costs nothing': `
     SELECT id AS call_id, status, credits FROM calls
     WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
-  'an account\'s debt is what its calls left uncollected, less what was collected since': `
+  "an account's debt is what its calls left uncollected, less what was collected since": `
     SELECT u.id AS user_id, u.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected, 0) AS collected
     FROM users u
     LEFT JOIN (SELECT user_id, sum(credits_uncollected)::bigint AS uncollected FROM calls WHERE credits_uncollected > 0 GROUP BY user_id) c
@@ -78,11 +78,11 @@ const INVARIANTS: Record<string, string> = {
   'an account with debt has nothing to spend': `
     SELECT u.id AS user_id, u.debt, g.id AS grant_id, g.remaining FROM users u JOIN grants g ON g.user_id = u.id
     WHERE u.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
-  'an account\'s request bytes are those of its open calls': `
+  "an account's request bytes are those of its open calls": `
     SELECT u.id AS user_id, u.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
     FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
     GROUP BY u.id, u.request_bytes HAVING u.request_bytes <> coalesce(sum(c.request_bytes), 0)`,
-  'an account\'s outstanding calls are its open calls': `
+  "an account's outstanding calls are its open calls": `
     SELECT u.id AS user_id, u.outstanding_calls, count(c.id) AS open
     FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
     GROUP BY u.id, u.outstanding_calls HAVING u.outstanding_calls <> count(c.id)`,
@@ -92,8 +92,9 @@ const INVARIANTS: Record<string, string> = {
 }
 
 /** A part of the accounts as the whole of each table; the queries above are then about that part. */
-const PART = ['users WHERE id', 'grants WHERE user_id', 'ledger_entries WHERE user_id', 'calls WHERE user_id']
-  .map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
+const PART = ['users WHERE id', 'grants WHERE user_id', 'ledger_entries WHERE user_id', 'calls WHERE user_id'].map(
+  (part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`,
+)
 
 const TABLES = ['users', 'grants', 'ledger_entries', 'calls']
 
@@ -101,11 +102,12 @@ const TABLES = ['users', 'grants', 'ledger_entries', 'calls']
 const RECENT_CALLS = 10_000
 
 /** Checks every invariant of all accounts. It reads every entry there is: minutes, where there are many millions. */
-export const audit = (db: Db): Promise<Audit> => inSnapshot(db, async (trx) => {
-  // One of its queries alone may take longer than any statement of ours otherwise may (db.ts).
-  await trx.raw('SET LOCAL statement_timeout = 0')
-  return check(trx)
-})
+export const audit = (db: Db): Promise<Audit> =>
+  inSnapshot(db, async (trx) => {
+    // One of its queries alone may take longer than any statement of ours otherwise may (db.ts).
+    await trx.raw('SET LOCAL statement_timeout = 0')
+    return check(trx)
+  })
 
 /**
  * Checks every invariant of accounts that were active lately, in random order, until they have `maxEntries` ledger entries
@@ -116,24 +118,33 @@ export const auditActive = (db: Db, maxEntries: number): Promise<Audit> =>
 
 /** One snapshot, so that calls in flight do not look like breaches. */
 const inSnapshot = (db: Db, work: (trx: Trx) => Promise<Audit>): Promise<Audit> =>
-  db.transaction(async (trx) => {
-    // An audit reads whole tables, which connections of ours otherwise avoid (db.ts).
-    await trx.raw('SET LOCAL enable_seqscan = on')
-    return work(trx)
-  }, { isolationLevel: 'repeatable read', readOnly: true })
+  db.transaction(
+    async (trx) => {
+      // An audit reads whole tables, which connections of ours otherwise avoid (db.ts).
+      await trx.raw('SET LOCAL enable_seqscan = on')
+      return work(trx)
+    },
+    { isolationLevel: 'repeatable read', readOnly: true },
+  )
 
 async function activeAccounts(trx: Trx, maxEntries: number): Promise<string[]> {
-  const { rows } = await trx.raw<{ rows: { id: string }[] }>(`
+  const { rows } = await trx.raw<{ rows: { id: string }[] }>(
+    `
     SELECT id FROM (
       SELECT u.id, sum(u.ledger_seq) OVER (ORDER BY random()) AS upto FROM users u
       WHERE u.ledger_seq <= ? AND u.id IN (SELECT user_id FROM (SELECT user_id FROM calls ORDER BY id DESC LIMIT ?) recent)
-    ) active WHERE upto <= ?`, [maxEntries, RECENT_CALLS, maxEntries])
+    ) active WHERE upto <= ?`,
+    [maxEntries, RECENT_CALLS, maxEntries],
+  )
   return rows.map(({ id }) => id)
 }
 
 /** Every invariant in one statement: the name of one that is broken, and a row that breaks it. */
 const BREACHES = Object.entries(INVARIANTS)
-  .map(([invariant, query]) => `(SELECT '${invariant.replaceAll("'", "''")}' AS invariant, to_jsonb(broken) AS row FROM (${query} LIMIT ${SHOWN_ROWS}) broken)`)
+  .map(
+    ([invariant, query]) =>
+      `(SELECT '${invariant.replaceAll("'", "''")}' AS invariant, to_jsonb(broken) AS row FROM (${query} LIMIT ${SHOWN_ROWS}) broken)`,
+  )
   .join(' UNION ALL ')
 
 const COUNTS = TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')

@@ -16,14 +16,27 @@ export type EntryKind = (typeof ENTRY_KINDS)[number]
 export const MAX_GRANT_CREDITS = 1_000_000_000_000
 
 /** A lot of credits to give. `id` is the caller's, so that a repeated try is seen as one. */
-export type NewGrant = { id: GrantId; accountId: AccountId; origin: Origin; amount: number; expiresAt?: Date | null; note?: string | null }
+export type NewGrant = {
+  id: GrantId
+  accountId: AccountId
+  origin: Origin
+  amount: number
+  expiresAt?: Date | null
+  note?: string | null
+}
 
 /** A ledger entry as people see it (docs/money.md#the-ledger). */
 export type LedgerEntry = {
   /** Unique within its account. */
   id: string
-  callId: string | null; kind: EntryKind; amount: number; balanceAfter: number; origin: Origin; grantId: string
-  createdAt: string; note: string | null
+  callId: string | null
+  kind: EntryKind
+  amount: number
+  balanceAfter: number
+  origin: Origin
+  grantId: string
+  createdAt: string
+  note: string | null
 }
 
 /**
@@ -36,31 +49,48 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
   const account = await lock(trx, lot.accountId)
   const balance = account.credits + lot.amount
   await trx('grants').insert({
-    id: lot.id, user_id: lot.accountId, origin: lot.origin, amount: lot.amount, remaining: lot.amount, open: true,
-    expires_at: lot.expiresAt ?? null, note: lot.note ?? null,
+    id: lot.id,
+    user_id: lot.accountId,
+    origin: lot.origin,
+    amount: lot.amount,
+    remaining: lot.amount,
+    open: true,
+    expires_at: lot.expiresAt ?? null,
+    note: lot.note ?? null,
   })
-  await trx('users').where({ id: lot.accountId }).update({ credits: balance, ledger_seq: account.ledger_seq + 1 })
+  await trx('users')
+    .where({ id: lot.accountId })
+    .update({ credits: balance, ledger_seq: account.ledger_seq + 1 })
   await trx('ledger_entries').insert({
-    user_id: lot.accountId, seq: account.ledger_seq + 1, grant_id: lot.id, kind: 'grant', amount: lot.amount,
-    balance_after: balance, note: lot.note ?? null,
+    user_id: lot.accountId,
+    seq: account.ledger_seq + 1,
+    grant_id: lot.id,
+    kind: 'grant',
+    amount: lot.amount,
+    balance_after: balance,
+    note: lot.note ?? null,
   })
   return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance
 }
 
 /** Whether an account was ever given a grant of this origin. The account's row is to be locked. */
 export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
-  await trx('grants').where({ user_id: accountId, origin }).first('id') !== undefined
+  (await trx('grants').where({ user_id: accountId, origin }).first('id')) !== undefined
 
 /** Repays what an account owes from what it can spend; its row is held. @returns the balance after it. */
 async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
-  const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM collect_debts(ARRAY[?::uuid])', [accountId])
+  const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM collect_debts(ARRAY[?::uuid])', [
+    accountId,
+  ])
   return rows[0]!.balance
 }
 
 type LockedAccount = { credits: number; debt: number; ledger_seq: number }
 
 async function lock(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
-  const row = await trx('users').where({ id: accountId }).forNoKeyUpdate()
+  const row = await trx('users')
+    .where({ id: accountId })
+    .forNoKeyUpdate()
     .first<LockedAccount | undefined>('credits', 'debt', 'ledger_seq')
   if (!row) throw new Error('there is no such account')
   return row
@@ -72,12 +102,17 @@ async function lock(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
  */
 export async function expireGrants(db: Db, limit: number): Promise<number> {
   return db.transaction(async (trx) => {
-    const due = await trx('grants').where({ open: true }).where('expires_at', '<=', trx.fn.now())
-      .orderBy('expires_at').limit(limit).select<{ user_id: AccountId }[]>('user_id')
+    const due = await trx('grants')
+      .where({ open: true })
+      .where('expires_at', '<=', trx.fn.now())
+      .orderBy('expires_at')
+      .limit(limit)
+      .select<{ user_id: AccountId }[]>('user_id')
     const accounts = [...new Set(due.map((row) => row.user_id))].toSorted()
     if (accounts.length === 0) return 0
     await trx('users').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')
-    const { rows } = await trx.raw<{ rows: unknown[] }>(`
+    const { rows } = await trx.raw<{ rows: unknown[] }>(
+      `
       WITH rest AS MATERIALIZED (
         SELECT g.id, g.user_id, g.remaining,
           row_number() OVER burn_order AS nth, sum(g.remaining) OVER burn_order AS upto
@@ -94,14 +129,23 @@ export async function expireGrants(db: Db, limit: number): Promise<number> {
         FROM (SELECT user_id, sum(remaining)::bigint AS amount, count(*) AS entries FROM rest GROUP BY user_id) s
         WHERE u.id = s.user_id
       )
-      SELECT id FROM rest`, [accounts])
+      SELECT id FROM rest`,
+      [accounts],
+    )
     return rows.length
   })
 }
 
 type EntryRow = {
-  seq: number; call_id: CallId | null; kind: EntryKind; amount: number; balance_after: number; origin: Origin
-  grant_id: GrantId; created_at: Date; note: string | null
+  seq: number
+  call_id: CallId | null
+  kind: EntryKind
+  amount: number
+  balance_after: number
+  origin: Origin
+  grant_id: GrantId
+  created_at: Date
+  note: string | null
 }
 
 /** The entries of one call, in the order of the ledger. */
@@ -115,53 +159,90 @@ export type EntryPage = { entries: LedgerEntry[]; next: number | null }
 
 /** At most `limit` entries before the place `before` in the ledger, or the newest. */
 export async function listEntries(
-  db: Db, accountId: AccountId, limit: number, before: number | null,
+  db: Db,
+  accountId: AccountId,
+  limit: number,
+  before: number | null,
 ): Promise<EntryPage> {
-  const rows = await entries(db).where('entry.user_id', accountId)
+  const rows = await entries(db)
+    .where('entry.user_id', accountId)
     .modify((query) => void (before !== null && query.where('entry.seq', '<', before)))
-    .orderBy('entry.seq', 'desc').limit(limit + 1)
+    .orderBy('entry.seq', 'desc')
+    .limit(limit + 1)
   return { entries: rows.slice(0, limit).map(entryOf), next: rows.length > limit ? rows[limit - 1]!.seq : null }
 }
 
 function entries(db: Db) {
-  return db('ledger_entries as entry').join('grants as lot', 'lot.id', 'entry.grant_id').select<EntryRow[]>(
-    'entry.seq', 'entry.call_id', 'entry.kind', 'entry.amount', 'entry.balance_after', 'lot.origin', 'entry.grant_id',
-    'entry.created_at', 'entry.note')
+  return db('ledger_entries as entry')
+    .join('grants as lot', 'lot.id', 'entry.grant_id')
+    .select<EntryRow[]>(
+      'entry.seq',
+      'entry.call_id',
+      'entry.kind',
+      'entry.amount',
+      'entry.balance_after',
+      'lot.origin',
+      'entry.grant_id',
+      'entry.created_at',
+      'entry.note',
+    )
 }
 
 function entryOf(row: EntryRow): LedgerEntry {
   return {
-    id: `entry_${row.seq}`, callId: row.call_id && publicId('call', row.call_id), kind: row.kind, amount: row.amount,
-    balanceAfter: row.balance_after, origin: row.origin, grantId: publicId('grant', row.grant_id),
-    createdAt: row.created_at.toISOString(), note: row.note,
+    id: `entry_${row.seq}`,
+    callId: row.call_id && publicId('call', row.call_id),
+    kind: row.kind,
+    amount: row.amount,
+    balanceAfter: row.balance_after,
+    origin: row.origin,
+    grantId: publicId('grant', row.grant_id),
+    createdAt: row.created_at.toISOString(),
+    note: row.note,
   }
 }
 
 /** A grant as its owner sees it. */
 export type Grant = {
-  id: string; origin: Origin; amount: number; remaining: number
+  id: string
+  origin: Origin
+  amount: number
+  remaining: number
   /** From then on it pays for nothing; null: never. */
   expiresAt: string | null
   createdAt: string
 }
 
 type GrantRow = {
-  id: GrantId; origin: Origin; amount: number; remaining: number; expires_at: Date | null; created_at: Date
+  id: GrantId
+  origin: Origin
+  amount: number
+  remaining: number
+  expires_at: Date | null
+  created_at: Date
 }
 
 /** Every grant of an account, spent and expired ones too, newest first. */
 export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]> {
-  const rows = await db('grants').where({ user_id: accountId }).orderBy('id', 'desc')
+  const rows = await db('grants')
+    .where({ user_id: accountId })
+    .orderBy('id', 'desc')
     .select<GrantRow[]>('id', 'origin', 'amount', 'remaining', 'expires_at', 'created_at')
   return rows.map((row) => ({
-    id: publicId('grant', row.id), origin: row.origin, amount: row.amount, remaining: row.remaining,
-    expiresAt: row.expires_at?.toISOString() ?? null, createdAt: row.created_at.toISOString(),
+    id: publicId('grant', row.id),
+    origin: row.origin,
+    amount: row.amount,
+    remaining: row.remaining,
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    createdAt: row.created_at.toISOString(),
   }))
 }
 
 /** Credits of an account that could pay for a call now: its balance without what has expired and was not yet swept. */
 export async function spendableCredits(db: Db, accountId: AccountId): Promise<number> {
   const { rows } = await db.raw<{ rows: { credits: number }[] }>(
-    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])', [accountId])
+    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])',
+    [accountId],
+  )
   return rows[0]!.credits
 }

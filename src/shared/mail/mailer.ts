@@ -36,17 +36,34 @@ export function createMailer(config: MailConfig): Mailer {
 /** MAIL_FROM: `Name <address>` or an address alone. */
 function parseSender(text: string): { name: string; address: string } {
   const match = /^(.*)<([^<>]+)>\s*$/.exec(text)
-  return match ? { name: match[1]!.trim().replace(/^"(.*)"$/, '$1'), address: match[2]!.trim() } : { name: '', address: text.trim() }
+  return match
+    ? { name: match[1]!.trim().replace(/^"(.*)"$/, '$1'), address: match[2]!.trim() }
+    : { name: '', address: text.trim() }
 }
 
 /** In ms: a server that hangs must not hold a worker's slot for the library's minutes. */
-const SMTP_TIMES = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000, idleTimeout: 15_000 } as const
+const SMTP_TIMES = {
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  socketTimeout: 30_000,
+  idleTimeout: 15_000,
+} as const
 
-function smtpMailer(url: string, connections: number, from: { name: string; address: string }, messageIdOf: (id: MailId) => string): Mailer {
+function smtpMailer(
+  url: string,
+  connections: number,
+  from: { name: string; address: string },
+  messageIdOf: (id: MailId) => string,
+): Mailer {
   const transport = createTransport({
-    url, pool: true, maxConnections: connections, ...SMTP_TIMES,
+    url,
+    pool: true,
+    maxConnections: connections,
+    ...SMTP_TIMES,
     // A connection that closed in mid-mail: our own pauses decide when to try again.
-    maxRequeues: 0, disableFileAccess: true, disableUrlAccess: true,
+    maxRequeues: 0,
+    disableFileAccess: true,
+    disableUrlAccess: true,
     // Whatever the address asks for: the library would log whole mails, and with them their links.
     logger: false,
   })
@@ -57,8 +74,14 @@ function smtpMailer(url: string, connections: number, from: { name: string; addr
       if (parseEmail(to) !== to) throw new Error('The recipient is no plain address.')
       const messageId = messageIdOf(id)
       await transport.sendMail({
-        from, to: { name: '', address: to }, envelope: { from: from.address, to: [to] },
-        subject, text, html, messageId, signal,
+        from,
+        to: { name: '', address: to },
+        envelope: { from: from.address, to: [to] },
+        subject,
+        text,
+        html,
+        messageId,
+        signal,
         headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
       })
       return { messageId }
@@ -73,7 +96,9 @@ function fileMailer(file: string, from: string, messageIdOf: (id: MailId) => str
     send: async ({ id, to, subject, text, html }) => {
       await mkdir(dirname(file), { recursive: true })
       // One write in append mode: lines of several processes do not mix. Links open accounts: nobody else may read them.
-      await appendFile(file, `${JSON.stringify({ date: new Date().toISOString(), from, to, subject, text, html })}\n`, { mode: 0o600 })
+      await appendFile(file, `${JSON.stringify({ date: new Date().toISOString(), from, to, subject, text, html })}\n`, {
+        mode: 0o600,
+      })
       return { messageId: messageIdOf(id) }
     },
     close: () => {},
@@ -88,7 +113,9 @@ const REASON_LENGTH = 300
 /** What an error of `send` means, in the server's own words. */
 export function describeFailure(error: unknown): MailFailure {
   const { message, command, responseCode } = error as { message?: unknown; command?: unknown; responseCode?: unknown }
-  const reason = withoutSecrets(String(message ?? error)).replace(/\s+/g, ' ').trim()
+  const reason = withoutSecrets(String(message ?? error))
+    .replace(/\s+/g, ' ')
+    .trim()
   return {
     reason: reason.length > REASON_LENGTH ? `${reason.slice(0, REASON_LENGTH)}…` : reason,
     permanent: command === 'RCPT TO' && typeof responseCode === 'number' && responseCode >= 500,

@@ -20,8 +20,15 @@ export type ClaimedMail = NewMail & { tries: number }
 
 /** A mail as operators see it. */
 export type MailRecord = {
-  id: string; kind: MailKind; recipient: string; status: MailStatus; tries: number; note: string | null
-  createdAt: string; finishedAt: string | null; nextTryAt: string | null
+  id: string
+  kind: MailKind
+  recipient: string
+  status: MailStatus
+  tries: number
+  note: string | null
+  createdAt: string
+  finishedAt: string | null
+  nextTryAt: string | null
 }
 
 const NOTE_LENGTH = 500
@@ -37,25 +44,41 @@ export async function requestMail(db: Db | Trx, { id, kind, recipient, accountId
 
 /** Takes a mail that is due, for `leaseSeconds`; null for one that is not due, or that another worker has. */
 export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
-  const { rows } = await db.raw<{ rows: { kind: MailKind; recipient: string; user_id: AccountId | null; tries: number }[] }>(`
+  const { rows } = await db.raw<{
+    rows: { kind: MailKind; recipient: string; user_id: AccountId | null; tries: number }[]
+  }>(
+    `
     UPDATE mails SET status = 'sending', tries = tries + 1, next_try_at = now() + make_interval(secs => ?)
     WHERE id = ? AND status IN ('queued', 'sending') AND next_try_at <= now()
-    RETURNING kind, recipient, user_id, tries`, [leaseSeconds, id])
+    RETURNING kind, recipient, user_id, tries`,
+    [leaseSeconds, id],
+  )
   const row = rows[0]
   return row ? { id, kind: row.kind, recipient: row.recipient, accountId: row.user_id, tries: row.tries } : null
 }
 
 /** In how many ms a mail is due; null when it is finished or there is none. */
 export async function dueInMs(db: Db, id: MailId): Promise<number | null> {
-  const { rows } = await db.raw<{ rows: { ms: number }[] }>(`
+  const { rows } = await db.raw<{ rows: { ms: number }[] }>(
+    `
     SELECT greatest(0, ceil(extract(epoch FROM next_try_at - now()) * 1000))::bigint AS ms
-    FROM mails WHERE id = ? AND status IN ('queued', 'sending')`, [id])
+    FROM mails WHERE id = ? AND status IN ('queued', 'sending')`,
+    [id],
+  )
   return rows[0]?.ms ?? null
 }
 
 /** Notes that a mail was delivered, or that none was due, and why. Whoever says so is right: no guard by try. */
-export async function finishMail(db: Db, id: MailId, status: 'sent' | 'skipped', note: string | null = null): Promise<void> {
-  await db('mails').where({ id }).whereIn('status', ['queued', 'sending']).update({ status, note, finished_at: db.fn.now() })
+export async function finishMail(
+  db: Db,
+  id: MailId,
+  status: 'sent' | 'skipped',
+  note: string | null = null,
+): Promise<void> {
+  await db('mails')
+    .where({ id })
+    .whereIn('status', ['queued', 'sending'])
+    .update({ status, note, finished_at: db.fn.now() })
 }
 
 /** How a try ended. `pauseMs` until the next one; null gives the mail up. */
@@ -63,17 +86,23 @@ export type FailedTry = { id: MailId; tries: number; reason: string; pauseMs: nu
 
 /** Notes a failed try. A try that was taken for dead, and taken over by another worker, changes nothing. */
 export async function failTry(db: Db, { id, tries, reason, pauseMs }: FailedTry): Promise<void> {
-  const next = pauseMs === null
-    ? { status: 'dead', finished_at: db.fn.now() }
-    : { status: 'queued', next_try_at: db.raw(`now() + ? * interval '1 millisecond'`, [pauseMs]) }
-  await db('mails').where({ id, tries, status: 'sending' }).update({ ...next, note: noteOf(reason) })
+  const next =
+    pauseMs === null
+      ? { status: 'dead', finished_at: db.fn.now() }
+      : { status: 'queued', next_try_at: db.raw(`now() + ? * interval '1 millisecond'`, [pauseMs]) }
+  await db('mails')
+    .where({ id, tries, status: 'sending' })
+    .update({ ...next, note: noteOf(reason) })
 }
 
 /** Mails that have been due for `graceSeconds`: their nudge was lost, or is late. The longest due first. */
 export async function dueMails(db: Db, graceSeconds: number, limit: number): Promise<MailId[]> {
-  return db('mails').whereIn('status', ['queued', 'sending'])
+  return db('mails')
+    .whereIn('status', ['queued', 'sending'])
     .whereRaw('next_try_at <= now() - make_interval(secs => ?)', [graceSeconds])
-    .orderBy('next_try_at').limit(limit).pluck<MailId[]>('id')
+    .orderBy('next_try_at')
+    .limit(limit)
+    .pluck<MailId[]>('id')
 }
 
 /** How long the mail that has been due longest waits already, in seconds (0 where none is due), and how many were given up. */
@@ -85,33 +114,72 @@ export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; d
 }
 
 /** Verification mails of an account in the last hour. The account's row is to be locked. */
-export async function verificationsOfLastHour(trx: Trx, accountId: AccountId, limit: number): Promise<{ count: number; oldestLeavesInSeconds: number }> {
-  const { rows } = await trx.raw<{ rows: { count: number; seconds: number | null }[] }>(`
+export async function verificationsOfLastHour(
+  trx: Trx,
+  accountId: AccountId,
+  limit: number,
+): Promise<{ count: number; oldestLeavesInSeconds: number }> {
+  const { rows } = await trx.raw<{ rows: { count: number; seconds: number | null }[] }>(
+    `
     SELECT count(*), ceil(extract(epoch FROM min(created_at) + interval '1 hour' - now()))::bigint AS seconds
     FROM (SELECT created_at FROM mails
-      WHERE user_id = ? AND created_at > now() - interval '1 hour' ORDER BY created_at DESC LIMIT ?) recent`, [accountId, limit])
+      WHERE user_id = ? AND created_at > now() - interval '1 hour' ORDER BY created_at DESC LIMIT ?) recent`,
+    [accountId, limit],
+  )
   return { count: rows[0]!.count, oldestLeavesInSeconds: Math.max(1, rows[0]!.seconds ?? 1) }
 }
 
 type MailRow = {
-  id: MailId; kind: MailKind; recipient: string; status: MailStatus; tries: number; note: string | null
-  created_at: Date; finished_at: Date | null; next_try_at: Date
+  id: MailId
+  kind: MailKind
+  recipient: string
+  status: MailStatus
+  tries: number
+  note: string | null
+  created_at: Date
+  finished_at: Date | null
+  next_try_at: Date
 }
 
 /** The newest mails of these states, newest first. */
-export async function listMails<S extends MailStatus>(db: Db, statuses: readonly S[], limit: number): Promise<(MailRecord & { status: S })[]> {
-  const rows = await db('mails').whereIn('status', [...statuses]).orderBy('id', 'desc').limit(limit)
-    .select<(MailRow & { status: S })[]>('id', 'kind', 'recipient', 'status', 'tries', 'note', 'created_at', 'finished_at', 'next_try_at')
+export async function listMails<S extends MailStatus>(
+  db: Db,
+  statuses: readonly S[],
+  limit: number,
+): Promise<(MailRecord & { status: S })[]> {
+  const rows = await db('mails')
+    .whereIn('status', [...statuses])
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .select<(MailRow & { status: S })[]>(
+      'id',
+      'kind',
+      'recipient',
+      'status',
+      'tries',
+      'note',
+      'created_at',
+      'finished_at',
+      'next_try_at',
+    )
   return rows.map((row) => ({
-    id: publicId('mail', row.id), kind: row.kind, recipient: row.recipient, status: row.status, tries: row.tries, note: row.note,
-    createdAt: row.created_at.toISOString(), finishedAt: row.finished_at?.toISOString() ?? null,
+    id: publicId('mail', row.id),
+    kind: row.kind,
+    recipient: row.recipient,
+    status: row.status,
+    tries: row.tries,
+    note: row.note,
+    createdAt: row.created_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
     nextTryAt: row.finished_at ? null : row.next_try_at.toISOString(),
   }))
 }
 
 /** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
 export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
-  return db('mails').where({ status: 'dead' }).modify((query) => void (id !== 'all' && query.where({ id })))
+  return db('mails')
+    .where({ status: 'dead' })
+    .modify((query) => void (id !== 'all' && query.where({ id })))
     .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
 }
 
@@ -122,6 +190,10 @@ const KEPT_DAYS = { skipped: 2, sent: 30, dead: 90 } as const
 export async function forgetOldMails(db: Db): Promise<number> {
   const pastItsTime = '(status = ? AND finished_at < now() - make_interval(days => ?))'
   const { rowCount } = await db.raw<{ rowCount: number }>(
-    `DELETE FROM mails WHERE ${Object.keys(KEPT_DAYS).map(() => pastItsTime).join(' OR ')}`, Object.entries(KEPT_DAYS).flat())
+    `DELETE FROM mails WHERE ${Object.keys(KEPT_DAYS)
+      .map(() => pastItsTime)
+      .join(' OR ')}`,
+    Object.entries(KEPT_DAYS).flat(),
+  )
   return rowCount
 }

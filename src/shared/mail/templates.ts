@@ -44,12 +44,19 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
 export function testMail(baseUrl: string, address: string): MailContent {
   return write({
     subject: `Test mail from ${PRODUCT}`,
-    paragraphs: [`This is the test mail that was requested at ${baseUrl} for ${address}.`, 'Mail from there reaches you.'],
+    paragraphs: [
+      `This is the test mail that was requested at ${baseUrl} for ${address}.`,
+      'Mail from there reaches you.',
+    ],
     closing: ['You do not need to do anything.'],
   })
 }
 
-const write = (draft: Draft): MailContent => ({ subject: draft.subject, text: writeText(draft), html: writeHtml(draft) })
+const write = (draft: Draft): MailContent => ({
+  subject: draft.subject,
+  text: writeText(draft),
+  html: writeHtml(draft),
+})
 
 function writeText({ paragraphs, action, closing }: Draft): string {
   return `${[...paragraphs, ...(action ? [action.url] : []), ...closing, `-- \n${PRODUCT}`].join('\n\n')}\n`
@@ -59,17 +66,21 @@ const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;'
 const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
 
 // Mail programs know tables and inline styles, little else.
-const BODY = 'margin:0;padding:24px;background:#f4f4f5;font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;color:#18181b'
+const BODY =
+  'margin:0;padding:24px;background:#f4f4f5;font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;color:#18181b'
 const CARD = 'max-width:520px;margin:0 auto;padding:32px;background:#ffffff;border:1px solid #e4e4e7;border-radius:8px'
-const BUTTON = 'display:inline-block;padding:12px 20px;background:#18181b;color:#ffffff;text-decoration:none;border-radius:6px;font-weight:600'
+const BUTTON =
+  'display:inline-block;padding:12px 20px;background:#18181b;color:#ffffff;text-decoration:none;border-radius:6px;font-weight:600'
 const SMALL = 'margin:0 0 12px;font-size:13px;color:#52525b;word-break:break-all'
 
 function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
   const plain = (text: string): string => `<p style="margin:0 0 16px">${escape(text)}</p>`
-  const button = action && [
-    `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
-    `<p style="${SMALL}">If the button does not work, copy this address into your browser:<br>${escape(action.url)}</p>`,
-  ].join('\n')
+  const button =
+    action &&
+    [
+      `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
+      `<p style="${SMALL}">If the button does not work, copy this address into your browser:<br>${escape(action.url)}</p>`,
+    ].join('\n')
   return [
     '<!doctype html>',
     `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(subject)}</title></head>`,

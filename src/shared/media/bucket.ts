@@ -40,7 +40,7 @@ export function bucketAt(location: StorageLocation & { kind: 's3' }, access: S3A
     return { sdk, client: await connect(sdk, access), name: location.bucket, prefix: location.prefix, keyOf }
   }
   let opened: Promise<Bucket> | null = null
-  return () => opened ??= open()
+  return () => (opened ??= open())
 }
 
 async function connect({ S3Client }: typeof Sdk, access: S3Access): Promise<Sdk.S3Client> {
@@ -77,7 +77,10 @@ export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, n
  * method: S3 refuses a HEAD under an address that was signed for GET.
  */
 export async function signedUrl(
-  { sdk, client, name: bucket, keyOf }: Bucket, name: MediaName, method: 'GET' | 'HEAD', seconds: number,
+  { sdk, client, name: bucket, keyOf }: Bucket,
+  name: MediaName,
+  method: 'GET' | 'HEAD',
+  seconds: number,
 ): Promise<string> {
   const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner')
   const object = {

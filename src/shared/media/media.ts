@@ -75,9 +75,7 @@ export function mediaFile(name: MediaName): string {
 }
 
 /** Where media results are kept, parsed from STORAGE_URL. */
-export type StorageLocation =
-  | { kind: 'file'; path: string }
-  | { kind: 's3'; bucket: string; prefix: string }
+export type StorageLocation = { kind: 'file'; path: string } | { kind: 's3'; bucket: string; prefix: string }
 
 const S3_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]*))?$/
 

@@ -32,12 +32,23 @@ export function createAudits(redis: Redis, prefix: string) {
 /** Shows the last audit. */
 export function measureAudits(registry: Registry, audits: Pick<Audits, 'last'>): void {
   const last = sharedReading(() => audits.last())
-  showGauge(registry, {
-    name: 'audit_breaches', help: 'Breaches of the books that the last audit found: anything but 0 is an alarm.',
-  }, async () => only((await last())?.breaches))
-  showGauge(registry, { name: 'audit_accounts', help: 'Accounts that the last audit looked at.' }, async () => only((await last())?.accounts))
-  showGauge(registry, { name: 'audit_timestamp_seconds', help: 'When the books were last audited, in Unix time.' }, async () => {
-    const update = await last()
-    return only(update ? update.at / 1000 : undefined)
-  })
+  showGauge(
+    registry,
+    {
+      name: 'audit_breaches',
+      help: 'Breaches of the books that the last audit found: anything but 0 is an alarm.',
+    },
+    async () => only((await last())?.breaches),
+  )
+  showGauge(registry, { name: 'audit_accounts', help: 'Accounts that the last audit looked at.' }, async () =>
+    only((await last())?.accounts),
+  )
+  showGauge(
+    registry,
+    { name: 'audit_timestamp_seconds', help: 'When the books were last audited, in Unix time.' },
+    async () => {
+      const update = await last()
+      return only(update ? update.at / 1000 : undefined)
+    },
+  )
 }

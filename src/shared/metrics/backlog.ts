@@ -13,20 +13,38 @@ import { only, sharedReading, showGauge } from './gauges.ts'
 /** Shows the queues. */
 export function measureBacklog(registry: Registry, { db, queues }: { db: Db; queues: Queues }): void {
   const mails = sharedReading(() => mailBacklog(db))
-  showGauge(registry, {
-    name: 'queue_jobs', help: 'Jobs that wait for a worker, are active in one, or are delayed until a later poll or try.', labelNames: ['queue', 'state'],
-  }, async () => {
-    const all = await Promise.all(QUEUE_NAMES.map(async (queue) => ({ queue, jobCounts: await queues.jobCounts(queue) })))
-    return all.flatMap(({ queue, jobCounts }) => Object.entries(jobCounts).map(([state, value]) => ({ labels: { queue, state }, value })))
-  })
-  showGauge(registry, {
-    name: 'queue_oldest_seconds', help: 'How long the oldest job has waited for a worker; 0 where none waits.', labelNames: ['queue'],
-  }, async () => {
-    const [calls, { oldestDueSeconds }] = await Promise.all([oldestQueued(db), mails()])
-    return [
-      ...MODALITIES.map((queue) => ({ labels: { queue }, value: calls[queue] ?? 0 })),
-      { labels: { queue: 'mail' }, value: oldestDueSeconds },
-    ]
-  })
-  showGauge(registry, { name: 'mails_dead', help: 'Mails that were given up (dead letters).' }, async () => only((await mails()).dead))
+  showGauge(
+    registry,
+    {
+      name: 'queue_jobs',
+      help: 'Jobs that wait for a worker, are active in one, or are delayed until a later poll or try.',
+      labelNames: ['queue', 'state'],
+    },
+    async () => {
+      const all = await Promise.all(
+        QUEUE_NAMES.map(async (queue) => ({ queue, jobCounts: await queues.jobCounts(queue) })),
+      )
+      return all.flatMap(({ queue, jobCounts }) =>
+        Object.entries(jobCounts).map(([state, value]) => ({ labels: { queue, state }, value })),
+      )
+    },
+  )
+  showGauge(
+    registry,
+    {
+      name: 'queue_oldest_seconds',
+      help: 'How long the oldest job has waited for a worker; 0 where none waits.',
+      labelNames: ['queue'],
+    },
+    async () => {
+      const [calls, { oldestDueSeconds }] = await Promise.all([oldestQueued(db), mails()])
+      return [
+        ...MODALITIES.map((queue) => ({ labels: { queue }, value: calls[queue] ?? 0 })),
+        { labels: { queue: 'mail' }, value: oldestDueSeconds },
+      ]
+    },
+  )
+  showGauge(registry, { name: 'mails_dead', help: 'Mails that were given up (dead letters).' }, async () =>
+    only((await mails()).dead),
+  )
 }

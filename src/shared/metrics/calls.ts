@@ -6,7 +6,9 @@ import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../calls/observer.ts'
 
 /** From a statement's millisecond to a video's hour, in seconds. */
-const STAGE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
+const STAGE_BUCKETS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600,
+]
 
 /** Powers of two up to the largest batch. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64]
@@ -19,15 +21,22 @@ export type CallMetrics = { observer: CallsObserver; stage: (stage: Stage, modal
 /** Counts what the verbs of this process do. */
 export function measureCalls(registry: Registry): CallMetrics {
   const stages = new Histogram({
-    name: 'tollgate_call_stage_seconds', help: 'How long a stage of a call took: charge, queue, upstream, settle, reply.',
-    labelNames: ['stage', 'modality'], buckets: STAGE_BUCKETS, registers: [registry],
+    name: 'tollgate_call_stage_seconds',
+    help: 'How long a stage of a call took: charge, queue, upstream, settle, reply.',
+    labelNames: ['stage', 'modality'],
+    buckets: STAGE_BUCKETS,
+    registers: [registry],
   })
   const batches = new Histogram({
-    name: 'tollgate_batch_size', help: 'Calls that one statement opened or ended.',
-    labelNames: ['verb'], buckets: BATCH_BUCKETS, registers: [registry],
+    name: 'tollgate_batch_size',
+    help: 'Calls that one statement opened or ended.',
+    labelNames: ['verb'],
+    buckets: BATCH_BUCKETS,
+    registers: [registry],
   })
   const { opened, ended, charged, settled, refunded, uncollected } = counters(registry)
-  const stage = (name: Stage, modality: string, ms: number): void => stages.observe({ stage: name, modality }, ms / 1000)
+  const stage = (name: Stage, modality: string, ms: number): void =>
+    stages.observe({ stage: name, modality }, ms / 1000)
   return {
     stage,
     observer: {
@@ -55,7 +64,12 @@ function counters(registry: Registry) {
     new Counter({ name: `tollgate_${name}_total`, help, labelNames, registers: [registry] })
   return {
     opened: counter('calls_opened', 'Calls that were charged and opened.', ['modality', 'model']),
-    ended: counter('calls_ended', 'Calls that ended, by how and by the upstream that served them.', ['modality', 'model', 'status', 'upstream']),
+    ended: counter('calls_ended', 'Calls that ended, by how and by the upstream that served them.', [
+      'modality',
+      'model',
+      'status',
+      'upstream',
+    ]),
     charged: counter('credits_charged', 'Credits charged when calls were opened.', ['model']),
     settled: counter('credits_settled', 'Credits that succeeded calls cost in the end.', ['model']),
     refunded: counter('credits_refunded', 'Credits given back for failed calls.', ['model']),

@@ -14,10 +14,15 @@ const PATIENCE_MS = 2000
 
 /** Shows what `read` answers. What cannot be read now has no values: a zero would be a lie. */
 export function showGauge<Label extends string = never>(
-  registry: Registry, { name, help, labelNames = [] }: Description<Label>, read: () => Sample<Label>[] | Promise<Sample<Label>[]>,
+  registry: Registry,
+  { name, help, labelNames = [] }: Description<Label>,
+  read: () => Sample<Label>[] | Promise<Sample<Label>[]>,
 ): void {
   new Gauge({
-    name: `tollgate_${name}`, help, labelNames, registers: [registry],
+    name: `tollgate_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
     async collect() {
       const samples = await inTime(read).catch(() => [])
       this.reset()
@@ -32,7 +37,9 @@ export const only = (value: number | undefined): Sample<never>[] => (value === u
 
 async function inTime<T>(read: () => T | Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => reject(new Error('late')), PATIENCE_MS) })
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('late')), PATIENCE_MS)
+  })
   try {
     return await Promise.race([(async () => read())(), late])
   } finally {
@@ -43,5 +50,8 @@ async function inTime<T>(read: () => T | Promise<T>): Promise<T> {
 /** A reading that several gauges take from: whoever asks while one is on its way gets the same. */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
-  return () => reading ??= read().finally(() => { reading = undefined })
+  return () =>
+    (reading ??= read().finally(() => {
+      reading = undefined
+    }))
 }

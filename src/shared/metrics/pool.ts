@@ -11,10 +11,18 @@ type Pool = { numUsed: () => number; numFree: () => number; numPendingAcquires: 
 /** Shows the pool of this process. */
 export function measurePool(registry: Registry, db: Db): void {
   const { pool } = db.client as { pool: Pool }
-  showGauge(registry, { name: 'db_connections', help: 'Connections to Postgres, used and free.', labelNames: ['state'] }, () => [
-    { labels: { state: 'used' }, value: pool.numUsed() },
-    { labels: { state: 'free' }, value: pool.numFree() },
-  ])
-  showGauge(registry, { name: 'db_connections_max', help: 'Connections to Postgres that this process may open.' }, () => only(pool.max))
-  showGauge(registry, { name: 'db_waiting', help: 'Statements that wait for a connection.' }, () => only(pool.numPendingAcquires()))
+  showGauge(
+    registry,
+    { name: 'db_connections', help: 'Connections to Postgres, used and free.', labelNames: ['state'] },
+    () => [
+      { labels: { state: 'used' }, value: pool.numUsed() },
+      { labels: { state: 'free' }, value: pool.numFree() },
+    ],
+  )
+  showGauge(registry, { name: 'db_connections_max', help: 'Connections to Postgres that this process may open.' }, () =>
+    only(pool.max),
+  )
+  showGauge(registry, { name: 'db_waiting', help: 'Statements that wait for a connection.' }, () =>
+    only(pool.numPendingAcquires()),
+  )
 }

@@ -87,7 +87,17 @@ export function literalAddress(url: URL): string | null {
 
 /** Top-level names that stand for a private network or for the machine itself (RFC 6761, 6762, 7686, 8375; ICANN). */
 const PRIVATE_SUFFIXES = [
-  'localhost', 'localdomain', 'local', 'internal', 'intranet', 'private', 'corp', 'home', 'lan', 'arpa', 'onion',
+  'localhost',
+  'localdomain',
+  'local',
+  'internal',
+  'intranet',
+  'private',
+  'corp',
+  'home',
+  'lan',
+  'arpa',
+  'onion',
 ]
 
 /** Whether a host name, as the URL parser spells it, can name a host of the public internet. */

@@ -38,7 +38,10 @@ export type ChatEvidence = {
  * - `refunded`: every credit goes back.
  * - `requeued`: another worker goes on with the call.
  */
-export type ChatVerdict = { is: 'paid'; tokens: Tokens; finish: 'stop' | 'length' | 'cancelled' } | { is: 'refunded' } | { is: 'requeued' }
+export type ChatVerdict =
+  | { is: 'paid'; tokens: Tokens; finish: 'stop' | 'length' | 'cancelled' }
+  | { is: 'refunded' }
+  | { is: 'requeued' }
 
 const REFUNDED: ChatVerdict = { is: 'refunded' }
 
@@ -56,7 +59,9 @@ export function settleChat(evidence: ChatEvidence): ChatVerdict {
       return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED
     case 'shutdown':
       // A reader of a stream cannot be shown a second answer; whoever waits for a whole one can.
-      return isRelayed && counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : { is: 'requeued' }
+      return isRelayed && counted > 0
+        ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' }
+        : { is: 'requeued' }
     case 'upstream_failed':
       return REFUNDED
   }

@@ -51,11 +51,15 @@ export class ChatAssembly {
   /** What was produced so far. `cutOff` is the finish_reason of choices that the upstream did not finish. */
   completion(cutOff: string): ChatCompletion {
     if (this.isEmpty) this.addChoice({ delta: { content: '' } })
-    const choices = [...this.choices.values()].toSorted((a, b) => a.index - b.index)
+    const choices = [...this.choices.values()]
+      .toSorted((a, b) => a.index - b.index)
       .map((choice) => ({ ...choice, finish_reason: choice.finish_reason ?? cutOff }))
     return {
-      created: Math.floor(Date.now() / 1000), ...this.fields,
-      id: typeof this.fields.id === 'string' ? this.fields.id : 'chatcmpl', object: 'chat.completion', choices,
+      created: Math.floor(Date.now() / 1000),
+      ...this.fields,
+      id: typeof this.fields.id === 'string' ? this.fields.id : 'chatcmpl',
+      object: 'chat.completion',
+      choices,
     }
   }
 
@@ -69,7 +73,11 @@ export class ChatAssembly {
 
   private addChoice({ index, delta, finish_reason, ...rest }: Chunk): void {
     const at = typeof index === 'number' ? index : 0
-    const choice = this.choices.get(at) ?? { index: at, message: { role: 'assistant', content: null }, finish_reason: null }
+    const choice = this.choices.get(at) ?? {
+      index: at,
+      message: { role: 'assistant', content: null },
+      finish_reason: null,
+    }
     const { logprobs, ...more } = withoutNulls(rest)
     Object.assign(choice, more)
     if (logprobs) choice.logprobs = joinedLists(choice.logprobs, logprobs as Chunk)
@@ -79,24 +87,34 @@ export class ChatAssembly {
   }
 }
 
-const withoutNulls = (fields: Chunk): Chunk => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
+const withoutNulls = (fields: Chunk): Chunk =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 
 /** The lists of both, one behind the other: probabilities come a token at a time. */
 function joinedLists(known: unknown, more: Chunk): Chunk {
   const before = (known ?? {}) as Chunk
   return {
-    ...before, ...more,
-    ...Object.fromEntries(Object.entries(more).flatMap(([name, list]) =>
-      Array.isArray(list) && Array.isArray(before[name]) ? [[name, [...before[name] as unknown[], ...list as unknown[]]]] : [])),
+    ...before,
+    ...more,
+    ...Object.fromEntries(
+      Object.entries(more).flatMap(([name, list]) =>
+        Array.isArray(list) && Array.isArray(before[name])
+          ? [[name, [...(before[name] as unknown[]), ...(list as unknown[])]]]
+          : [],
+      ),
+    ),
   }
 }
 
 /** Texts and lists of reasoning are appended, tool calls merged by their index, everything else replaced. */
 function mergeField(message: Record<string, unknown>, field: string, value: unknown): void {
   if (value === null || value === undefined) return
-  if (field === 'tool_calls' && Array.isArray(value)) message.tool_calls = mergeToolCalls(message.tool_calls, value as Chunk[])
-  else if (field === 'reasoning_details' && Array.isArray(value)) Object.assign(message, joinedLists(message, { [field]: value }))
-  else if (typeof value === 'string' && field !== 'role') message[field] = `${(message[field] as string | null) ?? ''}${value}`
+  if (field === 'tool_calls' && Array.isArray(value))
+    message.tool_calls = mergeToolCalls(message.tool_calls, value as Chunk[])
+  else if (field === 'reasoning_details' && Array.isArray(value))
+    Object.assign(message, joinedLists(message, { [field]: value }))
+  else if (typeof value === 'string' && field !== 'role')
+    message[field] = `${(message[field] as string | null) ?? ''}${value}`
   else message[field] = value
 }
 
@@ -104,7 +122,7 @@ function mergeToolCalls(known: unknown, pieces: Chunk[]): Chunk[] {
   const calls = (known ?? []) as Chunk[]
   for (const { index, function: called, ...rest } of pieces) {
     const at = typeof index === 'number' ? index : calls.length
-    const call = calls[at] ??= { id: '', type: 'function', function: { name: '', arguments: '' } }
+    const call = (calls[at] ??= { id: '', type: 'function', function: { name: '', arguments: '' } })
     Object.assign(call, withoutNulls(rest))
     const target = call.function as { name: string; arguments: string }
     const piece = (called ?? {}) as { name?: string; arguments?: string }
@@ -114,18 +132,27 @@ function mergeToolCalls(known: unknown, pieces: Chunk[]): Chunk[] {
   return calls
 }
 
-const choicesOf = ({ choices }: Chunk): Chunk[] => Array.isArray(choices) ? choices as Chunk[] : []
+const choicesOf = ({ choices }: Chunk): Chunk[] => (Array.isArray(choices) ? (choices as Chunk[]) : [])
 
 /** Whether there are words in a chunk. */
 export const saysSomething = (chunk: Chunk): boolean => choicesOf(chunk).some(({ delta }) => wordBytes(delta) > 0)
 
 /** What a chunk adds to its answer, in bytes of JSON. */
-const sizeOfChunk = (chunk: Chunk): number => choicesOf(chunk).reduce((sum, { delta, logprobs }) => sum + sizeOfDelta(delta)
-  + (logprobs ? Buffer.byteLength(JSON.stringify(logprobs)) : 0), 0)
+const sizeOfChunk = (chunk: Chunk): number =>
+  choicesOf(chunk).reduce(
+    (sum, { delta, logprobs }) =>
+      sum + sizeOfDelta(delta) + (logprobs ? Buffer.byteLength(JSON.stringify(logprobs)) : 0),
+    0,
+  )
 
 function sizeOfDelta(delta: unknown): number {
-  return Object.values((delta ?? {}) as Chunk).reduce<number>((sum, value) =>
-    value === null || value === undefined ? sum : sum + Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0), 0)
+  return Object.values((delta ?? {}) as Chunk).reduce<number>(
+    (sum, value) =>
+      value === null || value === undefined
+        ? sum
+        : sum + Buffer.byteLength(JSON.stringify(value)) - (typeof value === 'string' ? 2 : 0),
+    0,
+  )
 }
 
 /** Of a chunk the texts that fit into so many bytes. */
@@ -138,9 +165,13 @@ function cutChunk(chunk: Chunk, room: number): Chunk {
     return new TextDecoder().decode(bytes, { stream: true })
   }
   const choices = choicesOf(chunk).map(({ index, delta }) => ({
-    index, finish_reason: null,
-    delta: Object.fromEntries(Object.entries((delta ?? {}) as Chunk).flatMap(([field, value]) =>
-      typeof value === 'string' ? [[field, field === 'role' ? value : cutText(value)]] : [])),
+    index,
+    finish_reason: null,
+    delta: Object.fromEntries(
+      Object.entries((delta ?? {}) as Chunk).flatMap(([field, value]) =>
+        typeof value === 'string' ? [[field, field === 'role' ? value : cutText(value)]] : [],
+      ),
+    ),
   }))
   return { ...chunk, choices }
 }

@@ -49,16 +49,29 @@ const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
  */
 function mayRunOutOfTime({ call, job }: Run): boolean {
   const { max_tokens: most } = job.request as ChatRequest
-  return call.remainingMs < SLOW.thinkingMs + most * 1000 / SLOW.tokensPerSecond
+  return call.remainingMs < SLOW.thinkingMs + (most * 1000) / SLOW.tokensPerSecond
 }
 
-const contextOf = (route: Route, { call, job, signal }: Run): UpstreamContext =>
-  ({ route, signal, callId: publicId('call', call.id), traceparent: job.traceparent })
+const contextOf = (route: Route, { call, job, signal }: Run): UpstreamContext => ({
+  route,
+  signal,
+  callId: publicId('call', call.id),
+  traceparent: job.traceparent,
+})
 
 /** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
-async function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<PaidAnswer> {
+async function ask(
+  deps: WorkerDeps,
+  adapter: ChatAdapter,
+  route: Route,
+  run: Run,
+  begun: () => void,
+): Promise<PaidAnswer> {
   const request = run.job.request as ChatRequest
-  const streamed = () => new StreamedAnswer(deps, run, begun).read((onSent) => adapter.streamChat(request, { ...contextOf(route, run), onSent }))
+  const streamed = () =>
+    new StreamedAnswer(deps, run, begun).read((onSent) =>
+      adapter.streamChat(request, { ...contextOf(route, run), onSent }),
+    )
   if (request.stream) return streamed()
   if (!mayRunOutOfTime(run)) return whole(adapter, route, run)
   try {
@@ -76,18 +89,31 @@ const isRefusalToStream = (error: unknown): boolean =>
 async function whole(adapter: ChatAdapter, route: Route, run: Run): Promise<PaidAnswer> {
   const { completion, usage, isCut } = await adapter.chat(run.job.request as ChatRequest, contextOf(route, run))
   const verdict = settleChat({
-    end: isCut ? 'too_long' : 'finished', sent: true, isRelayed: false, counted: countOutput(completion.choices),
-    reported: usage, isReportStale: false, estimatedInput: run.call.estimate.input,
+    end: isCut ? 'too_long' : 'finished',
+    sent: true,
+    isRelayed: false,
+    counted: countOutput(completion.choices),
+    reported: usage,
+    isReportStale: false,
+    estimatedInput: run.call.estimate.input,
   })
   if (verdict.is !== 'paid') throw new UpstreamError('unknown', 'an answer that is too long says nothing')
   return { completion, tokens: verdict.tokens, usage }
 }
 
-function settlementOf(model: ChatModel, { call }: Run, route: Route, { completion, tokens, usage }: PaidAnswer): Settlement {
+function settlementOf(
+  model: ChatModel,
+  { call }: Run,
+  route: Route,
+  { completion, tokens, usage }: PaidAnswer,
+): Settlement {
   const billed = { ...tokens, input: tokens.input + (usage?.inputAgain ?? 0) }
   return {
-    cost: costOf(call.price, billed), tokens, upstream: route.upstream.name,
-    resultUrl: null, output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens) }),
+    cost: costOf(call.price, billed),
+    tokens,
+    upstream: route.upstream.name,
+    resultUrl: null,
+    output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens) }),
   }
 }
 
@@ -99,5 +125,9 @@ function answered({ id, object, created, choices, ...rest }: ChatCompletion, mod
 const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
 
 const usageOf = ({ input, output }: Tokens): ChatUsage => ({
-  input_tokens: input, output_tokens: output, prompt_tokens: input, completion_tokens: output, total_tokens: input + output,
+  input_tokens: input,
+  output_tokens: output,
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: input + output,
 })

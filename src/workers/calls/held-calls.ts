@@ -16,7 +16,9 @@ export type HeldCalls = ReturnType<typeof createHeldCalls>
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
   const held = new Map<CallId, AbortController>()
   const timer = setInterval(() => {
-    calls.renew([...held.keys()]).catch((error: unknown) => log.warn({ err: error, calls: held.size }, 'leases not renewed'))
+    calls
+      .renew([...held.keys()])
+      .catch((error: unknown) => log.warn({ err: error, calls: held.size }, 'leases not renewed'))
   }, RENEW_MS)
   timer.unref()
   return {

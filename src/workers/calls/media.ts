@@ -33,9 +33,14 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
   // A second submission could be a second bill: what cannot be found again is given back.
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
   if ('done' in submitted) return collect(deps, model, run, submitted.route, submitted.done)
-  if (!await persist(deps, run, submitted.route, submitted.ref, 0)) return { is: 'lost' }
+  if (!(await persist(deps, run, submitted.route, submitted.ref, 0))) return { is: 'lost' }
   const { name } = submitted.route.upstream
-  return continueTask(deps, model, { ...run, call: { ...run.call, upstream: name, upstreamRef: submitted.ref } }, submitted.ref)
+  return continueTask(
+    deps,
+    model,
+    { ...run, call: { ...run.call, upstream: name, upstreamRef: submitted.ref } },
+    submitted.ref,
+  )
 }
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
@@ -44,9 +49,11 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
   return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     const context = contextOf(route, run)
-    return sending(run, async () => adapter.kind === 'direct'
-      ? { route, done: await adapter.generate(request, context) }
-      : { route, ref: await adapter.submit(request, context) })
+    return sending(run, async () =>
+      adapter.kind === 'direct'
+        ? { route, done: await adapter.generate(request, context) }
+        : { route, ref: await adapter.submit(request, context) },
+    )
   })
 }
 
@@ -61,12 +68,28 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
   return null
 }
 
-const contextOf = (route: Route, { call, job, signal }: Run) =>
-  ({ route, signal, callId: publicId('call', call.id), traceparent: job.traceparent })
+const contextOf = (route: Route, { call, job, signal }: Run) => ({
+  route,
+  signal,
+  callId: publicId('call', call.id),
+  traceparent: job.traceparent,
+})
 
 /** Keeps the reference, and the lease until after the next poll. False: somebody else has the call. */
-const persist = ({ calls }: WorkerDeps, { call }: Run, route: Route, ref: UpstreamRef, pollAfterMs: number): Promise<boolean> =>
-  calls.submitted(call.id, call.attempt, route.upstream.name, ref, Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS)
+const persist = (
+  { calls }: WorkerDeps,
+  { call }: Run,
+  route: Route,
+  ref: UpstreamRef,
+  pollAfterMs: number,
+): Promise<boolean> =>
+  calls.submitted(
+    call.id,
+    call.attempt,
+    route.upstream.name,
+    ref,
+    Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS,
+  )
 
 /** One poll of a submitted task. */
 async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: UpstreamRef): Promise<Outcome> {
@@ -83,7 +106,8 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
       return upstreamFailure('The upstream could not produce the result.')
     }
     if (task.state === 'succeeded') return await collect(deps, model, run, route, task.media)
-    if (task.progress !== null) await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
+    if (task.progress !== null)
+      await deps.publisher.update(run.call.replyTo, run.call.id, { type: 'progress', progress: task.progress })
     return await pending(deps, run, route, ref, task.pollAfterMs)
   } catch (error) {
     if (run.signal.reason instanceof DeadlinePassed) await cancelTask(deps, model, run)
@@ -97,9 +121,15 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
 const mayPollAgain = (error: unknown): boolean =>
   error instanceof NotStored || (error instanceof UpstreamError && error.kind !== 'rejected')
 
-async function pending(deps: WorkerDeps, run: Run, route: Route, ref: UpstreamRef, pollAfterMs: number): Promise<Outcome> {
+async function pending(
+  deps: WorkerDeps,
+  run: Run,
+  route: Route,
+  ref: UpstreamRef,
+  pollAfterMs: number,
+): Promise<Outcome> {
   const againAfterMs = Math.min(pollAfterMs, Math.max(0, run.call.remainingMs))
-  return await persist(deps, run, route, ref, againAfterMs) ? { is: 'pending', againAfterMs } : { is: 'lost' }
+  return (await persist(deps, run, route, ref, againAfterMs)) ? { is: 'pending', againAfterMs } : { is: 'lost' }
 }
 
 /** How long an upstream may take to hear that a task is no longer wanted, in ms. */
@@ -112,25 +142,44 @@ export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Prom
   const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
   if (adapter.kind !== 'task') return
   const context = { ...contextOf(route, run), signal: AbortSignal.timeout(CANCEL_MS) }
-  await adapter.cancel(run.call.upstreamRef, context).catch((error: unknown) =>
-    deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
+  await adapter
+    .cancel(run.call.upstreamRef, context)
+    .catch((error: unknown) => deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
 }
 
 /** Brings the result home and settles at the model's price. */
-async function collect(deps: WorkerDeps, model: MediaModel, run: Run, route: Route, source: MediaSource): Promise<Outcome> {
+async function collect(
+  deps: WorkerDeps,
+  model: MediaModel,
+  run: Run,
+  route: Route,
+  source: MediaSource,
+): Promise<Outcome> {
   const { call, signal } = run
   failpoint('result.keeping', call.id)
-  const url = route.upstream.results === 'link' && source.from === 'url' && !source.headers
-    ? source.url
-    : mediaUrl(deps.config.BASE_URL, await deps.results.keep({
-      kind: model.modality, source: traced(source, run), upstream: route.upstream,
-      name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
-    }, signal))
+  const url =
+    route.upstream.results === 'link' && source.from === 'url' && !source.headers
+      ? source.url
+      : mediaUrl(
+          deps.config.BASE_URL,
+          await deps.results.keep(
+            {
+              kind: model.modality,
+              source: traced(source, run),
+              upstream: route.upstream,
+              name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
+            },
+            signal,
+          ),
+        )
   failpoint('result.kept', call.id)
   return {
     is: 'settled',
     settlement: {
-      cost: costOf(call.price, { input: 0, output: 0 }), tokens: null, upstream: route.upstream.name, resultUrl: url,
+      cost: costOf(call.price, { input: 0, output: 0 }),
+      tokens: null,
+      upstream: route.upstream.name,
+      resultUrl: url,
       output: mediaOutput(Math.floor(Date.now() / 1000), [url]),
     },
   }

@@ -61,7 +61,13 @@ async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): P
 }
 
 /** Runs the call under its deadline. Every expected failure is an outcome; a defect is one too, and is logged. */
-async function work(deps: WorkerDeps, call: BegunCall, job: CallJob, controller: AbortController, shutdown?: AbortSignal): Promise<Outcome> {
+async function work(
+  deps: WorkerDeps,
+  call: BegunCall,
+  job: CallJob,
+  controller: AbortController,
+  shutdown?: AbortSignal,
+): Promise<Outcome> {
   const deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
   const requeue = () => controller.abort(new Requeued())
   shutdown?.addEventListener('abort', requeue, { once: true })
@@ -103,7 +109,8 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
     throw signal.reason
   }
   if (signal.reason instanceof DeadlinePassed) return upstreamFailure('The upstream did not answer in time.')
-  if (signal.reason instanceof Cancelled) return upstreamFailure('The client left before its call was sent to an upstream.')
+  if (signal.reason instanceof Cancelled)
+    return upstreamFailure('The client left before its call was sent to an upstream.')
   if (error instanceof AddressRefused) return upstreamFailure(error.message)
   if (error instanceof UpstreamError) {
     log.warn({ ...aboutRun(run), kind: error.kind, err: error }, 'upstream failed')
@@ -112,11 +119,20 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   // Postgres is away: the queue runs the job again.
   if (isUnreachable(error)) throw error
   log.error({ ...aboutRun(run), err: error }, 'defect')
-  return { is: 'failed', error: gatewayError('internal_error', 'Something went wrong on our side. The credits of this call were refunded.') }
+  return {
+    is: 'failed',
+    error: gatewayError('internal_error', 'Something went wrong on our side. The credits of this call were refunded.'),
+  }
 }
 
 /** Writes the outcome, then tells it: never the other way round. */
-async function finish(deps: WorkerDeps, call: BegunCall, job: Job<CallJob>, token: string | undefined, outcome: Outcome): Promise<void> {
+async function finish(
+  deps: WorkerDeps,
+  call: BegunCall,
+  job: Job<CallJob>,
+  token: string | undefined,
+  outcome: Outcome,
+): Promise<void> {
   switch (outcome.is) {
     case 'lost':
       return publishEnd(deps, job.data)
@@ -134,8 +150,14 @@ async function finish(deps: WorkerDeps, call: BegunCall, job: Job<CallJob>, toke
 
 async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
   if (!ended) return publishEnd(deps, job)
-  deps.log.info({
-    call: publicId('call', ended.callId), account: publicId('account', ended.accountId), ...traceFields(job), status: ended.status,
-  }, 'call ended')
+  deps.log.info(
+    {
+      call: publicId('call', ended.callId),
+      account: publicId('account', ended.accountId),
+      ...traceFields(job),
+      status: ended.status,
+    },
+    'call ended',
+  )
   await deps.publisher.ended(ended)
 }

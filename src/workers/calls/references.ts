@@ -12,9 +12,10 @@ import type { FetchReference } from '../upstreams/references.ts'
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 export function addressesIn(request: ChatRequest | MediaRequest): string[] {
-  const all = 'messages' in request
-    ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
-    : [request.image_url]
+  const all =
+    'messages' in request
+      ? (request as ChatRequest).messages.flatMap((message) => addressesOf(message).map(({ url }) => url))
+      : [request.image_url]
   return all.filter((url): url is string => typeof url === 'string' && /^https?:/i.test(url))
 }
 
@@ -32,7 +33,9 @@ const REFUSALS: Partial<Record<Destination, string>> = {
  * @throws AddressRefused where a name leads into a private network now, or could not be looked up at all
  */
 export async function checkDestinations(
-  fetcher: Fetcher, request: ChatRequest | MediaRequest, signal: AbortSignal,
+  fetcher: Fetcher,
+  request: ChatRequest | MediaRequest,
+  signal: AbortSignal,
 ): Promise<void> {
   const refusal = REFUSALS[await fetcher.destinationOf(addressesIn(request), signal)]
   if (refusal) throw new AddressRefused(refusal)

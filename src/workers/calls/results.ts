@@ -16,7 +16,12 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 const PAUSES_MS = [500, 2000]
 
 /** A result to bring home. `upstream`: its own origin may be private; nothing else that is private is reached. */
-export type Produced = { kind: MediaKind; source: MediaSource; upstream: Upstream; name: (extension: MediaExtension) => MediaName }
+export type Produced = {
+  kind: MediaKind
+  source: MediaSource
+  upstream: Upstream
+  name: (extension: MediaExtension) => MediaName
+}
 
 export type Results = {
   /**
@@ -35,9 +40,17 @@ export class NotStored extends Error {}
 /** Results over a store and a way to fetch. */
 export function createResults(store: MediaStore, fetcher: Fetcher): Results {
   const save = async ({ kind, source, upstream, name }: Produced, signal: AbortSignal): Promise<MediaName> => {
-    const bytes = source.from === 'bytes' ? once(source.bytes) : (await fetcher.download(source.url, {
-      kind, headers: source.headers, trustedOrigins: [new URL(upstream.baseUrl).origin], signal,
-    })).body
+    const bytes =
+      source.from === 'bytes'
+        ? once(source.bytes)
+        : (
+            await fetcher.download(source.url, {
+              kind,
+              headers: source.headers,
+              trustedOrigins: [new URL(upstream.baseUrl).origin],
+              signal,
+            })
+          ).body
     return (await store.save({ kind, maxBytes: MAX_BYTES[kind], name, source: bytes })).name
   }
   return {
@@ -57,8 +70,12 @@ export function createResults(store: MediaStore, fetcher: Fetcher): Results {
 }
 
 function meaningOf(error: unknown): Error {
-  if (error instanceof MediaRefused) return new UpstreamError('rejected', `The result was refused: ${error.message}`, { cause: error })
-  if (error instanceof FetchFailed) return new UpstreamError(error.retryable ? 'unknown' : 'rejected', `The result was not fetched: ${error.message}`, { cause: error })
+  if (error instanceof MediaRefused)
+    return new UpstreamError('rejected', `The result was refused: ${error.message}`, { cause: error })
+  if (error instanceof FetchFailed)
+    return new UpstreamError(error.retryable ? 'unknown' : 'rejected', `The result was not fetched: ${error.message}`, {
+      cause: error,
+    })
   return new NotStored(`the result was not stored: ${(error as Error).message}`, { cause: error })
 }
 

@@ -24,7 +24,11 @@ export type Run = {
 }
 
 /** What a log line says of a run's call. */
-export const aboutRun = ({ call, job }: Run) => ({ call: publicId('call', call.id), ...traceFields(job), attempt: call.attempt })
+export const aboutRun = ({ call, job }: Run) => ({
+  call: publicId('call', call.id),
+  ...traceFields(job),
+  attempt: call.attempt,
+})
 
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }

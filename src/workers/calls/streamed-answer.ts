@@ -36,7 +36,9 @@ export class StreamedAnswer {
     this.run = run
     this.begun = begun
     this.assembly = new ChatAssembly(config.MAX_ANSWER_BYTES)
-    this.relay = (job.request as ChatRequest).stream ? new ChunkRelay((update) => publisher.update(call.replyTo, call.id, update)) : null
+    this.relay = (job.request as ChatRequest).stream
+      ? new ChunkRelay((update) => publisher.update(call.replyTo, call.id, update))
+      : null
   }
 
   /**
@@ -44,10 +46,19 @@ export class StreamedAnswer {
    * @throws where nothing is to be paid: whatever ended it
    */
   async read(open: (onSent: () => void) => AsyncIterable<ChatEvent>): Promise<PaidAnswer> {
-    const { end, failure } = await this.receive(open(() => { this.sent = true }))
+    const { end, failure } = await this.receive(
+      open(() => {
+        this.sent = true
+      }),
+    )
     const verdict = settleChat({
-      end, sent: this.sent, isRelayed: this.relay !== null, counted: this.assembly.tokens,
-      reported: this.usage, isReportStale: this.isReportStale, estimatedInput: this.run.call.estimate.input,
+      end,
+      sent: this.sent,
+      isRelayed: this.relay !== null,
+      counted: this.assembly.tokens,
+      reported: this.usage,
+      isReportStale: this.isReportStale,
+      estimatedInput: this.run.call.estimate.input,
     })
     await this.finishRelay(end, verdict)
     if (verdict.is !== 'paid') throw failure
@@ -81,7 +92,10 @@ export class StreamedAnswer {
 
   /** Lets what the client is to see leave before the call ends. */
   private async finishRelay(end: ChatEnd, verdict: ChatVerdict): Promise<void> {
-    const { relay, run: { call, signal } } = this
+    const {
+      relay,
+      run: { call, signal },
+    } = this
     if (!relay) return
     const isShown = verdict.is === 'paid' && end !== 'client_left'
     if (signal.aborted && !isShown) relay.drop()

@@ -29,7 +29,9 @@ export const notPublic = () => new FetchFailed('refused', 'The address leads int
 
 /** The addresses of a name, all of them public. @throws FetchFailed `refused` where one is not, `unresolved` */
 export async function publicAddressesOf(
-  hostname: string, resolve: Resolver, signal: AbortSignal,
+  hostname: string,
+  resolve: Resolver,
+  signal: AbortSignal,
 ): Promise<ResolvedAddress[]> {
   const addresses = await addressesOf(hostname, resolve, signal)
   if (!addresses.every(({ address }) => isPublicAddress(address))) throw notPublic()
@@ -74,5 +76,7 @@ export function publicConnections(resolve: Resolver, connectMs: number, signal: 
 
 /** Connections to wherever the operator's configuration points. Kept apart, so that no socket is ever shared. */
 export function trustedConnections(resolve: Resolver, connectMs: number): Agent {
-  return new Agent({ connect: { timeout: connectMs, lookup: lookupBy((hostname) => addressesOf(hostname, resolve, NEVER)) } })
+  return new Agent({
+    connect: { timeout: connectMs, lookup: lookupBy((hostname) => addressesOf(hostname, resolve, NEVER)) },
+  })
 }

@@ -26,7 +26,10 @@ const NAMES_AT_ONCE = 4
  * @throws the signal's reason once that has aborted
  */
 export async function destinationOf(
-  urls: readonly string[], resolve: Resolver, limitMs: number, signal: AbortSignal,
+  urls: readonly string[],
+  resolve: Resolver,
+  limitMs: number,
+  signal: AbortSignal,
 ): Promise<Destination> {
   const names = namesOf(urls)
   if (names === null) return 'private'

@@ -52,7 +52,10 @@ type Answer = Dispatcher.ResponseData
  * @throws FetchFailed, or the signal's reason once that has aborted
  */
 export async function download(
-  agents: Agents, limits: FetchTimeouts, url: string, options: DownloadOptions,
+  agents: Agents,
+  limits: FetchTimeouts,
+  url: string,
+  options: DownloadOptions,
 ): Promise<Download> {
   const deadline = startDeadline(options.signal, limits.total)
   try {
@@ -79,7 +82,11 @@ export function parseUrl(text: string, base?: URL): URL {
 
 /** The first answer that is no redirect. Every address on the way is checked anew. */
 async function followed(
-  agents: Agents, limits: FetchTimeouts, start: URL, options: DownloadOptions, signal: AbortSignal,
+  agents: Agents,
+  limits: FetchTimeouts,
+  start: URL,
+  options: DownloadOptions,
+  signal: AbortSignal,
 ): Promise<Answer> {
   let url = start
   // Once a redirect has left the origin, its headers stay behind: the way back was chosen by a stranger.
@@ -128,7 +135,9 @@ const tooLarge = (maxBytes: number) => new FetchFailed('too_large', `The file is
 
 /** The body of an answer that can be used. @throws FetchFailed for every other answer, whose connection it closes */
 async function accepted(
-  answer: Answer, { kind, maxBytes = MAX_BYTES[kind] }: DownloadOptions, deadline: Deadline,
+  answer: Answer,
+  { kind, maxBytes = MAX_BYTES[kind] }: DownloadOptions,
+  deadline: Deadline,
 ): Promise<Download> {
   const refusal = refusalOf(answer, maxBytes)
   if (refusal) {

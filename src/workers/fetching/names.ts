@@ -53,7 +53,10 @@ export function createNameResolver({ servers, inFlight = IN_FLIGHT, files }: Nam
       })
     } catch (error) {
       if (error instanceof BulkheadRejectedError) {
-        throw new FetchFailed('unchecked', 'The name could not be looked up in time.', { retryable: true, cause: error })
+        throw new FetchFailed('unchecked', 'The name could not be looked up in time.', {
+          retryable: true,
+          cause: error,
+        })
       }
       throw error
     }
@@ -76,7 +79,9 @@ function keptFiles(): () => NameFiles {
 
 /** The addresses of the first candidate that has some, found by a client of its own, which is cancelled at the end. */
 async function lookUp(
-  candidates: string[], servers: readonly string[] | undefined, signal: AbortSignal,
+  candidates: string[],
+  servers: readonly string[] | undefined,
+  signal: AbortSignal,
 ): Promise<ResolvedAddress[]> {
   const client = new DnsClient({ timeout: QUESTION_MS, tries: 2 })
   if (servers) client.setServers(servers)

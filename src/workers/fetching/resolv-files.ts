@@ -28,7 +28,11 @@ function textOf(path: string): string {
   }
 }
 
-const wordsOf = (line: string): string[] => line.replace(/[#;].*/, '').trim().split(/\s+/)
+const wordsOf = (line: string): string[] =>
+  line
+    .replace(/[#;].*/, '')
+    .trim()
+    .split(/\s+/)
 
 /** The names of a hosts file. */
 export function parseHosts(text: string): NameFiles['hosts'] {
@@ -36,7 +40,7 @@ export function parseHosts(text: string): NameFiles['hosts'] {
   for (const line of text.split('\n')) {
     const [address = '', ...names] = wordsOf(line)
     if (isIP(address) === 0) continue
-    for (const name of names) hosts.set(name.toLowerCase(), [...hosts.get(name.toLowerCase()) ?? [], address])
+    for (const name of names) hosts.set(name.toLowerCase(), [...(hosts.get(name.toLowerCase()) ?? []), address])
   }
   return hosts
 }

@@ -25,11 +25,11 @@ export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyL
     const user = await accountOf(trx, mail)
     if (!user) return { skip: 'no account has this address' }
     if (mail.kind === 'verification' && user.email_verified_at) return { skip: 'the address is verified already' }
-    if (await tokensOfLastHour(trx, mailbox, mail.kind, mail.id) >= hourlyLimit) {
+    if ((await tokensOfLastHour(trx, mailbox, mail.kind, mail.id)) >= hourlyLimit) {
       return { skip: `the mailbox had its ${mail.kind} mails for this hour` }
     }
     const token = mint(mail.kind, mail.id)
-    if (!await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token, mailbox })) {
+    if (!(await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token, mailbox }))) {
       return { skip: 'the link was used, or the password changed since' }
     }
     const write = mail.kind === 'verification' ? verificationMail : resetMail

@@ -46,7 +46,12 @@ export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
 }
 
 /** One try. @returns in how many ms the next one is due; null when the mail is finished. */
-async function work(deps: MailDeps, mint: ReturnType<typeof createTokenMint>, mail: ClaimedMail, shutdown?: AbortSignal): Promise<number | null> {
+async function work(
+  deps: MailDeps,
+  mint: ReturnType<typeof createTokenMint>,
+  mail: ClaimedMail,
+  shutdown?: AbortSignal,
+): Promise<number | null> {
   const { config, db, log, mailer } = deps
   const about = { mail: publicId('mail', mail.id), kind: mail.kind, try: mail.tries }
   const decision = await decide(db, mail, { mint, baseUrl: config.BASE_URL, hourlyLimit: config.MAIL_RATE_LIMIT })
@@ -57,7 +62,10 @@ async function work(deps: MailDeps, mint: ReturnType<typeof createTokenMint>, ma
   }
   const patience = AbortSignal.timeout(SEND_MS)
   try {
-    await mailer.send({ ...decision.letter, id: mail.id, to: mail.recipient }, shutdown ? AbortSignal.any([patience, shutdown]) : patience)
+    await mailer.send(
+      { ...decision.letter, id: mail.id, to: mail.recipient },
+      shutdown ? AbortSignal.any([patience, shutdown]) : patience,
+    )
   } catch (error) {
     return noteFailure(deps, mail, error)
   }
@@ -66,11 +74,21 @@ async function work(deps: MailDeps, mint: ReturnType<typeof createTokenMint>, ma
   return null
 }
 
-async function noteFailure({ db, log, retries = RETRY_PLAN }: MailDeps, mail: ClaimedMail, error: unknown): Promise<number | null> {
+async function noteFailure(
+  { db, log, retries = RETRY_PLAN }: MailDeps,
+  mail: ClaimedMail,
+  error: unknown,
+): Promise<number | null> {
   const { reason, permanent } = describeFailure(error)
   const pauseMs = retries.pauseMs(mail.tries, permanent)
   await retryWhileUnreachable(NOTE_PATIENCE_MS, () => failTry(db, { id: mail.id, tries: mail.tries, reason, pauseMs }))
-  const about = { mail: publicId('mail', mail.id), kind: mail.kind, try: mail.tries, permanent, code: (error as { code?: unknown }).code }
+  const about = {
+    mail: publicId('mail', mail.id),
+    kind: mail.kind,
+    try: mail.tries,
+    permanent,
+    code: (error as { code?: unknown }).code,
+  }
   // The reason may name the recipient: it stands in the row, for `admin mail list`.
   if (pauseMs === null) log.error(about, 'mail given up')
   else log.warn({ ...about, againInMs: pauseMs }, 'mail not sent')
@@ -87,7 +105,10 @@ const ENQUEUE_GRACE_SECONDS = 2
  * Nudges mails that are due and were not taken: Redis was away when they were asked for, or forgot the job. One that has its
  * job still is not nudged twice. @returns how many were due.
  */
-export async function sweepMails({ db, queues }: Pick<WorkerDeps, 'db' | 'queues'>, graceSeconds = ENQUEUE_GRACE_SECONDS): Promise<number> {
+export async function sweepMails(
+  { db, queues }: Pick<WorkerDeps, 'db' | 'queues'>,
+  graceSeconds = ENQUEUE_GRACE_SECONDS,
+): Promise<number> {
   const due: MailId[] = await dueMails(db, graceSeconds, SWEEP)
   if (due.length > 0) await queues.enqueueMails(due)
   return due.length

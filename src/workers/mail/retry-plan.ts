@@ -23,5 +23,7 @@ const PERMANENT_TRIES = 5
 /** 1, 3, 9, 27, 81, 243 s, then every 5 minutes. */
 export const RETRY_PLAN: RetryPlan = {
   pauseMs: (tries, permanent) =>
-    tries >= (permanent ? PERMANENT_TRIES : TRIES) ? null : Math.min(FIRST_PAUSE_MS * GROWTH ** (tries - 1), LONGEST_PAUSE_MS),
+    tries >= (permanent ? PERMANENT_TRIES : TRIES)
+      ? null
+      : Math.min(FIRST_PAUSE_MS * GROWTH ** (tries - 1), LONGEST_PAUSE_MS),
 }

@@ -63,7 +63,10 @@ async function firstBytes(chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array
 type Chunks = { head: Uint8Array[]; rest: AsyncIterator<Uint8Array> }
 
 async function* checked(
-  chunks: Chunks, reading: Reading, maxBytes: number, progress: Inspected['progress'],
+  chunks: Chunks,
+  reading: Reading,
+  maxBytes: number,
+  progress: Inspected['progress'],
 ): Inspected['body'] {
   try {
     yield NOTHING

@@ -42,9 +42,7 @@ export type ChatCompletion = {
 }
 
 /** What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, the last of which counts. */
-export type ChatEvent =
-  | { type: 'chunk'; chunk: Record<string, unknown> }
-  | { type: 'usage'; usage: UpstreamUsage }
+export type ChatEvent = { type: 'chunk'; chunk: Record<string, unknown> } | { type: 'usage'; usage: UpstreamUsage }
 
 /** Chat over one HTTP request. */
 export type ChatAdapter = {

@@ -54,7 +54,7 @@ export function createHealth(settings: BreakerSettings = BREAKER): Health {
   return {
     async during(upstream, signal, work) {
       let circuit = circuits.get(upstream.name)
-      if (!circuit) circuits.set(upstream.name, circuit = new CircuitState(settings))
+      if (!circuit) circuits.set(upstream.name, (circuit = new CircuitState(settings)))
       await circuit.semaphore.acquire(upstream.concurrency ?? Infinity, signal)
       try {
         return await circuit.run(work)
@@ -63,8 +63,13 @@ export function createHealth(settings: BreakerSettings = BREAKER): Health {
       }
     },
     openUntil: (upstream) => circuits.get(upstream)?.openUntil() ?? 0,
-    snapshot: () => [...circuits].map(([upstream, { breaker, semaphore }]) =>
-      ({ upstream, state: STATES[breaker.state], inFlight: semaphore.taken, waiting: semaphore.waiting })),
+    snapshot: () =>
+      [...circuits].map(([upstream, { breaker, semaphore }]) => ({
+        upstream,
+        state: STATES[breaker.state],
+        inFlight: semaphore.taken,
+        waiting: semaphore.waiting,
+      })),
   }
 }
 
@@ -75,9 +80,13 @@ class CircuitState {
   private coolsUntil = 0
 
   constructor({ failures, coolDownMs }: BreakerSettings) {
-    this.breaker = circuitBreaker(handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)), {
-      breaker: new ConsecutiveBreaker(failures), halfOpenAfter: coolDownMs,
-    })
+    this.breaker = circuitBreaker(
+      handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
+      {
+        breaker: new ConsecutiveBreaker(failures),
+        halfOpenAfter: coolDownMs,
+      },
+    )
     this.breaker.onBreak(() => {
       this.coolsUntil = Date.now() + coolDownMs
     })

@@ -19,9 +19,17 @@ const MAX_QUOTE = 300
  * answer would come again. Sources: OpenAI's and Anthropic's lists of error codes.
  */
 const QUOTA = new Set([
-  'insufficient_quota', 'credit_balance_exhausted', 'organization_spend_limit_exceeded', 'project_spend_limit_exceeded',
-  'organization_usage_limit_exceeded', 'billing_hard_limit_reached', 'billing_not_active', 'billing_error',
-  'enforced_spend_limit_reached', 'contract_spend_limit_reached', 'insufficient_credits',
+  'insufficient_quota',
+  'credit_balance_exhausted',
+  'organization_spend_limit_exceeded',
+  'project_spend_limit_exceeded',
+  'organization_usage_limit_exceeded',
+  'billing_hard_limit_reached',
+  'billing_not_active',
+  'billing_error',
+  'enforced_spend_limit_reached',
+  'contract_spend_limit_reached',
+  'insufficient_credits',
 ])
 
 /** Types and codes of errors that come without an HTTP status of their own: inside a stream, or in an answer of 200. */
@@ -75,7 +83,7 @@ export function failureIn(body: unknown): UpstreamError | null {
   const code = Number(asFields(error).code)
   const known = words.map((word) => WORDS[word]).find((kind) => kind !== undefined)
   const byCode = Number.isInteger(code) && code >= 400 && code < 600 ? kindOfStatus(code) : 'unknown'
-  const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : known ?? byCode
+  const kind = words.some((word) => QUOTA.has(word)) ? 'rejected' : (known ?? byCode)
   const said = messageIn(errorOf(body)) ?? JSON.stringify(error)
   return new UpstreamError(kind, `an error in the answer: ${quote(said)}`, { code: words[0] })
 }
@@ -140,4 +148,4 @@ function messageIn(error: Fields): string | null {
   return [message, detail, text].find(isText) ?? (detail === undefined ? null : JSON.stringify(detail))
 }
 
-const quote = (text: string): string => text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}…` : text
+const quote = (text: string): string => (text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}…` : text)

@@ -10,7 +10,7 @@ export const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The value as a JSON object; an empty one where it is none. */
-export const asFields = (value: unknown): Fields => isFields(value) ? value : {}
+export const asFields = (value: unknown): Fields => (isFields(value) ? value : {})
 
 /** Whether a value is a text that says something. */
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''

@@ -85,7 +85,10 @@ export type UpstreamHttp = {
  * the next request, else it is closed, which tells the upstream to stop its work.
  */
 export type AnswerBody = {
-  pieces: AsyncIterable<Uint8Array>; maxBytes: number; isJson: boolean; release: (whole: boolean) => void
+  pieces: AsyncIterable<Uint8Array>
+  maxBytes: number
+  isJson: boolean
+  release: (whole: boolean) => void
 }
 
 /** What a request has beside the options of undici. */
@@ -113,14 +116,18 @@ export type Connections = { http: (authorize: Authorize) => UpstreamHttp; close:
  * Opens connections as they are needed. `close` ends requests that still run.
  * @param maxAnswerBytes the longest answer of a chat that is read
  */
-export function createConnections(timeouts: Timeouts = TIMEOUTS, maxAnswerBytes: number = MAX_ANSWER_BYTES): Connections {
+export function createConnections(
+  timeouts: Timeouts = TIMEOUTS,
+  maxAnswerBytes: number = MAX_ANSWER_BYTES,
+): Connections {
   const connector = buildConnector({ timeout: timeouts.connectMs })
-  const connect: buildConnector.connector = (options, callback) => connector(options, (...[error, socket]) => {
-    if (error) {
-      markConnectError(error)
-      callback(error, null)
-    } else callback(null, socket)
-  })
+  const connect: buildConnector.connector = (options, callback) =>
+    connector(options, (...[error, socket]) => {
+      if (error) {
+        markConnectError(error)
+        callback(error, null)
+      } else callback(null, socket)
+    })
   const kept = new SendingAgent({ connect })
   const fresh = new SendingAgent({ connect, pipelining: 0 })
   const limits: Limits = { ...MAX_BYTES, chat: maxAnswerBytes, stream: STREAM_BYTES * maxAnswerBytes }
@@ -129,8 +136,10 @@ export function createConnections(timeouts: Timeouts = TIMEOUTS, maxAnswerBytes:
       const send = (request: UpstreamRequest, context: UpstreamContext) =>
         dispatch(SENT_ONCE.has(request.kind) ? fresh : kept, timeouts[request.kind], authorize, request, context)
       return {
-        json: (request, context) => guarded(context, async () => readJson(await send(request, context), request.kind, limits)),
-        body: (request, context) => guarded(context, async () => bodyOf(await send(request, context), limits[request.kind], context)),
+        json: (request, context) =>
+          guarded(context, async () => readJson(await send(request, context), request.kind, limits)),
+        body: (request, context) =>
+          guarded(context, async () => bodyOf(await send(request, context), limits[request.kind], context)),
         downloadHeaders: (url, upstream) =>
           isSameOrigin(url, upstream.baseUrl) ? ownHeaders(upstream, authorize) : undefined,
       }
@@ -169,14 +178,28 @@ function addressOf(request: UpstreamRequest, { baseUrl, name }: Upstream): URL {
 }
 
 async function dispatch(
-  agent: Agent, patience: Patience, authorize: Authorize, request: UpstreamRequest, context: UpstreamContext,
+  agent: Agent,
+  patience: Patience,
+  authorize: Authorize,
+  request: UpstreamRequest,
+  context: UpstreamContext,
 ): Promise<Dispatcher.ResponseData> {
-  const { route: { upstream }, signal, callId, traceparent, onSent } = context
+  const {
+    route: { upstream },
+    signal,
+    callId,
+    traceparent,
+    onSent,
+  } = context
   const { origin, pathname, search } = addressOf(request, upstream)
   const { method, body } = request
   const options: SentRequest = {
-    origin, path: `${pathname}${search}`, method, signal,
-    headersTimeout: patience.headersMs, bodyTimeout: patience.bodyMs,
+    origin,
+    path: `${pathname}${search}`,
+    method,
+    signal,
+    headersTimeout: patience.headersMs,
+    bodyTimeout: patience.bodyMs,
     headers: {
       accept: 'application/json',
       'user-agent': 'tollgate',
@@ -245,7 +268,10 @@ async function collected(body: AsyncIterable<Uint8Array>, maxBytes: number, isCh
     const message = `the answer is larger than ${maxBytes} bytes`
     if (!isChat) throw malformedAnswer(message)
     // A character may be cut at the end, which is no fault of the upstream's.
-    throw new AnswerTooLong(message, new TextDecoder().decode(Buffer.concat(pieces).subarray(0, maxBytes), { stream: true }))
+    throw new AnswerTooLong(
+      message,
+      new TextDecoder().decode(Buffer.concat(pieces).subarray(0, maxBytes), { stream: true }),
+    )
   }
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
@@ -285,7 +311,9 @@ function bodyOf({ body, headers }: Dispatcher.ResponseData, maxBytes: number, { 
     }
   }
   return {
-    pieces: pieces(), maxBytes, isJson: /^application\/json\b/i.test(String(headers['content-type'] ?? '')),
+    pieces: pieces(),
+    maxBytes,
+    isJson: /^application\/json\b/i.test(String(headers['content-type'] ?? '')),
     release: (whole) => {
       // Nobody reads any more: an error from here on has nobody to tell.
       body.on('error', () => {})

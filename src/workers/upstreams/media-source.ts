@@ -26,6 +26,7 @@ export function bytesOf(base64: string): MediaSource {
 export function sourceOf(address: string, headers?: Record<string, string>): MediaSource {
   const inline = /^data:[^,]{0,200};base64,/i.exec(address)
   if (inline) return bytesOf(address.slice(inline[0].length))
-  if (!/^https?:\/\//i.test(address) || !URL.canParse(address)) throw malformedAnswer('the result has no usable address')
+  if (!/^https?:\/\//i.test(address) || !URL.canParse(address))
+    throw malformedAnswer('the result has no usable address')
   return { from: 'url', url: address, ...(headers && { headers }) }
 }

@@ -72,14 +72,24 @@ export function createUpstreams(deps: UpstreamDeps) {
       for (;;) {
         const { modality, routes } = model
         const openUntil = (upstream: string): number => health.openUntil(upstream)
-        const step = nextAttempt({ modality, routes, failed, openUntil, now: Date.now(), backoffMs, random: Math.random })
+        const step = nextAttempt({
+          modality,
+          routes,
+          failed,
+          openUntil,
+          now: Date.now(),
+          backoffMs,
+          random: Math.random,
+        })
         if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
         await pause(step.afterMs, signal)
         let isFinal = false
         try {
-          return await health.during(step.route.upstream, signal, () => work(step.route, () => {
-            isFinal = true
-          }))
+          return await health.during(step.route.upstream, signal, () =>
+            work(step.route, () => {
+              isFinal = true
+            }),
+          )
         } catch (error) {
           if (!(error instanceof UpstreamError) || isFinal) throw error
           failed.push({ route: step.route, error, at: Date.now() })

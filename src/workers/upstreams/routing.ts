@@ -48,8 +48,9 @@ export function nextAttempt(situation: RoutingState): NextAttempt {
   const last = failed.at(-1)
   if (last && !mayTryAgain(situation, last.error.kind)) return { is: 'give_up' }
   const untried = routes.filter((route) => !failed.some((one) => one.route === route))
-  const fresh = untried.find((route) => openUntil(route.upstream.name) === 0)
-    ?? untried.toSorted((a, b) => openUntil(a.upstream.name) - openUntil(b.upstream.name))[0]
+  const fresh =
+    untried.find((route) => openUntil(route.upstream.name) === 0) ??
+    untried.toSorted((a, b) => openUntil(a.upstream.name) - openUntil(b.upstream.name))[0]
   if (fresh) return { is: 'try', route: fresh, afterMs: 0 }
   const again = routes.flatMap((route) => retryOf(situation, route)).toSorted((a, b) => a.afterMs - b.afterMs)[0]
   return again ?? { is: 'give_up' }
@@ -66,7 +67,10 @@ function mayTryAgain({ modality, failed, routes }: RoutingState, kind: FailureKi
 }
 
 /** The next try of a route that has failed before; none where it has had its share. */
-function retryOf({ failed, routes, now, backoffMs, random }: RoutingState, route: Route): (NextAttempt & { is: 'try' })[] {
+function retryOf(
+  { failed, routes, now, backoffMs, random }: RoutingState,
+  route: Route,
+): (NextAttempt & { is: 'try' })[] {
   const tries = failed.filter((one) => one.route === route)
   const last = tries.at(-1)!
   const wasPerhapsAccepted = tries.some(({ error }) => error.kind === 'unknown')

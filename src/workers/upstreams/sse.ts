@@ -16,7 +16,8 @@ const MAX_EVENT = 8 * 1024 * 1024
  * @throws UpstreamError `unknown` for what is no UTF-8; AnswerTooLong for what is too large; else as the body does
  */
 export async function* readEvents(
-  body: AnswerBody, isLast: (event: EventSourceMessage) => boolean,
+  body: AnswerBody,
+  isLast: (event: EventSourceMessage) => boolean,
 ): AsyncGenerator<EventSourceMessage> {
   // A chunk may end inside a character: one decoder for the whole stream.
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -47,7 +48,8 @@ function feed(step: () => void): void {
   try {
     step()
   } catch (error) {
-    if (error instanceof ParseError && error.type === 'max-buffer-size-exceeded') throw new AnswerTooLong('an event is too large')
+    if (error instanceof ParseError && error.type === 'max-buffer-size-exceeded')
+      throw new AnswerTooLong('an event is too large')
     throw malformedAnswer('the stream is no text', error)
   }
 }

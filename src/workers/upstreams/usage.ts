@@ -27,8 +27,11 @@ export function checkedUsage(input: unknown, output: unknown, details: Fields): 
  */
 export function openaiUsage(usage: unknown): UpstreamUsage | null {
   const fields = asFields(usage)
-  const details = Object.fromEntries(Object.entries(fields).filter(([name, value]) =>
-    name.includes('tokens') && !TOP.has(name) && value !== null && value !== undefined))
+  const details = Object.fromEntries(
+    Object.entries(fields).filter(
+      ([name, value]) => name.includes('tokens') && !TOP.has(name) && value !== null && value !== undefined,
+    ),
+  )
   const input = fields.prompt_tokens ?? fields.input_tokens
   const output = fields.completion_tokens ?? fields.output_tokens
   const total = fields.total_tokens

@@ -5,7 +5,9 @@ import { aCall, startDescribed } from './support/records.ts'
 
 describe('GET /api/account', () => {
   let web: DescribedWeb
-  before(async () => { web = await startDescribed() })
+  before(async () => {
+    web = await startDescribed()
+  })
   after(() => web.stop())
 
   it('shows the balance, what running calls hold of it, and how many they are', async () => {
@@ -21,7 +23,9 @@ describe('GET /api/account', () => {
     expect((await api('GET', '/api/account')).json).to.include({ credits: 0, debt: 150 })
     await aGrant(web.db, account.id, { amount: 120 })
     expect((await api('GET', '/api/account')).json).to.include({ credits: 0, debt: 30 })
-    const { data: [newest] } = (await api('GET', '/api/ledger')).json
+    const {
+      data: [newest],
+    } = (await api('GET', '/api/ledger')).json
     expect(newest).to.include({ kind: 'collection', amount: -120, balanceAfter: 0, callId: null })
     await aGrant(web.db, account.id, { amount: 50 })
     expect((await api('GET', '/api/account')).json).to.include({ credits: 20, debt: 0 })

@@ -11,7 +11,9 @@ describe('limits of the console', () => {
     let strict: TestConsole
     before(async () => {
       web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '30', TRUST_PROXY: '1' }))
-      strict = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '5', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' }))
+      strict = await startConsole(
+        await consoleConfig({ LOGIN_RATE_LIMIT: '5', REGISTER_RATE_LIMIT: '3', TRUST_PROXY: '1' }),
+      )
     })
     after(async () => {
       await web.stop()
@@ -27,7 +29,8 @@ describe('limits of the console', () => {
     }
 
     it('lets 30 logins in 10 minutes through and refuses the 31st, with the time to wait', async () => {
-      for (let attempt = 1; attempt <= 30; attempt += 1) expect((await login('7.0.0.1')).status, `attempt ${attempt}`).to.equal(401)
+      for (let attempt = 1; attempt <= 30; attempt += 1)
+        expect((await login('7.0.0.1')).status, `attempt ${attempt}`).to.equal(401)
       const { status, json, headers } = await login('7.0.0.1')
       expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
       expect(Number(headers.get('retry-after'))).to.be.within(590, 600)
@@ -53,12 +56,17 @@ describe('limits of the console', () => {
 
     it('counts an IPv6 network of /64 as one client, and an IPv4-mapped address as its IPv4 address', async () => {
       const network = Array.from({ length: 5 }, (_, index) => `2001:db8:7:7:${index}::1`)
-      expect(await loginStrictly(...network, '2001:DB8:7:7:ffff:ffff:ffff:ffff', '2001:db8:7:8::1')).to.deep.equal([401, 401, 401, 401, 401, 429, 401])
-      expect(await loginStrictly(...Array<string>(5).fill('::ffff:7.0.4.1'), '7.0.4.1')).to.deep.equal([401, 401, 401, 401, 401, 429])
+      expect(await loginStrictly(...network, '2001:DB8:7:7:ffff:ffff:ffff:ffff', '2001:db8:7:8::1')).to.deep.equal([
+        401, 401, 401, 401, 401, 429, 401,
+      ])
+      expect(await loginStrictly(...Array<string>(5).fill('::ffff:7.0.4.1'), '7.0.4.1')).to.deep.equal([
+        401, 401, 401, 401, 401, 429,
+      ])
     })
 
     it('bounds registrations', async () => {
-      const register = () => strict.post('/api/auth/register', { email: anEmail(), password: PASSWORD }, undefined, from('7.0.5.1'))
+      const register = () =>
+        strict.post('/api/auth/register', { email: anEmail(), password: PASSWORD }, undefined, from('7.0.5.1'))
       for (let count = 1; count <= 3; count += 1) expect((await register()).status).to.equal(200)
       const { status, json, headers } = await register()
       expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
@@ -74,7 +82,8 @@ describe('limits of the console', () => {
 
     it('bounds guesses of the current password per account', async () => {
       const { token } = await aPerson(web)
-      const guess = async () => (await strict.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
+      const guess = async () =>
+        (await strict.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
       for (let attempt = 1; attempt <= 5; attempt += 1) expect(await guess()).to.equal(400)
       expect(await guess()).to.equal(429)
     })
@@ -82,12 +91,21 @@ describe('limits of the console', () => {
 
   describe('where no proxy is trusted', () => {
     let web: TestConsole
-    before(async () => { web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '2' })) })
+    before(async () => {
+      web = await startConsole(await consoleConfig({ LOGIN_RATE_LIMIT: '2' }))
+    })
     after(() => web.stop())
 
     it('ignore every header that names a client', async () => {
-      const login = async (address: string) => (await web.post('/api/auth/login', { email: 'a@example.com', password: 'x' }, undefined, {
-        'x-forwarded-for': address, forwarded: `for=${address}`, 'x-real-ip': address, 'cf-connecting-ip': address })).status
+      const login = async (address: string) =>
+        (
+          await web.post('/api/auth/login', { email: 'a@example.com', password: 'x' }, undefined, {
+            'x-forwarded-for': address,
+            forwarded: `for=${address}`,
+            'x-real-ip': address,
+            'cf-connecting-ip': address,
+          })
+        ).status
       expect([await login('1.1.1.1'), await login('2.2.2.2'), await login('3.3.3.3')]).to.deep.equal([401, 401, 429])
     })
   })

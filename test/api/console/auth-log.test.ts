@@ -11,7 +11,12 @@ describe('the log of the console', () => {
   let web: Awaited<ReturnType<typeof startWeb>>
   let url: string
   before(async () => {
-    const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => { lines.push(chunk.toString()); done() } })
+    const sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        lines.push(chunk.toString())
+        done()
+      },
+    })
     const log = pino({ level: 'trace', serializers: { err: describeError } }, sink)
     web = await startWeb(await consoleConfig({ LOGIN_RATE_LIMIT: '4' }), log, 500)
     url = `http://127.0.0.1:${web.port}`
@@ -19,13 +24,19 @@ describe('the log of the console', () => {
   })
   after(() => web.stop())
 
-  const post = (path: string, body: unknown, key?: string) => send('POST', `${url}${path}`, { key, body, headers: { 'user-agent': 'canary-agent' } })
-  const events = () => lines.map((line) => JSON.parse(line) as Record<string, string>).filter(({ msg }) => msg === 'security')
+  const post = (path: string, body: unknown, key?: string) =>
+    send('POST', `${url}${path}`, { key, body, headers: { 'user-agent': 'canary-agent' } })
+  const events = () =>
+    lines.map((line) => JSON.parse(line) as Record<string, string>).filter(({ msg }) => msg === 'security')
 
-  it('names what happens to an account by the account\'s id, and never a password, a token or an address', async () => {
+  it("names what happens to an account by the account's id, and never a password, a token or an address", async () => {
     const email = anEmail()
-    const { json: { token, user } } = await post('/api/auth/register', { email, password: PASSWORD, displayName: 'canary-name' })
-    const { json: { token: second } } = await post('/api/auth/login', { email, password: PASSWORD })
+    const {
+      json: { token, user },
+    } = await post('/api/auth/register', { email, password: PASSWORD, displayName: 'canary-name' })
+    const {
+      json: { token: second },
+    } = await post('/api/auth/login', { email, password: PASSWORD })
     await post('/api/auth/login', { email, password: 'canary-wrong-1' })
     await post('/api/auth/login', { email: 'canary@example.com', password: 'canary-wrong-2' })
     await post('/api/auth/register', { email, password: PASSWORD })
@@ -38,11 +49,16 @@ describe('the log of the console', () => {
     await until('the last request is logged', () => lines.some((line) => line.includes('/api/email/forgot')))
 
     expect(events().map(({ event, account, refusal }) => [event, account, refusal])).to.deep.equal([
-      ['registered', user.id, undefined], ['logged_in', user.id, undefined], ['login_refused', user.id, 'invalid_credentials'],
-      ['login_refused', undefined, 'invalid_credentials'], ['logged_out', user.id, undefined], ['password_changed', user.id, undefined],
+      ['registered', user.id, undefined],
+      ['logged_in', user.id, undefined],
+      ['login_refused', user.id, 'invalid_credentials'],
+      ['login_refused', undefined, 'invalid_credentials'],
+      ['logged_out', user.id, undefined],
+      ['password_changed', user.id, undefined],
     ])
     const all = lines.join('')
-    for (const secret of [PASSWORD, token as string, second as string, email, 'canary']) expect(all, secret).not.to.contain(secret)
+    for (const secret of [PASSWORD, token as string, second as string, email, 'canary'])
+      expect(all, secret).not.to.contain(secret)
   })
 
   it('tells of no defect where a client is merely wrong', () => {

@@ -12,10 +12,13 @@ const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 
 describe('/api/auth', () => {
   let web: TestConsole
-  before(async () => { web = await startConsole(await consoleConfig({ SIGNUP_CREDITS: '250', SIGNUP_CREDITS_AT: 'registration' })) })
+  before(async () => {
+    web = await startConsole(await consoleConfig({ SIGNUP_CREDITS: '250', SIGNUP_CREDITS_AT: 'registration' }))
+  })
   after(() => web.stop())
 
-  const register = (fields: Record<string, unknown>) => web.post('/api/auth/register', { email: anEmail(), password: PASSWORD, ...fields })
+  const register = (fields: Record<string, unknown>) =>
+    web.post('/api/auth/register', { email: anEmail(), password: PASSWORD, ...fields })
   const login = (email: unknown, password: unknown) => web.post('/api/auth/login', { email, password })
 
   describe('register', () => {
@@ -25,7 +28,15 @@ describe('/api/auth', () => {
       expect(status).to.equal(200)
       expect(json).to.have.all.keys('ok', 'token', 'user')
       expect(json.token).to.match(/^[\w-]{43}$/)
-      expect(json.user).to.have.all.keys('id', 'email', 'displayName', 'avatarUrl', 'credits', 'emailVerified', 'createdAt')
+      expect(json.user).to.have.all.keys(
+        'id',
+        'email',
+        'displayName',
+        'avatarUrl',
+        'credits',
+        'emailVerified',
+        'createdAt',
+      )
       expect(json.user).to.include({ email, displayName: 'Ada', avatarUrl: '', credits: 250, emailVerified: false })
       expect(json.user.createdAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       expect(headers.get('cache-control')).to.equal('no-store')
@@ -34,7 +45,9 @@ describe('/api/auth', () => {
     it('grants the signup credits in the ledger, once, and the books balance', async () => {
       const { json } = await register({})
       const entries = await web.db('ledger_entries').where({ user_id: idOf(json.user.id) })
-      expect(entries.map((one: { kind: string; amount: number }) => [one.kind, one.amount])).to.deep.equal([['grant', 250]])
+      expect(entries.map((one: { kind: string; amount: number }) => [one.kind, one.amount])).to.deep.equal([
+        ['grant', 250],
+      ])
       const [lot] = await web.db('grants').where({ user_id: idOf(json.user.id) })
       expect(lot).to.include({ origin: 'signup', amount: 250, remaining: 250, expires_at: null })
       await expectBooksToBalance(web.db)
@@ -43,18 +56,33 @@ describe('/api/auth', () => {
     it('asks for one verification mail', async () => {
       const { json } = await register({})
       const mails = await web.db('mails').where({ user_id: idOf(json.user.id) })
-      expect(mails.map((one: { kind: string; recipient: string }) => [one.kind, one.recipient])).to.deep.equal([['verification', json.user.email]])
+      expect(mails.map((one: { kind: string; recipient: string }) => [one.kind, one.recipient])).to.deep.equal([
+        ['verification', json.user.email],
+      ])
     })
 
     it('counts passwords in characters: 7 and 73 are refused, 8 and 72 taken', async () => {
       const faces = (count: number): string => `a1${'😀'.repeat(count - 2)}`
       const cases: [unknown, number, string?][] = [
-        ['abcdef1', 400, 'password_too_short'], ['abcdefg1', 200], [`${'a'.repeat(71)}1`, 200], [`${'a'.repeat(72)}1`, 400, 'password_too_long'],
-        [faces(7), 400, 'password_too_short'], [faces(8), 200], [faces(72), 200], [faces(73), 400, 'password_too_long'],
-        ['abcdefgh', 400, 'password_needs_letter_and_digit'], ['12345678', 400, 'password_needs_letter_and_digit'],
-        ['        ', 400, 'password_needs_letter_and_digit'], ['пароль12', 200], [' pass w0rd ', 200],
-        [undefined, 400, 'password_too_short'], [null, 400, 'password_too_short'], [12345678, 400, 'password_too_short'], [['abcdefg1'], 400, 'password_too_short'],
-        ['abcdefg1\0', 400, 'invalid_request'], ['abcdefg1\ud800', 400, 'invalid_request'],
+        ['abcdef1', 400, 'password_too_short'],
+        ['abcdefg1', 200],
+        [`${'a'.repeat(71)}1`, 200],
+        [`${'a'.repeat(72)}1`, 400, 'password_too_long'],
+        [faces(7), 400, 'password_too_short'],
+        [faces(8), 200],
+        [faces(72), 200],
+        [faces(73), 400, 'password_too_long'],
+        ['abcdefgh', 400, 'password_needs_letter_and_digit'],
+        ['12345678', 400, 'password_needs_letter_and_digit'],
+        ['        ', 400, 'password_needs_letter_and_digit'],
+        ['пароль12', 200],
+        [' pass w0rd ', 200],
+        [undefined, 400, 'password_too_short'],
+        [null, 400, 'password_too_short'],
+        [12345678, 400, 'password_too_short'],
+        [['abcdefg1'], 400, 'password_too_short'],
+        ['abcdefg1\0', 400, 'invalid_request'],
+        ['abcdefg1\ud800', 400, 'invalid_request'],
       ]
       for (const [password, status, error] of cases) {
         const reply = await register({ password })
@@ -73,8 +101,18 @@ describe('/api/auth', () => {
     it('counts a display name in characters: 60 are taken, 61 refused', async () => {
       const name = '👩‍🚀'.repeat(20)
       expect(Array.from(name)).to.have.length(60)
-      for (const [displayName, status] of [[name, 200], [`${name}a`, 400], ['a'.repeat(60), 200], ['a'.repeat(61), 400], ['', 200], [null, 200],
-        [5, 400], ['a\0b', 400], ['a\nb', 400], ['\ud800', 400]] as const) {
+      for (const [displayName, status] of [
+        [name, 200],
+        [`${name}a`, 400],
+        ['a'.repeat(60), 200],
+        ['a'.repeat(61), 400],
+        ['', 200],
+        [null, 200],
+        [5, 400],
+        ['a\0b', 400],
+        ['a\nb', 400],
+        ['\ud800', 400],
+      ] as const) {
         const reply = await register({ displayName })
         expect(reply.status, JSON.stringify(displayName)).to.equal(status)
         if (status === 400) expect(reply.json).to.include({ ok: false, error: 'invalid_request' })
@@ -85,9 +123,33 @@ describe('/api/auth', () => {
     it('refuses what is no address', async () => {
       const long = `${'a'.repeat(64)}@${'b'.repeat(60)}.${'c'.repeat(61)}.${'d'.repeat(63)}.com`
       expect(long).to.have.length(255)
-      const bad = [undefined, null, 5, '', 'a', 'a@b', '@b.co', 'a@', 'a b@c.de', '"x y"@d.com', 'a@x.com, b@y.com', 'a@x.com\r\nBcc: z@z.com', '<a@x.com>',
-        'Ada <a@x.com>', 'a@[127.0.0.1]', 'a@x.com(c)', 'a@x.com.', 'victim\uff20evil.com@good.com', '\ufb00@x.com', 'a@\u0131.com', '\u212a@x.com', 'a@x.com\0', 'a@@x.com', ' a@x.com',
-        long]
+      const bad = [
+        undefined,
+        null,
+        5,
+        '',
+        'a',
+        'a@b',
+        '@b.co',
+        'a@',
+        'a b@c.de',
+        '"x y"@d.com',
+        'a@x.com, b@y.com',
+        'a@x.com\r\nBcc: z@z.com',
+        '<a@x.com>',
+        'Ada <a@x.com>',
+        'a@[127.0.0.1]',
+        'a@x.com(c)',
+        'a@x.com.',
+        'victim\uff20evil.com@good.com',
+        '\ufb00@x.com',
+        'a@\u0131.com',
+        '\u212a@x.com',
+        'a@x.com\0',
+        'a@@x.com',
+        ' a@x.com',
+        long,
+      ]
       for (const email of bad) {
         const { status, json } = await register({ email })
         expect([status, json.error], JSON.stringify(email)).to.deep.equal([400, 'invalid_email'])
@@ -113,7 +175,8 @@ describe('/api/auth', () => {
 
     it('makes exactly one account of 50 simultaneous registrations of one address in different cases', async () => {
       const email = anEmail()
-      const spelled = (index: number): string => Array.from(email, (letter, at) => ((index >> (at % 6)) & 1 ? letter.toUpperCase() : letter)).join('')
+      const spelled = (index: number): string =>
+        Array.from(email, (letter, at) => ((index >> (at % 6)) & 1 ? letter.toUpperCase() : letter)).join('')
       const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => register({ email: spelled(index) })))
       expect(replies.filter(({ status }) => status === 200)).to.have.length(1)
       expect(replies.filter(({ status, json }) => status === 409 && json.error === 'email_taken')).to.have.length(49)
@@ -141,7 +204,11 @@ describe('/api/auth', () => {
 
     it('answers an unknown address and a wrong password with the same bytes', async () => {
       const { email } = await aPerson(web)
-      const [wrong, unknown, malformed] = [await login(email, 'wrong horse 1'), await login(anEmail(), PASSWORD), await login('no address', PASSWORD)]
+      const [wrong, unknown, malformed] = [
+        await login(email, 'wrong horse 1'),
+        await login(anEmail(), PASSWORD),
+        await login('no address', PASSWORD),
+      ]
       expect(wrong.status).to.equal(401)
       expect(wrong.json).to.include({ ok: false, error: 'invalid_credentials' })
       expect(unknown.text).to.equal(wrong.text)
@@ -153,9 +220,15 @@ describe('/api/auth', () => {
     it('takes any text for an address or a password, and nothing but texts', async () => {
       const { email } = await aPerson(web)
       for (const [address, password, status, error] of [
-        ['', '', 401, 'invalid_credentials'], ['a\0@b.co', PASSWORD, 401, 'invalid_credentials'], ['\ud800@b.co', PASSWORD, 401, 'invalid_credentials'],
-        [email, 'p'.repeat(10_000), 401, 'invalid_credentials'], [email, '\0', 401, 'invalid_credentials'],
-        [undefined, PASSWORD, 400, 'invalid_request'], [email, undefined, 400, 'invalid_request'], [email, 5, 400, 'invalid_request'], [[email], PASSWORD, 400, 'invalid_request'],
+        ['', '', 401, 'invalid_credentials'],
+        ['a\0@b.co', PASSWORD, 401, 'invalid_credentials'],
+        ['\ud800@b.co', PASSWORD, 401, 'invalid_credentials'],
+        [email, 'p'.repeat(10_000), 401, 'invalid_credentials'],
+        [email, '\0', 401, 'invalid_credentials'],
+        [undefined, PASSWORD, 400, 'invalid_request'],
+        [email, undefined, 400, 'invalid_request'],
+        [email, 5, 400, 'invalid_request'],
+        [[email], PASSWORD, 400, 'invalid_request'],
       ] as const) {
         const reply = await login(address, password)
         expect([reply.status, reply.json.error], JSON.stringify([address, password])).to.deep.equal([status, error])
@@ -178,11 +251,18 @@ describe('/api/auth', () => {
       const url = `${web.url}/api/auth/login`
       expect((await send('POST', url, { body: '{"email":' })).json.error).to.equal('invalid_json')
       expect((await send('POST', url, { body: '[]' })).json.error).to.equal('invalid_json')
-      expect((await send('POST', url, { body: 'email=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status).to.equal(415)
+      expect(
+        (await send('POST', url, { body: 'email=a', headers: { 'content-type': 'application/x-www-form-urlencoded' } }))
+          .status,
+      ).to.equal(415)
       const large = await send('POST', url, { body: { email: 'a'.repeat(1_048_576), password: 'b' } })
       expect([large.status, large.json.error]).to.deep.equal([413, 'payload_too_large'])
       const method = await send('GET', url)
-      expect([method.status, method.json.error, method.headers.get('allow')]).to.deep.equal([405, 'method_not_allowed', 'POST'])
+      expect([method.status, method.json.error, method.headers.get('allow')]).to.deep.equal([
+        405,
+        'method_not_allowed',
+        'POST',
+      ])
     })
   })
 
@@ -199,19 +279,34 @@ describe('/api/auth', () => {
       const { token, email } = await aPerson(web)
       const patch = (body: unknown) => send('PATCH', `${web.url}/api/auth/me`, { key: token, body })
       const avatarUrl = 'https://example.com/a.png'
-      expect((await patch({ displayName: 'Ada', avatarUrl })).json.user).to.include({ displayName: 'Ada', avatarUrl, email })
+      expect((await patch({ displayName: 'Ada', avatarUrl })).json.user).to.include({
+        displayName: 'Ada',
+        avatarUrl,
+        email,
+      })
       expect((await patch({ displayName: 'Grace' })).json.user).to.include({ displayName: 'Grace', avatarUrl })
       expect((await patch({ avatarUrl: '' })).json.user).to.include({ displayName: 'Grace', avatarUrl: '' })
-      expect((await patch({ email: 'other@example.com', credits: 9, emailVerified: true })).json.user).to.include({ email, credits: 250, emailVerified: false })
+      expect((await patch({ email: 'other@example.com', credits: 9, emailVerified: true })).json.user).to.include({
+        email,
+        credits: 250,
+        emailVerified: false,
+      })
     })
 
     it('refuses a name over 60 characters, and an avatar that is no https address of at most 2048', async () => {
       const { token } = await aPerson(web)
       const longest = `https://example.com/${'a'.repeat(2048 - 20)}`
       for (const [body, status] of [
-        [{ displayName: 'a'.repeat(61) }, 400], [{ displayName: 5 }, 400], [{ avatarUrl: 'http://example.com/a.png' }, 400], [{ avatarUrl: 'javascript:alert(1)' }, 400],
-        [{ avatarUrl: 'https://' }, 400], [{ avatarUrl: 'https://exa mple.com' }, 400], [{ avatarUrl: 5 }, 400], [{ avatarUrl: 'https://example.com/\0' }, 400],
-        [{ avatarUrl: longest }, 200], [{ avatarUrl: `${longest}a` }, 400],
+        [{ displayName: 'a'.repeat(61) }, 400],
+        [{ displayName: 5 }, 400],
+        [{ avatarUrl: 'http://example.com/a.png' }, 400],
+        [{ avatarUrl: 'javascript:alert(1)' }, 400],
+        [{ avatarUrl: 'https://' }, 400],
+        [{ avatarUrl: 'https://exa mple.com' }, 400],
+        [{ avatarUrl: 5 }, 400],
+        [{ avatarUrl: 'https://example.com/\0' }, 400],
+        [{ avatarUrl: longest }, 200],
+        [{ avatarUrl: `${longest}a` }, 400],
       ] as const) {
         const reply = await send('PATCH', `${web.url}/api/auth/me`, { key: token, body })
         expect(reply.status, JSON.stringify(body).slice(0, 80)).to.equal(status)
@@ -221,7 +316,8 @@ describe('/api/auth', () => {
   })
 
   describe('password', () => {
-    const change = (token: string, currentPassword: unknown, password: unknown) => web.post('/api/auth/password', { currentPassword, password }, token)
+    const change = (token: string, currentPassword: unknown, password: unknown) =>
+      web.post('/api/auth/password', { currentPassword, password }, token)
 
     it('takes the new password from then on, and ends all other sessions', async () => {
       const { email, token } = await aPerson(web)
@@ -236,8 +332,12 @@ describe('/api/auth', () => {
     it('refuses a wrong current password and a weak new one, and changes nothing', async () => {
       const { email, token } = await aPerson(web)
       for (const [current, next, error] of [
-        ['wrong horse 1', 'another horse 2', 'wrong_password'], [PASSWORD, 'short1', 'password_too_short'], [PASSWORD, undefined, 'password_too_short'],
-        [PASSWORD, `${'a'.repeat(72)}1`, 'password_too_long'], [PASSWORD, 'lettersonly', 'password_needs_letter_and_digit'], [undefined, 'another horse 2', 'invalid_request'],
+        ['wrong horse 1', 'another horse 2', 'wrong_password'],
+        [PASSWORD, 'short1', 'password_too_short'],
+        [PASSWORD, undefined, 'password_too_short'],
+        [PASSWORD, `${'a'.repeat(72)}1`, 'password_too_long'],
+        [PASSWORD, 'lettersonly', 'password_needs_letter_and_digit'],
+        [undefined, 'another horse 2', 'invalid_request'],
       ] as const) {
         const { status, json } = await change(token, current, next)
         expect([status, json.error], `${String(current)} → ${String(next)}`).to.deep.equal([400, error])
@@ -247,7 +347,9 @@ describe('/api/auth', () => {
 
     it('lets one of many simultaneous changes win', async () => {
       const { email, token } = await aPerson(web)
-      const replies = await Promise.all(Array.from({ length: 8 }, (_, index) => change(token, PASSWORD, `another horse ${index}`)))
+      const replies = await Promise.all(
+        Array.from({ length: 8 }, (_, index) => change(token, PASSWORD, `another horse ${index}`)),
+      )
       const won = replies.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       expect(won).to.have.length(1)
       expect((await login(email, `another horse ${won[0]}`)).status).to.equal(200)

@@ -22,7 +22,9 @@ async function allPages(api: Client, query = '', limit = 2): Promise<Call[][]> {
 
 describe('GET /api/calls', () => {
   let web: DescribedWeb
-  before(async () => { web = await startDescribed() })
+  before(async () => {
+    web = await startDescribed()
+  })
   after(() => web.stop())
 
   it('lists the calls of the account alone, newest first', async () => {
@@ -68,8 +70,12 @@ describe('GET /api/calls', () => {
       keyId: publicId('key', account.keyId),
       count: 1,
     })
-    expect(ledger.map((entry: Record<string, unknown>) => [entry.kind, entry.amount, entry.balanceAfter, entry.callId]))
-      .to.deep.equal([['charge', -50, 950, id], ['settlement', 30, 980, id]])
+    expect(
+      ledger.map((entry: Record<string, unknown>) => [entry.kind, entry.amount, entry.balanceAfter, entry.callId]),
+    ).to.deep.equal([
+      ['charge', -50, 950, id],
+      ['settlement', 30, 980, id],
+    ])
     expect((await api('GET', '/api/calls')).json.data).to.deep.equal([call])
   })
 
@@ -81,7 +87,10 @@ describe('GET /api/calls', () => {
     expect(refused.status).to.equal(400)
     const { data } = (await api('GET', '/api/calls')).json
     expect(data.map((call: Call) => [call.status, call.httpStatus, call.errorType, call.credits])).to.deep.equal([
-      ['rejected', 400, 'invalid_prompt', 0], ['failed', 502, 'upstream_failed', 0], ['queued', null, null, 40]])
+      ['rejected', 400, 'invalid_prompt', 0],
+      ['failed', 502, 'upstream_failed', 0],
+      ['queued', null, null, 40],
+    ])
     expect(data[0].id).to.equal(refused.headers.get('x-call-id'))
   })
 

@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { PASSWORD, aPerson, anEmail, consoleConfig, logIn, startConsole, startMailWorker, testQueues } from '../../support/console.ts'
+import {
+  PASSWORD,
+  aPerson,
+  anEmail,
+  consoleConfig,
+  logIn,
+  startConsole,
+  startMailWorker,
+  testQueues,
+} from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { send, until } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
@@ -27,9 +36,13 @@ describe('/api/email', () => {
   const resend = (token: string) => web.post('/api/email/resend', {}, token)
   const reset = (token: unknown, password: unknown) => web.post('/api/email/reset', { token, password })
   let clients = 0
-  const forgot = (email: unknown) => web.post('/api/email/forgot', { email }, undefined, { 'x-forwarded-for': `10.9.${clients >> 8}.${clients++ & 255}` })
+  const forgot = (email: unknown) =>
+    web.post('/api/email/forgot', { email }, undefined, {
+      'x-forwarded-for': `10.9.${clients >> 8}.${clients++ & 255}`,
+    })
 
-  const tokenOf = async (person: Person, count = 1): Promise<string> => (await mailbox.of(person.email, count))[count - 1]!.token!
+  const tokenOf = async (person: Person, count = 1): Promise<string> =>
+    (await mailbox.of(person.email, count))[count - 1]!.token!
   /** A person, and the token of a reset mail: the second mail after the verification. */
   const forgetful = async (): Promise<{ person: Person; token: string }> => {
     const person = await aPerson(web)
@@ -38,7 +51,10 @@ describe('/api/email', () => {
     return { person, token: await tokenOf(person, 2) }
   }
   const moveTokens = (email: string, by: string) =>
-    web.db('one_time_tokens').where({ email }).update({ expires_at: web.db.raw('expires_at + ?::interval', [by]) })
+    web
+      .db('one_time_tokens')
+      .where({ email })
+      .update({ expires_at: web.db.raw('expires_at + ?::interval', [by]) })
 
   describe('verify', () => {
     it('proves the address by the mailed link, without a login', async () => {
@@ -58,7 +74,19 @@ describe('/api/email', () => {
     })
 
     it('answers invalid_token to everything that is no token', async () => {
-      for (const token of [undefined, null, 5, '', 'a', 'a'.repeat(43), 'a'.repeat(100_000), '\0', '\ud800', ['a'], {}]) {
+      for (const token of [
+        undefined,
+        null,
+        5,
+        '',
+        'a',
+        'a'.repeat(43),
+        'a'.repeat(100_000),
+        '\0',
+        '\ud800',
+        ['a'],
+        {},
+      ]) {
         const { status, json } = await verify(token)
         expect([status, json.error], String(JSON.stringify(token)).slice(0, 40)).to.deep.equal([400, 'invalid_token'])
       }
@@ -68,7 +96,10 @@ describe('/api/email', () => {
       const early = await aPerson(web)
       const late = await aPerson(web)
       const tokens = [await tokenOf(early), await tokenOf(late)]
-      const { rows } = await web.db.raw(`SELECT expires_at - created_at BETWEEN interval '24 hours' AND interval '24 hours 5 seconds' AS day FROM one_time_tokens WHERE email = ?`, [early.email])
+      const { rows } = await web.db.raw(
+        `SELECT expires_at - created_at BETWEEN interval '24 hours' AND interval '24 hours 5 seconds' AS day FROM one_time_tokens WHERE email = ?`,
+        [early.email],
+      )
       expect(rows).to.deep.equal([{ day: true }])
       await moveTokens(early.email, '-23 hours -59 minutes')
       expect((await verify(tokens[0])).status).to.equal(200)
@@ -100,16 +131,26 @@ describe('/api/email', () => {
 
     it('is not spent by GET, HEAD or OPTIONS', async () => {
       const token = await tokenOf(await aPerson(web))
-      for (const method of ['GET', 'HEAD', 'OPTIONS']) expect((await send(method, `${web.url}/api/email/verify?token=${token}`)).status, method).not.to.equal(200)
+      for (const method of ['GET', 'HEAD', 'OPTIONS'])
+        expect((await send(method, `${web.url}/api/email/verify?token=${token}`)).status, method).not.to.equal(200)
       expect((await verify(token)).status).to.equal(200)
     })
   })
 
   describe('a mailbox', () => {
     const mailsTo = async (mailboxName: string): Promise<string[]> => {
-      await until('nothing is left to send', async () =>
-        !(await web.db('mails').whereLike('recipient', `${mailboxName}+%`).whereIn('status', ['queued', 'sending']).first()))
-      return mailbox.received.filter(({ to }) => to[0]!.startsWith(`${mailboxName}+`)).map(({ mail }) => (mail.text!.includes('/reset#') ? 'reset' : 'verification'))
+      await until(
+        'nothing is left to send',
+        async () =>
+          !(await web
+            .db('mails')
+            .whereLike('recipient', `${mailboxName}+%`)
+            .whereIn('status', ['queued', 'sending'])
+            .first()),
+      )
+      return mailbox.received
+        .filter(({ to }) => to[0]!.startsWith(`${mailboxName}+`))
+        .map(({ mail }) => (mail.text!.includes('/reset#') ? 'reset' : 'verification'))
     }
     const plus = (email: string, tag: string): string => email.replace('@', `+${tag}@`)
 
@@ -146,7 +187,14 @@ describe('/api/email', () => {
     it('needs no body', async () => {
       const person = await aPerson(web)
       expect((await send('POST', `${web.url}/api/email/resend`, { key: person.token })).status).to.equal(200)
-      expect((await send('POST', `${web.url}/api/email/resend`, { key: person.token, headers: { 'content-type': 'application/json' } })).status).to.equal(200)
+      expect(
+        (
+          await send('POST', `${web.url}/api/email/resend`, {
+            key: person.token,
+            headers: { 'content-type': 'application/json' },
+          })
+        ).status,
+      ).to.equal(200)
     })
 
     it('answers already_verified to a verified account', async () => {
@@ -164,7 +212,10 @@ describe('/api/email', () => {
       expect(refused.json.error).to.equal('rate_limited')
       expect(Number(refused.headers.get('retry-after'))).to.be.within(3500, 3600)
       await mailbox.of(person.email, 5)
-      await web.db('mails').where({ recipient: person.email }).update({ created_at: web.db.raw(`created_at - interval '61 minutes'`) })
+      await web
+        .db('mails')
+        .where({ recipient: person.email })
+        .update({ created_at: web.db.raw(`created_at - interval '61 minutes'`) })
       expect((await resend(person.token)).status).to.equal(200)
     })
   })
@@ -186,7 +237,9 @@ describe('/api/email', () => {
       await forgot(nobody)
       await forgot(email.toUpperCase())
       await mailbox.of(email, 2)
-      const row = await until('the mail to nobody is skipped', () => web.db('mails').where({ recipient: nobody, status: 'skipped' }).first())
+      const row = await until('the mail to nobody is skipped', () =>
+        web.db('mails').where({ recipient: nobody, status: 'skipped' }).first(),
+      )
       const other = await web.db('mails').where({ recipient: email, kind: 'reset' }).first()
       expect(Object.keys(row)).to.deep.equal(Object.keys(other))
       expect([row.user_id, other.user_id]).to.deep.equal([null, null])
@@ -209,9 +262,14 @@ describe('/api/email', () => {
         return rows.length === 4
       })
       await mailbox.of(person.email, 6)
-      await until('nothing is left to send', async () =>
-        !(await web.db('mails').where({ recipient: person.email }).whereIn('status', ['queued', 'sending']).first()))
-      expect(mailbox.received.filter(({ to, mail }) => to.includes(person.email) && mail.text!.includes('/reset#'))).to.have.length(5)
+      await until(
+        'nothing is left to send',
+        async () =>
+          !(await web.db('mails').where({ recipient: person.email }).whereIn('status', ['queued', 'sending']).first()),
+      )
+      expect(
+        mailbox.received.filter(({ to, mail }) => to.includes(person.email) && mail.text!.includes('/reset#')),
+      ).to.have.length(5)
     })
   })
 
@@ -223,7 +281,9 @@ describe('/api/email', () => {
       expect([status, json.ok, typeof json.message]).to.deep.equal([200, true, 'string'])
       expect([(await me(person.token)).status, (await me(other)).status]).to.deep.equal([401, 401])
       expect((await web.post('/api/auth/login', { email: person.email, password: PASSWORD })).status).to.equal(401)
-      expect((await web.post('/api/auth/login', { email: person.email, password: 'another horse 2' })).status).to.equal(200)
+      expect((await web.post('/api/auth/login', { email: person.email, password: 'another horse 2' })).status).to.equal(
+        200,
+      )
     })
 
     it('works once', async () => {
@@ -235,8 +295,12 @@ describe('/api/email', () => {
 
     it('is not spent by a weak password', async () => {
       const { token } = await forgetful()
-      for (const [password, error] of [['abcdef1', 'password_too_short'], [`${'a'.repeat(72)}1`, 'password_too_long'], [undefined, 'password_too_short'],
-        ['12345678', 'password_needs_letter_and_digit']]) {
+      for (const [password, error] of [
+        ['abcdef1', 'password_too_short'],
+        [`${'a'.repeat(72)}1`, 'password_too_long'],
+        [undefined, 'password_too_short'],
+        ['12345678', 'password_needs_letter_and_digit'],
+      ]) {
         const { status, json } = await reset(token, password)
         expect([status, json.error]).to.deep.equal([400, error])
       }
@@ -244,14 +308,18 @@ describe('/api/email', () => {
     })
 
     it('looks at the link before the password', async () => {
-      for (const token of ['a'.repeat(43), 'x', undefined, 5]) expect((await reset(token, 'weak')).json.error).to.equal('invalid_token')
+      for (const token of ['a'.repeat(43), 'x', undefined, 5])
+        expect((await reset(token, 'weak')).json.error).to.equal('invalid_token')
     })
 
     it('takes a link for 30 minutes by the clock of the database, and no second longer', async () => {
       const early = await forgetful()
       const late = await forgetful()
-      const { rows } = await web.db.raw(`SELECT expires_at - created_at BETWEEN interval '30 minutes' AND interval '30 minutes 5 seconds' AS half
-        FROM one_time_tokens WHERE email = ? AND purpose = 'reset'`, [early.person.email])
+      const { rows } = await web.db.raw(
+        `SELECT expires_at - created_at BETWEEN interval '30 minutes' AND interval '30 minutes 5 seconds' AS half
+        FROM one_time_tokens WHERE email = ? AND purpose = 'reset'`,
+        [early.person.email],
+      )
       expect(rows).to.deep.equal([{ half: true }])
       await moveTokens(early.person.email, '-29 minutes -50 seconds')
       expect((await reset(early.token, 'another horse 2')).status).to.equal(200)
@@ -269,26 +337,39 @@ describe('/api/email', () => {
 
     it('does not take a link that was asked for before the password was changed', async () => {
       const { person, token } = await forgetful()
-      expect((await web.post('/api/auth/password', { currentPassword: PASSWORD, password: 'another horse 2' }, person.token)).status).to.equal(200)
+      expect(
+        (await web.post('/api/auth/password', { currentPassword: PASSWORD, password: 'another horse 2' }, person.token))
+          .status,
+      ).to.equal(200)
       expect((await reset(token, 'another horse 3')).json.error).to.equal('invalid_token')
     })
 
     it('lets exactly one of 20 simultaneous requests with one token win, and its password is the one that holds', async () => {
       const { person, token } = await forgetful()
-      const replies = await Promise.all(Array.from({ length: 20 }, (_, index) => reset(token, `another horse ${index}`)))
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => reset(token, `another horse ${index}`)),
+      )
       const won = replies.flatMap(({ status }, index) => (status === 200 ? [index] : []))
       expect(won).to.have.length(1)
       expect(replies.filter(({ json }) => json.error === 'invalid_token')).to.have.length(19)
-      expect((await web.post('/api/auth/login', { email: person.email, password: `another horse ${won[0]}` })).status).to.equal(200)
+      expect(
+        (await web.post('/api/auth/login', { email: person.email, password: `another horse ${won[0]}` })).status,
+      ).to.equal(200)
     })
 
     it('leaves no session of a login with the old password that ran at the same time', async () => {
       const { person, token } = await forgetful()
-      const logins = Array.from({ length: 10 }, () => web.post('/api/auth/login', { email: person.email, password: PASSWORD }))
+      const logins = Array.from({ length: 10 }, () =>
+        web.post('/api/auth/login', { email: person.email, password: PASSWORD }),
+      )
       const resetting = reset(token, 'another horse 2')
-      const more = Array.from({ length: 10 }, () => web.post('/api/auth/login', { email: person.email, password: PASSWORD }))
+      const more = Array.from({ length: 10 }, () =>
+        web.post('/api/auth/login', { email: person.email, password: PASSWORD }),
+      )
       expect((await resetting).status).to.equal(200)
-      const tokens = (await Promise.all([...logins, ...more])).flatMap(({ json }) => (json.token ? [json.token as string] : []))
+      const tokens = (await Promise.all([...logins, ...more])).flatMap(({ json }) =>
+        json.token ? [json.token as string] : [],
+      )
       expect(await Promise.all(tokens.map(async (one) => (await me(one)).status))).to.deep.equal(tokens.map(() => 401))
     })
   })

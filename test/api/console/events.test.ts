@@ -44,7 +44,14 @@ describe('GET /api/events', () => {
       findEnded: async () => [],
     })
     const router = new Router<RequestState>()
-    const deps = { config: web.config, db: web.db, replies, outgoing: new Outgoing(), draining: draining.signal, log } as unknown as WebDeps
+    const deps = {
+      config: web.config,
+      db: web.db,
+      replies,
+      outgoing: new Outgoing(),
+      draining: draining.signal,
+      log,
+    } as unknown as WebDeps
     router.get('/api/events', serveEndpoint({ ...accountEvents, handler: () => followAccount(deps, CHECK_MS) }, deps))
     const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
     // A client that leaves is no updates.

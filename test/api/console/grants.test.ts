@@ -5,7 +5,9 @@ import { aCall, startDescribed } from './support/records.ts'
 
 describe('GET /api/grants', () => {
   let web: DescribedWeb
-  before(async () => { web = await startDescribed() })
+  before(async () => {
+    web = await startDescribed()
+  })
   after(() => web.stop())
 
   it('shows every lot with what is left of it, newest first', async () => {

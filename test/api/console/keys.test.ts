@@ -8,7 +8,9 @@ import { startDescribed } from './support/records.ts'
 
 describe('/api/keys', () => {
   let web: DescribedWeb
-  before(async () => { web = await startDescribed() })
+  before(async () => {
+    web = await startDescribed()
+  })
   after(() => web.stop())
 
   it('makes a key that works at once, and tells its secret this once', async () => {
@@ -141,10 +143,17 @@ describe('/api/keys', () => {
   describe('how many there may be', () => {
     /** Adds so many keys to an account, valid or revoked, made so many hours ago. */
     async function addKeys(accountId: string, count: number, revoked: boolean, hours = 0): Promise<void> {
-      await web.db('api_keys').insert(Array.from({ length: count }, () => ({
-        id: newId('key'), user_id: accountId, name: 'one of many', key_hash: randomBytes(32), hint: 'x',
-        created_at: web.db.raw('now() - make_interval(hours => ?)', [hours]), revoked_at: revoked ? new Date() : null,
-      })))
+      await web.db('api_keys').insert(
+        Array.from({ length: count }, () => ({
+          id: newId('key'),
+          user_id: accountId,
+          name: 'one of many',
+          key_hash: randomBytes(32),
+          hint: 'x',
+          created_at: web.db.raw('now() - make_interval(hours => ?)', [hours]),
+          revoked_at: revoked ? new Date() : null,
+        })),
+      )
     }
 
     it('is a hundred that are not revoked, however many are asked for at once', async () => {
@@ -153,7 +162,9 @@ describe('/api/keys', () => {
       const made = await Promise.all(Array.from({ length: 40 }, () => api('POST', '/api/keys', { name: 'x' })))
       const refused = made.filter(({ status }) => status !== 200)
       expect(made.length - refused.length).to.equal(10)
-      expect(new Set(refused.map(({ status, json }) => `${status} ${json.error}`))).to.deep.equal(new Set(['409 too_many_keys']))
+      expect(new Set(refused.map(({ status, json }) => `${status} ${json.error}`))).to.deep.equal(
+        new Set(['409 too_many_keys']),
+      )
       expect((await api('GET', '/api/keys')).json.data).to.have.length(100)
       await api('DELETE', `/api/keys/${publicId('key', account.keyId)}`)
       expect((await api('POST', '/api/keys', { name: 'again' })).status).to.equal(200)
@@ -162,7 +173,10 @@ describe('/api/keys', () => {
 
     it('is a thousand that were made in a day, however many are asked for at once', async () => {
       const { account, api } = await web.signedIn()
-      await web.db('api_keys').where({ id: account.keyId }).update({ created_at: web.db.raw("now() - interval '2 days'") })
+      await web
+        .db('api_keys')
+        .where({ id: account.keyId })
+        .update({ created_at: web.db.raw("now() - interval '2 days'") })
       await addKeys(account.id, 500, true, 25)
       await addKeys(account.id, 980, true, 23)
       const made = await Promise.all(Array.from({ length: 40 }, () => api('POST', '/api/keys', { name: 'x' })))

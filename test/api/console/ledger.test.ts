@@ -15,7 +15,9 @@ type Entry = {
 
 describe('GET /api/ledger', () => {
   let web: DescribedWeb
-  before(async () => { web = await startDescribed() })
+  before(async () => {
+    web = await startDescribed()
+  })
   after(() => web.stop())
 
   it('shows every movement, newest first, each with the balance after it', async () => {

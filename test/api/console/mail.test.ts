@@ -23,10 +23,15 @@ describe('/api/mail', () => {
 
     it('tells the transport and the base address', async () => {
       const { token } = await aPerson(web)
-      expect((await web.get('/api/mail/status', token)).json).to.deep.equal({ ok: true, transport: 'smtp', smtpConfigured: true, baseUrl: 'https://gate.example' })
+      expect((await web.get('/api/mail/status', token)).json).to.deep.equal({
+        ok: true,
+        transport: 'smtp',
+        smtpConfigured: true,
+        baseUrl: 'https://gate.example',
+      })
     })
 
-    it('sends a test mail to the account\'s own address, at once, with or without a body', async () => {
+    it("sends a test mail to the account's own address, at once, with or without a body", async () => {
       const { token, email } = await aPerson(web)
       for (const body of [undefined, {}, { to: null }]) {
         const { status, json } = await test(token, body)
@@ -52,7 +57,14 @@ describe('/api/mail', () => {
     it('refuses an account whose address is not verified every other address, and counts nothing for it', async () => {
       const { token, email } = await aPerson(web)
       const before = mailbox.tries()
-      for (const to of ['other@example.com', email.replace('@', '+x@'), `x${email}`, 'a@b.example', 'c@d.example', 'e@f.example']) {
+      for (const to of [
+        'other@example.com',
+        email.replace('@', '+x@'),
+        `x${email}`,
+        'a@b.example',
+        'c@d.example',
+        'e@f.example',
+      ]) {
         const reply = await test(token, { to })
         expect([reply.status, reply.json.ok, reply.json.error], to).to.deep.equal([403, false, 'email_unverified'])
       }
@@ -60,7 +72,7 @@ describe('/api/mail', () => {
       expect((await test(token, { to: email.toUpperCase() })).json.to).to.equal(email)
     })
 
-    it('answers mail_failed with the server\'s own reason', async () => {
+    it("answers mail_failed with the server's own reason", async () => {
       const { token } = await aPerson(web)
       mailbox.refuse({ at: 'RCPT', code: 550, text: 'relaying is not for you' })
       const { status, json } = await test(token)
@@ -81,13 +93,17 @@ describe('/api/mail', () => {
       const { token } = await aPerson(web)
       const url = `${web.url}/api/mail/test`
       expect((await send('POST', url, { key: token, body: '{' })).json.error).to.equal('invalid_json')
-      expect((await send('POST', url, { key: token, body: 'to=a', headers: { 'content-type': 'text/plain' } })).status).to.equal(415)
+      expect(
+        (await send('POST', url, { key: token, body: 'to=a', headers: { 'content-type': 'text/plain' } })).status,
+      ).to.equal(415)
     })
   })
 
   describe('without SMTP', () => {
     let web: TestConsole
-    before(async () => { web = await startConsole() })
+    before(async () => {
+      web = await startConsole()
+    })
     after(() => web.stop())
 
     it('tells that mail goes to a file, and writes the test mail there', async () => {
@@ -95,14 +111,19 @@ describe('/api/mail', () => {
       expect((await web.get('/api/mail/status', token)).json).to.include({ transport: 'file', smtpConfigured: false })
       const { json } = await web.post('/api/mail/test', undefined, token)
       expect(json).to.include({ ok: true, transport: 'file', to: email })
-      const lines = readFileSync(web.config.MAIL_FILE, 'utf8').trim().split('\n').map((line) => JSON.parse(line) as { to: string; text: string })
+      const lines = readFileSync(web.config.MAIL_FILE, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { to: string; text: string })
       expect(lines.at(-1)).to.include({ to: email }).and.to.have.property('text').that.contains('https://gate.example')
     })
   })
 
   describe('with a server that is not there', () => {
     let web: TestConsole
-    before(async () => { web = await startConsole(await consoleConfig({ SMTP_URL: 'smtp://gate:pa55word@127.0.0.1:9' })) })
+    before(async () => {
+      web = await startConsole(await consoleConfig({ SMTP_URL: 'smtp://gate:pa55word@127.0.0.1:9' }))
+    })
     after(() => web.stop())
 
     it('answers mail_failed and says that nobody listens, not with which password', async () => {

@@ -13,12 +13,17 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 
 describe('sessions', () => {
   let web: TestConsole
-  before(async () => { web = await startConsole(await consoleConfig({ TRUST_PROXY: '1' })) })
+  before(async () => {
+    web = await startConsole(await consoleConfig({ TRUST_PROXY: '1' }))
+  })
   after(() => web.stop())
 
   const me = async (token: string): Promise<number> => (await web.get('/api/auth/me', token)).status
   const move = (token: string, column: string, by: string) =>
-    web.db('sessions').where({ token_hash: hashOf(token) }).update({ [column]: web.db.raw('?? + ?::interval', [column, by]) })
+    web
+      .db('sessions')
+      .where({ token_hash: hashOf(token) })
+      .update({ [column]: web.db.raw('?? + ?::interval', [column, by]) })
 
   it('open with 32 random bytes, of which only the SHA-256 is kept', async () => {
     const { token } = await aPerson(web)
@@ -29,7 +34,10 @@ describe('sessions', () => {
 
   it('last 7 days by the clock of the database', async () => {
     const { token } = await aPerson(web)
-    const { rows } = await web.db.raw('SELECT expires_at - created_at = interval \'7 days\' AS week FROM sessions WHERE token_hash = ?', [hashOf(token)])
+    const { rows } = await web.db.raw(
+      "SELECT expires_at - created_at = interval '7 days' AS week FROM sessions WHERE token_hash = ?",
+      [hashOf(token)],
+    )
     expect(rows[0].week).to.equal(true)
     await move(token, 'expires_at', '-7 days +1 minute')
     expect(await me(token)).to.equal(200)
@@ -37,22 +45,49 @@ describe('sessions', () => {
     expect(await me(token)).to.equal(401)
   })
 
-  it('are refused without a token, with a malformed or unknown one, and with an API key\'s form', async () => {
+  it("are refused without a token, with a malformed or unknown one, and with an API key's form", async () => {
     const { token } = await aPerson(web)
-    for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${token}`, `Bearer ${token} ${token}`, `Bearer ${token}x`, `Bearer ${token.slice(1)}`, token,
-      `Bearer ${'a'.repeat(43)}`, `Bearer tg_${'a'.repeat(40)}`, `Bearer ${'a'.repeat(8000)}`, 'Bearer ../../etc', 'Bearer \u00e9']) {
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer ',
+      `Basic ${token}`,
+      `Bearer ${token} ${token}`,
+      `Bearer ${token}x`,
+      `Bearer ${token.slice(1)}`,
+      token,
+      `Bearer ${'a'.repeat(43)}`,
+      `Bearer tg_${'a'.repeat(40)}`,
+      `Bearer ${'a'.repeat(8000)}`,
+      'Bearer ../../etc',
+      'Bearer \u00e9',
+    ]) {
       const { status, json, headers } = await send('GET', `${web.url}/api/auth/me`, { headers: { authorization } })
       expect([status, json.error], authorization.slice(0, 60)).to.deep.equal([401, 'unauthorized'])
       expect(headers.get('www-authenticate')).to.equal('Bearer')
       expect(headers.get('cache-control')).to.equal('no-store')
     }
-    expect((await send('GET', `${web.url}/api/auth/me`, { headers: { authorization: `bEaReR ${token}` } })).status).to.equal(200)
+    expect(
+      (await send('GET', `${web.url}/api/auth/me`, { headers: { authorization: `bEaReR ${token}` } })).status,
+    ).to.equal(200)
   })
 
   it('are needed by every path of the console but register, login, verify, forgot and reset', async () => {
-    for (const [method, path] of [['GET', '/api/auth/me'], ['PATCH', '/api/auth/me'], ['POST', '/api/auth/logout'], ['POST', '/api/auth/password'],
-      ['GET', '/api/auth/sessions'], ['DELETE', '/api/auth/sessions/ses_1'], ['POST', '/api/email/resend'], ['GET', '/api/mail/status'], ['POST', '/api/mail/test']]) {
-      expect((await send(method!, `${web.url}${path!}`, { body: method === 'GET' ? undefined : {} })).status, path).to.equal(401)
+    for (const [method, path] of [
+      ['GET', '/api/auth/me'],
+      ['PATCH', '/api/auth/me'],
+      ['POST', '/api/auth/logout'],
+      ['POST', '/api/auth/password'],
+      ['GET', '/api/auth/sessions'],
+      ['DELETE', '/api/auth/sessions/ses_1'],
+      ['POST', '/api/email/resend'],
+      ['GET', '/api/mail/status'],
+      ['POST', '/api/mail/test'],
+    ]) {
+      expect(
+        (await send(method!, `${web.url}${path!}`, { body: method === 'GET' ? undefined : {} })).status,
+        path,
+      ).to.equal(401)
     }
   })
 
@@ -67,9 +102,12 @@ describe('sessions', () => {
 
   it('are listed newest first, with what is known of their clients', async () => {
     const { email, token } = await aPerson(web)
-    const second = (await web.post('/api/auth/login', { email, password: PASSWORD }, undefined, {
-      'user-agent': `Reader/1.0 ${'x'.repeat(400)}`, 'x-forwarded-for': '9.9.9.9, 2001:DB8:0:0::1',
-    })).json.token as string
+    const second = (
+      await web.post('/api/auth/login', { email, password: PASSWORD }, undefined, {
+        'user-agent': `Reader/1.0 ${'x'.repeat(400)}`,
+        'x-forwarded-for': '9.9.9.9, 2001:DB8:0:0::1',
+      })
+    ).json.token as string
     const { json } = await web.get('/api/auth/sessions', token)
     expect(json.data).to.have.length(2)
     expect(json.data[0]).to.have.all.keys('id', 'createdAt', 'lastSeenAt', 'userAgent', 'ip', 'current')
@@ -84,9 +122,10 @@ describe('sessions', () => {
     const stranger = await aPerson(web)
     const other = await logIn(web, email)
     const [{ id }] = (await web.get('/api/auth/sessions', token)).json.data
-    const revoke = (session: string, by: string) => send('DELETE', `${web.url}/api/auth/sessions/${session}`, { key: by })
+    const revoke = (session: string, by: string) =>
+      send('DELETE', `${web.url}/api/auth/sessions/${session}`, { key: by })
     expect((await revoke(id, stranger.token)).json.error).to.equal('not_found')
-    for (const unknown of ['ses_1', 'x', encodeURIComponent('\' OR 1=1'), id.replace('ses', 'acc'), `${id}0`]) {
+    for (const unknown of ['ses_1', 'x', encodeURIComponent("' OR 1=1"), id.replace('ses', 'acc'), `${id}0`]) {
       expect((await revoke(unknown, token)).status, unknown).to.equal(404)
     }
     expect(await me(other)).to.equal(200)
@@ -115,7 +154,10 @@ describe('sessions', () => {
 
   it('are refused while their account is suspended even where their row is still there', async () => {
     const { token, id } = await aPerson(web)
-    await web.db('users').where({ id: idOf(id) }).update({ status: 'suspended' })
+    await web
+      .db('users')
+      .where({ id: idOf(id) })
+      .update({ status: 'suspended' })
     expect(await me(token)).to.equal(401)
   })
 
@@ -127,7 +169,9 @@ describe('sessions', () => {
     await change('users').where({ id: accountId }).update({ password_hash: 'changed' })
     const opening = openSession(web.db, { accountId, passwordHash: old, userAgent: '', ip: '' })
     await until('the login waits for the change', async () => {
-      const { rows } = await web.db.raw(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO sessions%' AND datname = current_database()`)
+      const { rows } = await web.db.raw(
+        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO sessions%' AND datname = current_database()`,
+      )
       return rows.length > 0
     })
     await endSessions(change, accountId)
@@ -147,7 +191,9 @@ describe('sessions', () => {
       await endSessions(trx, accountId)
     })
     await until('the change waits for the login', async () => {
-      const { rows } = await web.db.raw(`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'update "users"%' AND datname = current_database()`)
+      const { rows } = await web.db.raw(
+        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'update "users"%' AND datname = current_database()`,
+      )
       return rows.length > 0
     })
     await login.commit()

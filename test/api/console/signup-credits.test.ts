@@ -23,7 +23,8 @@ describe('the sign-up credits', () => {
   })
 
   const tokenOf = async ({ email }: Person): Promise<string> => (await mailbox.first(email)).token!
-  const signupsOf = (email: string) => granting.db('grants').join('users', 'users.id', 'grants.user_id').where({ email, origin: 'signup' })
+  const signupsOf = (email: string) =>
+    granting.db('grants').join('users', 'users.id', 'grants.user_id').where({ email, origin: 'signup' })
   const prove = (token: unknown) => granting.post('/api/email/verify', { token })
 
   it('come with the proof of the address, and not before', async () => {
@@ -31,7 +32,9 @@ describe('the sign-up credits', () => {
     expect((await granting.get('/api/auth/me', person.token)).json.user.credits).to.equal(0)
     const { json } = await prove(await tokenOf(person))
     expect(json.user).to.include({ credits: 250, emailVerified: true })
-    expect((await signupsOf(person.email)).map(({ amount, remaining }) => [amount, remaining])).to.deep.equal([[250, 250]])
+    expect((await signupsOf(person.email)).map(({ amount, remaining }) => [amount, remaining])).to.deep.equal([
+      [250, 250],
+    ])
     await expectBooksToBalance(granting.db)
   })
 
@@ -40,8 +43,12 @@ describe('the sign-up credits', () => {
     await mailbox.of(person.email)
     for (let count = 0; count < 3; count += 1) await granting.post('/api/email/resend', {}, person.token)
     const links = (await mailbox.of(person.email, 4)).map(({ token }) => token)
-    const replies = await Promise.all(links.slice(0, 3).flatMap((token) => Array.from({ length: 5 }, () => prove(token))))
-    expect(replies.filter(({ status }) => status === 200).map(({ json }) => json.user.credits)).to.deep.equal([250, 250, 250])
+    const replies = await Promise.all(
+      links.slice(0, 3).flatMap((token) => Array.from({ length: 5 }, () => prove(token))),
+    )
+    expect(replies.filter(({ status }) => status === 200).map(({ json }) => json.user.credits)).to.deep.equal([
+      250, 250, 250,
+    ])
     expect((await prove(links[3])).json.user.credits).to.equal(250)
     expect(await signupsOf(person.email)).to.have.length(1)
     await expectBooksToBalance(granting.db)
@@ -49,13 +56,18 @@ describe('the sign-up credits', () => {
 
   it('come once also where registration had granted them before', async () => {
     const person = await aPerson(granting)
-    await granting.db.transaction((trx) => grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }))
+    await granting.db.transaction((trx) =>
+      grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }),
+    )
     expect((await prove(await tokenOf(person))).json.user).to.include({ credits: 7, emailVerified: true })
   })
 
   it('cannot be granted twice: a constraint says so', async () => {
     const person = await aPerson(granting)
-    const signup = () => granting.db.transaction((trx) => grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }))
+    const signup = () =>
+      granting.db.transaction((trx) =>
+        grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }),
+      )
     await signup()
     expect(await signup().catch((error: Error) => error.message)).to.match(/grants_signup_once/)
     await expectBooksToBalance(granting.db)

@@ -11,7 +11,9 @@ const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).to
 
 describe('GET /api/usage', () => {
   let web: DescribedWeb
-  before(async () => { web = await startDescribed() })
+  before(async () => {
+    web = await startDescribed()
+  })
   after(() => web.stop())
 
   it('adds up calls, failures, credits and tokens by day and model', async () => {
@@ -105,11 +107,16 @@ describe('GET /api/usage', () => {
     const read = async (query = 'from=2026-01-01&to=2026-01-05') => (await api('GET', `/api/usage?${query}`)).json.data
     await aCall(web.db, account, { at: '2026-01-02T10:00:00Z' })
     const open = await aCall(web.db, account, { at: '2026-01-03T11:00:00Z', end: null })
-    const summary = async () =>
-      (await read()).map((row: UsageRow) => [row.day, row.calls, row.failed, row.credits])
-    expect(await summary()).to.deep.equal([['2026-01-02', 1, 0, 40], ['2026-01-03', 1, 0, 40]])
+    const summary = async () => (await read()).map((row: UsageRow) => [row.day, row.calls, row.failed, row.credits])
+    expect(await summary()).to.deep.equal([
+      ['2026-01-02', 1, 0, 40],
+      ['2026-01-03', 1, 0, 40],
+    ])
     await new Calls(web.db, { resultSeconds: 60, maxOutstanding: 10 }).refund(open, gatewayError('upstream_failed'))
-    const ended = [['2026-01-02', 1, 0, 40], ['2026-01-03', 1, 1, 0]]
+    const ended = [
+      ['2026-01-02', 1, 0, 40],
+      ['2026-01-03', 1, 1, 0],
+    ]
     expect(await summary()).to.deep.equal(ended)
     expect(await summary()).to.deep.equal(ended)
     expect(await read('from=2026-01-03&to=2026-01-03')).to.deep.equal((await read()).slice(1))

@@ -2,7 +2,10 @@ import { expect } from 'chai'
 import { clientAddress, networkOf } from '../../../src/api/middleware/client-address.ts'
 
 const request = (peer: string | undefined, forwarded?: string | string[]) =>
-  ({ headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }, socket: { remoteAddress: peer } }) as Parameters<typeof clientAddress>[0]
+  ({
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+    socket: { remoteAddress: peer },
+  }) as Parameters<typeof clientAddress>[0]
 
 describe('the client address', () => {
   it('is the peer where no proxy is trusted, whatever the header says', () => {
@@ -11,7 +14,11 @@ describe('the client address', () => {
 
   it('is read as many hops from the right as are trusted', () => {
     const forwarded = '1.1.1.1, 2.2.2.2, 3.3.3.3'
-    expect([1, 2, 3].map((hops) => clientAddress(request('10.0.0.1', forwarded), hops))).to.deep.equal(['3.3.3.3', '2.2.2.2', '1.1.1.1'])
+    expect([1, 2, 3].map((hops) => clientAddress(request('10.0.0.1', forwarded), hops))).to.deep.equal([
+      '3.3.3.3',
+      '2.2.2.2',
+      '1.1.1.1',
+    ])
   })
 
   it('is the leftmost entry where there are fewer than hops, and the peer where there is none', () => {
@@ -21,14 +28,35 @@ describe('the client address', () => {
   })
 
   it('is the peer where the trusted entry is no address', () => {
-    for (const forwarded of ['unknown', '1.1.1', '01.1.1.1', '1.1.1.1\0', 'a'.repeat(8000), '1.1.1.1,', '[::1', '_hidden', '1.1.1.1:x']) {
-      expect(clientAddress(request('10.0.0.1', forwarded), 1), JSON.stringify(forwarded.slice(0, 20))).to.equal('10.0.0.1')
+    for (const forwarded of [
+      'unknown',
+      '1.1.1',
+      '01.1.1.1',
+      '1.1.1.1\0',
+      'a'.repeat(8000),
+      '1.1.1.1,',
+      '[::1',
+      '_hidden',
+      '1.1.1.1:x',
+    ]) {
+      expect(clientAddress(request('10.0.0.1', forwarded), 1), JSON.stringify(forwarded.slice(0, 20))).to.equal(
+        '10.0.0.1',
+      )
     }
   })
 
   it('has one spelling', () => {
-    for (const [spelled, plain] of [['1.2.3.4:5678', '1.2.3.4'], ['::ffff:1.2.3.4', '1.2.3.4'], ['::FFFF:102:304', '1.2.3.4'], ['[::ffff:1.2.3.4]:80', '1.2.3.4'],
-      ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'], ['[2001:db8::1]:443', '2001:db8::1'], ['[2001:db8::1]', '2001:db8::1'], ['fe80::1%eth0', 'fe80::1'], [' 1.2.3.4 ', '1.2.3.4']]) {
+    for (const [spelled, plain] of [
+      ['1.2.3.4:5678', '1.2.3.4'],
+      ['::ffff:1.2.3.4', '1.2.3.4'],
+      ['::FFFF:102:304', '1.2.3.4'],
+      ['[::ffff:1.2.3.4]:80', '1.2.3.4'],
+      ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
+      ['[2001:db8::1]:443', '2001:db8::1'],
+      ['[2001:db8::1]', '2001:db8::1'],
+      ['fe80::1%eth0', 'fe80::1'],
+      [' 1.2.3.4 ', '1.2.3.4'],
+    ]) {
       expect(clientAddress(request('10.0.0.1', spelled), 1), spelled).to.equal(plain)
       expect(clientAddress(request(spelled), 0), spelled).to.equal(plain)
     }

@@ -9,16 +9,22 @@ import { CHAT, IMAGES, chat, image, prompted } from '../../../scripts/harness/ca
 const ORIGIN = 'https://app.example'
 
 const listOf = (headers: Headers, name: string): string[] =>
-  (headers.get(name) ?? '').toLowerCase().split(',').map((one) => one.trim())
+  (headers.get(name) ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((one) => one.trim())
 
 describe('pages of other origins', () => {
   let gateway: Gateway
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
 
-  const preflight = (path: string, headers: string) => send('OPTIONS', `${gateway.url}${path}`, {
-    headers: { origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': headers },
-  })
+  const preflight = (path: string, headers: string) =>
+    send('OPTIONS', `${gateway.url}${path}`, {
+      headers: { origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': headers },
+    })
 
   it('may ask /v1 whether they may call, and are told 204 without a key', async () => {
     for (const path of [CHAT, IMAGES, '/v1/models', '/v1/calls/call_x']) {
@@ -33,7 +39,15 @@ describe('pages of other origins', () => {
   })
 
   it('may send every header that the gateway reads, and those of OpenAI SDKs, but no others', async () => {
-    const own = ['authorization', 'content-type', 'idempotency-key', 'prefer', 'x-request-id', 'x-max-credits', 'x-price-version']
+    const own = [
+      'authorization',
+      'content-type',
+      'idempotency-key',
+      'prefer',
+      'x-request-id',
+      'x-max-credits',
+      'x-price-version',
+    ]
     const ofSdks = ['x-stainless-os', 'x-stainless-retry-count', 'x-stainless-runtime-version', 'openai-organization']
     const { headers } = await preflight(CHAT, [...own, ...ofSdks, 'x-evil', 'x-stainless-<b>'].join(', '))
     const allowed = listOf(headers, 'access-control-allow-headers')
@@ -59,8 +73,16 @@ describe('pages of other origins', () => {
       expect(headers.get('access-control-allow-origin')).to.equal('*')
       expect(headers.get('access-control-allow-credentials')).to.equal(null)
       expect(listOf(headers, 'access-control-expose-headers')).to.include.members([
-        'x-request-id', 'x-call-id', 'x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests',
-        'x-ratelimit-reset-requests', 'retry-after', 'x-should-retry', 'location', 'preference-applied', 'idempotent-replayed',
+        'x-request-id',
+        'x-call-id',
+        'x-ratelimit-limit-requests',
+        'x-ratelimit-remaining-requests',
+        'x-ratelimit-reset-requests',
+        'retry-after',
+        'x-should-retry',
+        'location',
+        'preference-applied',
+        'idempotent-replayed',
       ])
     }
     await expectBooksToBalance(gateway.db)
@@ -69,7 +91,10 @@ describe('pages of other origins', () => {
   it('may read nothing of /api', async () => {
     for (const path of ['/api/auth/login', '/api/keys', '/api/events', '/v10', '/']) {
       const asked = await preflight(path, 'authorization')
-      expect([asked.status, asked.headers.get('access-control-allow-origin')], path).to.deep.equal([asked.status === 404 ? 404 : 405, null])
+      expect([asked.status, asked.headers.get('access-control-allow-origin')], path).to.deep.equal([
+        asked.status === 404 ? 404 : 405,
+        null,
+      ])
       const { headers } = await get(`${gateway.url}${path}`, undefined, { origin: ORIGIN })
       expect(headers.get('access-control-allow-origin'), path).to.equal(null)
     }

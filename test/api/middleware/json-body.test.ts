@@ -22,9 +22,13 @@ const levels = (depth: number, open = '[', close = ']'): string => open.repeat(d
 describe('a request body', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1_000_000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1_000_000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<Reply> =>
@@ -50,8 +54,10 @@ describe('a request body', () => {
 
   it('one byte too long is refused in chunks too, with no Content-Length to go by', async () => {
     const response = await fetch(`${gateway.url}${CHAT}`, {
-      method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
-      body: new Blob([bodyOf(LIMIT + 1)]).stream(), duplex: 'half',
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+      body: new Blob([bodyOf(LIMIT + 1)]).stream(),
+      duplex: 'half',
     } as RequestInit)
     expect(response.status).to.equal(413)
     expect(((await response.json()) as { error: { type: string } }).error.type).to.equal('payload_too_large')
@@ -77,7 +83,10 @@ describe('a request body', () => {
     ['with a raw control character', '{"model":"a\u0001"}'],
     ['in invalid UTF-8', Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])],
     ['in overlong UTF-8', Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])],
-    ['with a surrogate in UTF-8', Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')])],
+    [
+      'with a surrogate in UTF-8',
+      Buffer.concat([Buffer.from('{"model":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
+    ],
     ['in UTF-16', Buffer.from('\ufeff{"model":"x"}', 'utf16le')],
     ['of NUL bytes', Buffer.alloc(100)],
     ['nested 100,000 levels deep in arrays', `{"messages":${levels(100_000)}}`],
@@ -104,14 +113,22 @@ describe('a request body', () => {
 
   it('with a key twice means the last one everywhere: to the price, to the record and to the upstream', async () => {
     const prompt = prompted()
-    const reply = await post(`{"model":"nothing","model":"sandbox-chat","max_tokens":1,"max_tokens":50,"messages":[],"messages":[{"role":"user","content":"${prompt}"}]}`)
+    const reply = await post(
+      `{"model":"nothing","model":"sandbox-chat","max_tokens":1,"max_tokens":50,"messages":[],"messages":[{"role":"user","content":"${prompt}"}]}`,
+    )
     expect(reply.status, reply.text).to.equal(200)
     expect(gateway.sandbox.journal(prompt)[0]!.body).to.include({ max_tokens: 50 })
   })
 
   it('with prototype keys pollutes nothing', async () => {
     const message = JSON.stringify(chatBody('x')).slice(1)
-    const KEYS = { '"__proto__":{"polluted":1}': 400, '"constructor":{"prototype":{"polluted":1}}': 400, '"toString":1': 400, '"hasOwnProperty":1': 400, '"metadata":{"a":{"__proto__":{"polluted":1}}}': 200 }
+    const KEYS = {
+      '"__proto__":{"polluted":1}': 400,
+      '"constructor":{"prototype":{"polluted":1}}': 400,
+      '"toString":1': 400,
+      '"hasOwnProperty":1': 400,
+      '"metadata":{"a":{"__proto__":{"polluted":1}}}': 200,
+    }
     for (const [keys, status] of Object.entries(KEYS)) {
       const reply = await post(`{${keys},${message}`)
       expect(reply.status, `${keys} ${reply.text}`).to.equal(status)
@@ -120,18 +137,46 @@ describe('a request body', () => {
   })
 
   describe('and its Content-Type', () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/xml', 'text/json', 'application/json+x',
-      'application/vnd.api+json', 'application/jsonx', 'json', ';', 'application/json; charset=utf-16', 'application/json; charset=latin1', 'application/json;charset=foo']) {
-      it(`${type} is refused`, async () => expectRefused(await post(JSON.stringify(chatBody('x')), { 'content-type': type }), 415, 'unsupported_media_type'))
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/xml',
+      'text/json',
+      'application/json+x',
+      'application/vnd.api+json',
+      'application/jsonx',
+      'json',
+      ';',
+      'application/json; charset=utf-16',
+      'application/json; charset=latin1',
+      'application/json;charset=foo',
+    ]) {
+      it(`${type} is refused`, async () =>
+        expectRefused(
+          await post(JSON.stringify(chatBody('x')), { 'content-type': type }),
+          415,
+          'unsupported_media_type',
+        ))
     }
 
-    for (const type of ['application/json', 'Application/JSON', 'application/json; charset=utf-8', 'application/json;charset="UTF-8"', 'application/json; charset=utf8', 'application/json; version=1']) {
-      it(`${type} is taken`, async () => expect((await post(JSON.stringify(chatBody('x')), { 'content-type': type })).status).to.equal(200))
+    for (const type of [
+      'application/json',
+      'Application/JSON',
+      'application/json; charset=utf-8',
+      'application/json;charset="UTF-8"',
+      'application/json; charset=utf8',
+      'application/json; version=1',
+    ]) {
+      it(`${type} is taken`, async () =>
+        expect((await post(JSON.stringify(chatBody('x')), { 'content-type': type })).status).to.equal(200))
     }
 
     it('may not be missing', async () => {
       const response = await fetch(`${gateway.url}${CHAT}`, {
-        method: 'POST', headers: { authorization: `Bearer ${account.key}` }, body: Buffer.from(JSON.stringify(chatBody('x'))),
+        method: 'POST',
+        headers: { authorization: `Bearer ${account.key}` },
+        body: Buffer.from(JSON.stringify(chatBody('x'))),
       })
       expect(response.status).to.equal(415)
     })
@@ -140,11 +185,17 @@ describe('a request body', () => {
   describe('and its Content-Encoding', () => {
     const whole = gzipSync(JSON.stringify(chatBody('x')))
     for (const [what, encoding, body] of [
-      ['gzip', 'gzip', whole], ['corrupt gzip', 'gzip', Buffer.from('not gzip at all')], ['cut gzip', 'gzip', whole.subarray(0, 20)],
-      ['a bomb', 'gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))], ['br that is none', 'br', Buffer.from('{}')], ['deflate', 'deflate', Buffer.from('{}')],
-      ['several', 'gzip, br', whole], ['an unknown one', 'banana', Buffer.from('{}')],
+      ['gzip', 'gzip', whole],
+      ['corrupt gzip', 'gzip', Buffer.from('not gzip at all')],
+      ['cut gzip', 'gzip', whole.subarray(0, 20)],
+      ['a bomb', 'gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))],
+      ['br that is none', 'br', Buffer.from('{}')],
+      ['deflate', 'deflate', Buffer.from('{}')],
+      ['several', 'gzip, br', whole],
+      ['an unknown one', 'banana', Buffer.from('{}')],
     ] as const) {
-      it(`${what} is refused unread`, async () => expectRefused(await post(body, { 'content-encoding': encoding }), 415, 'unsupported_media_type'))
+      it(`${what} is refused unread`, async () =>
+        expectRefused(await post(body, { 'content-encoding': encoding }), 415, 'unsupported_media_type'))
     }
 
     it('identity is taken', async () => {

@@ -11,23 +11,35 @@ import { exchange } from './sockets.ts'
 describe('what a client sends that is hardly HTTP', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1_000_000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1_000_000)
+  })
   afterEach(async () => {
     await expectBooksToBalance(gateway.db)
     expect((await get(`${gateway.url}/healthz`)).status, 'the process serves on').to.equal(200)
   })
 
   const BODY = JSON.stringify(chatBody('x'))
-  const head = (lines: string[], first = `POST ${CHAT} HTTP/1.1`): string => [first, 'Host: localhost', `Authorization: Bearer ${account.key}`, ...lines, '', ''].join('\r\n')
+  const head = (lines: string[], first = `POST ${CHAT} HTTP/1.1`): string =>
+    [first, 'Host: localhost', `Authorization: Bearer ${account.key}`, ...lines, '', ''].join('\r\n')
   const json = 'Content-Type: application/json'
 
   /** Every answer must be one of these, or none where the connection is just closed (0). */
-  async function expectAnswer(pieces: (string | Uint8Array)[], allowed: number[], options: Parameters<typeof exchange>[2] = { answers: 1 }): Promise<string> {
+  async function expectAnswer(
+    pieces: (string | Uint8Array)[],
+    allowed: number[],
+    options: Parameters<typeof exchange>[2] = { answers: 1 },
+  ): Promise<string> {
     const { text, statuses } = await exchange(gateway.url, pieces, options)
     expect(statuses[0] ?? 0, text.slice(0, 400)).to.be.oneOf(allowed)
-    expect(statuses.filter((status) => status >= 500), text).to.deep.equal([])
+    expect(
+      statuses.filter((status) => status >= 500),
+      text,
+    ).to.deep.equal([])
     return text
   }
 
@@ -36,7 +48,11 @@ describe('what a client sends that is hardly HTTP', () => {
   })
 
   const REFUSED: [what: string, lines: string[], body: string][] = [
-    ['Content-Length and Transfer-Encoding together', [json, 'Content-Length: 5', 'Transfer-Encoding: chunked'], '0\r\n\r\n'],
+    [
+      'Content-Length and Transfer-Encoding together',
+      [json, 'Content-Length: 5', 'Transfer-Encoding: chunked'],
+      '0\r\n\r\n',
+    ],
     ['two lengths', [json, 'Content-Length: 5', 'Content-Length: 6'], 'xxxxx'],
     ['a list of lengths', [json, 'Content-Length: 5, 5'], 'xxxxx'],
     ['a negative length', [json, 'Content-Length: -1'], ''],
@@ -68,11 +84,21 @@ describe('what a client sends that is hardly HTTP', () => {
   })
 
   it('a thousand headers are refused or ignored', async () => {
-    await expectAnswer([head([json, ...Array.from({ length: 1000 }, (_, at) => `X-${at}: 1`), 'Content-Length: 2']), '{}'], [400, 431, 0])
+    await expectAnswer(
+      [head([json, ...Array.from({ length: 1000 }, (_, at) => `X-${at}: 1`), 'Content-Length: 2']), '{}'],
+      [400, 431, 0],
+    )
   })
 
   it('garbage instead of a request is refused', async () => {
-    for (const garbage of ['\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 'GET\r\n\r\n', 'HELO x\r\n\r\n', '\0\0\0\0\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '{"model":1}\r\n\r\n']) {
+    for (const garbage of [
+      '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+      'GET\r\n\r\n',
+      'HELO x\r\n\r\n',
+      '\0\0\0\0\r\n\r\n',
+      'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+      '{"model":1}\r\n\r\n',
+    ]) {
       await expectAnswer([garbage], [400, 0])
     }
   })
@@ -93,13 +119,21 @@ describe('what a client sends that is hardly HTTP', () => {
   })
 
   it('a body that is cut off by a half-closed connection charges nothing', async () => {
-    const { statuses } = await exchange(gateway.url, [head([json, `Content-Length: ${BODY.length}`]), BODY.slice(0, 20)], { halfClose: true })
+    const { statuses } = await exchange(
+      gateway.url,
+      [head([json, `Content-Length: ${BODY.length}`]), BODY.slice(0, 20)],
+      { halfClose: true },
+    )
     expect(statuses[0] ?? 400).to.equal(400)
     expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
   })
 
   it('chunks without an end charge nothing', async () => {
-    const { statuses } = await exchange(gateway.url, [head([json, 'Transfer-Encoding: chunked']), `${BODY.length.toString(16)}\r\n${BODY}\r\n`], { halfClose: true })
+    const { statuses } = await exchange(
+      gateway.url,
+      [head([json, 'Transfer-Encoding: chunked']), `${BODY.length.toString(16)}\r\n${BODY}\r\n`],
+      { halfClose: true },
+    )
     expect(statuses[0] ?? 400).to.equal(400)
     expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
   })
@@ -113,7 +147,9 @@ describe('what a client sends that is hardly HTTP', () => {
   it('requests one behind the other are answered in their order', async () => {
     const call = head([json, `Content-Length: ${BODY.length}`]) + BODY
     const models = head([], 'GET /v1/models HTTP/1.1')
-    const { statuses } = await exchange(gateway.url, [call + models + head([], 'GET /v1/nothing HTTP/1.1')], { answers: 3 })
+    const { statuses } = await exchange(gateway.url, [call + models + head([], 'GET /v1/nothing HTTP/1.1')], {
+      answers: 3,
+    })
     expect(statuses).to.deep.equal([200, 200, 404])
   })
 
@@ -127,20 +163,48 @@ describe('what a client sends that is hardly HTTP', () => {
 
   it('an upgrade that nobody offers is ignored or refused, and never hangs', async () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.0']) {
-      await expectAnswer([head(['Connection: Upgrade', `Upgrade: ${protocol}`], 'GET /v1/models HTTP/1.1')], [200, 400, 426])
+      await expectAnswer(
+        [head(['Connection: Upgrade', `Upgrade: ${protocol}`], 'GET /v1/models HTTP/1.1')],
+        [200, 400, 426],
+      )
     }
   })
 
   it('addresses that are none are 404, 400 or 405, never a defect', async () => {
-    for (const target of ['/v1/calls/%', '/v1/calls/%E0%A4%A', '/v1/calls/%00', '//v1/models', '/v1/../v1/models', '/%2e%2e/%2e%2e/etc/passwd', '/v1/models%00', '/v1/models;x=1',
-      `/${'a'.repeat(8000)}`, '/v1/x?'.repeat(500), 'http://evil.example/v1/nothing', '/v1/calls/call_1?wait[]=1&wait=2&__proto__[x]=1', '*', '/v1/calls/\xff\xfe']) {
+    for (const target of [
+      '/v1/calls/%',
+      '/v1/calls/%E0%A4%A',
+      '/v1/calls/%00',
+      '//v1/models',
+      '/v1/../v1/models',
+      '/%2e%2e/%2e%2e/etc/passwd',
+      '/v1/models%00',
+      '/v1/models;x=1',
+      `/${'a'.repeat(8000)}`,
+      '/v1/x?'.repeat(500),
+      'http://evil.example/v1/nothing',
+      '/v1/calls/call_1?wait[]=1&wait=2&__proto__[x]=1',
+      '*',
+      '/v1/calls/\xff\xfe',
+    ]) {
       await expectAnswer([head([], `GET ${target} HTTP/1.1`)], [404, 400, 405, 200])
     }
   })
 
   it('the Host changes nothing of who may do what', async () => {
-    for (const host of ['evil.example', '', 'a'.repeat(300), 'good/#', 'x@y', 'localhost:99999', '[::1', '127.0.0.1 x']) {
-      const { statuses } = await exchange(gateway.url, [`GET /v1/models HTTP/1.1\r\nHost: ${host}\r\n\r\n`], { answers: 1 })
+    for (const host of [
+      'evil.example',
+      '',
+      'a'.repeat(300),
+      'good/#',
+      'x@y',
+      'localhost:99999',
+      '[::1',
+      '127.0.0.1 x',
+    ]) {
+      const { statuses } = await exchange(gateway.url, [`GET /v1/models HTTP/1.1\r\nHost: ${host}\r\n\r\n`], {
+        answers: 1,
+      })
       expect(statuses[0], host).to.be.oneOf([401, 400])
     }
     await expectAnswer(['GET /v1/models HTTP/1.1\r\n\r\n'], [400])
@@ -155,7 +219,10 @@ describe('what a client sends that is hardly HTTP', () => {
   })
 
   it('Range, If-None-Match and an Accept of images are ignored: the answer is JSON', async () => {
-    const text = await expectAnswer([head(['Range: bytes=0-1', 'If-None-Match: *', 'Accept: image/png'], 'GET /v1/models HTTP/1.1')], [200])
+    const text = await expectAnswer(
+      [head(['Range: bytes=0-1', 'If-None-Match: *', 'Accept: image/png'], 'GET /v1/models HTTP/1.1')],
+      [200],
+    )
     expect(text).to.match(/^content-type: application\/json/im)
   })
 })

@@ -7,15 +7,25 @@ const NO_PAGE = "default-src 'none'; frame-ancestors 'none'"
 
 describe('the security headers', () => {
   let web: TestWeb
-  before(async () => { web = await startTestWeb() })
+  before(async () => {
+    web = await startTestWeb()
+  })
   after(() => web.stop())
 
-  const headersOf = async (method: string, path: string, from = web) => (await send(method, `${from.url}${path}`)).headers
+  const headersOf = async (method: string, path: string, from = web) =>
+    (await send(method, `${from.url}${path}`)).headers
 
   it('say of every answer that is no page: load nothing, frame nowhere, guess no type, tell nobody', async () => {
     for (const [method, path] of [
-      ['GET', '/healthz'], ['GET', '/readyz'], ['GET', '/v1/models'], ['POST', '/v1/chat/completions'], ['GET', '/api/auth/me'],
-      ['POST', '/api/auth/login'], ['GET', '/no/such/path'], ['DELETE', '/healthz'], ['GET', '/media/no-such-name'],
+      ['GET', '/healthz'],
+      ['GET', '/readyz'],
+      ['GET', '/v1/models'],
+      ['POST', '/v1/chat/completions'],
+      ['GET', '/api/auth/me'],
+      ['POST', '/api/auth/login'],
+      ['GET', '/no/such/path'],
+      ['DELETE', '/healthz'],
+      ['GET', '/media/no-such-name'],
     ] as const) {
       const headers = await headersOf(method, path)
       expect(headers.get('content-security-policy'), path).to.equal(NO_PAGE)

@@ -7,7 +7,11 @@ export type Exchange = { text: string; statuses: number[]; closed: boolean }
  * Sends bytes as they are over a connection of their own and reads until the other side closes, or `answers` answers have come.
  * Fails when nothing of it happens in `ms`.
  */
-export function exchange(url: string, pieces: (string | Uint8Array)[], { answers = Infinity, halfClose = false, ms = 8000 } = {}): Promise<Exchange> {
+export function exchange(
+  url: string,
+  pieces: (string | Uint8Array)[],
+  { answers = Infinity, halfClose = false, ms = 8000 } = {},
+): Promise<Exchange> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
@@ -32,7 +36,8 @@ export function exchange(url: string, pieces: (string | Uint8Array)[], { answers
   })
 }
 
-const statusesOf = (text: string): number[] => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
+const statusesOf = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
 
 /** How many answers with a Content-Length are complete in a text. */
 function wholeAnswers(text: string): number {

@@ -11,7 +11,9 @@ import { send } from '../../../scripts/harness/http.ts'
 const PASSWORD = 'correct: horse bättery'
 const PROMPT = 'a secret lighthouse that nobody may read of'
 
-const basic = (password = PASSWORD, user = 'admin') => ({ authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` })
+const basic = (password = PASSWORD, user = 'admin') => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+})
 
 /** A web process with one chat waiting, and no worker that would take it. */
 async function startWithAJob(settings: Record<string, string>) {
@@ -21,9 +23,16 @@ async function startWithAJob(settings: Record<string, string>) {
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const callId = newId('call')
   await queues.queue('chat').obliterate({ force: true })
-  await queues.enqueueCall('chat', {
-    callId, request: { messages: [{ role: 'user', content: PROMPT }], max_tokens: 10 }, requestId: 'req-1', deadlineAt: Date.now() + 60_000,
-  }, 1)
+  await queues.enqueueCall(
+    'chat',
+    {
+      callId,
+      request: { messages: [{ role: 'user', content: PROMPT }], max_tokens: 10 },
+      requestId: 'req-1',
+      deadlineAt: Date.now() + 60_000,
+    },
+    1,
+  )
   const stop = async () => {
     await queues.queue('chat').obliterate({ force: true })
     await queues.close()
@@ -42,7 +51,9 @@ describe('the dashboard of the queues', () => {
   let client = 0
   /** Each test comes from a network of its own, so that no test spends another's failures. */
   const fromElsewhere = () => ({ 'x-forwarded-for': `198.51.100.${++client}` })
-  before(async () => { started = await startWithAJob({}) })
+  before(async () => {
+    started = await startWithAJob({})
+  })
   after(() => started.stop())
 
   it('does not exist without a password', async () => {
@@ -62,24 +73,39 @@ describe('the dashboard of the queues', () => {
   })
 
   it('knows no user but admin, and no password but the one', async () => {
-    const wrong = [basic('wrong'), basic(PASSWORD, 'root'), basic(PASSWORD, ''), basic(''), { authorization: 'Basic !' }, { authorization: `Bearer ${PASSWORD}` }]
+    const wrong = [
+      basic('wrong'),
+      basic(PASSWORD, 'root'),
+      basic(PASSWORD, ''),
+      basic(''),
+      { authorization: 'Basic !' },
+      { authorization: `Bearer ${PASSWORD}` },
+    ]
     for (const headers of wrong) {
-      expect((await send('GET', board(started.web), { headers: { ...headers, ...fromElsewhere() } })).status).to.equal(401)
+      expect((await send('GET', board(started.web), { headers: { ...headers, ...fromElsewhere() } })).status).to.equal(
+        401,
+      )
     }
-    expect((await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })).status).to.equal(200)
+    expect((await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })).status).to.equal(
+      200,
+    )
   })
 
   it('locks a client out after ten failures, whatever it then says, and nobody else', async () => {
     const guesser = fromElsewhere()
     for (let guess = 0; guess < 10; guess++) {
-      expect((await send('GET', board(started.web), { headers: { ...basic('wrong'), ...guesser } })).status).to.equal(401)
+      expect((await send('GET', board(started.web), { headers: { ...basic('wrong'), ...guesser } })).status).to.equal(
+        401,
+      )
     }
     for (const password of ['wrong', PASSWORD]) {
       const reply = await send('GET', board(started.web), { headers: { ...basic(password), ...guesser } })
       expect(reply.status).to.equal(429)
       expect(Number(reply.headers.get('retry-after'))).to.be.within(1, 600)
     }
-    expect((await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })).status).to.equal(200)
+    expect((await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })).status).to.equal(
+      200,
+    )
   })
 
   it('does not count a request without a password as a failure', async () => {
@@ -91,8 +117,11 @@ describe('the dashboard of the queues', () => {
   it('shows which jobs wait, and never what was asked for', async () => {
     const headers = { ...basic(), ...fromElsewhere() }
     for (const path of [
-      '/api/queues?activeQueue=chat&page=1&jobsPerPage=10', `/api/queues/chat/${started.callId}`, `/api/queues/chat/${started.callId}/logs`,
-      `/api/queues/chat/${started.callId}/flow`, '/api/job-schedulers',
+      '/api/queues?activeQueue=chat&page=1&jobsPerPage=10',
+      `/api/queues/chat/${started.callId}`,
+      `/api/queues/chat/${started.callId}/logs`,
+      `/api/queues/chat/${started.callId}/flow`,
+      '/api/job-schedulers',
     ]) {
       const reply = await send('GET', `${board(started.web)}${path}`, { headers })
       expect(reply.status, `${path} ${reply.text}`).to.be.oneOf([200, 404])
@@ -107,10 +136,17 @@ describe('the dashboard of the queues', () => {
 
   it('does not tell what an error said, which may quote a request', async () => {
     const queue = started.queues.queue('image')
-    const job = await queue.add('image', { callId: newId('call'), request: { prompt: PROMPT }, requestId: 'req-2', deadlineAt: 1 })
+    const job = await queue.add('image', {
+      callId: newId('call'),
+      request: { prompt: PROMPT },
+      requestId: 'req-2',
+      deadlineAt: 1,
+    })
     await started.redis.hset(queue.toKey(job.id!), { failedReason: PROMPT, stacktrace: JSON.stringify([PROMPT]) })
     for (const path of [`/api/queues/image/${job.id}`, '/api/queues?activeQueue=image&page=1&jobsPerPage=10']) {
-      const { text } = await send('GET', `${board(started.web)}${path}`, { headers: { ...basic(), ...fromElsewhere() } })
+      const { text } = await send('GET', `${board(started.web)}${path}`, {
+        headers: { ...basic(), ...fromElsewhere() },
+      })
       expect(text, path).not.to.contain('lighthouse')
       expect(text, path).to.contain('See the log of the worker.')
     }
@@ -118,9 +154,18 @@ describe('the dashboard of the queues', () => {
   })
 
   it('changes nothing', async () => {
-    const changes = ['/api/queues/pause', '/api/queues/chat/pause', '/api/queues/chat/empty', '/api/queues/chat/obliterate', `/api/queues/chat/${started.callId}/clean`]
+    const changes = [
+      '/api/queues/pause',
+      '/api/queues/chat/pause',
+      '/api/queues/chat/empty',
+      '/api/queues/chat/obliterate',
+      `/api/queues/chat/${started.callId}/clean`,
+    ]
     for (const path of changes) {
-      const reply = await send('PUT', `${board(started.web)}${path}`, { headers: { ...basic(), ...fromElsewhere() }, body: {} })
+      const reply = await send('PUT', `${board(started.web)}${path}`, {
+        headers: { ...basic(), ...fromElsewhere() },
+        body: {},
+      })
       expect(reply.status, path).to.equal(405)
       expect(reply.headers.get('allow'), path).to.equal('GET, HEAD')
     }
@@ -131,18 +176,24 @@ describe('the dashboard of the queues', () => {
   it('has a policy of its own, and nothing of another host in its page', async () => {
     const reply = await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })
     expect(reply.headers.get('content-security-policy')).to.equal(
-      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'")
+      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
+    )
     expect(reply.text).not.to.match(/https?:\/\//)
   })
 })
 
 describe('the dashboard of the queues with DASHBOARD_WRITE=on', () => {
   let started: Started
-  before(async () => { started = await startWithAJob({ DASHBOARD_WRITE: 'on' }) })
+  before(async () => {
+    started = await startWithAJob({ DASHBOARD_WRITE: 'on' })
+  })
   after(() => started.stop())
 
   it('pauses and resumes a queue', async () => {
-    for (const [verb, paused] of [['pause', true], ['resume', false]] as const) {
+    for (const [verb, paused] of [
+      ['pause', true],
+      ['resume', false],
+    ] as const) {
       const reply = await send('PUT', `${board(started.web)}/api/queues/chat/${verb}`, { headers: basic(), body: {} })
       expect(reply.status, reply.text).to.equal(200)
       expect(await started.queues.queue('chat').isPaused()).to.equal(paused)
@@ -150,17 +201,30 @@ describe('the dashboard of the queues with DASHBOARD_WRITE=on', () => {
   })
 
   it('obeys no page of another site, whose requests a browser would give the password to', async () => {
-    for (const headers of [{ origin: 'https://elsewhere.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }] as Record<string, string>[]) {
-      const reply = await send('PUT', `${board(started.web)}/api/queues/chat/pause`, { headers: { ...basic(), ...headers }, body: {} })
+    for (const headers of [
+      { origin: 'https://elsewhere.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+    ] as Record<string, string>[]) {
+      const reply = await send('PUT', `${board(started.web)}/api/queues/chat/pause`, {
+        headers: { ...basic(), ...headers },
+        body: {},
+      })
       expect(reply.status, JSON.stringify(headers)).to.equal(403)
     }
     expect(await started.queues.queue('chat').isPaused()).to.equal(false)
   })
 
   it('neither makes jobs nor edits their data, of which it shows only a part', async () => {
-    const added = await send('POST', `${board(started.web)}/api/queues/chat/add`, { headers: basic(), body: { name: 'chat', data: {}, options: {} } })
+    const added = await send('POST', `${board(started.web)}/api/queues/chat/add`, {
+      headers: basic(),
+      body: { name: 'chat', data: {}, options: {} },
+    })
     expect(added.status).to.equal(403)
-    const edited = await send('PATCH', `${board(started.web)}/api/queues/chat/${started.callId}/update-data`, { headers: basic(), body: { jobData: {} } })
+    const edited = await send('PATCH', `${board(started.web)}/api/queues/chat/${started.callId}/update-data`, {
+      headers: basic(),
+      body: { jobData: {} },
+    })
     expect(edited.status).to.equal(403)
   })
 })
@@ -178,9 +242,13 @@ describe('the dashboard of the queues in a browser', () => {
   })
 
   it('works under its policy, with nothing from elsewhere', async () => {
-    const { page, faults, close } = await openPage(browser, started.web.url, { httpCredentials: { username: 'admin', password: PASSWORD }, viewport: { width: 1280, height: 800 } })
+    const { page, faults, close } = await openPage(browser, started.web.url, {
+      httpCredentials: { username: 'admin', password: PASSWORD },
+      viewport: { width: 1280, height: 800 },
+    })
     await page.goto(board(started.web))
-    for (const queue of ['chat', 'image', 'video', 'mail', 'maintenance']) await page.getByText(queue, { exact: true }).first().waitFor()
+    for (const queue of ['chat', 'image', 'video', 'mail', 'maintenance'])
+      await page.getByText(queue, { exact: true }).first().waitFor()
     await page.goto(`${board(started.web)}/queue/chat`)
     await page.getByText(started.callId).first().waitFor()
     expect(await page.content()).not.to.contain('lighthouse')

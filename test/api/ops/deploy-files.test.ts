@@ -9,7 +9,10 @@ import { readConfig } from '../../../src/shared/config.ts'
 
 const require = createRequire(import.meta.url)
 // Mocha reads its own configuration with it. Compose knows merge keys (<<), which YAML 1.2 has no more.
-const yaml = createRequire(require.resolve('mocha/package.json'))('js-yaml') as { load: (text: string, options: object) => unknown; YAML11_SCHEMA: object }
+const yaml = createRequire(require.resolve('mocha/package.json'))('js-yaml') as {
+  load: (text: string, options: object) => unknown
+  YAML11_SCHEMA: object
+}
 
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 
@@ -28,22 +31,49 @@ function expectToRun(command: string): void {
 }
 
 const REQUIRED = {
-  BASE_URL: 'https://tollgate.example', APP_SECRET: 'x'.repeat(64), STORAGE_URL: 's3://bucket/media', DASHBOARD_PASSWORD: 'y', METRICS_TOKEN: 'z',
-  DATABASE_URL: 'postgres://user:password@host:5432/name', REDIS_URL: 'rediss://:password@host:6380',
+  BASE_URL: 'https://tollgate.example',
+  APP_SECRET: 'x'.repeat(64),
+  STORAGE_URL: 's3://bucket/media',
+  DASHBOARD_PASSWORD: 'y',
+  METRICS_TOKEN: 'z',
+  DATABASE_URL: 'postgres://user:password@host:5432/name',
+  REDIS_URL: 'rediss://:password@host:6380',
 }
 
 /** The part of Heroku's schema that we use; anything else is a mistake of ours. */
 const appJson = z.strictObject({
-  name: z.string().max(30), description: z.string(), keywords: z.array(z.string()), stack: z.literal('heroku-24'), success_url: z.string().startsWith('/'),
+  name: z.string().max(30),
+  description: z.string(),
+  keywords: z.array(z.string()),
+  stack: z.literal('heroku-24'),
+  success_url: z.string().startsWith('/'),
   buildpacks: z.array(z.strictObject({ url: z.string() })),
   addons: z.array(z.strictObject({ plan: z.string().regex(/^[a-z-]+:[a-z0-9-]+$/) })),
-  formation: z.record(z.string(), z.strictObject({ quantity: z.int().min(0), size: z.enum(['eco', 'basic', 'standard-1x', 'standard-2x', 'performance-m', 'performance-l']) })),
-  env: z.record(z.string(), z.strictObject({
-    description: z.string(), value: z.string().optional(), required: z.boolean().optional(), generator: z.literal('secret').optional(),
-  })),
+  formation: z.record(
+    z.string(),
+    z.strictObject({
+      quantity: z.int().min(0),
+      size: z.enum(['eco', 'basic', 'standard-1x', 'standard-2x', 'performance-m', 'performance-l']),
+    }),
+  ),
+  env: z.record(
+    z.string(),
+    z.strictObject({
+      description: z.string(),
+      value: z.string().optional(),
+      required: z.boolean().optional(),
+      generator: z.literal('secret').optional(),
+    }),
+  ),
 })
 
-const procfile = () => Object.fromEntries(read('Procfile').trim().split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]))
+const procfile = () =>
+  Object.fromEntries(
+    read('Procfile')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]),
+  )
 
 describe('the Procfile', () => {
   it('names programs that are there, without a shell or npm between them and their signals', () => {
@@ -60,7 +90,9 @@ describe('the Procfile', () => {
 
 describe('app.json', () => {
   const app = appJson.parse(JSON.parse(read('app.json')))
-  const values = Object.fromEntries(Object.entries(app.env).flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value]])))
+  const values = Object.fromEntries(
+    Object.entries(app.env).flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value]])),
+  )
 
   it('starts processes that the Procfile has, on Postgres and Redis', () => {
     expect(procfile()).to.include.keys(...Object.keys(app.formation))
@@ -70,17 +102,26 @@ describe('app.json', () => {
   it('asks for variables that a process reads, and gives them values that it takes', () => {
     expect([...knownVariables()]).to.include.members(Object.keys(app.env))
     const config = readConfig({ ...REQUIRED, ...values })
-    expect(config).to.include({ TRUST_PROXY: 1, DATABASE_SSL: 'require', REDIS_TLS_VERIFY: 'off', LONG_CALL_REPLY: 'heartbeat' })
+    expect(config).to.include({
+      TRUST_PROXY: 1,
+      DATABASE_SSL: 'require',
+      REDIS_TLS_VERIFY: 'off',
+      LONG_CALL_REPLY: 'heartbeat',
+    })
   })
 
   it('leaves nothing unasked without which a process would not start', () => {
-    const asked = Object.entries(app.env).filter(([, { value, required, generator }]) => value === undefined && required !== false && generator === undefined)
+    const asked = Object.entries(app.env).filter(
+      ([, { value, required, generator }]) => value === undefined && required !== false && generator === undefined,
+    )
     expect(asked.map(([name]) => name)).to.deep.equal(['BASE_URL', 'STORAGE_URL'])
     expect(app.env.APP_SECRET!.generator).to.equal('secret')
   })
 
   it('names a catalogue that is there', () => {
-    const catalogue = readCatalogue(join(root, values.MODELS_FILE!), (name) => (name === 'OPENAI_API_KEY' ? 'sk-made-up' : undefined))
+    const catalogue = readCatalogue(join(root, values.MODELS_FILE!), (name) =>
+      name === 'OPENAI_API_KEY' ? 'sk-made-up' : undefined,
+    )
     expect([...catalogue.models.values()].filter(({ routes }) => routes.length > 0)).not.to.deep.equal([])
   })
 })
@@ -90,7 +131,10 @@ describe('the Dockerfile', () => {
 
   it('copies what is there, or what the build has made', () => {
     for (const line of lines.filter((one) => one.startsWith('COPY'))) {
-      const sources = line.split(' ').slice(1, -1).filter((word) => !word.startsWith('--'))
+      const sources = line
+        .split(' ')
+        .slice(1, -1)
+        .filter((word) => !word.startsWith('--'))
       for (const source of sources) {
         const path = source.replace(/^\/app\//, '')
         expect(['.', 'dist', 'node_modules'].includes(path) || existsSync(join(root, path)), line).to.equal(true)
@@ -101,13 +145,27 @@ describe('the Dockerfile', () => {
   it('runs a program that is there, as nobody of importance, on the long-term Node', () => {
     expectToRun((JSON.parse(lines.find((line) => line.startsWith('CMD '))!.slice(4)) as string[]).join(' '))
     expect(lines).to.include('USER node')
-    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal(['node:24-slim', 'node:24-slim'])
+    expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal([
+      'node:24-slim',
+      'node:24-slim',
+    ])
   })
 
   it('leaves out what belongs to this checkout alone, and nothing that the build needs', () => {
     const left = read('.dockerignore').trim().split('\n')
     expect(left).to.include.members(['.git', '.data', '.env', 'node_modules', 'dist'])
-    for (const needed of ['package.json', 'package-lock.json', 'scripts', 'src', 'migrations', 'sql', 'assets', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json']) {
+    for (const needed of [
+      'package.json',
+      'package-lock.json',
+      'scripts',
+      'src',
+      'migrations',
+      'sql',
+      'assets',
+      'knexfile.ts',
+      'tsconfig.json',
+      'tsconfig.build.json',
+    ]) {
       expect(left).not.to.include(needed)
       expect(readdirSync(root)).to.include(needed)
     }
@@ -116,11 +174,18 @@ describe('the Dockerfile', () => {
 
 describe('docker-compose.yml', () => {
   const service = z.object({
-    image: z.string().optional(), command: z.array(z.string()).optional(), environment: z.record(z.string(), z.string()).optional(),
-    depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(), volumes: z.array(z.string()).optional(),
-    stop_grace_period: z.string().optional(), restart: z.string(), healthcheck: z.object({ test: z.array(z.string()) }).optional(),
+    image: z.string().optional(),
+    command: z.array(z.string()).optional(),
+    environment: z.record(z.string(), z.string()).optional(),
+    depends_on: z.record(z.string(), z.object({ condition: z.string() })).optional(),
+    volumes: z.array(z.string()).optional(),
+    stop_grace_period: z.string().optional(),
+    restart: z.string(),
+    healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   })
-  const { services, volumes } = z.object({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.null()) }).parse(yaml.load(read('docker-compose.yml'), { schema: yaml.YAML11_SCHEMA }))
+  const { services, volumes } = z
+    .object({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.null()) })
+    .parse(yaml.load(read('docker-compose.yml'), { schema: yaml.YAML11_SCHEMA }))
   const own = ['migrate', 'web', 'worker'] as const
 
   it('runs programs that are there', () => {
@@ -128,9 +193,12 @@ describe('docker-compose.yml', () => {
   })
 
   it('gives them variables that a process reads, and values that it takes', () => {
-    const withDefaults = (text: string) => text.replace(/\$\{(\w+):-([^}]*)\}/g, '$2').replace(/\$\{\w+:\?[^}]*\}/g, 'x'.repeat(32))
+    const withDefaults = (text: string) =>
+      text.replace(/\$\{(\w+):-([^}]*)\}/g, '$2').replace(/\$\{\w+:\?[^}]*\}/g, 'x'.repeat(32))
     for (const name of own) {
-      const environment = Object.fromEntries(Object.entries(services[name]!.environment!).map(([key, value]) => [key, withDefaults(value)]))
+      const environment = Object.fromEntries(
+        Object.entries(services[name]!.environment!).map(([key, value]) => [key, withDefaults(value)]),
+      )
       expect([...knownVariables()]).to.include.members(Object.keys(environment))
       expect(readConfig(environment).MODELS_FILE).to.equal('models.example.json')
     }
@@ -139,18 +207,28 @@ describe('docker-compose.yml', () => {
   it('migrates once, before anything that needs it, and stops nothing before its time', () => {
     expect(services.migrate!.restart).to.equal('no')
     for (const name of ['web', 'worker']) {
-      expect(services[name]!.depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' }, redis: { condition: 'service_healthy' } })
+      expect(services[name]!.depends_on).to.deep.equal({
+        migrate: { condition: 'service_completed_successfully' },
+        redis: { condition: 'service_healthy' },
+      })
       expect(services[name]!.stop_grace_period).to.equal('35s')
     }
   })
 
   it('keeps jobs over a restart of Redis, and never throws one away to make room', () => {
-    expect(services.redis!.command).to.deep.equal(['redis-server', '--appendonly', 'yes', '--maxmemory-policy', 'noeviction'])
+    expect(services.redis!.command).to.deep.equal([
+      'redis-server',
+      '--appendonly',
+      'yes',
+      '--maxmemory-policy',
+      'noeviction',
+    ])
   })
 
   it('lets web and workers share the disk of results, on volumes that it declares', () => {
     expect(services.web!.volumes).to.deep.equal(services.worker!.volumes)
-    for (const volume of Object.values(services).flatMap((one) => one.volumes ?? [])) expect(volumes).to.have.property(volume.split(':')[0]!)
+    for (const volume of Object.values(services).flatMap((one) => one.volumes ?? []))
+      expect(volumes).to.have.property(volume.split(':')[0]!)
   })
 
   it('waits for services that say when they are healthy', () => {

@@ -36,11 +36,20 @@ describe('the metrics', () => {
   before(async () => {
     const port = await freePort()
     workerUrl = `http://127.0.0.1:${port}`
-    gateway = await startGateway({
-      DATABASE_URL: await newDatabaseUrl(), METRICS_TOKEN: 'plain-token', HEALTH_PORT: String(port),
-    }, ({ models }) => models.push({
-      id: ODD_MODEL, modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 }, upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-    }))
+    gateway = await startGateway(
+      {
+        DATABASE_URL: await newDatabaseUrl(),
+        METRICS_TOKEN: 'plain-token',
+        HEALTH_PORT: String(port),
+      },
+      ({ models }) =>
+        models.push({
+          id: ODD_MODEL,
+          modality: 'chat',
+          pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+          upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+        }),
+    )
     account = await anAccount(gateway.db, 1_000_000)
   })
   after(() => gateway.stop())
@@ -52,8 +61,20 @@ describe('the metrics', () => {
     const [web, worker] = [await ofWeb(), await ofWorker()]
     expect(valueOf(web, 'tollgate_calls_opened_total', { modality: 'image', model: 'sandbox-image' })).to.equal(2)
     expect(valueOf(web, 'tollgate_credits_charged_total', { model: 'sandbox-image' })).to.equal(80)
-    expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-chat', status: 'succeeded', upstream: 'sandbox' })).to.equal(1)
-    expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'succeeded', upstream: 'sandbox' })).to.equal(1)
+    expect(
+      valueOf(worker, 'tollgate_calls_ended_total', {
+        model: 'sandbox-chat',
+        status: 'succeeded',
+        upstream: 'sandbox',
+      }),
+    ).to.equal(1)
+    expect(
+      valueOf(worker, 'tollgate_calls_ended_total', {
+        model: 'sandbox-image',
+        status: 'succeeded',
+        upstream: 'sandbox',
+      }),
+    ).to.equal(1)
     expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'failed' })).to.equal(1)
     expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-chat' })).to.equal(3)
     expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-image' })).to.equal(40)
@@ -64,11 +85,16 @@ describe('the metrics', () => {
   it('time every stage of a call', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('[delay 120]'))
     const [web, worker] = [await ofWeb(), await ofWorker()]
-    const count = (from: Map<string, Family>, stage: string) => valueOf(from, 'tollgate_call_stage_seconds_count', { stage })
+    const count = (from: Map<string, Family>, stage: string) =>
+      valueOf(from, 'tollgate_call_stage_seconds_count', { stage })
     expect(count(web, 'charge')).to.be.greaterThan(0)
-    for (const stage of ['queue', 'upstream', 'settle', 'reply']) expect(count(worker, stage), stage).to.be.greaterThan(0)
-    expect(valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' })).to.be.greaterThan(0.12)
-    for (const verb of ['open', 'end']) expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
+    for (const stage of ['queue', 'upstream', 'settle', 'reply'])
+      expect(count(worker, stage), stage).to.be.greaterThan(0)
+    expect(
+      valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' }),
+    ).to.be.greaterThan(0.12)
+    for (const verb of ['open', 'end'])
+      expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
   })
 
   it('tell requests by the pattern of their route, never by their address', async () => {
@@ -77,9 +103,14 @@ describe('the metrics', () => {
     await get(`${gateway.url}/api/calls/call_1`)
     const web = await until('the requests were counted', async () => {
       const families = await ofWeb()
-      return valueOf(families, 'tollgate_http_requests_total', { method: 'GET', route: '/api/calls/:id', status: '401' }) === 1 && families
+      return (
+        valueOf(families, 'tollgate_http_requests_total', { method: 'GET', route: '/api/calls/:id', status: '401' }) ===
+          1 && families
+      )
     })
-    expect(valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '/v1/calls/:id', status: '404' })).to.equal(1)
+    expect(
+      valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '/v1/calls/:id', status: '404' }),
+    ).to.equal(1)
     expect(valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '(none)', status: '404' })).to.equal(1)
     expect(valueOf(web, 'tollgate_http_request_seconds_count', { route: '/metrics' })).to.be.greaterThan(0)
   })
@@ -93,13 +124,17 @@ describe('the metrics', () => {
     const { text } = await send('GET', `${gateway.url}/metrics`, { headers: { authorization: 'Bearer plain-token' } })
     expect(text).not.to.contain('made-up')
     expect(readExposition(text).size).to.equal(before)
-    expect(valueOf(readExposition(text), 'tollgate_calls_refused_total', { modality: 'chat', error: 'unsupported_model' })).to.equal(2)
+    expect(
+      valueOf(readExposition(text), 'tollgate_calls_refused_total', { modality: 'chat', error: 'unsupported_model' }),
+    ).to.equal(2)
   })
 
   it('are readable whatever a model of the catalogue is called', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', ODD_MODEL))
     expect(valueOf(await ofWeb(), 'tollgate_calls_opened_total', { model: ODD_MODEL })).to.equal(1)
-    expect(valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })).to.equal(1)
+    expect(valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })).to.equal(
+      1,
+    )
   })
 
   it('tell how long the oldest call has waited for a worker', async () => {
@@ -116,7 +151,10 @@ describe('the metrics', () => {
     expect(age).to.be.at.most((Date.now() - sent) / 1000 + 0.5)
     expect(valueOf(await ofWeb(), 'tollgate_queue_oldest_seconds', { queue: 'video' })).to.equal(0)
     await gateway.startWorker()
-    await until('the call was taken', async () => valueOf(await ofWeb(), 'tollgate_queue_oldest_seconds', { queue: 'chat' }) === 0)
+    await until(
+      'the call was taken',
+      async () => valueOf(await ofWeb(), 'tollgate_queue_oldest_seconds', { queue: 'chat' }) === 0,
+    )
   })
 
   it('tell of the pool, the upstreams, the event loop and the last audit', async () => {
@@ -134,7 +172,11 @@ describe('the metrics', () => {
     expect(valueOf(web, 'tollgate_mails_dead')).to.equal(0)
     for (const families of [web, worker]) {
       expect(valueOf(families, 'tollgate_db_connections_max')).to.equal(10)
-      for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes', 'process_cpu_seconds_total']) {
+      for (const name of [
+        'nodejs_eventloop_lag_p99_seconds',
+        'process_resident_memory_bytes',
+        'process_cpu_seconds_total',
+      ]) {
         expect(valueOf(families, name), name).to.be.a('number')
       }
     }
@@ -143,13 +185,20 @@ describe('the metrics', () => {
   it('are the ones that the page for operators explains', async () => {
     const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
     const explained = new Set(page.match(/tollgate_[a-z_]+/g))
-    const served = new Set([...(await ofWeb()).keys(), ...(await ofWorker()).keys()].filter((name) => name.startsWith('tollgate_')))
+    const served = new Set(
+      [...(await ofWeb()).keys(), ...(await ofWorker()).keys()].filter((name) => name.startsWith('tollgate_')),
+    )
     expect([...explained].toSorted()).to.deep.equal([...served].toSorted())
   })
 
   it('are for those who have the token, whatever characters it has', async () => {
     const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: TOKEN }))
-    for (const wrong of [{}, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${'x'.repeat(5000)}` }, { authorization: `Basic ${btoa('admin:x')}` }] as Record<string, string>[]) {
+    for (const wrong of [
+      {},
+      { authorization: 'Bearer wrong' },
+      { authorization: `Bearer ${'x'.repeat(5000)}` },
+      { authorization: `Basic ${btoa('admin:x')}` },
+    ] as Record<string, string>[]) {
       const reply = await send('GET', `${web.url}/metrics`, { headers: wrong })
       expect(reply.status).to.equal(401)
       expect(reply.headers.get('www-authenticate')).to.equal('Bearer')
@@ -166,10 +215,18 @@ describe('the metrics', () => {
   })
 
   it('leave out what cannot be read now, and tell the rest', async () => {
-    const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: 'plain-token', REDIS_URL: 'redis://127.0.0.1:9', LOG_LEVEL: 'silent' }))
+    const web = await startTestWeb(
+      await testConfig('http://127.0.0.1:9', {
+        METRICS_TOKEN: 'plain-token',
+        REDIS_URL: 'redis://127.0.0.1:9',
+        LOG_LEVEL: 'silent',
+      }),
+    )
     const families = await scrape(web.url)
-    for (const name of ['tollgate_queue_jobs', 'tollgate_audit_breaches']) expect(valueOf(families, name), name).to.equal(undefined)
-    for (const name of ['tollgate_db_connections', 'tollgate_queue_oldest_seconds']) expect(valueOf(families, name), name).to.be.a('number')
+    for (const name of ['tollgate_queue_jobs', 'tollgate_audit_breaches'])
+      expect(valueOf(families, name), name).to.equal(undefined)
+    for (const name of ['tollgate_db_connections', 'tollgate_queue_oldest_seconds'])
+      expect(valueOf(families, name), name).to.be.a('number')
     await web.stop()
   })
 })

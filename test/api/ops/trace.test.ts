@@ -44,16 +44,26 @@ describe('a trace', () => {
     const requestId = `request-${++requests}`
     const reply = await post(`${url}${path}`, key, body, { traceparent, 'x-request-id': requestId })
     const call = reply.headers.get('x-call-id')!
-    const about = ({ lines }: { lines: LogLine[] }) => lines.filter((line) => line.call === call || line.requestId === requestId)
-    await until('both have logged the end', () => about(web).some(({ msg }) => msg === 'request') && about(worker).some(({ msg }) => msg === 'call ended'))
+    const about = ({ lines }: { lines: LogLine[] }) =>
+      lines.filter((line) => line.call === call || line.requestId === requestId)
+    await until(
+      'both have logged the end',
+      () => about(web).some(({ msg }) => msg === 'request') && about(worker).some(({ msg }) => msg === 'call ended'),
+    )
     const { json } = await get(`${sandbox.url}/sandbox/journal?prompt=${encodeURIComponent(prompt)}`)
-    const seen = (json.entries as { method: string; headers: Record<string, string> }[])
+    const seen = json.entries as { method: string; headers: Record<string, string> }[]
     return { reply, requestId, seen, lines: [...about(web), ...about(worker)] }
   }
 
   const bodies = {
-    chat: { path: '/v1/chat/completions', of: (prompt: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: prompt }] }) },
-    stream: { path: '/v1/chat/completions', of: (prompt: string) => ({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: prompt }] }) },
+    chat: {
+      path: '/v1/chat/completions',
+      of: (prompt: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: prompt }] }),
+    },
+    stream: {
+      path: '/v1/chat/completions',
+      of: (prompt: string) => ({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: prompt }] }),
+    },
     image: { path: '/v1/images/generations', of: (prompt: string) => ({ model: 'sandbox-image', prompt }) },
     video: { path: '/v1/videos/generations', of: (prompt: string) => ({ model: 'sandbox-video', prompt }) },
   }
@@ -79,7 +89,12 @@ describe('a trace', () => {
 
   it('that is not valid goes nowhere', async () => {
     const prompt = 'a lighthouse without a trace'
-    const { seen, lines } = await trace('/v1/chat/completions', bodies.chat.of(prompt), prompt, TRACEPARENT.replace(/4.*6-/, `${'0'.repeat(32)}-`))
+    const { seen, lines } = await trace(
+      '/v1/chat/completions',
+      bodies.chat.of(prompt),
+      prompt,
+      TRACEPARENT.replace(/4.*6-/, `${'0'.repeat(32)}-`),
+    )
     expect(seen).to.have.lengthOf(1)
     expect(seen[0]!.headers).not.to.have.property('traceparent')
     for (const line of lines) expect(line).not.to.have.property('traceparent')

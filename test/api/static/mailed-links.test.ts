@@ -136,7 +136,9 @@ describe('the pages behind mailed links', () => {
     it('sends one request however often the button is pressed', async () => {
       const person = await aPerson(web)
       const requests: string[] = []
-      opened.page.on('request', (request) => { if (request.method() === 'POST') requests.push(request.url()) })
+      opened.page.on('request', (request) => {
+        if (request.method() === 'POST') requests.push(request.url())
+      })
       await opened.page.goto(await link(person.email))
       await opened.page.evaluate(`for (let times = 0; times < 5; times++) document.querySelector('button').click()`)
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()

@@ -59,15 +59,17 @@ describe('the memory of a web process', function () {
     const prober = new Worker(PROBE, { eval: true, workerData: `${web.url}/healthz` })
     const worst = async (): Promise<number> => {
       prober.postMessage('worst')
-      const [ms] = await once(prober, 'message') as [number]
+      const [ms] = (await once(prober, 'message')) as [number]
       return ms
     }
     await once(prober, 'message')
     const atRest = await worst()
     let mb = 0
-    const looking = setInterval(() => { mb = Math.max(mb, ownMb(web.pid)) }, 20)
+    const looking = setInterval(() => {
+      mb = Math.max(mb, ownMb(web.pid))
+    }, 20)
     await work().finally(() => clearInterval(looking))
-    const ms = await worst() - atRest
+    const ms = (await worst()) - atRest
     await prober.terminate()
     return { mb, ms }
   }
@@ -80,8 +82,8 @@ describe('the memory of a web process', function () {
     const theirs = await aStoredChat(installation.db, silent, content)
     const readers: Socket[] = []
     const { mb, ms } = await watch(async () => {
-      readers.push(...await Promise.all(Array.from({ length: 24 }, () => neverReads(web.url, theirs, silent))))
-            const replies = await Promise.all(Array.from({ length: 16 }, () => get(`${web.url}${path}`, account.key)))
+      readers.push(...(await Promise.all(Array.from({ length: 24 }, () => neverReads(web.url, theirs, silent)))))
+      const replies = await Promise.all(Array.from({ length: 16 }, () => get(`${web.url}${path}`, account.key)))
       for (const { status, text } of replies) expect([status, text.length > content.length]).to.deep.equal([200, true])
     })
     for (const socket of readers) socket.destroy()

@@ -15,7 +15,8 @@ import { CHAT, chat, chatBody, countsOf, prompted, recordOf } from '../../../scr
 const OK = 'ok'
 const PRICING = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
 const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
-const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
 const tool = { type: 'function', function: { name: 'f' } }
 
@@ -29,7 +30,10 @@ function verdictOn(body: object, partTokens?: Record<string, number>, allow: str
     throw error
   }
 }
-const withField = (name: string, value: unknown): object => ({ messages: [{ role: 'user', content: 'x' }], [name]: value })
+const withField = (name: string, value: unknown): object => ({
+  messages: [{ role: 'user', content: 'x' }],
+  [name]: value,
+})
 const withPart = (...content: unknown[]): object => ({ messages: [{ role: 'user', content }] })
 const picture = (url: string): object => ({ type: 'image_url', image_url: { url } })
 
@@ -46,19 +50,45 @@ describe('the fields of a chat that pass', () => {
     logit_bias: { good: [{}, { 50: -100 }], bad: [{ 50: 101 }, { 50: 'x' }, [1], 'x'] },
     logprobs: { good: [true], bad: ['true', 1] },
     top_logprobs: { good: [0, 20], bad: [21, 1.5] },
-    tools: { good: [[], [tool], [{ type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true } }]], bad: [{}, 'x'] },
-    tool_choice: { good: ['auto', 'none', 'required', { type: 'function', function: { name: 'f' } }], bad: ['any', { type: 'web_search' }, 5] },
+    tools: {
+      good: [
+        [],
+        [tool],
+        [{ type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' }, strict: true } }],
+      ],
+      bad: [{}, 'x'],
+    },
+    tool_choice: {
+      good: ['auto', 'none', 'required', { type: 'function', function: { name: 'f' } }],
+      bad: ['any', { type: 'web_search' }, 5],
+    },
     parallel_tool_calls: { good: [false], bad: ['false'] },
-    response_format: { good: [{ type: 'text' }, { type: 'json_object' }, { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } }], bad: [{ type: 'xml' }, { type: 'text', url: 'x' }, 'text'] },
+    response_format: {
+      good: [
+        { type: 'text' },
+        { type: 'json_object' },
+        { type: 'json_schema', json_schema: { name: 'n', schema: {}, strict: true } },
+      ],
+      bad: [{ type: 'xml' }, { type: 'text', url: 'x' }, 'text'],
+    },
     reasoning_effort: { good: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'], bad: ['enormous', 5] },
     verbosity: { good: ['low'], bad: ['x', 1] },
     user: { good: ['u'], bad: [5, {}] },
     metadata: { good: [{ a: 'b' }], bad: ['x', 5] },
     store: { good: [true], bad: ['x'] },
-    stream_options: { good: [{ include_usage: true, include_obfuscation: false }], bad: [{ more: 1 }, { include_usage: 'x' }, 'x'] },
+    stream_options: {
+      good: [{ include_usage: true, include_obfuscation: false }],
+      bad: [{ more: 1 }, { include_usage: 'x' }, 'x'],
+    },
     prompt_cache_key: { good: ['k'], bad: [5] },
     safety_identifier: { good: ['k'], bad: [5] },
-    prediction: { good: [{ type: 'content', content: 'x' }, { type: 'content', content: [{ type: 'text', text: 'x' }] }], bad: ['x', { type: 'content', content: [picture(PIXEL)] }] },
+    prediction: {
+      good: [
+        { type: 'content', content: 'x' },
+        { type: 'content', content: [{ type: 'text', text: 'x' }] },
+      ],
+      bad: ['x', { type: 'content', content: [picture(PIXEL)] }],
+    },
     functions: { good: [[{ name: 'f', parameters: {} }]], bad: [{}, 'x'] },
     function_call: { good: ['auto', 'none', { name: 'f' }], bad: ['any', {}] },
     modalities: { good: [['text']], bad: [['text', 'audio'], ['audio'], [], 'text'] },
@@ -66,14 +96,35 @@ describe('the fields of a chat that pass', () => {
   for (const [name, { good, bad }] of Object.entries(FIELDS)) {
     it(`include ${name}, of its own type and range`, () => {
       for (const value of [...good, null]) expect(verdictOn(withField(name, value)), JSON.stringify(value)).to.equal(OK)
-      for (const value of bad) expect(verdictOn(withField(name, value)), JSON.stringify(value)).to.match(new RegExp(`^invalid_request ${name}`))
+      for (const value of bad)
+        expect(verdictOn(withField(name, value)), JSON.stringify(value)).to.match(
+          new RegExp(`^invalid_request ${name}`),
+        )
     })
   }
 
-  for (const name of ['models', 'provider', 'plugins', 'service_tier', 'n_predict', 'api_base', 'web_search_options', 'prompt_cache_retention', 'best_of', 'audio', 'prompt', 'messages2', 'toString', '__proto__', '']) {
+  for (const name of [
+    'models',
+    'provider',
+    'plugins',
+    'service_tier',
+    'n_predict',
+    'api_base',
+    'web_search_options',
+    'prompt_cache_retention',
+    'best_of',
+    'audio',
+    'prompt',
+    'messages2',
+    'toString',
+    '__proto__',
+    '',
+  ]) {
     it(`do not include ${JSON.stringify(name)}, which is refused by its name`, () => {
       for (const value of ['x', null, {}, []]) {
-        const body = JSON.parse(`{"messages":[{"role":"user","content":"x"}],${JSON.stringify(name)}:${JSON.stringify(value)}}`) as object
+        const body = JSON.parse(
+          `{"messages":[{"role":"user","content":"x"}],${JSON.stringify(name)}:${JSON.stringify(value)}}`,
+        ) as object
         expect(verdictOn(body)).to.equal(`invalid_request ${name}`)
       }
     })
@@ -85,48 +136,77 @@ describe('the fields of a chat that pass', () => {
   })
 
   const WITHIN: [what: string, body: object, param: string][] = [
-    ['a message', { messages: [{ role: 'user', content: 'x', image_urls: ['http://10.0.0.1/'] }] }, 'messages[0].image_urls'],
+    [
+      'a message',
+      { messages: [{ role: 'user', content: 'x', image_urls: ['http://10.0.0.1/'] }] },
+      'messages[0].image_urls',
+    ],
     ['a text part', withPart({ type: 'text', text: 'x', aurl: 'http://10.0.0.1/' }), 'messages[0].content[0].aurl'],
     ['an image part', withPart({ ...picture(PIXEL), fetch: 'http://10.0.0.1/' }), 'messages[0].content[0].fetch'],
-    ['a tool call', { messages: [{ role: 'assistant', tool_calls: [{ ...call, url: 'x' }] }] }, 'messages[0].tool_calls[0].url'],
+    [
+      'a tool call',
+      { messages: [{ role: 'assistant', tool_calls: [{ ...call, url: 'x' }] }] },
+      'messages[0].tool_calls[0].url',
+    ],
     ['a tool', withField('tools', [{ ...tool, web_search: {} }]), 'tools[0].web_search'],
-    ['a function', withField('tools', [{ type: 'function', function: { name: 'f', server_url: 'x' } }]), 'tools[0].function.server_url'],
+    [
+      'a function',
+      withField('tools', [{ type: 'function', function: { name: 'f', server_url: 'x' } }]),
+      'tools[0].function.server_url',
+    ],
   ]
   for (const [what, body, param] of WITHIN) {
     it(`hold nothing unknown within ${what}`, () => expect(verdictOn(body)).to.equal(`invalid_request ${param}`))
   }
 
   it('name a fault of the messages before one of another field', () => {
-    expect(verdictOn({ ...withPart({ type: 'file' }), models: [] })).to.equal('invalid_messages messages[0].content[0].type')
-    expect(verdictOn({ ...withPart({ type: 'text', text: 'x' }), temperature: 9, models: [] })).to.equal('invalid_request models')
+    expect(verdictOn({ ...withPart({ type: 'file' }), models: [] })).to.equal(
+      'invalid_messages messages[0].content[0].type',
+    )
+    expect(verdictOn({ ...withPart({ type: 'text', text: 'x' }), temperature: 9, models: [] })).to.equal(
+      'invalid_request models',
+    )
   })
 
-  it('take tools of the kind function alone: an upstream\'s own are billed by the call', () => {
+  it("take tools of the kind function alone: an upstream's own are billed by the call", () => {
     for (const type of ['web_search', 'web_search_20250305', 'code_interpreter', 'custom', undefined, 5]) {
-      expect(verdictOn(withField('tools', [tool, { ...tool, type }])), String(type)).to.equal('invalid_request tools[1].type')
+      expect(verdictOn(withField('tools', [tool, { ...tool, type }])), String(type)).to.equal(
+        'invalid_request tools[1].type',
+      )
     }
   })
 
-  it('take a tool call\'s arguments as a text alone, in which every byte counts', () => {
-    const given = (args: unknown) => ({ messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: args } }] }] })
+  it("take a tool call's arguments as a text alone, in which every byte counts", () => {
+    const given = (args: unknown) => ({
+      messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: args } }] }],
+    })
     expect(verdictOn(given('{"url":"data:,x"}'))).to.equal(OK)
-    expect(verdictOn(given({ url: 'data:,x' }))).to.equal('invalid_messages messages[0].tool_calls[0].function.arguments')
+    expect(verdictOn(given({ url: 'data:,x' }))).to.equal(
+      'invalid_messages messages[0].tool_calls[0].function.arguments',
+    )
   })
 
   it('take a cached prefix of the short life alone: the long one bills double', () => {
     const part = (cache_control: unknown) => withPart({ type: 'text', text: 'x', cache_control })
     expect(verdictOn(part({ type: 'ephemeral' }))).to.equal(OK)
     expect(verdictOn(part({ type: 'ephemeral', ttl: '5m' }))).to.equal(OK)
-    expect(verdictOn(part({ type: 'ephemeral', ttl: '1h' }))).to.match(/^invalid_messages messages\[0\]\.content\[0\]\.cache_control/)
+    expect(verdictOn(part({ type: 'ephemeral', ttl: '1h' }))).to.match(
+      /^invalid_messages messages\[0\]\.content\[0\]\.cache_control/,
+    )
   })
 
   it('take parts of kinds that the model prices, and no others', () => {
-    const kinds = { file: { file: { file_data: 'x' } }, input_audio: { input_audio: { data: 'x', format: 'wav' } }, video_url: { video_url: { url: 'https://example.com/v.mp4' } } }
+    const kinds = {
+      file: { file: { file_data: 'x' } },
+      input_audio: { input_audio: { data: 'x', format: 'wav' } },
+      video_url: { video_url: { url: 'https://example.com/v.mp4' } },
+    }
     for (const [type, more] of Object.entries(kinds)) {
       expect(verdictOn(withPart({ type, ...more })), type).to.equal('invalid_messages messages[0].content[0].type')
       expect(verdictOn(withPart({ type, ...more }), PARTS), type).to.equal(OK)
     }
-    for (const type of ['image', 'tool_result', 'refusal', 'toString']) expect(verdictOn(withPart({ type }), { image: 5 }), type).to.equal('invalid_messages messages[0].content[0].type')
+    for (const type of ['image', 'tool_result', 'refusal', 'toString'])
+      expect(verdictOn(withPart({ type }), { image: 5 }), type).to.equal('invalid_messages messages[0].content[0].type')
   })
 
   it('check every address in a part of another kind, however deep it stands', () => {
@@ -141,10 +221,21 @@ describe('the fields of a chat that pass', () => {
       [{ type: 'file', file: { url: '//10.0.0.1/x' } }, 'file.url'],
       [{ type: 'input_audio', input_audio: { data: ` ${INSIDE}` } }, 'input_audio.data'],
       [{ type: 'document', source: { type: 'url', url: INSIDE } }, 'source.url'],
-      [{ type: 'document', source: { content: [{ source: { url: 'file:///etc/passwd' } }] } }, 'source.content[0].source.url'],
+      [
+        { type: 'document', source: { content: [{ source: { url: 'file:///etc/passwd' } }] } },
+        'source.content[0].source.url',
+      ],
     ]
-    for (const [part, field] of HIDING) expect(verdictOn(withPart(part), PARTS), JSON.stringify(part)).to.equal(`invalid_request messages[0].content[0].${field}`)
-    expect(verdictOn(withPart({ type: 'document', title: 'x', source: { type: 'text', text: 'http://10.0.0.1 is mine' } }), PARTS)).to.equal(OK)
+    for (const [part, field] of HIDING)
+      expect(verdictOn(withPart(part), PARTS), JSON.stringify(part)).to.equal(
+        `invalid_request messages[0].content[0].${field}`,
+      )
+    expect(
+      verdictOn(
+        withPart({ type: 'document', title: 'x', source: { type: 'text', text: 'http://10.0.0.1 is mine' } }),
+        PARTS,
+      ),
+    ).to.equal(OK)
   })
 
   it('are at most 2,000 messages, 128 tools or functions, and 50 addresses', () => {
@@ -152,19 +243,39 @@ describe('the fields of a chat that pass', () => {
     const message = { role: 'user', content: 'x' }
     expect(verdictOn({ messages: many(2000, message) })).to.equal(OK)
     expect(verdictOn({ messages: many(2001, message) })).to.equal('invalid_messages messages')
-    for (const [name, one] of [['tools', tool], ['functions', { name: 'f' }]] as const) {
+    for (const [name, one] of [
+      ['tools', tool],
+      ['functions', { name: 'f' }],
+    ] as const) {
       expect(verdictOn(withField(name, many(128, one)))).to.equal(OK)
       expect(verdictOn(withField(name, many(129, one)))).to.equal(`invalid_request ${name}`)
     }
     const shown = many(25, picture('https://example.com/a.png'))
-    expect(verdictOn({ messages: [{ role: 'user', content: shown }, { role: 'user', content: shown }] })).to.equal(OK)
-    expect(verdictOn({ messages: [{ role: 'user', content: shown }, { role: 'user', content: [...shown, ...many(1, shown[0])] }] })).to.equal('invalid_messages messages')
+    expect(
+      verdictOn({
+        messages: [
+          { role: 'user', content: shown },
+          { role: 'user', content: shown },
+        ],
+      }),
+    ).to.equal(OK)
+    expect(
+      verdictOn({
+        messages: [
+          { role: 'user', content: shown },
+          { role: 'user', content: [...shown, ...many(1, shown[0])] },
+        ],
+      }),
+    ).to.equal('invalid_messages messages')
     expect(verdictOn(withPart(...many(60, picture(PIXEL)))), 'images that are no addresses').to.equal(OK)
   })
 })
 
 describe('a body of a million faults', () => {
-  const fill = (one: string): string => Array<string>(Math.floor(1_000_000 / (one.length + 1))).fill(one).join(',')
+  const fill = (one: string): string =>
+    Array<string>(Math.floor(1_000_000 / (one.length + 1)))
+      .fill(one)
+      .join(',')
   const message = '"messages":[{"role":"user","content":"x"}]'
   const BODIES: Record<string, string> = {
     'tools that are {}': `{${message},"tools":[${fill('{}')}]}`,
@@ -204,9 +315,28 @@ describe('what is billed was charged', () => {
       const entry = { upstream: 'sandbox', model: 'gpt-sandbox' }
       models.push(
         { id: 'priced-chat', modality: 'chat', pricing: PRICING, partTokens: PARTS, upstreams: [entry] },
-        { id: 'tiered-chat', modality: 'chat', pricing: PRICING, upstreams: [{ ...entry, model: 'refusing-gpt' }, { ...entry, allow: ['service_tier'] }] },
-        { id: 'set-chat', modality: 'chat', pricing: PRICING, upstreams: [{ ...entry, allow: ['service_tier'], set: { service_tier: 'default' } }] },
-        { id: 'narrow-chat', modality: 'chat', pricing: { ...PRICING, perTokens: 1 }, bytesPerToken: 1, upstreams: [entry] },
+        {
+          id: 'tiered-chat',
+          modality: 'chat',
+          pricing: PRICING,
+          upstreams: [
+            { ...entry, model: 'refusing-gpt' },
+            { ...entry, allow: ['service_tier'] },
+          ],
+        },
+        {
+          id: 'set-chat',
+          modality: 'chat',
+          pricing: PRICING,
+          upstreams: [{ ...entry, allow: ['service_tier'], set: { service_tier: 'default' } }],
+        },
+        {
+          id: 'narrow-chat',
+          modality: 'chat',
+          pricing: { ...PRICING, perTokens: 1 },
+          bytesPerToken: 1,
+          upstreams: [entry],
+        },
       )
     })
   })
@@ -214,19 +344,34 @@ describe('what is billed was charged', () => {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /** 960 KB, each where it was free once; `[usage]` makes the sandbox bill a token for every four bytes. */
-  const asked = (more: object): object => chatBody(prompted('[usage 245760 10]'), { model: 'priced-chat', max_tokens: 10, ...more })
-  const besides = (...messages: object[]): object => ({ messages: [...messages, { role: 'user', content: prompted('[usage 245760 10]') }] })
+  const asked = (more: object): object =>
+    chatBody(prompted('[usage 245760 10]'), { model: 'priced-chat', max_tokens: 10, ...more })
+  const besides = (...messages: object[]): object => ({
+    messages: [...messages, { role: 'user', content: prompted('[usage 245760 10]') }],
+  })
   const schemaOf = (value: string): object => ({ type: 'object', properties: { link: { default: { url: value } } } })
   const PLACES: Record<string, object> = {
-    'response_format': { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [FILLING] } } } },
-    'a data: URI in response_format': { response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schemaOf(HIDDEN) } } },
-    'functions': { functions: [{ name: 'f', description: FILLING }] },
-    'prediction': { prediction: { type: 'content', content: FILLING } },
+    response_format: {
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [FILLING] } } },
+    },
+    'a data: URI in response_format': {
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schemaOf(HIDDEN) } },
+    },
+    functions: { functions: [{ name: 'f', description: FILLING }] },
+    prediction: { prediction: { type: 'content', content: FILLING } },
     'a file part': besides({ role: 'user', content: [{ type: 'file', file: { file_data: HIDDEN } }] }),
     'a video_url part': besides({ role: 'user', content: [{ type: 'video_url', video_url: { url: HIDDEN } }] }),
-    'tools[].function.parameters…default.url': { tools: [{ type: 'function', function: { name: 'f', parameters: schemaOf(HIDDEN) } }] },
-    'a tool call\'s arguments': besides({ role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: JSON.stringify({ url: HIDDEN }) } }] }, { role: 'tool', tool_call_id: 'a', content: '' }),
-    'metadata': { metadata: { url: HIDDEN } },
+    'tools[].function.parameters…default.url': {
+      tools: [{ type: 'function', function: { name: 'f', parameters: schemaOf(HIDDEN) } }],
+    },
+    "a tool call's arguments": besides(
+      {
+        role: 'assistant',
+        tool_calls: [{ ...call, function: { name: 'f', arguments: JSON.stringify({ url: HIDDEN }) } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: '' },
+    ),
+    metadata: { metadata: { url: HIDDEN } },
   }
   for (const [place, more] of Object.entries(PLACES)) {
     it(`where 960 KB stand in ${place}`, async () => {
@@ -234,7 +379,7 @@ describe('what is billed was charged', () => {
       const reply = await post(`${gateway.url}${CHAT}`, account.key, asked(more))
       expect(reply.status, reply.text.slice(0, 500)).to.equal(200)
       const record = await recordOf(gateway.db, reply)
-      expect(record.creditsPrecharged).to.be.at.least(Math.ceil(960 * 1024 / 3 / 1000))
+      expect(record.creditsPrecharged).to.be.at.least(Math.ceil((960 * 1024) / 3 / 1000))
       expect(record.creditsPrecharged).to.be.at.least(record.credits)
       expect(record).to.include({ credits: 246, creditsUncollected: 0 })
     })
@@ -243,8 +388,12 @@ describe('what is billed was charged', () => {
   /** Fifty calls at once, one of each place in turn. */
   async function fifty(account: TestAccount): Promise<Reply[]> {
     const places = Object.values(PLACES)
-    const replies = await Promise.all(Array.from({ length: 50 }, (_one, nth) => post(`${gateway.url}${CHAT}`, account.key, asked(places[nth % places.length]!))))
-    await until('the end of every call', async () => await outstandingOf(gateway.db, account.id) === 0)
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_one, nth) =>
+        post(`${gateway.url}${CHAT}`, account.key, asked(places[nth % places.length]!)),
+      ),
+    )
+    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0)
     return replies
   }
 
@@ -273,12 +422,15 @@ describe('what is billed was charged', () => {
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(Buffer.byteLength(JSON.stringify(body)) + 3)
   })
 
-  it('because a field that one upstream allows is sent to that one alone, and the operator\'s own value wins', async () => {
+  it("because a field that one upstream allows is sent to that one alone, and the operator's own value wins", async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = prompted()
     expect((await chat(gateway, account, prompt, { model: 'tiered-chat', service_tier: 'flex' })).status).to.equal(200)
     const bodies = gateway.sandbox.journal(prompt).map(({ body }) => body as Record<string, unknown>)
-    expect(bodies.map(({ model, service_tier: tier }) => [model, tier])).to.deep.equal([...bodies.slice(1).map(() => ['refusing-gpt', undefined]), ['gpt-sandbox', 'flex']])
+    expect(bodies.map(({ model, service_tier: tier }) => [model, tier])).to.deep.equal([
+      ...bodies.slice(1).map(() => ['refusing-gpt', undefined]),
+      ['gpt-sandbox', 'flex'],
+    ])
     expect(bodies).to.have.length.above(1)
     const fixed = prompted()
     expect((await chat(gateway, account, fixed, { model: 'set-chat', service_tier: 'priority' })).status).to.equal(200)

@@ -10,13 +10,29 @@ describe('POST /v1/chat/completions', () => {
   let gateway: Gateway
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
-      models.push({
-        id: 'short-chat', modality: 'chat', maxOutputTokens: 100, pricing: { input: 0, output: 1, perTokens: 1, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
-      }, {
-        id: 'reasoning-chat', modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
-        upstreams: [{ upstream: 'sandbox', model: 'reasoning-sandbox', rename: { max_tokens: 'max_completion_tokens' }, drop: ['temperature'], set: { reasoning_effort: 'low' } }],
-      })
+      models.push(
+        {
+          id: 'short-chat',
+          modality: 'chat',
+          maxOutputTokens: 100,
+          pricing: { input: 0, output: 1, perTokens: 1, minimum: 1 },
+          upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
+        },
+        {
+          id: 'reasoning-chat',
+          modality: 'chat',
+          pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+          upstreams: [
+            {
+              upstream: 'sandbox',
+              model: 'reasoning-sandbox',
+              rename: { max_tokens: 'max_completion_tokens' },
+              drop: ['temperature'],
+              set: { reasoning_effort: 'low' },
+            },
+          ],
+        },
+      )
     })
   })
   after(() => gateway.stop())
@@ -33,16 +49,32 @@ describe('POST /v1/chat/completions', () => {
     expect(reply.json.choices[0]).to.deep.include({ index: 0, finish_reason: 'stop' })
     expect(reply.json.choices[0].message).to.include({ role: 'assistant', content: 'Good day' })
     expect(reply.json.usage).to.include({
-      input_tokens: 1500, output_tokens: 500, prompt_tokens: 1500, completion_tokens: 500, total_tokens: 2000, credits: 3, balance: 997,
+      input_tokens: 1500,
+      output_tokens: 500,
+      prompt_tokens: 1500,
+      completion_tokens: 500,
+      total_tokens: 2000,
+      credits: 3,
+      balance: 997,
     })
     expect(await balanceOf(gateway.db, account.id)).to.equal(997)
     expect(await recordOf(gateway.db, reply)).to.include({
-      status: 'succeeded', httpStatus: 200, errorType: null, model: 'sandbox-chat', modality: 'chat', credits: 3, creditsUncollected: 0,
-      inputTokens: 1500, outputTokens: 500, upstream: 'sandbox', attempts: 1, count: 1,
+      status: 'succeeded',
+      httpStatus: 200,
+      errorType: null,
+      model: 'sandbox-chat',
+      modality: 'chat',
+      credits: 3,
+      creditsUncollected: 0,
+      inputTokens: 1500,
+      outputTokens: 500,
+      upstream: 'sandbox',
+      attempts: 1,
+      count: 1,
     })
   })
 
-  it('pre-charges the estimate: a third of the body\'s bytes and the whole of max_tokens, then gives back what was too much', async () => {
+  it("pre-charges the estimate: a third of the body's bytes and the whole of max_tokens, then gives back what was too much", async () => {
     const account = await anAccount(gateway.db, 100_000)
     const body = chatBody(`${'é'.repeat(3000)} [usage 10 10]`, { model: 'dear-chat', max_tokens: 2 })
     const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
@@ -62,12 +94,19 @@ describe('POST /v1/chat/completions', () => {
   it('asks of the upstream no more than was paid for: 1024 tokens by default, never more than the model allows', async () => {
     const account = await anAccount(gateway.db, 100_000)
     for (const [more, expected] of [
-      [{}, 1024], [{ max_tokens: 7 }, 7], [{ max_completion_tokens: 8 }, 8], [{ max_tokens: 7, max_completion_tokens: 5000 }, 7],
-      [{ model: 'short-chat' }, 100], [{ model: 'short-chat', max_tokens: 5000 }, 100], [{ max_tokens: null }, 1024],
+      [{}, 1024],
+      [{ max_tokens: 7 }, 7],
+      [{ max_completion_tokens: 8 }, 8],
+      [{ max_tokens: 7, max_completion_tokens: 5000 }, 7],
+      [{ model: 'short-chat' }, 100],
+      [{ model: 'short-chat', max_tokens: 5000 }, 100],
+      [{ max_tokens: null }, 1024],
     ] as const) {
       const prompt = prompted()
       expect((await chat(gateway, account, prompt, more)).status).to.equal(200)
-      expect(gateway.sandbox.journal(prompt)[0]!.body, JSON.stringify(more)).to.include({ max_tokens: expected }).and.not.to.have.property('max_completion_tokens')
+      expect(gateway.sandbox.journal(prompt)[0]!.body, JSON.stringify(more))
+        .to.include({ max_tokens: expected })
+        .and.not.to.have.property('max_completion_tokens')
     }
   })
 
@@ -87,7 +126,10 @@ describe('POST /v1/chat/completions', () => {
   for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
     it(`is settled on the gateway's own count where the upstream's usage cannot be believed: ${words}`, async () => {
       const account = await anAccount(gateway.db, 100_000)
-      const reply = await chat(gateway, account, `hi ${words} [answer one two three]`, { model: 'dear-chat', max_tokens: 50 })
+      const reply = await chat(gateway, account, `hi ${words} [answer one two three]`, {
+        model: 'dear-chat',
+        max_tokens: 50,
+      })
       expect(reply.status, reply.text).to.equal(200)
       const { input_tokens: input, output_tokens: output, credits } = reply.json.usage
       expect(input).to.be.within(1, 100)
@@ -98,7 +140,15 @@ describe('POST /v1/chat/completions', () => {
 
   it('passes tools on and their calls back, and keeps whatever else the upstream says', async () => {
     const account = await anAccount(gateway.db, 1000)
-    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }]
+    const tools = [
+      {
+        type: 'function',
+        function: {
+          name: 'weather',
+          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
+      },
+    ]
     const prompt = prompted('[tool weather]')
     const reply = await chat(gateway, account, prompt, { tools, tool_choice: 'auto' })
     expect(reply.json.choices[0]).to.include({ finish_reason: 'tool_calls' })
@@ -108,7 +158,13 @@ describe('POST /v1/chat/completions', () => {
     expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.include({ tools, tool_choice: 'auto' })
     const { id } = reply.json.choices[0].message.tool_calls[0]
     const next = await post(`${gateway.url}${CHAT}`, account.key, {
-      model: 'sandbox-chat', tools, messages: [{ role: 'user', content: 'x' }, reply.json.choices[0].message, { role: 'tool', tool_call_id: id, content: 'sunny' }],
+      model: 'sandbox-chat',
+      tools,
+      messages: [
+        { role: 'user', content: 'x' },
+        reply.json.choices[0].message,
+        { role: 'tool', tool_call_id: id, content: 'sunny' },
+      ],
     })
     expect(next.status, next.text).to.equal(200)
   })
@@ -120,11 +176,14 @@ describe('POST /v1/chat/completions', () => {
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.json.model).to.equal('reasoning-chat')
     expect(gateway.sandbox.journal(prompt)[0]!.body).to.deep.equal({
-      model: 'reasoning-sandbox', messages: [{ role: 'user', content: prompt }], max_completion_tokens: 1024, reasoning_effort: 'low',
+      model: 'reasoning-sandbox',
+      messages: [{ role: 'user', content: prompt }],
+      max_completion_tokens: 1024,
+      reasoning_effort: 'low',
     })
   })
 
-  it('sends the upstream its own key, never the caller\'s, and the call\'s id', async () => {
+  it("sends the upstream its own key, never the caller's, and the call's id", async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = prompted()
     const reply = await chat(gateway, account, prompt)

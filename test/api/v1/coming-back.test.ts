@@ -13,13 +13,19 @@ const ASYNC = { prefer: 'respond-async' }
 describe('coming back for an answer', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const fetchCall = (id: string, query = ''): Promise<Reply> => get(`${gateway.url}/v1/calls/${id}${query}`, account.key)
-  const running = (prompt: string): Promise<unknown> => until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+  const fetchCall = (id: string, query = ''): Promise<Reply> =>
+    get(`${gateway.url}/v1/calls/${id}${query}`, account.key)
+  const running = (prompt: string): Promise<unknown> =>
+    until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
 
   /** 202, and where the answer will be. */
   function expectAccepted(reply: Reply, preference: string | null): string {
@@ -45,7 +51,10 @@ describe('coming back for an answer', () => {
   })
 
   it('Prefer: respond-async also holds for a chat that asks for a stream', async () => {
-    const id = expectAccepted(await chat(gateway, account, prompted('[answer hi]'), { stream: true }, ASYNC), 'respond-async')
+    const id = expectAccepted(
+      await chat(gateway, account, prompted('[answer hi]'), { stream: true }, ASYNC),
+      'respond-async',
+    )
     const reply = await fetchCall(id, '?wait=10')
     expect(reply.json).to.include({ ok: true, object: 'chat.completion' })
     expect(reply.json.choices[0].message.content).to.equal('hi')
@@ -73,8 +82,20 @@ describe('coming back for an answer', () => {
   })
 
   it('preferences are read among others, and those that nobody knows are ignored', async () => {
-    expectAccepted(await image(gateway, account, prompted('[delay 200]'), {}, { prefer: 'handling=lenient, Respond-Async' }), 'respond-async')
-    for (const prefer of ['handling=strict', 'wait', 'wait=', 'wait=-1', 'wait=x', 'respond-asynchronously', '', ',,;=']) {
+    expectAccepted(
+      await image(gateway, account, prompted('[delay 200]'), {}, { prefer: 'handling=lenient, Respond-Async' }),
+      'respond-async',
+    )
+    for (const prefer of [
+      'handling=strict',
+      'wait',
+      'wait=',
+      'wait=-1',
+      'wait=x',
+      'respond-asynchronously',
+      '',
+      ',,;=',
+    ]) {
       expect((await image(gateway, account, prompted(), {}, { prefer })).status, prefer).to.equal(200)
     }
   })
@@ -112,12 +133,20 @@ describe('coming back for an answer', () => {
     expect(replies.map((reply) => reply.status)).to.deep.equal([200, 200])
     for (const query of ['?wait=61', '?wait=-1', '?wait=x', '?wait=1.5', '?wait=', '?wait=1&wait=2']) {
       const reply = await fetchCall(id, query)
-      expect([reply.status, reply.json.error.type, reply.json.error.param], query).to.deep.equal([400, 'invalid_request', 'wait'])
+      expect([reply.status, reply.json.error.type, reply.json.error.param], query).to.deep.equal([
+        400,
+        'invalid_request',
+        'wait',
+      ])
     }
   })
 
   it('the answer is the very one that the waiting request had, byte for byte, as often as it is fetched', async () => {
-    for (const reply of [await image(gateway, account, prompted()), await chat(gateway, account, prompted()), await image(gateway, account, prompted('[status 400]'))]) {
+    for (const reply of [
+      await image(gateway, account, prompted()),
+      await chat(gateway, account, prompted()),
+      await image(gateway, account, prompted('[status 400]')),
+    ]) {
       const id = reply.headers.get('x-call-id')!
       for (const again of [await fetchCall(id), await fetchCall(id), await fetchCall(id, '?wait=5')]) {
         expect([again.status, again.text]).to.deep.equal([reply.status, reply.text])
@@ -131,11 +160,17 @@ describe('coming back for an answer', () => {
   it('a client that leaves does not end its call: it is finished, settled, recorded, and can be fetched', async () => {
     const prompt = prompted('[delay 300]')
     const leaving = new AbortController()
-    const left = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), signal: leaving.signal }).catch((error: Error) => error.name)
+    const left = send('POST', `${gateway.url}${IMAGES}`, {
+      key: account.key,
+      body: imageBody(prompt),
+      signal: leaving.signal,
+    }).catch((error: Error) => error.name)
     await running(prompt)
     leaving.abort()
     expect(await left).to.equal('AbortError')
-    const row = await until('the call to end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first<{ id: string }>('id'))
+    const row = await until('the call to end', () =>
+      gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first<{ id: string }>('id'),
+    )
     const reply = await fetchCall(`call_${row.id.replaceAll('-', '')}`)
     expect(reply.status).to.equal(200)
     expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
@@ -156,10 +191,20 @@ describe('coming back for an answer', () => {
   it('a result past its time is 410, before and after it was swept', async () => {
     const first = await image(gateway, account, prompted())
     const id = first.headers.get('x-call-id')!
-    await gateway.db('call_results').where({ call_id: callOf(first) }).update({ expires_at: gateway.db.raw("now() - interval '1 second'") })
+    await gateway
+      .db('call_results')
+      .where({ call_id: callOf(first) })
+      .update({ expires_at: gateway.db.raw("now() - interval '1 second'") })
     const expired = await fetchCall(id)
     expect([expired.status, expired.json.error.type]).to.deep.equal([410, 'result_expired'])
-    await until('the sweep', async () => !await gateway.db('call_results').where({ call_id: callOf(first) }).first())
+    await until(
+      'the sweep',
+      async () =>
+        !(await gateway
+          .db('call_results')
+          .where({ call_id: callOf(first) })
+          .first()),
+    )
     expect((await fetchCall(id)).status).to.equal(410)
   })
 

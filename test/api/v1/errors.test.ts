@@ -11,7 +11,19 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { CHAT, IMAGES, VIDEOS, chat, chatBody, countsOf, image, imageBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import {
+  CHAT,
+  IMAGES,
+  VIDEOS,
+  chat,
+  chatBody,
+  countsOf,
+  image,
+  imageBody,
+  movementsOf,
+  prompted,
+  recordOf,
+} from '../../../scripts/harness/calling.ts'
 
 /** The whole answer of a refusal: its status, its form, its headers. */
 function expectError(reply: Reply, code: ErrorCode, param: string | null = null): void {
@@ -29,13 +41,21 @@ function expectError(reply: Reply, code: ErrorCode, param: string | null = null)
 describe('refusals of the gateway', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 100) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 100)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const request = (path: string, body: unknown, headers: Record<string, string> = {}, key: string | undefined = account.key): Promise<Reply> =>
-    send('POST', `${gateway.url}${path}`, { key, body, headers })
+  const request = (
+    path: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+    key: string | undefined = account.key,
+  ): Promise<Reply> => send('POST', `${gateway.url}${path}`, { key, body, headers })
 
   /** What no refusal may do. */
   async function expectUntouched(reply: Reply, code: ErrorCode): Promise<void> {
@@ -43,7 +63,14 @@ describe('refusals of the gateway', () => {
     expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
     expect(await recordOf(gateway.db, reply)).to.include({
-      status: 'rejected', httpStatus: statusOf(code), errorType: code, credits: 0, creditsPrecharged: 0, attempts: 0, upstream: null, count: 1,
+      status: 'rejected',
+      httpStatus: statusOf(code),
+      errorType: code,
+      credits: 0,
+      creditsPrecharged: 0,
+      attempts: 0,
+      upstream: null,
+      count: 1,
     })
   }
 
@@ -54,19 +81,67 @@ describe('refusals of the gateway', () => {
     ['unsupported_model', 'the model is null', CHAT, chatBody('x', { model: null }), 'model'],
     ['unsupported_model', 'the model is disabled', IMAGES, imageBody('x', { model: 'disabled-image' }), 'model'],
     ['unsupported_model', 'an image model is asked to chat', CHAT, chatBody('x', { model: 'sandbox-image' }), 'model'],
-    ['unsupported_model', 'a chat model is asked for an image', IMAGES, imageBody('x', { model: 'sandbox-chat' }), 'model'],
-    ['unsupported_model', 'an image model is asked for a video', VIDEOS, imageBody('x', { model: 'sandbox-image' }), 'model'],
-    ['unsupported_model', 'a video model is asked for an image', IMAGES, imageBody('x', { model: 'sandbox-video' }), 'model'],
-    ['unsupported_model', 'the model is a property of objects', IMAGES, imageBody('x', { model: '__proto__' }), 'model'],
+    [
+      'unsupported_model',
+      'a chat model is asked for an image',
+      IMAGES,
+      imageBody('x', { model: 'sandbox-chat' }),
+      'model',
+    ],
+    [
+      'unsupported_model',
+      'an image model is asked for a video',
+      VIDEOS,
+      imageBody('x', { model: 'sandbox-image' }),
+      'model',
+    ],
+    [
+      'unsupported_model',
+      'a video model is asked for an image',
+      IMAGES,
+      imageBody('x', { model: 'sandbox-video' }),
+      'model',
+    ],
+    [
+      'unsupported_model',
+      'the model is a property of objects',
+      IMAGES,
+      imageBody('x', { model: '__proto__' }),
+      'model',
+    ],
     ['invalid_prompt', 'the prompt is missing', IMAGES, { model: 'sandbox-image' }, 'prompt'],
-    ['invalid_prompt', 'the prompt is too long', VIDEOS, { model: 'sandbox-video', prompt: 'x'.repeat(2001) }, 'prompt'],
+    [
+      'invalid_prompt',
+      'the prompt is too long',
+      VIDEOS,
+      { model: 'sandbox-video', prompt: 'x'.repeat(2001) },
+      'prompt',
+    ],
     ['invalid_messages', 'the messages are missing', CHAT, { model: 'sandbox-chat' }, 'messages'],
     ['invalid_messages', 'the messages are empty', CHAT, { model: 'sandbox-chat', messages: [] }, 'messages'],
     ['invalid_request', 'another field is bad', IMAGES, imageBody('x', { resolution: '!' }), 'resolution'],
     ['invalid_request', 'the temperature is too high', CHAT, chatBody('x', { temperature: 2.1 }), 'temperature'],
-    ['upstream_unavailable', 'no upstream of the model is configured', IMAGES, imageBody('x', { model: 'unavailable-image' }), 'model'],
-    ['insufficient_credits', 'a video costs more than the balance', VIDEOS, { model: 'sandbox-video', prompt: 'x' }, null],
-    ['insufficient_credits', 'the pre-charge of a chat is more than the balance', CHAT, chatBody('x', { model: 'dear-chat' }), null],
+    [
+      'upstream_unavailable',
+      'no upstream of the model is configured',
+      IMAGES,
+      imageBody('x', { model: 'unavailable-image' }),
+      'model',
+    ],
+    [
+      'insufficient_credits',
+      'a video costs more than the balance',
+      VIDEOS,
+      { model: 'sandbox-video', prompt: 'x' },
+      null,
+    ],
+    [
+      'insufficient_credits',
+      'the pre-charge of a chat is more than the balance',
+      CHAT,
+      chatBody('x', { model: 'dear-chat' }),
+      null,
+    ],
     ['invalid_json', 'the body is not JSON', CHAT, '{"model":', null],
     ['invalid_json', 'the body is an array', CHAT, '[]', null],
     ['payload_too_large', 'the body has more than 1 MB', CHAT, JSON.stringify(chatBody('x'.repeat(1_048_576))), null],
@@ -105,7 +180,10 @@ describe('refusals of the gateway', () => {
 
   it('answer 402 insufficient_credits without asking an upstream, and leave one record and no entry', async () => {
     const prompt = prompted()
-    const reply = await send('POST', `${gateway.url}${VIDEOS}`, { key: account.key, body: { model: 'sandbox-video', prompt } })
+    const reply = await send('POST', `${gateway.url}${VIDEOS}`, {
+      key: account.key,
+      body: { model: 'sandbox-video', prompt },
+    })
     expectError(reply, 'insufficient_credits')
     await expectUntouched(reply, 'insufficient_credits')
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
@@ -127,9 +205,14 @@ describe('refusals of the gateway', () => {
     ]
     for (const [what, authorization] of BAD) {
       it(`answer 401 unauthorized to ${what}, with the scheme to use`, async () => {
-        for (const [method, path] of [['GET', '/v1/models'], ['POST', IMAGES], ['GET', '/v1/calls/call_1']] as const) {
+        for (const [method, path] of [
+          ['GET', '/v1/models'],
+          ['POST', IMAGES],
+          ['GET', '/v1/calls/call_1'],
+        ] as const) {
           const reply = await send(method, `${gateway.url}${path}`, {
-            ...(method === 'POST' && { body: imageBody('x') }), headers: authorization === undefined ? {} : { authorization },
+            ...(method === 'POST' && { body: imageBody('x') }),
+            headers: authorization === undefined ? {} : { authorization },
           })
           expectError(reply, 'unauthorized')
           expect(reply.headers.get('www-authenticate')).to.match(/^Bearer/)
@@ -140,27 +223,39 @@ describe('refusals of the gateway', () => {
 
     it('take the scheme in any case', async () => {
       for (const scheme of ['bearer', 'BEARER', 'BeArEr']) {
-        expect((await send('GET', `${gateway.url}/v1/models`, { headers: { authorization: `${scheme} ${account.key}` } })).status).to.equal(200)
+        expect(
+          (await send('GET', `${gateway.url}/v1/models`, { headers: { authorization: `${scheme} ${account.key}` } }))
+            .status,
+        ).to.equal(200)
       }
     })
 
     it('answer 401 to a key from the moment it is revoked', async () => {
       expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
       await revokeKey(gateway.db, account.id, account.keyId)
-      for (const reply of [await get(`${gateway.url}/v1/models`, account.key), await image(gateway, account, 'x')]) expectError(reply, 'unauthorized')
+      for (const reply of [await get(`${gateway.url}/v1/models`, account.key), await image(gateway, account, 'x')])
+        expectError(reply, 'unauthorized')
       expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
     })
 
     it('finish and settle a call whose key is revoked while it runs', async () => {
       const prompt = prompted('[delay 300]')
       const running = image(gateway, account, prompt)
-      while (gateway.sandbox.open(prompt).open === 0) await new Promise((resolve) => { setImmediate(resolve) })
+      while (gateway.sandbox.open(prompt).open === 0)
+        await new Promise((resolve) => {
+          setImmediate(resolve)
+        })
       await revokeKey(gateway.db, account.id, account.keyId)
       expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
     })
 
     it('take no session token for a key', async () => {
-      const session = await openSession(gateway.db, { accountId: account.id, passwordHash: 'none', userAgent: '', ip: '' })
+      const session = await openSession(gateway.db, {
+        accountId: account.id,
+        passwordHash: 'none',
+        userAgent: '',
+        ip: '',
+      })
       expectError(await get(`${gateway.url}/v1/models`, session!.token), 'unauthorized')
     })
 
@@ -197,8 +292,14 @@ describe('refusals of the gateway', () => {
 
   it('answer 405 method_not_allowed with the methods that there are', async () => {
     for (const [method, path, allow] of [
-      ['GET', IMAGES, 'POST'], ['PUT', CHAT, 'POST'], ['DELETE', VIDEOS, 'POST'], ['PATCH', CHAT, 'POST'], ['OPTIONS', IMAGES, 'POST'],
-      ['POST', '/v1/models', 'GET, HEAD'], ['DELETE', '/v1/models', 'GET, HEAD'], ['POST', '/v1/calls/call_1', 'GET, HEAD'],
+      ['GET', IMAGES, 'POST'],
+      ['PUT', CHAT, 'POST'],
+      ['DELETE', VIDEOS, 'POST'],
+      ['PATCH', CHAT, 'POST'],
+      ['OPTIONS', IMAGES, 'POST'],
+      ['POST', '/v1/models', 'GET, HEAD'],
+      ['DELETE', '/v1/models', 'GET, HEAD'],
+      ['POST', '/v1/calls/call_1', 'GET, HEAD'],
     ] as const) {
       const reply = await send(method, `${gateway.url}${path}`, { key: account.key })
       expectError(reply, 'method_not_allowed')
@@ -212,19 +313,28 @@ describe('refusals of the gateway', () => {
   })
 
   describe('carry ids', () => {
-    it('X-Request-Id is the client\'s own when it is a sane one of at most 128 characters', async () => {
+    it("X-Request-Id is the client's own when it is a sane one of at most 128 characters", async () => {
       for (const id of ['abc', 'a'.repeat(128), '018f-77:x/y=z@w+v.u_t-s']) {
-        expect((await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id')).to.equal(id)
+        expect(
+          (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id'),
+        ).to.equal(id)
       }
       for (const id of ['', 'a'.repeat(129), 'two words', '<script>', '"quoted"', 'tab\there']) {
-        const answered = (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id')
+        const answered = (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get(
+          'x-request-id',
+        )
         expect(answered).to.match(/^[0-9a-f-]{36}$/)
       }
     })
 
     it('X-Call-Id is on every answer of a call, and the same in its record', async () => {
-      const replies = [await chat(gateway, account, 'x'), await image(gateway, account, 'x'), await image(gateway, account, '')]
-      for (const reply of replies) expect((await recordOf(gateway.db, reply)).id).to.equal(reply.headers.get('x-call-id'))
+      const replies = [
+        await chat(gateway, account, 'x'),
+        await image(gateway, account, 'x'),
+        await image(gateway, account, ''),
+      ]
+      for (const reply of replies)
+        expect((await recordOf(gateway.db, reply)).id).to.equal(reply.headers.get('x-call-id'))
     })
   })
 
@@ -243,7 +353,8 @@ describe('refusals of the gateway', () => {
     await image(gateway, account, secret, { resolution: '!' })
     const { rows } = await gateway.db.raw<{ rows: { found: number }[] }>(
       "SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id WHERE c.user_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?",
-      [account.id, `%${secret}%`])
+      [account.id, `%${secret}%`],
+    )
     expect(rows[0]!.found).to.equal(0)
   })
 })

@@ -17,17 +17,84 @@ type Sending = { method: string; path: string; headers: Record<string, string>; 
 
 /** What there is no reason to send. */
 const NASTY: unknown[] = [
-  null, true, false, 0, -1, 1.5, 1e308, 2 ** 53, 1e21, '', ' ', 'x', '1', 'NaN', '\0', 'a\0b', '\ud800', '😀', '__proto__', 'toString', [], {}, [[]], [null], [{}],
-  'a'.repeat(2001), '\u202e', "' OR 1=1 --", '<script>', '../../x', '%00', { toString: 1 }, { length: -1 }, { url: null }, [[[[[[[[[]]]]]]]]],
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  1e308,
+  2 ** 53,
+  1e21,
+  '',
+  ' ',
+  'x',
+  '1',
+  'NaN',
+  '\0',
+  'a\0b',
+  '\ud800',
+  '😀',
+  '__proto__',
+  'toString',
+  [],
+  {},
+  [[]],
+  [null],
+  [{}],
+  'a'.repeat(2001),
+  '\u202e',
+  "' OR 1=1 --",
+  '<script>',
+  '../../x',
+  '%00',
+  { toString: 1 },
+  { length: -1 },
+  { url: null },
+  [[[[[[[[[]]]]]]]]],
 ]
 const KEYS = [
-  'model', 'messages', 'prompt', 'image_url', 'resolution', 'duration', 'max_tokens', 'max_completion_tokens', 'temperature', 'n', 'stream', 'stream_options', 'tools',
-  '__proto__', 'constructor', 'toString', 'user', 'response_format', '', '\0',
+  'model',
+  'messages',
+  'prompt',
+  'image_url',
+  'resolution',
+  'duration',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'n',
+  'stream',
+  'stream_options',
+  'tools',
+  '__proto__',
+  'constructor',
+  'toString',
+  'user',
+  'response_format',
+  '',
+  '\0',
 ]
 const HEADERS: Record<string, string[]> = {
-  'content-type': ['application/json', 'application/json; charset=utf-8', 'application/json; charset=x', 'text/plain', 'multipart/form-data', ';', 'application/json;;;='],
+  'content-type': [
+    'application/json',
+    'application/json; charset=utf-8',
+    'application/json; charset=x',
+    'text/plain',
+    'multipart/form-data',
+    ';',
+    'application/json;;;=',
+  ],
   'content-encoding': ['identity', 'gzip', 'br', 'x', 'gzip, gzip'],
-  prefer: ['respond-async', 'wait=0', 'wait=1', 'wait=999999', 'wait=99999999999', 'x=y; z, ,', 'respond-async, wait=1'],
+  prefer: [
+    'respond-async',
+    'wait=0',
+    'wait=1',
+    'wait=999999',
+    'wait=99999999999',
+    'x=y; z, ,',
+    'respond-async, wait=1',
+  ],
   accept: ['text/event-stream', '*/*', 'image/png', 'x'],
   'idempotency-key': ['a', 'b', ' ', 'x'.repeat(255), 'x'.repeat(300)],
   'x-stainless-retry-count': ['0', '1', '-1', 'x', '1e9'],
@@ -37,51 +104,124 @@ const HEADERS: Record<string, string[]> = {
   'x-forwarded-for': ['1.2.3.4', "';--", '::1, x'],
 }
 
-const nasty = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...NASTY) }, { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4 }) })
+const nasty = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...NASTY) },
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 4 }) },
+)
 const word = fc.string({ maxLength: 12, unit: 'grapheme' })
 /** Mostly the one, now and then the other. */
-const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>, weight = 8): fc.Arbitrary<T | U> => fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
+const mostly = <T, U>(usual: fc.Arbitrary<T>, odd: fc.Arbitrary<U>, weight = 8): fc.Arbitrary<T | U> =>
+  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd })
 
-const message = mostly(fc.record({ role: mostly(fc.constantFrom('user', 'system'), word), content: mostly(word, nasty) }), nasty, 20)
+const message = mostly(
+  fc.record({ role: mostly(fc.constantFrom('user', 'system'), word), content: mostly(word, nasty) }),
+  nasty,
+  20,
+)
 const RESOLUTIONS = ['16x16', '720p']
-const media = { prompt: mostly(word.map((text) => `${text} .`), nasty), resolution: fc.constantFrom(...RESOLUTIONS) }
-const FIELDS: Record<string, fc.Arbitrary<object>> = {
-  [CHAT]: fc.record({
-    model: mostly(fc.constantFrom('sandbox-chat', 'dear-chat', 'fallback-chat'), fc.constantFrom('sandbox-image', 'nothing')), messages: fc.array(message, { minLength: 1, maxLength: 3 }),
-    max_tokens: mostly(fc.integer({ min: 1, max: 50 }), nasty), n: mostly(fc.integer({ min: 1, max: 8 }), nasty), stream: fc.boolean(),
-  }, { requiredKeys: ['model', 'messages'] }),
-  [IMAGES]: fc.record({ model: mostly(fc.constantFrom('sandbox-image', 'fallback-image'), fc.constantFrom('unavailable-image', 'disabled-image', 'sandbox-chat')), ...media }, { requiredKeys: ['model', 'prompt'] }),
-  [VIDEOS]: fc.record({ model: mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4), ...media, duration: mostly(fc.constant(1), nasty) }, { requiredKeys: ['model', 'prompt'] }),
+const media = {
+  prompt: mostly(
+    word.map((text) => `${text} .`),
+    nasty,
+  ),
+  resolution: fc.constantFrom(...RESOLUTIONS),
 }
-const bodyOf = (path: string): fc.Arbitrary<string> => fc.tuple(
-  FIELDS[path] ?? FIELDS[CHAT]!,
-  mostly(fc.constant([]), fc.array(fc.tuple(fc.constantFrom(...KEYS), nasty), { minLength: 1, maxLength: 3 }), 1),
-).map(([fields, spoilt]) => {
-  const text = JSON.stringify(fields)
-  // As text, so that __proto__ is a key like any other.
-  return `${text.slice(0, -1)}${spoilt.map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`).join('')}}`
-})
+const FIELDS: Record<string, fc.Arbitrary<object>> = {
+  [CHAT]: fc.record(
+    {
+      model: mostly(
+        fc.constantFrom('sandbox-chat', 'dear-chat', 'fallback-chat'),
+        fc.constantFrom('sandbox-image', 'nothing'),
+      ),
+      messages: fc.array(message, { minLength: 1, maxLength: 3 }),
+      max_tokens: mostly(fc.integer({ min: 1, max: 50 }), nasty),
+      n: mostly(fc.integer({ min: 1, max: 8 }), nasty),
+      stream: fc.boolean(),
+    },
+    { requiredKeys: ['model', 'messages'] },
+  ),
+  [IMAGES]: fc.record(
+    {
+      model: mostly(
+        fc.constantFrom('sandbox-image', 'fallback-image'),
+        fc.constantFrom('unavailable-image', 'disabled-image', 'sandbox-chat'),
+      ),
+      ...media,
+    },
+    { requiredKeys: ['model', 'prompt'] },
+  ),
+  [VIDEOS]: fc.record(
+    {
+      model: mostly(fc.constantFrom('unavailable-video', 'disabled-image'), fc.constant('sandbox-video'), 4),
+      ...media,
+      duration: mostly(fc.constant(1), nasty),
+    },
+    { requiredKeys: ['model', 'prompt'] },
+  ),
+}
+const bodyOf = (path: string): fc.Arbitrary<string> =>
+  fc
+    .tuple(
+      FIELDS[path] ?? FIELDS[CHAT]!,
+      mostly(fc.constant([]), fc.array(fc.tuple(fc.constantFrom(...KEYS), nasty), { minLength: 1, maxLength: 3 }), 1),
+    )
+    .map(([fields, spoilt]) => {
+      const text = JSON.stringify(fields)
+      // As text, so that __proto__ is a key like any other.
+      return `${text.slice(0, -1)}${spoilt.map(([key, value]) => `,${JSON.stringify(key)}:${JSON.stringify(value)}`).join('')}}`
+    })
 
 /** A body whose bytes were cut, doubled or overwritten. */
-const mangledOf = (path: string): fc.Arbitrary<Buffer> => fc.tuple(bodyOf(path), fc.nat(1000), fc.nat(1000), fc.constantFrom('cut', 'double', 'overwrite', 'number'), fc.nat(255)).map(([text, at, more, how, byte]) => {
-  const bytes = Buffer.from(text)
-  const [from, to] = [at % bytes.length, Math.min(bytes.length, (at % bytes.length) + (more % 20) + 1)]
-  if (how === 'cut') return Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)])
-  if (how === 'double') return Buffer.concat([bytes.subarray(0, to), bytes.subarray(from)])
-  if (how === 'number') return Buffer.from(text.replace(/:(true|false|null|-?\d+)/, ':1e309'))
-  bytes[from] = byte
-  return bytes
-})
+const mangledOf = (path: string): fc.Arbitrary<Buffer> =>
+  fc
+    .tuple(
+      bodyOf(path),
+      fc.nat(1000),
+      fc.nat(1000),
+      fc.constantFrom('cut', 'double', 'overwrite', 'number'),
+      fc.nat(255),
+    )
+    .map(([text, at, more, how, byte]) => {
+      const bytes = Buffer.from(text)
+      const [from, to] = [at % bytes.length, Math.min(bytes.length, (at % bytes.length) + (more % 20) + 1)]
+      if (how === 'cut') return Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)])
+      if (how === 'double') return Buffer.concat([bytes.subarray(0, to), bytes.subarray(from)])
+      if (how === 'number') return Buffer.from(text.replace(/:(true|false|null|-?\d+)/, ':1e309'))
+      bytes[from] = byte
+      return bytes
+    })
 
-const header = fc.constantFrom(...Object.keys(HEADERS)).chain((name) => fc.constantFrom(...HEADERS[name]!).map((value): [string, string] => [name, value]))
-const odd = fc.constantFrom('/v1/models', '/v1/calls/x', '/v1/calls/call_%00', '/v1', '/v1/chat//completions', '/v1/calls/%zz?wait=1&wait=2', '/v1/images/generations/')
+const header = fc
+  .constantFrom(...Object.keys(HEADERS))
+  .chain((name) => fc.constantFrom(...HEADERS[name]!).map((value): [string, string] => [name, value]))
+const odd = fc.constantFrom(
+  '/v1/models',
+  '/v1/calls/x',
+  '/v1/calls/call_%00',
+  '/v1',
+  '/v1/chat//completions',
+  '/v1/calls/%zz?wait=1&wait=2',
+  '/v1/images/generations/',
+)
 
-const sending: fc.Arbitrary<Sending> = mostly(fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS), odd).chain((path) => fc.record({
-  method: mostly(fc.constant('POST'), fc.constantFrom('GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'), 20),
-  path: fc.constant(path),
-  headers: mostly(fc.constant({}), fc.array(header, { minLength: 1, maxLength: 2 }).map((pairs): Record<string, string> => Object.fromEntries(pairs)), 1),
-  body: fc.oneof({ weight: 8, arbitrary: bodyOf(path).map((text) => Buffer.from(text)) }, { weight: 2, arbitrary: mangledOf(path) }, { weight: 1, arbitrary: fc.constant(null) }),
-}))
+const sending: fc.Arbitrary<Sending> = mostly(fc.constantFrom(CHAT, CHAT, IMAGES, IMAGES, VIDEOS), odd).chain((path) =>
+  fc.record({
+    method: mostly(fc.constant('POST'), fc.constantFrom('GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'), 20),
+    path: fc.constant(path),
+    headers: mostly(
+      fc.constant({}),
+      fc
+        .array(header, { minLength: 1, maxLength: 2 })
+        .map((pairs): Record<string, string> => Object.fromEntries(pairs)),
+      1,
+    ),
+    body: fc.oneof(
+      { weight: 8, arbitrary: bodyOf(path).map((text) => Buffer.from(text)) },
+      { weight: 2, arbitrary: mangledOf(path) },
+      { weight: 1, arbitrary: fc.constant(null) },
+    ),
+  }),
+)
 
 /** The answers that a request may have, whatever is wrong with it. */
 const ALLOWED = new Set([200, 202, 400, 401, 402, 404, 405, 410, 413, 415, 417, 422, 429])
@@ -93,7 +233,12 @@ describe('thousands of requests that make no sense', () => {
   const note = (fault: unknown): void => void faults.push(fault)
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
-      models.push({ id: 'unavailable-video', modality: 'video', credits: 250, upstreams: [{ upstream: 'unconfigured', model: 'video-sandbox' }] })
+      models.push({
+        id: 'unavailable-video',
+        modality: 'video',
+        credits: 250,
+        upstreams: [{ upstream: 'unconfigured', model: 'video-sandbox' }],
+      })
       for (const model of models) if (model.modality !== 'chat') model.resolutions = RESOLUTIONS
     })
     account = await anAccount(gateway.db, 1_000_000_000)
@@ -116,9 +261,17 @@ describe('thousands of requests that make no sense', () => {
     async function send({ method, path, headers, body: bytes }: Sending): Promise<void> {
       const told = `seed ${seed}: ${method} ${path} ${JSON.stringify(headers)} ${bytes?.toString('latin1').slice(0, 500)}`
       const answer = await request(`${gateway.url}${path}`, {
-        dispatcher: agent, method: method as 'POST', body: bytes,
-        headers: { authorization: `Bearer ${account.key}`, ...(bytes && { 'content-type': 'application/json' }), ...headers },
-      }).catch((error: Error) => { throw new Error(`${error.message}: ${told}`) })
+        dispatcher: agent,
+        method: method as 'POST',
+        body: bytes,
+        headers: {
+          authorization: `Bearer ${account.key}`,
+          ...(bytes && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+      }).catch((error: Error) => {
+        throw new Error(`${error.message}: ${told}`)
+      })
       const text = await answer.body.text()
       statuses.set(answer.statusCode, (statuses.get(answer.statusCode) ?? 0) + 1)
       const json = (text.startsWith('{') ? JSON.parse(text) : null) as { error?: { type: string } } | null
@@ -128,13 +281,16 @@ describe('thousands of requests that make no sense', () => {
     }
 
     const rest = [...sendings]
-    await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-      for (let next = rest.pop(); next; next = rest.pop()) await send(next)
-    }))
+    await Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        for (let next = rest.pop(); next; next = rest.pop()) await send(next)
+      }),
+    )
     await agent.close()
     // A fuzz that nothing gets through would prove little.
-    for (const status of [200, 202, 400, 401, 415, 503]) expect(statuses.get(status) ?? 0, `answers of ${status} in ${JSON.stringify([...statuses])}`).to.be.above(2)
-    await until('the end of every call', async () => await outstandingOf(gateway.db, account.id) === 0, 30_000)
+    for (const status of [200, 202, 400, 401, 415, 503])
+      expect(statuses.get(status) ?? 0, `answers of ${status} in ${JSON.stringify([...statuses])}`).to.be.above(2)
+    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0, 30_000)
     await expectBooksToBalance(gateway.db)
     expect(faults).to.deep.equal([])
     expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)

@@ -8,7 +8,17 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import { post, send, until } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
-import { CHAT, IMAGES, callOf, chat, chatBody, countsOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import {
+  CHAT,
+  IMAGES,
+  callOf,
+  chat,
+  chatBody,
+  countsOf,
+  image,
+  imageBody,
+  prompted,
+} from '../../../scripts/harness/calling.ts'
 
 const keyed = (key: string): Record<string, string> => ({ 'idempotency-key': key })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
@@ -16,15 +26,23 @@ const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replay
 describe('Idempotency-Key', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   it('makes one call of 50 parallel requests: one charge, one bill, 50 equal answers of which 49 say that they are replays', async () => {
     const prompt = prompted('[delay 100]')
-    const replies = await Promise.all(Array.from({ length: 50 }, () => image(gateway, account, prompt, {}, keyed('fifty'))))
-    expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).to.deep.equal([`200 ${replies[0]!.text}`])
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => image(gateway, account, prompt, {}, keyed('fifty'))),
+    )
+    expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).to.deep.equal([
+      `200 ${replies[0]!.text}`,
+    ])
     expect(replies[0]!.status).to.equal(200)
     expect(replies.filter(isReplay).length).to.equal(49)
     expect(new Set(replies.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(1)
@@ -37,8 +55,12 @@ describe('Idempotency-Key', () => {
     const other = await startTestWeb(gateway.config)
     try {
       const prompt = prompted('[delay 100]')
-      const replies = await Promise.all(Array.from({ length: 20 }, (_, at) => image(at % 2 ? other : gateway, account, prompt, {}, keyed('two'))))
-      expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).to.deep.equal([`200 ${replies[0]!.text}`])
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, at) => image(at % 2 ? other : gateway, account, prompt, {}, keyed('two'))),
+      )
+      expect([...new Set(replies.map(({ status, text }) => `${status} ${text}`))]).to.deep.equal([
+        `200 ${replies[0]!.text}`,
+      ])
       expect(replies.filter(isReplay).length).to.equal(19)
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     } finally {
@@ -52,7 +74,12 @@ describe('Idempotency-Key', () => {
       const first = await image(gateway, account, prompt, {}, keyed(`again ${words}`))
       const balance = await balanceOf(gateway.db, account.id)
       const second = await image(gateway, account, prompt, {}, keyed(`again ${words}`))
-      expect([second.status, second.text, isReplay(first), isReplay(second)]).to.deep.equal([first.status, first.text, false, true])
+      expect([second.status, second.text, isReplay(first), isReplay(second)]).to.deep.equal([
+        first.status,
+        first.text,
+        false,
+        true,
+      ])
       expect(await balanceOf(gateway.db, account.id)).to.equal(balance)
       expect(gateway.sandbox.journal(prompt).length).to.equal(1)
     }
@@ -70,19 +97,30 @@ describe('Idempotency-Key', () => {
     const prompt = prompted()
     await image(gateway, account, prompt, { resolution: '1K' }, keyed('one'))
     for (const [path, body] of [
-      [IMAGES, imageBody(prompt)], [IMAGES, imageBody(`${prompt} `, { resolution: '1K' })], [IMAGES, imageBody(prompt, { resolution: '1K', model: 'hasty-image' })], [CHAT, chatBody(prompt)],
+      [IMAGES, imageBody(prompt)],
+      [IMAGES, imageBody(`${prompt} `, { resolution: '1K' })],
+      [IMAGES, imageBody(prompt, { resolution: '1K', model: 'hasty-image' })],
+      [CHAT, chatBody(prompt)],
     ] as const) {
       const reply = await post(`${gateway.url}${path}`, account.key, body, keyed('one'))
       expect([reply.status, reply.json.error.type], JSON.stringify(body)).to.deep.equal([422, 'idempotency_conflict'])
     }
-    const same = await post(`${gateway.url}${IMAGES}`, account.key, { resolution: '1K', prompt, model: 'sandbox-image' }, keyed('one'))
+    const same = await post(
+      `${gateway.url}${IMAGES}`,
+      account.key,
+      { resolution: '1K', prompt, model: 'sandbox-image' },
+      keyed('one'),
+    )
     expect([same.status, isReplay(same)]).to.deep.equal([200, true])
     expect(await balanceOf(gateway.db, account.id)).to.equal(960)
   })
 
   it('belongs to one account', async () => {
     const [prompt, other] = [prompted(), await anAccount(gateway.db, 1000)]
-    const replies = [await image(gateway, account, prompt, {}, keyed('shared')), await image(gateway, other, prompt, {}, keyed('shared'))]
+    const replies = [
+      await image(gateway, account, prompt, {}, keyed('shared')),
+      await image(gateway, other, prompt, {}, keyed('shared')),
+    ]
     expect(replies.map(isReplay)).to.deep.equal([false, false])
     expect(gateway.sandbox.billed(prompt).total).to.equal(2)
   })
@@ -100,14 +138,18 @@ describe('Idempotency-Key', () => {
   it('may be used again after its time', async () => {
     const prompt = prompted()
     const first = await image(gateway, account, prompt, {}, keyed('k'))
-    await gateway.db('calls').where({ id: callOf(first) }).update({ idempotency_expires_at: gateway.db.raw("now() - interval '1 second'") })
+    await gateway
+      .db('calls')
+      .where({ id: callOf(first) })
+      .update({ idempotency_expires_at: gateway.db.raw("now() - interval '1 second'") })
     const second = await image(gateway, account, prompted(), {}, keyed('k'))
     expect([second.status, isReplay(second)]).to.deep.equal([200, false])
     expect(await balanceOf(gateway.db, account.id)).to.equal(920)
   })
 
   it('must be 1 to 255 printable characters', async () => {
-    for (const key of ['a', ' a b ~!"', 'x'.repeat(255)]) expect((await image(gateway, account, prompted(), {}, keyed(key))).status, key).to.equal(200)
+    for (const key of ['a', ' a b ~!"', 'x'.repeat(255)])
+      expect((await image(gateway, account, prompted(), {}, keyed(key))).status, key).to.equal(200)
   })
 
   it('joins a call that runs: its answer comes when that ends', async () => {
@@ -121,9 +163,18 @@ describe('Idempotency-Key', () => {
   it('gives the answer in the form that the new request asks for', async () => {
     const content = prompted('[answer one two] [usage 5 6]')
     const whole = await chat(gateway, account, content, {}, keyed('form'))
-    const streamed = await chat(gateway, account, content, { stream: true, stream_options: { include_usage: true } }, keyed('form'))
+    const streamed = await chat(
+      gateway,
+      account,
+      content,
+      { stream: true, stream_options: { include_usage: true } },
+      keyed('form'),
+    )
     expect([streamed.status, isReplay(streamed)]).to.deep.equal([200, true])
-    const chunks = streamed.text.split('\n\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6))
+    const chunks = streamed.text
+      .split('\n\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => line.slice(6))
     expect(chunks.at(-1)).to.equal('[DONE]')
     const parsed = chunks.slice(0, -1).map((chunk) => JSON.parse(chunk))
     expect(parsed.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).to.equal('one two')
@@ -145,7 +196,11 @@ describe('Idempotency-Key', () => {
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     const second = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })
     const answer = await first
-    expect([second.status, isReplay(second), second.json.id]).to.deep.equal([202, true, answer.headers.get('x-call-id')])
+    expect([second.status, isReplay(second), second.json.id]).to.deep.equal([
+      202,
+      true,
+      answer.headers.get('x-call-id'),
+    ])
     const third = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })
     expect([third.status, isReplay(third), third.text], 'what is there already').to.deep.equal([200, true, answer.text])
   })
@@ -154,7 +209,9 @@ describe('Idempotency-Key', () => {
     const content = prompted('[chunks 5 60] [answer a b c d e]')
     const [first, second] = await Promise.all([
       chat(gateway, account, content, { stream: true }, keyed('both')),
-      until('the stream', () => gateway.sandbox.open(content).streams > 0).then(() => chat(gateway, account, content, { stream: true }, keyed('both'))),
+      until('the stream', () => gateway.sandbox.open(content).streams > 0).then(() =>
+        chat(gateway, account, content, { stream: true }, keyed('both')),
+      ),
     ])
     for (const reply of [first, second]) expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
     expect([isReplay(first), isReplay(second)]).to.deep.equal([false, true])
@@ -166,10 +223,15 @@ describe('Idempotency-Key', () => {
     const first = chat(gateway, account, content, { stream: true }, keyed('leave'))
     await until('the stream', () => gateway.sandbox.open(content).streams > 0)
     const leaving = new AbortController()
-    const second = send('POST', `${gateway.url}${CHAT}`, { key: account.key, body: chatBody(content, { stream: true }), headers: keyed('leave'), signal: leaving.signal }).catch(() => null)
+    const second = send('POST', `${gateway.url}${CHAT}`, {
+      key: account.key,
+      body: chatBody(content, { stream: true }),
+      headers: keyed('leave'),
+      signal: leaving.signal,
+    }).catch(() => null)
     const redis = new Redis(gateway.config.REDIS_URL)
     const channel = eventChannel(gateway.config.REDIS_PREFIX, account.id)
-    await until('the second to join', async () => Number((await redis.pubsub('NUMSUB', channel) as unknown[])[1]) > 0)
+    await until('the second to join', async () => Number(((await redis.pubsub('NUMSUB', channel)) as unknown[])[1]) > 0)
     redis.disconnect()
     leaving.abort()
     await second

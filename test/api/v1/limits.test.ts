@@ -18,13 +18,18 @@ const ASYNC = { prefer: 'respond-async' }
 describe('the limits of the gateway', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT), MAX_OUTSTANDING_CALLS: '3' }) })
+  before(async () => {
+    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT), MAX_OUTSTANDING_CALLS: '3' })
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 10_000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 10_000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const models = (key = account.key): Promise<Reply> => get(`${gateway.url}/v1/models`, key)
-  const allowance = (reply: Reply): (string | null)[] => ['limit', 'remaining', 'reset'].map((what) => reply.headers.get(`x-ratelimit-${what}-requests`))
+  const allowance = (reply: Reply): (string | null)[] =>
+    ['limit', 'remaining', 'reset'].map((what) => reply.headers.get(`x-ratelimit-${what}-requests`))
 
   function expectLimited(reply: Reply): void {
     expect([reply.status, reply.json.error.type], reply.text).to.deep.equal([429, 'rate_limited'])
@@ -34,9 +39,21 @@ describe('the limits of the gateway', () => {
   }
 
   it('let so many requests of any kind through in a minute, and say with each how many are left', async () => {
-    const replies = [await models(), await image(gateway, account, prompted()), await image(gateway, account, ''), await chat(gateway, account, prompted()), await models()]
+    const replies = [
+      await models(),
+      await image(gateway, account, prompted()),
+      await image(gateway, account, ''),
+      await chat(gateway, account, prompted()),
+      await models(),
+    ]
     expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 400, 200, 200])
-    expect(replies.map((reply) => allowance(reply).slice(0, 2))).to.deep.equal([['5', '4'], ['5', '3'], ['5', '2'], ['5', '1'], ['5', '0']])
+    expect(replies.map((reply) => allowance(reply).slice(0, 2))).to.deep.equal([
+      ['5', '4'],
+      ['5', '3'],
+      ['5', '2'],
+      ['5', '1'],
+      ['5', '0'],
+    ])
     const reply = await image(gateway, account, prompted())
     expectLimited(reply)
     expect(allowance(reply).slice(0, 2)).to.deep.equal(['5', '0'])
@@ -50,10 +67,11 @@ describe('the limits of the gateway', () => {
     replies.filter(({ status }) => status !== 200).forEach(expectLimited)
   })
 
-  it('are an account\'s: all its keys share them, nobody else does, and refused keys do not count', async () => {
+  it("are an account's: all its keys share them, nobody else does, and refused keys do not count", async () => {
     const second = await createKey(gateway.db, account.id, 'second')
     for (let request = 0; request < 10; request++) await models('tg_nonsense')
-    for (let request = 0; request < LIMIT; request++) expect((await models(request % 2 ? account.key : second.secret)).status).to.equal(200)
+    for (let request = 0; request < LIMIT; request++)
+      expect((await models(request % 2 ? account.key : second.secret)).status).to.equal(200)
     expectLimited(await models(second.secret))
     expect((await models((await anAccount(gateway.db)).key)).status).to.equal(200)
   })
@@ -67,7 +85,7 @@ describe('the limits of the gateway', () => {
       expect(await redis.pttl(key!)).to.be.within(50_000, 60_000)
       // A refused request does not lengthen it.
       await redis.pexpire(key!, 1)
-      await until('the end of the window', async () => await redis.exists(key!) === 0)
+      await until('the end of the window', async () => (await redis.exists(key!)) === 0)
       const reply = await models()
       expect([reply.status, allowance(reply)]).to.deep.equal([200, ['5', '4', '60s']])
     } finally {
@@ -82,8 +100,16 @@ describe('the limits of the gateway', () => {
     const ids = [...new Set(replies.map((reply) => reply.headers.get('x-call-id')))]
     // More than one where a minute ended in between.
     expect(ids.length).to.be.within(1, 2)
-    const records = await Promise.all(ids.map((id) => recordOf(gateway.db, replies.find((reply) => reply.headers.get('x-call-id') === id)!)))
-    for (const record of records) expect(record).to.include({ status: 'rejected', httpStatus: 429, errorType: 'rate_limited', credits: 0 })
+    const records = await Promise.all(
+      ids.map((id) =>
+        recordOf(
+          gateway.db,
+          replies.find((reply) => reply.headers.get('x-call-id') === id)!,
+        ),
+      ),
+    )
+    for (const record of records)
+      expect(record).to.include({ status: 'rejected', httpStatus: 429, errorType: 'rate_limited', credits: 0 })
     expect(records.reduce((sum, { count }) => sum + count, 0)).to.equal(20)
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 20, charged: 0, entries: 1 })
   })
@@ -93,7 +119,8 @@ describe('the limits of the gateway', () => {
     const url = `${gateway.url}/v1/calls/${done.headers.get('x-call-id')}`
     const first = await get(url, account.key)
     expect(allowance(first).slice(0, 2)).to.deep.equal(['600', '599'])
-    for (let request = 0; request < 12; request++) await Promise.all(Array.from({ length: 50 }, () => get(url, account.key)))
+    for (let request = 0; request < 12; request++)
+      await Promise.all(Array.from({ length: 50 }, () => get(url, account.key)))
     expectLimited(await get(url, account.key))
     expect(allowance(await models()).slice(0, 2)).to.deep.equal(['5', '3'])
   })
@@ -121,12 +148,13 @@ describe('the limits of the gateway', () => {
 
   it('bound how many calls of an account are open, and let them in again as they end', async () => {
     await gateway.stopWorker()
-    for (let call = 0; call < 3; call++) expect((await image(gateway, account, prompted(), {}, ASYNC)).status).to.equal(202)
+    for (let call = 0; call < 3; call++)
+      expect((await image(gateway, account, prompted(), {}, ASYNC)).status).to.equal(202)
     const refused = await image(gateway, account, prompted(), {}, ASYNC)
     expectLimited(refused)
     expect(await countsOf(gateway.db, account)).to.include({ charged: 3 })
     await gateway.startWorker()
-    await until('the calls to end', async () => await outstandingOf(gateway.db, account.id) === 0)
+    await until('the calls to end', async () => (await outstandingOf(gateway.db, account.id)) === 0)
     expect((await image(gateway, account, prompted())).status).to.equal(200)
   })
 })

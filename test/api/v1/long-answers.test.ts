@@ -18,9 +18,13 @@ describe('a long answer', function () {
   this.timeout(30_000)
   let web: TestWeb
   let account: TestAccount
-  before(async () => { web = await startTestWeb() })
+  before(async () => {
+    web = await startTestWeb()
+  })
   after(() => web.stop())
-  beforeEach(async () => { account = await anAccount(web.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(web.db, 1000)
+  })
   afterEach(() => expectBooksToBalance(web.db))
 
   /** The chat that a request with this key would have opened, with such an answer. */
@@ -28,13 +32,23 @@ describe('a long answer', function () {
     const body = chatBody(prompted())
     parseBody(chatSchema, body)
     const key = prompted()
-    await aStoredChat(web.db, account, content, { idempotency: { key, seconds: 600 }, requestHash: requestHash('chat', body) })
-    return (more: object = {}) => post(`${web.url}${CHAT}`, account.key, { ...body, ...more }, { 'idempotency-key': key })
+    await aStoredChat(web.db, account, content, {
+      idempotency: { key, seconds: 600 },
+      requestHash: requestHash('chat', body),
+    })
+    return (more: object = {}) =>
+      post(`${web.url}${CHAT}`, account.key, { ...body, ...more }, { 'idempotency-key': key })
   }
 
   it('is the same to the last character, whatever its length and its letters', async () => {
     // The text around the content is some 250 characters, so that some of these end just around the end of a slice.
-    const lengths = [60_000, 64 * 1024, SLICE - 251, ...Array.from({ length: 6 }, (_, at) => SLICE - 265 + 5 * at), 3 * SLICE]
+    const lengths = [
+      60_000,
+      64 * 1024,
+      SLICE - 251,
+      ...Array.from({ length: 6 }, (_, at) => SLICE - 265 + 5 * at),
+      3 * SLICE,
+    ]
     for (const letters of ['a', '你', '😀"\\'])
       for (const length of lengths) {
         const content = letters.repeat(Math.ceil(length / letters.length))
@@ -53,8 +67,13 @@ describe('a long answer', function () {
     expect([json.status, json.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
     expect(json.json.choices[0].message.content === content).to.equal(true)
     const stream = await again({ stream: true })
-    const lines = stream.text.split('\n\n').filter(Boolean).map((line) => line.slice('data: '.length))
-    const chunks = lines.slice(0, -1).map((line) => JSON.parse(line) as { choices: { delta: { content?: string } }[]; usage?: object })
+    const lines = stream.text
+      .split('\n\n')
+      .filter(Boolean)
+      .map((line) => line.slice('data: '.length))
+    const chunks = lines
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { choices: { delta: { content?: string } }[]; usage?: object })
     expect(chunks[0]!.choices[0]!.delta.content === content).to.equal(true)
     expect(chunks.at(-1)!.usage).to.deep.equal(json.json.usage)
     expect(lines.at(-1)).to.equal('[DONE]')
@@ -66,7 +85,10 @@ describe('a long answer', function () {
     const response = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
     expect(response.status).to.equal(200)
     await web.db('call_results').delete()
-    const whole = await response.text().then(() => true, () => false)
+    const whole = await response.text().then(
+      () => true,
+      () => false,
+    )
     expect(whole).to.equal(false)
   })
 
@@ -77,12 +99,12 @@ describe('a long answer', function () {
     const readers: Socket[] = []
     try {
       const refused = await until('a refusal', async () => {
-        readers.push(...await Promise.all(Array.from({ length: 8 }, () => neverReads(web.url, path, account))))
+        readers.push(...(await Promise.all(Array.from({ length: 8 }, () => neverReads(web.url, path, account)))))
         const reply = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
         if (reply.status === 200) void reply.body!.cancel()
         return reply.status === 503 ? reply : null
       })
-      const { error } = await refused.json() as { error: { type: string } }
+      const { error } = (await refused.json()) as { error: { type: string } }
       expect(error.type).to.equal('overloaded')
       expect(Number(refused.headers.get('retry-after'))).to.be.at.least(1)
       expect(refused.headers.get('x-should-retry')).to.equal('true')
@@ -91,6 +113,9 @@ describe('a long answer', function () {
     } finally {
       for (const socket of readers) socket.destroy()
     }
-    await until('the readers that left being forgotten', async () => (await get(`${web.url}${path}`, account.key)).status === 200)
+    await until(
+      'the readers that left being forgotten',
+      async () => (await get(`${web.url}${path}`, account.key)).status === 200,
+    )
   })
 })

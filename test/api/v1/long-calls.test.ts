@@ -14,24 +14,38 @@ type Event = { event: string | undefined; data: Record<string, any> } // oxlint-
 /** The events of a whole stream. */
 function eventsOf(text: string): Event[] {
   const events: Event[] = []
-  createParser({ onEvent: ({ event, data }) => events.push({ event, data: JSON.parse(data) as Event['data'] }) }).feed(text)
+  createParser({ onEvent: ({ event, data }) => events.push({ event, data: JSON.parse(data) as Event['data'] }) }).feed(
+    text,
+  )
   return events
 }
 
 describe('a call that takes long', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /** A web process of the same service that answers long calls in another way. */
   function useWeb(reply: string): { readonly url: string } {
     let web: TestWeb
-    before(async () => { web = await startTestWeb(Object.freeze({ ...gateway.config, LONG_CALL_REPLY: reply as 'accepted', LONG_CALL_AFTER_SECONDS: 1 })) })
+    before(async () => {
+      web = await startTestWeb(
+        Object.freeze({ ...gateway.config, LONG_CALL_REPLY: reply as 'accepted', LONG_CALL_AFTER_SECONDS: 1 }),
+      )
+    })
     after(() => web.stop())
-    return { get url() { return web.url } }
+    return {
+      get url() {
+        return web.url
+      },
+    }
   }
 
   describe('where LONG_CALL_REPLY is accepted', () => {
@@ -82,7 +96,8 @@ describe('a call that takes long', () => {
 
   describe('as server-sent events', () => {
     const EVENTS = { accept: 'text/event-stream' }
-    const video = (prompt: string): Promise<Reply> => post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt }, EVENTS)
+    const video = (prompt: string): Promise<Reply> =>
+      post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt }, EVENTS)
 
     it('tells that it is queued and runs, how far it is, and then its result', async () => {
       const reply = await video(prompted('[duration 1.5]'))
@@ -92,7 +107,9 @@ describe('a call that takes long', () => {
       const events = eventsOf(reply.text)
       expect(events[0]!.event).to.equal('queued')
       expect(events[1]!.event).to.equal('running')
-      expect(events.slice(2, -1).map(({ event }) => event)).to.include('progress').and.to.satisfy((names: string[]) => names.every((name) => name === 'progress'))
+      expect(events.slice(2, -1).map(({ event }) => event))
+        .to.include('progress')
+        .and.to.satisfy((names: string[]) => names.every((name) => name === 'progress'))
       const id = reply.headers.get('x-call-id')
       for (const { data } of events.slice(0, -1)) expect(data.id).to.equal(id)
       for (const { data } of events.slice(2, -1)) expect(data.progress).to.be.within(0, 100)
@@ -123,7 +140,9 @@ describe('a call that takes long', () => {
       const prompt = prompted('[delay 300]')
       const leaving = new AbortController()
       const response = await fetch(`${gateway.url}${IMAGES}`, {
-        method: 'POST', signal: leaving.signal, body: JSON.stringify(imageBody(prompt)),
+        method: 'POST',
+        signal: leaving.signal,
+        body: JSON.stringify(imageBody(prompt)),
         headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}`, ...EVENTS },
       })
       const id = response.headers.get('x-call-id')

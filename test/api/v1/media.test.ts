@@ -6,11 +6,14 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
-const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 describe('POST /v1/images/generations and /v1/videos/generations', () => {
   let gateway: Gateway
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -34,8 +37,16 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
       expect(await balanceOf(gateway.db, account.id)).to.equal(1000 - cost)
       expect(await movementsOf(gateway.db, reply)).to.deep.equal([`charge -${cost}`])
       expect(await recordOf(gateway.db, reply)).to.include({
-        status: 'succeeded', modality, model, credits: cost, creditsPrecharged: cost, upstream: 'sandbox', attempts: 1,
-        latencyMs: reply.json.usage.latencyMs, resultUrl: reply.json.data[0].url, inputTokens: null,
+        status: 'succeeded',
+        modality,
+        model,
+        credits: cost,
+        creditsPrecharged: cost,
+        upstream: 'sandbox',
+        attempts: 1,
+        latencyMs: reply.json.usage.latencyMs,
+        resultUrl: reply.json.data[0].url,
+        inputTokens: null,
       })
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
       const media = await get(local(reply.json.data[0].url))
@@ -47,7 +58,11 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
   it('edits a picture that came with the request', async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = prompted()
-    const reply = await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt, image_url: PIXEL })
+    const reply = await post(`${gateway.url}/v1/images/generations`, account.key, {
+      model: 'sandbox-image',
+      prompt,
+      image_url: PIXEL,
+    })
     expect(reply.status, reply.text).to.equal(200)
     expect(gateway.sandbox.journal(prompt)[0]!.path).to.equal('/v1/images/edits')
   })
@@ -62,15 +77,35 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
     }
 
     const SENT: [what: string, kind: 'images' | 'videos', fields: object, sent: string[]][] = [
-      ['those that the request names', 'videos', { model: 'sized-video', duration: 8, resolution: '1080p' }, ['"seconds":"8"', '"size":"1920x1080"']],
+      [
+        'those that the request names',
+        'videos',
+        { model: 'sized-video', duration: 8, resolution: '1080p' },
+        ['"seconds":"8"', '"size":"1920x1080"'],
+      ],
       ['the first that the model states', 'videos', { model: 'sized-video' }, ['"seconds":"4"', '"size":"1280x720"']],
-      ['one named, and the first of the other', 'videos', { model: 'sized-video', duration: 8 }, ['"seconds":"8"', '"size":"1280x720"']],
+      [
+        'one named, and the first of the other',
+        'videos',
+        { model: 'sized-video', duration: 8 },
+        ['"seconds":"8"', '"size":"1280x720"'],
+      ],
       ['the default of a range', 'videos', { model: 'ranged-video' }, ['"seconds":"5"']],
       ['both ends of a range', 'videos', { model: 'ranged-video', duration: 12.5 }, ['"seconds":"12.5"']],
       ['the first resolution for an image', 'images', { model: 'sized-image' }, ['"size":"16x16"']],
       ['a null as what is left out', 'images', { model: 'sized-image', resolution: null }, ['"size":"16x16"']],
-      ['ten seconds of a video model that states nothing', 'videos', { model: 'sandbox-video', duration: 10, resolution: '480p' }, ['"seconds":"10"', '"size":"854x480"']],
-      ['1K of an image model that states nothing', 'images', { model: 'sandbox-image', resolution: '1K' }, ['"size":"1024x1024"']],
+      [
+        'ten seconds of a video model that states nothing',
+        'videos',
+        { model: 'sandbox-video', duration: 10, resolution: '480p' },
+        ['"seconds":"10"', '"size":"854x480"'],
+      ],
+      [
+        '1K of an image model that states nothing',
+        'images',
+        { model: 'sandbox-image', resolution: '1K' },
+        ['"size":"1024x1024"'],
+      ],
     ]
     for (const [what, kind, fields, texts] of SENT) {
       it(`send the upstream ${what}`, async () => {
@@ -81,9 +116,14 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
     }
 
     it('are left to the upstream where neither the request nor the model states any', async () => {
-      for (const [kind, model] of [['videos', 'sandbox-video'], ['images', 'sandbox-image']] as const) {
+      for (const [kind, model] of [
+        ['videos', 'sandbox-video'],
+        ['images', 'sandbox-image'],
+      ] as const) {
         const { sent } = await made(kind, { model })
-        expect(sent).to.include('prompt').and.not.to.match(/seconds|size/)
+        expect(sent)
+          .to.include('prompt')
+          .and.not.to.match(/seconds|size/)
       }
     })
 
@@ -115,8 +155,11 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
   it('charges exactly 50 of 200 parallel calls on funds for 50, and refuses 150 before any upstream', async function () {
     const account = await anAccount(gateway.db, [{ amount: 700, days: 1 }, { amount: 610, days: 2 }, { amount: 690 }])
     const prompt = prompted()
-    const replies = await Promise.all(Array.from({ length: 200 }, () =>
-      post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sized-image', prompt })))
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, () =>
+        post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sized-image', prompt }),
+      ),
+    )
     const counts = new Map<number, number>()
     for (const { status } of replies) counts.set(status, (counts.get(status) ?? 0) + 1)
     expect(Object.fromEntries(counts)).to.deep.equal({ 200: 50, 402: 150 })

@@ -6,7 +6,9 @@ import { get, send } from '../../../scripts/harness/http.ts'
 
 describe('GET /v1/models', () => {
   let gateway: Gateway
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
 
   it('lists what can be called: enabled models with a configured upstream, in the specified form', async () => {
@@ -33,12 +35,17 @@ describe('GET /v1/models', () => {
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json
     const model = (id: string) => data.find((one: { id: string }) => one.id === id)
     expect(model('sandbox-image')).to.include({ modality: 'image', credits: 40 }).and.not.to.have.any.keys('pricing')
-    expect(model('sandbox-video')).to.include({ modality: 'video', credits: 250 })
+    expect(model('sandbox-video'))
+      .to.include({ modality: 'video', credits: 250 })
       .and.not.to.have.any.keys('durations', 'resolutions')
     expect(model('sized-video')).to.deep.include({ durations: [4, 8], resolutions: ['720p', '1080p'] })
     expect(model('ranged-video')).to.deep.include({ durations: { min: 2, max: 12.5, default: 5 } })
     expect(model('sized-image')).to.deep.include({ resolutions: ['16x16', '1K', '2K'] })
-    expect(model('sandbox-chat')).to.deep.include({ modality: 'chat', credits: 1, pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 } })
+    expect(model('sandbox-chat')).to.deep.include({
+      modality: 'chat',
+      credits: 1,
+      pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
+    })
   })
 
   it('answers HEAD like GET, without the list', async () => {

@@ -19,9 +19,13 @@ const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replay
 describe('a retry that an SDK numbers', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /** Sends a call and leaves it once it is charged. */
@@ -71,16 +75,30 @@ describe('a retry that an SDK numbers', () => {
     const leaving = new AbortController()
     await gateway.db.transaction(async (trx) => {
       await trx('users').where({ id: account.id }).forUpdate().first('id')
-      const sent = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal }).catch(() => null)
+      const sent = send('POST', `${gateway.url}${IMAGES}`, {
+        key: account.key,
+        body: imageBody(prompt),
+        headers: numbered(0),
+        signal: leaving.signal,
+      }).catch(() => null)
       // Not within the transaction, which would see the same moment again and again.
-      await until('the charge to wait', async () => (await gateway.db.raw<{ rows: unknown[] }>(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'")).rows.length > 0)
+      await until(
+        'the charge to wait',
+        async () =>
+          (
+            await gateway.db.raw<{ rows: unknown[] }>(
+              "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'",
+            )
+          ).rows.length > 0,
+      )
       leaving.abort()
       await sent
       // The service has seen the client go once it has answered somebody who came later.
       for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
     })
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first())
+    await until('the leaving to be noted', () =>
+      gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first(),
+    )
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
@@ -89,11 +107,18 @@ describe('a retry that an SDK numbers', () => {
     const prompt = prompted('[delay 2000]')
     await abandon(prompt)
     const leaving = new AbortController()
-    const second = send('POST', `${gateway.url}${IMAGES}`, { key: account.key, body: imageBody(prompt), headers: numbered(1), signal: leaving.signal }).catch(() => null)
-    await until('the second to have joined', async () => await left() === 0)
+    const second = send('POST', `${gateway.url}${IMAGES}`, {
+      key: account.key,
+      body: imageBody(prompt),
+      headers: numbered(1),
+      signal: leaving.signal,
+    }).catch(() => null)
+    await until('the second to have joined', async () => (await left()) === 0)
     leaving.abort()
     await second
-    await until('the leaving to be noted', () => gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first())
+    await until('the leaving to be noted', () =>
+      gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first(),
+    )
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
@@ -103,10 +128,15 @@ describe('a retry that an SDK numbers', () => {
     await gateway.stopWorker()
     const before = await callCount()
     const leaving = new AbortController()
-    const sent = Array.from({ length: count }, (_, at) => send('POST', `${urls[at % urls.length]}${IMAGES}`, {
-      key: account.key, body: imageBody(prompt), headers: numbered(0), signal: leaving.signal,
-    }).catch(() => null))
-    await until('the charges', async () => await callCount() === before + count)
+    const sent = Array.from({ length: count }, (_, at) =>
+      send('POST', `${urls[at % urls.length]}${IMAGES}`, {
+        key: account.key,
+        body: imageBody(prompt),
+        headers: numbered(0),
+        signal: leaving.signal,
+      }).catch(() => null),
+    )
+    await until('the charges', async () => (await callCount()) === before + count)
     leaving.abort()
     await Promise.all(sent)
     await gateway.startWorker()
@@ -114,14 +144,22 @@ describe('a retry that an SDK numbers', () => {
 
   const callCount = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id })).length
 
-  const left = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at')).length
-  const callIds = (replies: Reply[]): Set<string | null> => new Set(replies.map((reply) => reply.headers.get('x-call-id')))
+  const left = async (): Promise<number> =>
+    (await gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at')).length
+  const callIds = (replies: Reply[]): Set<string | null> =>
+    new Set(replies.map((reply) => reply.headers.get('x-call-id')))
 
   it('joins another call than the retry beside it: of two in parallel none is charged anew', async () => {
     const prompt = prompted('[delay 300]')
     await abandonMany(prompt, 2)
-    const replies = await Promise.all([image(gateway, account, prompt, {}, numbered(1)), image(gateway, account, prompt, {}, numbered(1))])
-    expect(replies.map((reply) => [reply.status, isReplay(reply)])).to.deep.equal([[200, true], [200, true]])
+    const replies = await Promise.all([
+      image(gateway, account, prompt, {}, numbered(1)),
+      image(gateway, account, prompt, {}, numbered(1)),
+    ])
+    expect(replies.map((reply) => [reply.status, isReplay(reply)])).to.deep.equal([
+      [200, true],
+      [200, true],
+    ])
     expect(callIds(replies).size).to.equal(2)
     expect(gateway.sandbox.billed(prompt).total).to.equal(2)
     expect(await balanceOf(gateway.db, account.id)).to.equal(920)
@@ -130,25 +168,47 @@ describe('a retry that an SDK numbers', () => {
   it('joins another call than the retry before it: of two in sequence none is charged anew, and a third is a call of its own', async () => {
     const prompt = prompted('[delay 300]')
     await abandonMany(prompt, 2)
-    await until('the leaving to be noted', async () => await left() === 2)
-    const replies = [await image(gateway, account, prompt, {}, numbered(1)), await image(gateway, account, prompt, {}, numbered(1))]
-    expect(replies.map((reply) => [reply.status, isReplay(reply)]), replies[1]!.text).to.deep.equal([[200, true], [200, true]])
+    await until('the leaving to be noted', async () => (await left()) === 2)
+    const replies = [
+      await image(gateway, account, prompt, {}, numbered(1)),
+      await image(gateway, account, prompt, {}, numbered(1)),
+    ]
+    expect(
+      replies.map((reply) => [reply.status, isReplay(reply)]),
+      replies[1]!.text,
+    ).to.deep.equal([
+      [200, true],
+      [200, true],
+    ])
     expect(callIds(replies).size).to.equal(2)
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
     expect(gateway.sandbox.billed(prompt).total).to.equal(3)
     expect(await balanceOf(gateway.db, account.id)).to.equal(880)
   })
 
-  for (const [when, words] of [['run', '[delay 1000]'], ['have ended meanwhile', '']] as const) {
+  for (const [when, words] of [
+    ['run', '[delay 1000]'],
+    ['have ended meanwhile', ''],
+  ] as const) {
     it(`joins exactly one of five calls that ${when}, beside four other retries at three processes; a sixth is a call of its own`, async () => {
       const others = [await startTestWeb(gateway.config), await startTestWeb(gateway.config)]
       try {
         const prompt = prompted(words)
         const webs = [gateway, ...others]
-        await abandonMany(prompt, 5, webs.map(({ url }) => url))
-        await until('the leaving to be noted', async () => await left() === 5)
-        if (when !== 'run') await until('the end of all', async () => (await gateway.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === 5)
-        const retries = await Promise.all(Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))))
+        await abandonMany(
+          prompt,
+          5,
+          webs.map(({ url }) => url),
+        )
+        await until('the leaving to be noted', async () => (await left()) === 5)
+        if (when !== 'run')
+          await until(
+            'the end of all',
+            async () => (await gateway.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === 5,
+          )
+        const retries = await Promise.all(
+          Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))),
+        )
         expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
         expect(retries.filter(isReplay).length).to.equal(5)
         expect(callIds(retries).size).to.equal(6)
@@ -175,11 +235,16 @@ describe('a retry that an SDK numbers', () => {
     await abandon(prompt)
     expect(isReplay(await image(gateway, other, prompt, {}, numbered(1)))).to.equal(false)
     await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
-    await gateway.db('calls').where({ user_id: account.id }).update({ created_at: gateway.db.raw("now() - interval '601 seconds'") })
+    await gateway
+      .db('calls')
+      .where({ user_id: account.id })
+      .update({ created_at: gateway.db.raw("now() - interval '601 seconds'") })
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
     const failing = prompted('[status 400]')
     await abandonMany(failing, 1)
-    await until('the leaving and the end', () => gateway.db('calls').where({ user_id: account.id, status: 'failed' }).whereNotNull('abandoned_at').first())
+    await until('the leaving and the end', () =>
+      gateway.db('calls').where({ user_id: account.id, status: 'failed' }).whereNotNull('abandoned_at').first(),
+    )
     expect(isReplay(await image(gateway, account, failing, {}, numbered(1)))).to.equal(false)
   })
 })
@@ -198,13 +263,21 @@ describe('a retry after the death of the web process that its first try waited a
     await installation.end()
     await sandbox.close()
   })
-  beforeEach(async () => { account = await anAccount(installation.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(installation.db, 1000)
+  })
   afterEach(() => expectBooksToBalance(installation.db))
 
-  const ended = (count: number): Promise<unknown> => until('the end', async () =>
-    (await installation.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === count)
+  const ended = (count: number): Promise<unknown> =>
+    until(
+      'the end',
+      async () => (await installation.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === count,
+    )
 
-  for (const [when, words] of [['runs', '[delay 1000]'], ['has ended since', '']] as const) {
+  for (const [when, words] of [
+    ['runs', '[delay 1000]'],
+    ['has ended since', ''],
+  ] as const) {
     it(`joins the call that ${when}, each retry another one`, async () => {
       const prompt = prompted(words)
       const victim = await installation.start('web')
@@ -215,7 +288,13 @@ describe('a retry after the death of the web process that its first try waited a
       const worker = await installation.start('worker')
       if (when !== 'runs') await ended(2)
       const retries = await Promise.all([1, 2].map(() => image(survivor, account, prompt, {}, numbered(1))))
-      expect(retries.map((reply) => [reply.status, isReplay(reply)]), retries[0]!.text).to.deep.equal([[200, true], [200, true]])
+      expect(
+        retries.map((reply) => [reply.status, isReplay(reply)]),
+        retries[0]!.text,
+      ).to.deep.equal([
+        [200, true],
+        [200, true],
+      ])
       expect(new Set(retries.map((reply) => reply.headers.get('x-call-id'))).size).to.equal(2)
       expect(isReplay(await image(survivor, account, prompt, {}, numbered(2)))).to.equal(false)
       expect(sandbox.billed(prompt).total).to.equal(3)
@@ -234,8 +313,15 @@ describe('a retry after the death of the web process that its first try waited a
         const victim = await installation.start('web')
         const first = await image(victim, account, prompt, {}, numbered(0))
         const answeredAt = Date.now()
-        const { reply_to: address } = await installation.db('calls').where({ id: callOf(first) }).first<{ reply_to: string }>('reply_to')
-        if (end === 'kill') await until('signs of life after the answer', async () => Number(await redis.hget(signs, address)) > answeredAt + 3000)
+        const { reply_to: address } = await installation
+          .db('calls')
+          .where({ id: callOf(first) })
+          .first<{ reply_to: string }>('reply_to')
+        if (end === 'kill')
+          await until(
+            'signs of life after the answer',
+            async () => Number(await redis.hget(signs, address)) > answeredAt + 3000,
+          )
         await victim[end]()
         expect(isReplay(await image(survivor, account, prompt, {}, numbered(1))), end).to.equal(false)
         expect(sandbox.billed(prompt).total, end).to.equal(2)

@@ -9,15 +9,20 @@ import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
 
 const LIMIT = 25
 
-describe('OpenAI\'s own SDK', () => {
+describe("OpenAI's own SDK", () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }) })
+  before(async () => {
+    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) })
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 10_000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 10_000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const client = (options: object = {}): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, ...options })
+  const client = (options: object = {}): OpenAI =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, ...options })
   const asked = (content: string) => ({ model: 'sandbox-chat', messages: [{ role: 'user' as const, content }] })
 
   /** The error that a call is refused with. */
@@ -42,7 +47,13 @@ describe('OpenAI\'s own SDK', () => {
     expect(answer.choices[0]!.message.content).to.equal('Good day')
     expect(answer.usage).to.include({ prompt_tokens: 10, completion_tokens: 20, total_tokens: 30, credits: 1 })
     const called = await client().chat.completions.create({
-      ...asked('[tool weather]'), tools: [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }],
+      ...asked('[tool weather]'),
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } },
+        },
+      ],
     })
     const [call] = called.choices[0]!.message.tool_calls!
     expect(call).to.include({ type: 'function' })
@@ -50,7 +61,11 @@ describe('OpenAI\'s own SDK', () => {
   })
 
   it('streams a chat, with usage', async () => {
-    const stream = await client().chat.completions.create({ ...asked('[answer one two three] [usage 3 4]'), stream: true, stream_options: { include_usage: true } })
+    const stream = await client().chat.completions.create({
+      ...asked('[answer one two three] [usage 3 4]'),
+      stream: true,
+      stream_options: { include_usage: true },
+    })
     let text = ''
     let usage: unknown
     for await (const chunk of stream) {
@@ -73,17 +88,23 @@ describe('OpenAI\'s own SDK', () => {
     expect(bad).to.be.an.instanceOf(BadRequestError)
     expect(bad).to.include({ status: 400, code: 'unsupported_model', param: 'model', type: 'unsupported_model' })
     expect(bad.requestID).to.be.a('string')
-    expect(await refusal(client({ apiKey: 'tg_nonsense' }).models.list())).to.be.an.instanceOf(AuthenticationError).and.include({ status: 401, code: 'unauthorized' })
+    expect(await refusal(client({ apiKey: 'tg_nonsense' }).models.list()))
+      .to.be.an.instanceOf(AuthenticationError)
+      .and.include({ status: 401, code: 'unauthorized' })
     const poor = await anAccount(gateway.db)
-    expect(await refusal(client({ apiKey: poor.key }).images.generate({ model: 'sandbox-image', prompt: 'x' }))).to.include({ status: 402, code: 'insufficient_credits' })
-    expect(await refusal(openai.images.generate({ model: 'sandbox-image', prompt: '[status 400]' }))).to.be.an.instanceOf(InternalServerError).and.include({ status: 502, code: 'upstream_failed' })
+    expect(
+      await refusal(client({ apiKey: poor.key }).images.generate({ model: 'sandbox-image', prompt: 'x' })),
+    ).to.include({ status: 402, code: 'insufficient_credits' })
+    expect(await refusal(openai.images.generate({ model: 'sandbox-image', prompt: '[status 400]' })))
+      .to.be.an.instanceOf(InternalServerError)
+      .and.include({ status: 502, code: 'upstream_failed' })
     for (let request = 0; request < LIMIT; request++) await openai.models.list().catch(() => {})
     const limited = await refusal(openai.models.list())
     expect(limited).to.be.an.instanceOf(RateLimitError).and.include({ status: 429, code: 'rate_limited' })
     expect(Number(limited.headers!.get('retry-after'))).to.be.within(1, 60)
   })
 
-  it('does not retry what would fail again: a refusal, an empty balance, an upstream that failed after the workers\' own tries', async () => {
+  it("does not retry what would fail again: a refusal, an empty balance, an upstream that failed after the workers' own tries", async () => {
     const poor = await anAccount(gateway.db)
     await refusal(client({ apiKey: poor.key, maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt: 'x' }))
     expect((await countsOf(gateway.db, poor)).calls).to.equal(1)

@@ -10,44 +10,115 @@ import { get, send } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES } from '../../../scripts/harness/calling.ts'
 
 /** A request that is being spoilt. */
-type Draft = { account: TestAccount; key: string; contentType: string; fields: Record<string, unknown>; spoil: (text: string) => string; isSuspended: boolean; isSpent: boolean }
+type Draft = {
+  account: TestAccount
+  key: string
+  contentType: string
+  fields: Record<string, unknown>
+  spoil: (text: string) => string
+  isSuspended: boolean
+  isSpent: boolean
+}
 
 /** The faults in the order in which they are answered (docs/api.md#the-order-of-checks). */
 const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] = [
-  ['unauthorized', (draft) => { draft.key = newSecret() }],
-  ['account_suspended', (draft) => { draft.isSuspended = true }],
-  ['rate_limited', (draft) => { draft.isSpent = true }],
-  ['unsupported_media_type', (draft) => { draft.contentType = 'text/plain' }],
-  ['payload_too_large', (draft) => {
-    const before = draft.spoil
-    draft.spoil = (text) => before(text) + ' '.repeat(1_048_576)
-  }],
-  ['invalid_json', (draft) => {
-    const before = draft.spoil
-    draft.spoil = (text) => before(text.slice(0, -1))
-  }],
-  ['unsupported_model', (draft) => { draft.fields.model = 'nothing' }],
-  ['invalid_prompt', (draft) => { draft.fields.prompt = '' }],
-  ['invalid_request', (draft) => { draft.fields.resolution = '!' }],
-  ['upstream_unavailable', (draft) => { draft.fields.model = 'unavailable-image' }],
+  [
+    'unauthorized',
+    (draft) => {
+      draft.key = newSecret()
+    },
+  ],
+  [
+    'account_suspended',
+    (draft) => {
+      draft.isSuspended = true
+    },
+  ],
+  [
+    'rate_limited',
+    (draft) => {
+      draft.isSpent = true
+    },
+  ],
+  [
+    'unsupported_media_type',
+    (draft) => {
+      draft.contentType = 'text/plain'
+    },
+  ],
+  [
+    'payload_too_large',
+    (draft) => {
+      const before = draft.spoil
+      draft.spoil = (text) => before(text) + ' '.repeat(1_048_576)
+    },
+  ],
+  [
+    'invalid_json',
+    (draft) => {
+      const before = draft.spoil
+      draft.spoil = (text) => before(text.slice(0, -1))
+    },
+  ],
+  [
+    'unsupported_model',
+    (draft) => {
+      draft.fields.model = 'nothing'
+    },
+  ],
+  [
+    'invalid_prompt',
+    (draft) => {
+      draft.fields.prompt = ''
+    },
+  ],
+  [
+    'invalid_request',
+    (draft) => {
+      draft.fields.resolution = '!'
+    },
+  ],
+  [
+    'upstream_unavailable',
+    (draft) => {
+      draft.fields.model = 'unavailable-image'
+    },
+  ],
   ['insufficient_credits', () => {}],
 ]
 
 const LIMIT = 2
 
-describe('the order of a call\'s checks', () => {
+describe("the order of a call's checks", () => {
   let gateway: Gateway
-  before(async () => { gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) }) })
+  before(async () => {
+    gateway = await startGateway({ GATEWAY_RATE_LIMIT: String(LIMIT) })
+  })
   after(() => gateway.stop())
 
-  async function answerTo(path: string, fields: Record<string, unknown>, spoils: ((draft: Draft, path: string) => void)[]): Promise<string> {
+  async function answerTo(
+    path: string,
+    fields: Record<string, unknown>,
+    spoils: ((draft: Draft, path: string) => void)[],
+  ): Promise<string> {
     const account = await anAccount(gateway.db)
-    const draft: Draft = { account, key: account.key, contentType: 'application/json', fields, spoil: (text) => text, isSuspended: false, isSpent: false }
+    const draft: Draft = {
+      account,
+      key: account.key,
+      contentType: 'application/json',
+      fields,
+      spoil: (text) => text,
+      isSuspended: false,
+      isSpent: false,
+    }
     for (const spoil of spoils) spoil(draft, path)
-    if (draft.isSpent) for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/models`, account.key)
+    if (draft.isSpent)
+      for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/models`, account.key)
     if (draft.isSuspended) await putStatus(gateway.db, null, account.id, 'suspended')
     const reply = await send('POST', `${gateway.url}${path}`, {
-      key: draft.key, body: draft.spoil(JSON.stringify(draft.fields)), headers: { 'content-type': draft.contentType },
+      key: draft.key,
+      body: draft.spoil(JSON.stringify(draft.fields)),
+      headers: { 'content-type': draft.contentType },
     })
     return reply.json.error.type as string
   }
@@ -60,13 +131,16 @@ describe('the order of a call\'s checks', () => {
         const fields = { model: 'sandbox-image', prompt: 'x' }
         expect(await answerTo(IMAGES, fields, [spoilLater, spoilEarlier]), `with ${later}`).to.equal(earlier)
       }
-      if (at === FAULTS.length - 1) expect(await answerTo(IMAGES, { model: 'sandbox-image', prompt: 'x' }, [])).to.equal(earlier)
+      if (at === FAULTS.length - 1)
+        expect(await answerTo(IMAGES, { model: 'sandbox-image', prompt: 'x' }, [])).to.equal(earlier)
     })
   })
 
   it('is the same for chat: model, then messages, then other fields, then balance', async () => {
     const whole = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'x' }] }
-    expect(await answerTo(CHAT, { ...whole, model: 'x', messages: [], temperature: 9 }, [])).to.equal('unsupported_model')
+    expect(await answerTo(CHAT, { ...whole, model: 'x', messages: [], temperature: 9 }, [])).to.equal(
+      'unsupported_model',
+    )
     expect(await answerTo(CHAT, { ...whole, messages: [], temperature: 9 }, [])).to.equal('invalid_messages')
     expect(await answerTo(CHAT, { ...whole, temperature: 9 }, [])).to.equal('invalid_request')
     expect(await answerTo(CHAT, whole, [])).to.equal('insufficient_credits')
@@ -75,7 +149,11 @@ describe('the order of a call\'s checks', () => {
   it('looks at an Idempotency-Key like at any other field: before the upstream and the balance', async () => {
     for (const model of ['unavailable-image', 'sandbox-image']) {
       const { key } = await anAccount(gateway.db)
-      const reply = await send('POST', `${gateway.url}${IMAGES}`, { key, body: { model, prompt: 'x' }, headers: { 'idempotency-key': '' } })
+      const reply = await send('POST', `${gateway.url}${IMAGES}`, {
+        key,
+        body: { model, prompt: 'x' },
+        headers: { 'idempotency-key': '' },
+      })
       expect(reply.json.error.type, model).to.equal('invalid_request')
     }
   })

@@ -15,9 +15,13 @@ import { callOf, chat, countsOf, image, prompted, recordOf } from '../../../scri
 describe('what changes between the check of a call and its charge', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 40) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 40)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /** Holds the account while a call passes all its checks and wants to be charged, changes something, and lets the call go on. */
@@ -26,8 +30,15 @@ describe('what changes between the check of a call and its charge', () => {
       await trx('users').where({ id: account.id }).forUpdate().first('id')
       const sent = image(gateway, account, prompt)
       // Not within the transaction, which would see the same moment again and again.
-      await until('the charge to wait', async () => (await gateway.db.raw<{ rows: unknown[] }>(
-        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'")).rows.length > 0)
+      await until(
+        'the charge to wait',
+        async () =>
+          (
+            await gateway.db.raw<{ rows: unknown[] }>(
+              "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'",
+            )
+          ).rows.length > 0,
+      )
       await change(trx)
       return { reply: sent }
     })
@@ -36,36 +47,57 @@ describe('what changes between the check of a call and its charge', () => {
 
   it('a suspension still refuses it, uncharged', async () => {
     const prompt = prompted()
-    const reply = await changedMeanwhile(prompt, (trx) => trx('users').where({ id: account.id }).update({ status: 'suspended' }))
+    const reply = await changedMeanwhile(prompt, (trx) =>
+      trx('users').where({ id: account.id }).update({ status: 'suspended' }),
+    )
     expect([reply.status, reply.json.error.type]).to.deep.equal([403, 'account_suspended'])
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 0, entries: 1 })
   })
 
   it('a revocation of its key still refuses it, uncharged', async () => {
-    const reply = await changedMeanwhile(prompted(), (trx) => trx('api_keys').where({ id: account.keyId }).update({ revoked_at: trx.fn.now() }))
+    const reply = await changedMeanwhile(prompted(), (trx) =>
+      trx('api_keys').where({ id: account.keyId }).update({ revoked_at: trx.fn.now() }),
+    )
     expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
     expect(await balanceOf(gateway.db, account.id)).to.equal(40)
-    expect(reply.headers.get('x-call-id'), 'nobody\'s call').to.equal(null)
+    expect(reply.headers.get('x-call-id'), "nobody's call").to.equal(null)
     expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
   })
 
   it('credits that come in time pay for it, and those that expire do not', async () => {
     account = await anAccount(gateway.db, 39)
-    const paid = await changedMeanwhile(prompted(), (trx) => grant(trx, { id: newId('grant'), accountId: account.id, origin: 'purchase', amount: 1 }))
+    const paid = await changedMeanwhile(prompted(), (trx) =>
+      grant(trx, { id: newId('grant'), accountId: account.id, origin: 'purchase', amount: 1 }),
+    )
     expect(paid.json.usage, paid.text).to.include({ credits: 40, balance: 0 })
     account = await anAccount(gateway.db, [{ amount: 40, days: 1 }])
-    const late = await changedMeanwhile(prompted(), (trx) => trx('grants').where({ id: account.grants[0] }).update({ expires_at: trx.raw("now() - interval '1 second'") }))
+    const late = await changedMeanwhile(prompted(), (trx) =>
+      trx('grants')
+        .where({ id: account.grants[0] })
+        .update({ expires_at: trx.raw("now() - interval '1 second'") }),
+    )
     expect(late.status).to.equal(402)
   })
 
   it('never lets calls of every kind together spend more than there is', async () => {
     account = await anAccount(gateway.db, [{ amount: 130, days: 1 }, { amount: 70, days: 2 }, { amount: 50 }])
-    const replies = await Promise.all(Array.from({ length: 60 }, (_, at) => (at % 2
-      ? image(gateway, account, prompted(at % 6 === 1 ? '[status 500]' : ''), { model: 'sized-image' })
-      : chat(gateway, account, prompted('[usage 1000 1000]'), { model: 'sandbox-chat', max_tokens: 1000, stream: at % 4 === 0 }))))
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, (_, at) =>
+        at % 2
+          ? image(gateway, account, prompted(at % 6 === 1 ? '[status 500]' : ''), { model: 'sized-image' })
+          : chat(gateway, account, prompted('[usage 1000 1000]'), {
+              model: 'sandbox-chat',
+              max_tokens: 1000,
+              stream: at % 4 === 0,
+            }),
+      ),
+    )
     expect(replies.every(({ status }) => [200, 402, 502].includes(status))).to.equal(true)
-    const collected = (await Promise.all(replies.map((reply) => recordOf(gateway.db, reply)))).reduce((sum, { credits }) => sum + credits, 0)
+    const collected = (await Promise.all(replies.map((reply) => recordOf(gateway.db, reply)))).reduce(
+      (sum, { credits }) => sum + credits,
+      0,
+    )
     expect(await balanceOf(gateway.db, account.id)).to.equal(250 - collected)
   })
 
@@ -73,9 +105,16 @@ describe('what changes between the check of a call and its charge', () => {
     account = await anAccount(gateway.db, 400)
     const prompt = prompted('[delay 300]')
     const first = await image(gateway, account, prompt, {}, { prefer: 'respond-async', 'x-stainless-retry-count': '0' })
-    await gateway.db('calls').where({ id: callOf(first) }).update({ reply_to: randomUUID() })
+    await gateway
+      .db('calls')
+      .where({ id: callOf(first) })
+      .update({ reply_to: randomUUID() })
     const retry = await image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
-    expect([retry.status, retry.headers.get('idempotent-replayed'), retry.headers.get('x-call-id')]).to.deep.equal([200, 'true', first.json.id])
+    expect([retry.status, retry.headers.get('idempotent-replayed'), retry.headers.get('x-call-id')]).to.deep.equal([
+      200,
+      'true',
+      first.json.id,
+    ])
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
@@ -83,7 +122,10 @@ describe('what changes between the check of a call and its charge', () => {
     account = await anAccount(gateway.db, 400)
     const prompt = prompted('[delay 300]')
     const first = await image(gateway, account, prompt, {}, { prefer: 'respond-async', 'x-stainless-retry-count': '0' })
-    await gateway.db('calls').where({ id: callOf(first) }).update({ reply_to: randomUUID(), created_at: gateway.db.raw("now() - interval '11 minutes'") })
+    await gateway
+      .db('calls')
+      .where({ id: callOf(first) })
+      .update({ reply_to: randomUUID(), created_at: gateway.db.raw("now() - interval '11 minutes'") })
     const retry = await image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
     expect([retry.status, retry.headers.get('idempotent-replayed')]).to.deep.equal([200, null])
     expect((await get(`${gateway.url}/v1/calls/${first.json.id}?wait=10`, account.key)).status).to.equal(200)

@@ -20,15 +20,36 @@ const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 /** Requests that end in a charge, that are refused before one, and that ask for what is paid already. */
 const REQUESTS: Record<string, { path: string; body: string; headers?: Record<string, string> }> = {
   'an image': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'new' }) },
-  'a chat': { path: CHAT, body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'new' }] }) },
-  'a streamed chat': { path: CHAT, body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: 'new' }] }) },
-  'an image of a model that no upstream serves': { path: IMAGES, body: JSON.stringify({ model: 'unavailable-image', prompt: 'x' }) },
+  'a chat': {
+    path: CHAT,
+    body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'new' }] }),
+  },
+  'a streamed chat': {
+    path: CHAT,
+    body: JSON.stringify({ model: 'sandbox-chat', stream: true, messages: [{ role: 'user', content: 'new' }] }),
+  },
+  'an image of a model that no upstream serves': {
+    path: IMAGES,
+    body: JSON.stringify({ model: 'unavailable-image', prompt: 'x' }),
+  },
   'no JSON': { path: IMAGES, body: '{' },
   'an unknown model': { path: IMAGES, body: JSON.stringify({ model: 'nothing', prompt: 'x' }) },
   'an empty prompt': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: '' }) },
-  'a replay of a paid call': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }), headers: IDEMPOTENT },
-  'another body under a used idempotency key': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'other' }), headers: IDEMPOTENT },
-  'an SDK\'s retry of a call that nobody waits for': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'left' }), headers: { 'x-stainless-retry-count': '1' } },
+  'a replay of a paid call': {
+    path: IMAGES,
+    body: JSON.stringify({ model: 'sandbox-image', prompt: 'paid' }),
+    headers: IDEMPOTENT,
+  },
+  'another body under a used idempotency key': {
+    path: IMAGES,
+    body: JSON.stringify({ model: 'sandbox-image', prompt: 'other' }),
+    headers: IDEMPOTENT,
+  },
+  "an SDK's retry of a call that nobody waits for": {
+    path: IMAGES,
+    body: JSON.stringify({ model: 'sandbox-image', prompt: 'left' }),
+    headers: { 'x-stainless-retry-count': '1' },
+  },
 }
 
 const ALLOWANCE = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`)
@@ -40,7 +61,7 @@ function beginRequest(url: string, headers: Record<string, string>) {
   return {
     finish: async (body: string): Promise<IncomingMessage> => {
       request.end(body)
-      const [response] = await once(request, 'response') as [IncomingMessage]
+      const [response] = (await once(request, 'response')) as [IncomingMessage]
       return response.resume()
     },
   }
@@ -62,15 +83,23 @@ describe('a revoked or suspended key', () => {
     account = await anAccount(gateway.db, 1000)
     expect((await image(gateway, account, 'paid', {}, IDEMPOTENT)).status).to.equal(200)
     const left = await image(gateway, account, 'left', {}, { 'x-stainless-retry-count': '0' })
-    await gateway.db('calls').where({ id: callOf(left) }).update({ abandoned_at: gateway.db.fn.now() })
+    await gateway
+      .db('calls')
+      .where({ id: callOf(left) })
+      .update({ abandoned_at: gateway.db.fn.now() })
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  const request = ({ path, body, headers = {} }: typeof REQUESTS[string]): Promise<Reply> =>
-    send('POST', `${gateway.url}${path}`, { key: account.key, body, headers: { 'content-type': 'application/json', ...headers } })
+  const request = ({ path, body, headers = {} }: (typeof REQUESTS)[string]): Promise<Reply> =>
+    send('POST', `${gateway.url}${path}`, {
+      key: account.key,
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    })
 
   /** How many requests of the account the limit has counted in this window. */
-  const requestsOf = async ({ id }: TestAccount): Promise<number> => Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${id}`))
+  const requestsOf = async ({ id }: TestAccount): Promise<number> =>
+    Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${id}`))
 
   for (const [what, asked] of Object.entries(REQUESTS)) {
     it(`takes ${what} no more once it is revoked, as nobody's call`, async () => {
@@ -78,7 +107,8 @@ describe('a revoked or suspended key', () => {
       await revokeKey(gateway.db, account.id, account.keyId)
       const reply = await request(asked)
       expect([reply.status, reply.json.error.type]).to.deep.equal([401, 'unauthorized'])
-      for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed']) expect(reply.headers.get(name), name).to.equal(null)
+      for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
+        expect(reply.headers.get(name), name).to.equal(null)
       expect(await countsOf(gateway.db, account)).to.deep.equal(before)
     })
 
@@ -96,25 +126,38 @@ describe('a revoked or suspended key', () => {
 
   it('takes a body no more that comes after its key was revoked, and joins no paid call with it', async () => {
     const { id, secret } = await createKey(gateway.db, account.id, 'second')
-    for (const [keyId, key] of [[account.keyId, account.key], [id, secret]] as const) {
+    for (const [keyId, key] of [
+      [account.keyId, account.key],
+      [id, secret],
+    ] as const) {
       const before = await countsOf(gateway.db, account)
-      const { path, body } = REQUESTS['an SDK\'s retry of a call that nobody waits for']!
+      const { path, body } = REQUESTS["an SDK's retry of a call that nobody waits for"]!
       const counted = await requestsOf(account)
       const late = beginRequest(`${gateway.url}${path}`, {
-        authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': String(body.length), 'x-stainless-retry-count': '1',
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'content-length': String(body.length),
+        'x-stainless-retry-count': '1',
       })
-      await until('the request to be counted', async () => await requestsOf(account) > counted)
+      await until('the request to be counted', async () => (await requestsOf(account)) > counted)
       await revokeKey(gateway.db, account.id, keyId)
       const { statusCode, headers } = await late.finish(body)
       expect(statusCode).to.equal(401)
-      for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed']) expect(headers[name], name).to.equal(undefined)
+      for (const name of ['x-call-id', ...ALLOWANCE, 'idempotent-replayed'])
+        expect(headers[name], name).to.equal(undefined)
       expect(await countsOf(gateway.db, account)).to.deep.equal(before)
     }
   })
 
   it('leaves no connection open on which the rest of a body that is too long would be waited for', async () => {
     await revokeKey(gateway.db, account.id, account.keyId)
-    const head = [`POST ${IMAGES} HTTP/1.1`, 'Host: gateway', `Authorization: Bearer ${account.key}`, 'Content-Type: application/json', 'Transfer-Encoding: chunked']
+    const head = [
+      `POST ${IMAGES} HTTP/1.1`,
+      'Host: gateway',
+      `Authorization: Bearer ${account.key}`,
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+    ]
     const chunk = `200000\r\n${' '.repeat(0x200000)}\r\n`
     const { statuses, closed } = await exchange(gateway.url, [`${head.join('\r\n')}\r\n\r\n`, chunk])
     expect([statuses, closed]).to.deep.equal([[401], true])

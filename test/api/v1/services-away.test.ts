@@ -35,24 +35,38 @@ describe('while Redis or Postgres is away', function () {
     await gateway.stop()
     await Promise.all([postgres.stop('immediate'), redis.stop()])
   })
-  beforeEach(async () => { account = await anAccount(gateway.db, 1000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1000)
+  })
   afterEach(async () => {
     await until('the service to be ready', async () => (await get(`${gateway.url}/readyz`)).status === 200, 20_000)
     await expectBooksToBalance(gateway.db)
   })
 
   /** Waits until a call goes through again. */
-  const serving = (): Promise<unknown> => until('a call to go through', async () => (await image(gateway, account, prompted())).status === 200, 20_000)
-  const running = (prompt: string): Promise<unknown> => until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+  const serving = (): Promise<unknown> =>
+    until('a call to go through', async () => (await image(gateway, account, prompted())).status === 200, 20_000)
+  const running = (prompt: string): Promise<unknown> =>
+    until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
 
   it('calls are answered 503, nothing is charged, and all is well again when Redis is back', async () => {
     await redis.kill()
     const started = performance.now()
-    const replies = await Promise.all([image(gateway, account, 'x'), chat(gateway, account, 'x'), chat(gateway, account, 'x', { stream: true }), get(`${gateway.url}/v1/models`, account.key)])
+    const replies = await Promise.all([
+      image(gateway, account, 'x'),
+      chat(gateway, account, 'x'),
+      chat(gateway, account, 'x', { stream: true }),
+      get(`${gateway.url}/v1/models`, account.key),
+    ])
     expect(performance.now() - started).to.be.below(15_000)
     replies.forEach(expectAway)
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 3, charged: 0, entries: 1 })
-    expect(await recordOf(gateway.db, replies[0]!)).to.include({ status: 'rejected', httpStatus: 503, errorType: 'service_unavailable', credits: 0 })
+    expect(await recordOf(gateway.db, replies[0]!)).to.include({
+      status: 'rejected',
+      httpStatus: 503,
+      errorType: 'service_unavailable',
+      credits: 0,
+    })
     const [health, ready] = [await get(`${gateway.url}/healthz`), await get(`${gateway.url}/readyz`)]
     expect([health.status, ready.status, ready.json.down]).to.deep.equal([200, 503, ['redis']])
     await redis.start()
@@ -63,7 +77,12 @@ describe('while Redis or Postgres is away', function () {
     expect((await image(gateway, account, '')).status).to.equal(400)
     await postgres.kill()
     const started = performance.now()
-    const replies = await Promise.all([image(gateway, account, 'x'), chat(gateway, account, 'x'), get(`${gateway.url}/v1/models`, account.key), get(`${gateway.url}/v1/calls/call_1`, account.key)])
+    const replies = await Promise.all([
+      image(gateway, account, 'x'),
+      chat(gateway, account, 'x'),
+      get(`${gateway.url}/v1/models`, account.key),
+      get(`${gateway.url}/v1/calls/call_1`, account.key),
+    ])
     expect(performance.now() - started).to.be.below(15_000)
     replies.forEach(expectAway)
     // Nobody can say whether the key still holds.
@@ -112,7 +131,12 @@ describe('while Redis or Postgres is away', function () {
       expectAway(reply)
       expect(await movementsOf(gateway.db, reply)).to.deep.equal(['charge -40', 'refund 40'])
       expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
-      expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', httpStatus: 503, errorType: 'service_unavailable', credits: 0 })
+      expect(await recordOf(gateway.db, reply)).to.include({
+        status: 'failed',
+        httpStatus: 503,
+        errorType: 'service_unavailable',
+        credits: 0,
+      })
     } finally {
       await client.del(broken)
       await client.rename(`${broken}-kept`, broken).catch(() => {})

@@ -11,22 +11,34 @@ import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../
 type Chunk = Record<string, any>
 
 /** The chunks of a stream, without its `[DONE]`. */
-const chunksOf = (text: string): Chunk[] => text.split('\n\n').filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]').map((line) => JSON.parse(line.slice(6)) as Chunk)
+const chunksOf = (text: string): Chunk[] =>
+  text
+    .split('\n\n')
+    .filter((line) => line.startsWith('data: ') && line !== 'data: [DONE]')
+    .map((line) => JSON.parse(line.slice(6)) as Chunk)
 
 const textOf = (chunks: Chunk[], index = 0): string =>
-  chunks.flatMap((chunk) => chunk.choices ?? []).filter((choice: Chunk) => choice.index === index).map((choice: Chunk) => choice.delta.content ?? '').join('')
+  chunks
+    .flatMap((chunk) => chunk.choices ?? [])
+    .filter((choice: Chunk) => choice.index === index)
+    .map((choice: Chunk) => choice.delta.content ?? '')
+    .join('')
 
 describe('a streamed chat', () => {
   let gateway: Gateway
   let account: TestAccount
-  before(async () => { gateway = await startGateway() })
+  before(async () => {
+    gateway = await startGateway()
+  })
   after(() => gateway.stop())
-  beforeEach(async () => { account = await anAccount(gateway.db, 10_000) })
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 10_000)
+  })
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const streamed = (content: string, more: object = {}) => chat(gateway, account, content, { stream: true, ...more })
 
-  it('comes in OpenAI\'s chunks, the last of which has the usage and the money, then [DONE]', async () => {
+  it("comes in OpenAI's chunks, the last of which has the usage and the money, then [DONE]", async () => {
     const reply = await streamed(prompted('[answer one two three] [usage 1500 500]'))
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
@@ -40,16 +52,33 @@ describe('a streamed chat', () => {
     }
     expect(textOf(chunks)).to.equal('one two three')
     expect(chunks[0]!.choices[0].delta.role).to.equal('assistant')
-    expect(chunks.filter((chunk) => chunk.choices[0]?.finish_reason).map((chunk) => chunk.choices[0].finish_reason)).to.deep.equal(['stop'])
-    expect(chunks.at(-1)!.usage).to.include({ input_tokens: 1500, output_tokens: 500, prompt_tokens: 1500, completion_tokens: 500, total_tokens: 2000, credits: 3, balance: 9997 })
+    expect(
+      chunks.filter((chunk) => chunk.choices[0]?.finish_reason).map((chunk) => chunk.choices[0].finish_reason),
+    ).to.deep.equal(['stop'])
+    expect(chunks.at(-1)!.usage).to.include({
+      input_tokens: 1500,
+      output_tokens: 500,
+      prompt_tokens: 1500,
+      completion_tokens: 500,
+      total_tokens: 2000,
+      credits: 3,
+      balance: 9997,
+    })
     expect(chunks.slice(0, -1).filter((chunk) => chunk.usage)).to.deep.equal([])
-    expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', credits: 3, inputTokens: 1500, outputTokens: 500 })
+    expect(await recordOf(gateway.db, reply)).to.include({
+      status: 'succeeded',
+      credits: 3,
+      inputTokens: 1500,
+      outputTokens: 500,
+    })
   })
 
   it('comes as it is made, not at the end', async () => {
     const content = prompted('[answer a b c d e f] [chunks 6 100]')
     const response = await fetch(`${gateway.url}${CHAT}`, {
-      method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` }, body: JSON.stringify(chatBody(content, { stream: true })),
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+      body: JSON.stringify(chatBody(content, { stream: true })),
     })
     const reader = response.body!.getReader()
     await reader.read()
@@ -62,17 +91,30 @@ describe('a streamed chat', () => {
     expect([0, 1, 2].map((index) => textOf(several, index))).to.deep.equal(['x y', 'x y', 'x y'])
     const wide = chunksOf((await streamed(prompted('[cut-mid-char] [answer ok] [chunks 40 0]'))).text)
     expect(textOf(wide)).to.equal('Grüße, 你好 und 😀: ok')
-    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }]
+    const tools = [
+      {
+        type: 'function',
+        function: {
+          name: 'weather',
+          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+        },
+      },
+    ]
     const reply = await streamed(prompted('[tool]'), { tools })
     const calls = chunksOf(reply.text).flatMap((chunk) => chunk.choices[0]?.delta.tool_calls ?? [])
     expect(calls[0].function.name).to.equal('weather')
     const fetched = await get(`${gateway.url}/v1/calls/${reply.headers.get('x-call-id')}`, account.key)
     const whole = fetched.json.choices[0].message.tool_calls[0].function
-    expect(whole).to.deep.equal({ name: 'weather', arguments: calls.map((call: Chunk) => call.function.arguments).join('') })
+    expect(whole).to.deep.equal({
+      name: 'weather',
+      arguments: calls.map((call: Chunk) => call.function.arguments).join(''),
+    })
   })
 
-  it('is settled on the gateway\'s own count where the upstream reports no usage', async () => {
-    const chunks = chunksOf((await streamed(prompted('[no-usage] [answer one two three]'), { model: 'dear-chat', max_tokens: 100 })).text)
+  it("is settled on the gateway's own count where the upstream reports no usage", async () => {
+    const chunks = chunksOf(
+      (await streamed(prompted('[no-usage] [answer one two three]'), { model: 'dear-chat', max_tokens: 100 })).text,
+    )
     const { input_tokens: input, output_tokens: output, credits } = chunks.at(-1)!.usage
     expect(credits).to.equal(input + 2 * output)
     expect(output).to.be.within(1, 60)
@@ -84,7 +126,11 @@ describe('a streamed chat', () => {
     expect(textOf(chunksOf(reply.text))).to.equal('fine')
   })
 
-  for (const [what, words] of [['an error', '[error-after 3]'], ['a reset', '[reset-after 3]'], ['an end in the middle', '[truncated]']] as const) {
+  for (const [what, words] of [
+    ['an error', '[error-after 3]'],
+    ['a reset', '[reset-after 3]'],
+    ['an end in the middle', '[truncated]'],
+  ] as const) {
     it(`tells ${what} of the upstream behind its first chunk as a data line with error, and is refunded`, async () => {
       const content = prompted(`[answer a b c d e f] ${words}`)
       const reply = await streamed(content)
@@ -100,13 +146,15 @@ describe('a streamed chat', () => {
     })
   }
 
-  it('that falls silent is ended at the call\'s deadline, and paid as far as it came', async () => {
+  it("that falls silent is ended at the call's deadline, and paid as far as it came", async () => {
     const reply = await streamed(prompted('[answer a b c d] [hang-after 2]'), { model: 'hasty-chat' })
     const chunks = chunksOf(reply.text)
     expect(textOf(chunks)).to.equal('a b')
     expect(chunks.at(-2)!.choices[0].finish_reason).to.equal('length')
     expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(10_000 - chunks.at(-1)!.usage.credits).and.to.be.below(10_000)
+    expect(await balanceOf(gateway.db, account.id))
+      .to.equal(10_000 - chunks.at(-1)!.usage.credits)
+      .and.to.be.below(10_000)
   })
 
   describe('whose client leaves', () => {
@@ -114,7 +162,9 @@ describe('a streamed chat', () => {
     async function leaveAfter(content: string, pieces: number, more: object = {}): Promise<string> {
       const leaving = new AbortController()
       const response = await fetch(`${gateway.url}${CHAT}`, {
-        method: 'POST', signal: leaving.signal, body: JSON.stringify(chatBody(content, { stream: true, ...more })),
+        method: 'POST',
+        signal: leaving.signal,
+        body: JSON.stringify(chatBody(content, { stream: true, ...more })),
         headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
       })
       const reader = response.body!.getReader()
@@ -123,7 +173,7 @@ describe('a streamed chat', () => {
       return response.headers.get('x-call-id')!
     }
 
-    it('ends the upstream\'s work, and is settled on what was produced', async () => {
+    it("ends the upstream's work, and is settled on what was produced", async () => {
       const content = prompted('[chunks 200 20] [tokens 200]')
       const id = await leaveAfter(content, 3, { model: 'dear-chat', max_tokens: 1000 })
       await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
@@ -143,20 +193,26 @@ describe('a streamed chat', () => {
       const content = prompted('[delay 20000]')
       const leaving = new AbortController()
       const left = fetch(`${gateway.url}${CHAT}`, {
-        method: 'POST', signal: leaving.signal, body: JSON.stringify(chatBody(content, { stream: true })),
+        method: 'POST',
+        signal: leaving.signal,
+        body: JSON.stringify(chatBody(content, { stream: true })),
         headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
       }).catch(() => null)
       await until('the upstream to have it', () => gateway.sandbox.open(content).open === 1)
       leaving.abort()
       await left
       await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
-      await until('the end of the call', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+      await until('the end of the call', () =>
+        gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first(),
+      )
       expect(await balanceOf(gateway.db, account.id)).to.equal(9_999)
     })
   })
 
   it('of many readers at once reaches each of them whole and in order', async () => {
-    const contents = Array.from({ length: 30 }, (_, at) => prompted(`[chunks 20 2] [answer ${Array.from({ length: 40 }, (__, word) => `w${at}-${word}`).join(' ')}]`))
+    const contents = Array.from({ length: 30 }, (_, at) =>
+      prompted(`[chunks 20 2] [answer ${Array.from({ length: 40 }, (__, word) => `w${at}-${word}`).join(' ')}]`),
+    )
     const replies = await Promise.all(contents.map((content) => streamed(content)))
     replies.forEach((reply, at) => {
       expect(textOf(chunksOf(reply.text))).to.equal(Array.from({ length: 40 }, (_, word) => `w${at}-${word}`).join(' '))

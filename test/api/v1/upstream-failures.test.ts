@@ -21,9 +21,18 @@ describe('an upstream that fails', () => {
   // Above every group's own preparation, which calls it.
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
-      models.push({ id: 'brief-image', modality: 'image', timeoutSeconds: 1, credits: 40, upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }] })
       models.push({
-        id: 'brief-chat', modality: 'chat', timeoutSeconds: 1, pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
+        id: 'brief-image',
+        modality: 'image',
+        timeoutSeconds: 1,
+        credits: 40,
+        upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
+      })
+      models.push({
+        id: 'brief-chat',
+        modality: 'chat',
+        timeoutSeconds: 1,
+        pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
         upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
       })
     })
@@ -32,7 +41,10 @@ describe('an upstream that fails', () => {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /** Calls each row at the same time, in an account of its own; many of them wait for something. */
-  function inParallel(rows: readonly (readonly [what: string, words: string, ...rest: unknown[]])[], call: Calling): (what: string) => Promise<Scene> {
+  function inParallel(
+    rows: readonly (readonly [what: string, words: string, ...rest: unknown[]])[],
+    call: Calling,
+  ): (what: string) => Promise<Scene> {
     const scenes = new Map<string, Promise<Scene>>()
     before(() => {
       for (const [what, words] of rows) {
@@ -67,11 +79,23 @@ describe('an upstream that fails', () => {
 
   describe('at an image', () => {
     const ROWS = [
-      ['500', '[status 500]', 0], ['a failure of its own', '[fail]', 0], ['502', '[status 502]', 0], ['504', '[status 504]', 0], ['400', '[status 400]', 0],
-      ['401: our key is bad', '[status 401]', 0], ['402', '[status 402]', 0], ['spent credit', '[quota]', 0], ['a redirect', '[status 302]', 0],
-      ['a redirect to somewhere else', '[redirect http://127.0.0.1:9/]', 0], ['an HTML page', '[garbage]', 1], ['JSON that is cut', '[truncated]', 1],
-      ['nothing', '[empty]', 0], ['a reset after taking the work', '[reset]', 1], ['an SVG', '[wrong-type]', 1],
-      ['an SVG that says it is a PNG', '[lying-type]', 1], ['a picture that does not decode', '[broken-image]', 1],
+      ['500', '[status 500]', 0],
+      ['a failure of its own', '[fail]', 0],
+      ['502', '[status 502]', 0],
+      ['504', '[status 504]', 0],
+      ['400', '[status 400]', 0],
+      ['401: our key is bad', '[status 401]', 0],
+      ['402', '[status 402]', 0],
+      ['spent credit', '[quota]', 0],
+      ['a redirect', '[status 302]', 0],
+      ['a redirect to somewhere else', '[redirect http://127.0.0.1:9/]', 0],
+      ['an HTML page', '[garbage]', 1],
+      ['JSON that is cut', '[truncated]', 1],
+      ['nothing', '[empty]', 0],
+      ['a reset after taking the work', '[reset]', 1],
+      ['an SVG', '[wrong-type]', 1],
+      ['an SVG that says it is a PNG', '[lying-type]', 1],
+      ['a picture that does not decode', '[broken-image]', 1],
     ] as const
     const scene = inParallel(ROWS, (account, prompt) => image(gateway, account, prompt))
     for (const [what, , bill] of ROWS) {
@@ -83,7 +107,12 @@ describe('an upstream that fails', () => {
       })
     }
 
-    const SILENT = [['silence', '[hang]'], ['silence after its headers', '[hang-body]'], ['an answer that comes too late', '[delay 60000]'], ['one byte after the other', '[drip 5000]']] as const
+    const SILENT = [
+      ['silence', '[hang]'],
+      ['silence after its headers', '[hang-body]'],
+      ['an answer that comes too late', '[delay 60000]'],
+      ['one byte after the other', '[drip 5000]'],
+    ] as const
     const silent = inParallel(SILENT, (account, prompt) => image(gateway, account, prompt, { model: 'brief-image' }))
     for (const [what] of SILENT) {
       it(`by ${what} is ended at the call's deadline`, async () => {
@@ -91,11 +120,14 @@ describe('an upstream that fails', () => {
         await expectRefunded(await silent(what))
         expect((await recordOf(gateway.db, reply)).latencyMs).to.be.within(900, 15_000)
         expect(requests(prompt)).to.equal(1)
-        await until('the upstream\'s request to be ended', () => gateway.sandbox.open(prompt).open === 0)
+        await until("the upstream's request to be ended", () => gateway.sandbox.open(prompt).open === 0)
       })
     }
 
-    const PASSING = [['429', '[fail-times 1 429]'], ['503', '[fail-times 2 503]']] as const
+    const PASSING = [
+      ['429', '[fail-times 1 429]'],
+      ['503', '[fail-times 2 503]'],
+    ] as const
     const passing = inParallel(PASSING, (account, prompt) => image(gateway, account, prompt))
     for (const [what] of PASSING) {
       it(`with a ${what} that passes is asked again, and billed once`, async () => {
@@ -123,9 +155,20 @@ describe('an upstream that fails', () => {
   describe('at a chat', () => {
     // What may have been billed is asked once more; what is refused is not.
     const ROWS = [
-      ['400', '[status 400]', 1], ['401', '[status 401]', 1], ['403', '[status 403]', 1], ['404', '[status 404]', 1], ['spent credit', '[quota]', 1],
-      ['500', '[status 500]', 2], ['502', '[status 502]', 2], ['504', '[status 504]', 2], ['an HTML page', '[garbage]', 2], ['JSON that is cut', '[truncated]', 2],
-      ['no choices', '[empty]', 2], ['a reset', '[reset]', 2], ['a reset before it took the work', '[refuse]', 0], ['bytes that are no UTF-8', '[invalid-utf8]', 2],
+      ['400', '[status 400]', 1],
+      ['401', '[status 401]', 1],
+      ['403', '[status 403]', 1],
+      ['404', '[status 404]', 1],
+      ['spent credit', '[quota]', 1],
+      ['500', '[status 500]', 2],
+      ['502', '[status 502]', 2],
+      ['504', '[status 504]', 2],
+      ['an HTML page', '[garbage]', 2],
+      ['JSON that is cut', '[truncated]', 2],
+      ['no choices', '[empty]', 2],
+      ['a reset', '[reset]', 2],
+      ['a reset before it took the work', '[refuse]', 0],
+      ['bytes that are no UTF-8', '[invalid-utf8]', 2],
     ] as const
     const dear = { model: 'dear-chat', max_tokens: 10 }
     const whole = inParallel(ROWS, (account, prompt) => chat(gateway, account, prompt, dear))
@@ -145,7 +188,12 @@ describe('an upstream that fails', () => {
       })
     }
 
-    const PASSING = [['500', '[fail-times 1 500]'], ['502', '[fail-times 1 502]'], ['504', '[fail-times 1 504]'], ['429', '[fail-times 1 429]']] as const
+    const PASSING = [
+      ['500', '[fail-times 1 500]'],
+      ['502', '[fail-times 1 502]'],
+      ['504', '[fail-times 1 504]'],
+      ['429', '[fail-times 1 429]'],
+    ] as const
     const passing = inParallel(PASSING, (account, prompt) => chat(gateway, account, prompt))
     for (const [what] of PASSING) {
       it(`with a ${what} that passes is asked once more, and answers`, async () => {
@@ -160,24 +208,40 @@ describe('an upstream that fails', () => {
       const reply = await chat(gateway, account, prompt, { model: 'fallback-chat' })
       expect(reply.status, reply.text).to.equal(200)
       expect(billed(prompt)).to.equal(1)
-      expect(gateway.sandbox.journal(prompt).map((line) => [line.model, line.status])).to.deep.equal([['refusing-gpt', 503], ['gpt-sandbox', 200]])
+      expect(gateway.sandbox.journal(prompt).map((line) => [line.model, line.status])).to.deep.equal([
+        ['refusing-gpt', 503],
+        ['gpt-sandbox', 200],
+      ])
     })
 
-    const SILENT = [['whole', '[hang]'], ['streamed', '[hang] [hang-body]']] as const
-    const silent = inParallel(SILENT, (account, prompt) => chat(gateway, account, prompt, { model: 'brief-chat', stream: prompt.includes('[hang-body]') }))
+    const SILENT = [
+      ['whole', '[hang]'],
+      ['streamed', '[hang] [hang-body]'],
+    ] as const
+    const silent = inParallel(SILENT, (account, prompt) =>
+      chat(gateway, account, prompt, { model: 'brief-chat', stream: prompt.includes('[hang-body]') }),
+    )
     for (const [what] of SILENT) {
       it(`by silence is ended at the call's deadline, ${what}`, async () => {
         await expectRefunded(await silent(what))
-        await until('the upstream\'s request to be ended', async () => gateway.sandbox.open((await silent(what)).prompt).open === 0)
+        await until(
+          "the upstream's request to be ended",
+          async () => gateway.sandbox.open((await silent(what)).prompt).open === 0,
+        )
       })
     }
   })
 
   describe('at a video', () => {
-    const video: Calling = (account, prompt) => post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt })
+    const video: Calling = (account, prompt) =>
+      post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt })
     const ROWS = [
-      ['a task that fails', '[fail]'], ['a task that it aborts', '[abort]'], ['a refusal', '[status 400]'], ['an HTML page for a video', '[wrong-type]'],
-      ['a video that does not play', '[broken-image]'], ['a submission whose answer is lost', '[reset]'],
+      ['a task that fails', '[fail]'],
+      ['a task that it aborts', '[abort]'],
+      ['a refusal', '[status 400]'],
+      ['an HTML page for a video', '[wrong-type]'],
+      ['a video that does not play', '[broken-image]'],
+      ['a submission whose answer is lost', '[reset]'],
     ] as const
     const scene = inParallel(ROWS, video)
     for (const [what, words] of ROWS) {
@@ -188,7 +252,10 @@ describe('an upstream that fails', () => {
       })
     }
 
-    const PASSING = [['polls', '[poll-errors 1 503] [duration 0.2]'], ['words for its status', '[weird-status] [duration 0.2]']] as const
+    const PASSING = [
+      ['polls', '[poll-errors 1 503] [duration 0.2]'],
+      ['words for its status', '[weird-status] [duration 0.2]'],
+    ] as const
     const passing = inParallel(PASSING, video)
     for (const [what] of PASSING) {
       it(`in its ${what} alone is asked again until it answers`, async () => {

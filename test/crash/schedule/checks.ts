@@ -13,8 +13,18 @@ import type { Request } from '../world/clients.ts'
 import type { Story } from './run.ts'
 
 type CallRow = {
-  id: CallId; user_id: AccountId; modality: Modality; status: CallStatus; credits: number; credits_precharged: number; credits_uncollected: number
-  estimated_input_tokens: number | null; balance_after: number; http_status: number; attempts: number; started_at: Date | null
+  id: CallId
+  user_id: AccountId
+  modality: Modality
+  status: CallStatus
+  credits: number
+  credits_precharged: number
+  credits_uncollected: number
+  estimated_input_tokens: number | null
+  balance_after: number
+  http_status: number
+  attempts: number
+  started_at: Date | null
 }
 
 /** Chat may be sent to its upstream so often, whatever fails and whoever dies: twice an attempt, in two attempts. */
@@ -23,9 +33,12 @@ const MAX_CHAT_SENDS = 4
 /** Everything that a schedule must not have broken, beyond the books. */
 export async function checkEnd(story: Story): Promise<void> {
   const rows = await callsOf(story)
-  const states = new Map(await Promise.all([...rows.keys()].map(async (id) => [id, await readState(story.db, id)] as const)))
+  const states = new Map(
+    await Promise.all([...rows.keys()].map(async (id) => [id, await readState(story.db, id)] as const)),
+  )
   expect(story.world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
-  for (const request of story.requests) checkRequest(story, request, rows.get(request.callId), states.get(request.callId) ?? null)
+  for (const request of story.requests)
+    checkRequest(story, request, rows.get(request.callId), states.get(request.callId) ?? null)
   for (const [id, attempt] of story.world.lost.attempts) {
     expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
   }
@@ -35,7 +48,12 @@ export async function checkEnd(story: Story): Promise<void> {
 }
 
 async function callsOf({ db, accounts }: Story): Promise<Map<CallId, CallRow>> {
-  const rows = await db('calls').whereIn('user_id', accounts.map(({ id }) => id)).select<CallRow[]>('*')
+  const rows = await db('calls')
+    .whereIn(
+      'user_id',
+      accounts.map(({ id }) => id),
+    )
+    .select<CallRow[]>('*')
   return new Map(rows.map((row) => [row.id, row]))
 }
 
@@ -44,11 +62,15 @@ function checkRequest(story: Story, request: Request, row: CallRow | undefined, 
   const about = `${asked.modality} ${asked.prompt}`
   if (heard.is === 'broken') throw heard.error
   if (heard.is === 'refused') return checkRefusal(about, heard.code, row)
-  if (heard.is === 'unknown' && request.placed && request.web.process.alive && !request.left) throw new Error(`${about}: its client was never answered`)
+  if (heard.is === 'unknown' && request.placed && request.web.process.alive && !request.left)
+    throw new Error(`${about}: its client was never answered`)
   if (!row) return
-  if (state?.state !== 'ended') throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
+  if (state?.state !== 'ended')
+    throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
   if (heard.is === 'answered') {
-    expect(heard.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(state.answer)
+    expect(heard.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(
+      state.answer,
+    )
     expect(heard.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
   }
   expect(row.http_status, `${about}: ended by a defect`).to.not.equal(statusOf('internal_error'))
@@ -60,7 +82,8 @@ function checkRequest(story: Story, request: Request, row: CallRow | undefined, 
 function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: CallRow | undefined): void {
   if (code === 'service_unavailable') {
     if (row) expect(row.status, `${about}: answered ${code}, so nothing may stay charged`).to.equal('failed')
-    if (row?.http_status === statusOf(code)) expect(row.started_at, `${about}: given back by its web process while a worker had it`).to.equal(null)
+    if (row?.http_status === statusOf(code))
+      expect(row.started_at, `${about}: given back by its web process while a worker had it`).to.equal(null)
     return
   }
   // A refused request that joined carries the id of a call that is somebody else's.
@@ -72,18 +95,25 @@ function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: 
 function checkCost({ world, prices }: Story, request: Request, row: CallRow): void {
   const { asked } = request
   const manner = world.upstream.manners.get(asked.prompt)!
-  if (row.status === 'failed') return void expect(row.credits, `${asked.prompt}: a failed call costs nothing`).to.equal(0)
+  if (row.status === 'failed')
+    return void expect(row.credits, `${asked.prompt}: a failed call costs nothing`).to.equal(0)
   if (asked.idempotencyKey !== null) return
   const price = prices.get(request)![asked.modality]
   const paid = row.credits + row.credits_uncollected
-  const counted = { input: row.estimated_input_tokens ?? 0, output: countOutput([{ message: { content: said(manner) } }]) }
+  const counted = {
+    input: row.estimated_input_tokens ?? 0,
+    output: countOutput([{ message: { content: said(manner) } }]),
+  }
   // A stream that its client left, or that its worker had to end, is paid as far as it came: at least its input.
   if (asked.stream && (request.left || world.workers.some(({ shutdown }) => shutdown.signal.aborted))) {
-    if (!manner.usage) expect(paid, `${asked.prompt}: a left stream pays its input`).to.be.at.least(costOf(price, { ...counted, output: 0 }))
+    if (!manner.usage)
+      expect(paid, `${asked.prompt}: a left stream pays its input`).to.be.at.least(
+        costOf(price, { ...counted, output: 0 }),
+      )
     return
   }
   // What was cut has had no time to be reported.
-  const cost = costOf(price, manner.long ? counted : manner.usage ?? counted)
+  const cost = costOf(price, manner.long ? counted : (manner.usage ?? counted))
   expect(paid, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
 }
 
@@ -95,7 +125,8 @@ function checkBill({ world }: Story, { asked }: Request, row: CallRow): void {
   const bill = world.upstream.bills.get(asked.prompt)!
   const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
   expect(bill.accepted, `${asked.modality} ${asked.prompt}: accepted by its upstream too often`).to.be.at.most(limit)
-  if (row.status === 'succeeded') expect(bill.produced, `${asked.prompt}: succeeded without a result of its upstream`).to.be.at.least(1)
+  if (row.status === 'succeeded')
+    expect(bill.produced, `${asked.prompt}: succeeded without a result of its upstream`).to.be.at.least(1)
 }
 
 /** However often a keyed request was sent: one call. */
@@ -114,22 +145,31 @@ function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRo
 /** In the ledger: at most three entries a call and grant; no expired lot paid; what was answered as the balance is in it. */
 async function checkEntries({ db, accounts }: Story): Promise<void> {
   const ids = accounts.map(({ id }) => id)
-  const { rows: spentLate } = await db.raw<{ rows: object[] }>(`
+  const { rows: spentLate } = await db.raw<{ rows: object[] }>(
+    `
     SELECT e.* FROM ledger_entries e JOIN grants g ON g.id = e.grant_id
-    WHERE e.user_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`, [ids])
+    WHERE e.user_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`,
+    [ids],
+  )
   expect(spentLate, 'an expired lot paid').to.deep.equal([])
-  const { rows: twice } = await db.raw<{ rows: object[] }>(`
+  const { rows: twice } = await db.raw<{ rows: object[] }>(
+    `
     SELECT call_id, grant_id, count(*) FROM ledger_entries WHERE user_id = ANY (?::uuid[]) AND call_id IS NOT NULL
-    GROUP BY call_id, grant_id HAVING count(*) > 2 OR count(*) FILTER (WHERE kind = 'charge') > 1`, [ids])
+    GROUP BY call_id, grant_id HAVING count(*) > 2 OR count(*) FILTER (WHERE kind = 'charge') > 1`,
+    [ids],
+  )
   expect(twice, 'a call moved a grant more than twice').to.deep.equal([])
-  const { rows: wrong } = await db.raw<{ rows: object[] }>(`
+  const { rows: wrong } = await db.raw<{ rows: object[] }>(
+    `
     SELECT c.id, c.balance_after, own.balance_after AS entry, last.balance_after AS last_entry FROM calls c
     JOIN LATERAL (
       SELECT * FROM ledger_entries WHERE call_id = c.id AND kind <> 'charge' ORDER BY seq DESC LIMIT 1) own ON true
     -- Where the account has debt, the balance is told as the whole statement left it.
     JOIN LATERAL (
       SELECT balance_after FROM ledger_entries WHERE user_id = c.user_id AND created_at = own.created_at ORDER BY seq DESC LIMIT 1) last ON true
-    WHERE c.user_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`, [ids])
+    WHERE c.user_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`,
+    [ids],
+  )
   expect(wrong, 'the balance of an answer is not that of its last entry').to.deep.equal([])
 }
 
@@ -143,6 +183,12 @@ function checkReplays({ requests }: Story, states: Map<CallId, CallState | null>
 
 /** At no moment has an account more calls open than it may. Run during a schedule too. */
 export async function checkOutstanding({ db, accounts }: Pick<Story, 'db' | 'accounts'>): Promise<void> {
-  const rows = await db('users').whereIn('id', accounts.map(({ id }) => id)).where('outstanding_calls', '>', MAX_OUTSTANDING).select('id', 'outstanding_calls')
+  const rows = await db('users')
+    .whereIn(
+      'id',
+      accounts.map(({ id }) => id),
+    )
+    .where('outstanding_calls', '>', MAX_OUTSTANDING)
+    .select('id', 'outstanding_calls')
   expect(rows, 'more calls are open than an account may have').to.deep.equal([])
 }

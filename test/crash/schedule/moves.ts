@@ -4,10 +4,16 @@ import type { EnqueueFate } from '../world/dispatch.ts'
 
 /** What a client asks for. `who`, `key` and every other number choose modulo what there is. */
 export type Ask = {
-  who: number; modality: 'chat' | 'image' | 'video'; stream: boolean
+  who: number
+  modality: 'chat' | 'image' | 'video'
+  stream: boolean
   /** Requests with one key and kind are one call. */
   key: number | null
-  failures: FailureKind[]; usage: { input: number; output: number } | null; long: boolean; polls: number; taskFails: boolean
+  failures: FailureKind[]
+  usage: { input: number; output: number } | null
+  long: boolean
+  polls: number
+  taskFails: boolean
 }
 
 /** One move of a schedule: something happens, or an effect that waits is let happen. */
@@ -28,7 +34,8 @@ export type Move =
 export type Schedule = { lots: number[][]; moves: Move[] }
 
 /** Plain objects, so that a failing schedule reads well. */
-const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> => fc.record(fields, { noNullPrototype: true }) as fc.Arbitrary<T>
+const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
+  fc.record(fields, { noNullPrototype: true }) as fc.Arbitrary<T>
 
 const small = fc.nat({ max: 40 })
 const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
@@ -46,7 +53,10 @@ const ask: fc.Arbitrary<Ask> = record({
   modality: fc.constantFrom('chat', 'image', 'video'),
   stream: fc.boolean(),
   key: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
-  failures: fc.oneof({ weight: 3, arbitrary: fc.constant<FailureKind[]>([]) }, { weight: 1, arbitrary: fc.array(failure, { minLength: 1, maxLength: 3 }) }),
+  failures: fc.oneof(
+    { weight: 3, arbitrary: fc.constant<FailureKind[]>([]) },
+    { weight: 1, arbitrary: fc.array(failure, { minLength: 1, maxLength: 3 }) },
+  ),
   usage: fc.option(usage, { freq: 4 }),
   long: fc.integer({ min: 0, max: 4 }).map((n) => n === 0),
   polls: fc.nat({ max: 2 }),
@@ -59,26 +69,74 @@ const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as 
 
 const usual: fc.Arbitrary<Move> = fc.oneof(
   { weight: 40, arbitrary: record({ do: fc.constant('go' as const), places }) },
-  { weight: 14, arbitrary: record({ do: fc.constant('ask' as const), asks: fc.array(ask, { minLength: 1, maxLength: 3 }) }) },
-  { weight: 18, arbitrary: record({ do: fc.constant('deliver' as const), jobs: fc.integer({ min: 1, max: 3 }), worker: small }) },
+  {
+    weight: 14,
+    arbitrary: record({ do: fc.constant('ask' as const), asks: fc.array(ask, { minLength: 1, maxLength: 3 }) }),
+  },
+  {
+    weight: 18,
+    arbitrary: record({ do: fc.constant('deliver' as const), jobs: fc.integer({ min: 1, max: 3 }), worker: small }),
+  },
   { weight: 3, arbitrary: one('lapse' as const) },
   { weight: 3, arbitrary: one('again' as const) },
   { weight: 2, arbitrary: one('leave' as const) },
   { weight: 1, arbitrary: one('overdue look' as const) },
-  { weight: 6, arbitrary: record({ do: fc.constant('die' as const), side: fc.constantFrom('web' as const, 'worker' as const, 'worker' as const), which: small, places: fc.array(small, { maxLength: 3, size: 'max' }) }) },
+  {
+    weight: 6,
+    arbitrary: record({
+      do: fc.constant('die' as const),
+      side: fc.constantFrom('web' as const, 'worker' as const, 'worker' as const),
+      which: small,
+      places: fc.array(small, { maxLength: 3, size: 'max' }),
+    }),
+  },
   { weight: 1, arbitrary: one('stop worker' as const) },
   { weight: 4, arbitrary: one('reconcile' as const) },
   { weight: 1, arbitrary: one('cut wire' as const) },
-  { weight: 1, arbitrary: record({ do: fc.constantFrom('flush' as const, 'mend wire' as const, 'sweep grants' as const, 'change prices' as const, 'audit' as const) }) },
-  { weight: 3, arbitrary: record({ do: fc.constant('pass' as const), seconds: fc.constantFrom(7, 12, 21), deadlines: fc.integer({ min: 0, max: 3 }).map((n) => n === 0) }) },
-  { weight: 2, arbitrary: record({ do: fc.constant('enqueue' as const), fate: fc.constantFrom<EnqueueFate>('taken', 'taken', 'acknowledgement lost', 'refused') }) },
-  { weight: 1, arbitrary: record({ do: fc.constantFrom('grant' as const, 'expire lot' as const), who: small, amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })) }) },
+  {
+    weight: 1,
+    arbitrary: record({
+      do: fc.constantFrom(
+        'flush' as const,
+        'mend wire' as const,
+        'sweep grants' as const,
+        'change prices' as const,
+        'audit' as const,
+      ),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: record({
+      do: fc.constant('pass' as const),
+      seconds: fc.constantFrom(7, 12, 21),
+      deadlines: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: record({
+      do: fc.constant('enqueue' as const),
+      fate: fc.constantFrom<EnqueueFate>('taken', 'taken', 'acknowledgement lost', 'refused'),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: record({
+      do: fc.constantFrom('grant' as const, 'expire lot' as const),
+      who: small,
+      amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })),
+    }),
+  },
 )
 
 // Rare: nothing much happens to an account whose key is gone.
 const move: fc.Arbitrary<Move> = fc.oneof({ weight: 400, arbitrary: usual }, { weight: 1, arbitrary: revocation })
 
-const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), { minLength: 1, maxLength: 3 })
+const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), {
+  minLength: 1,
+  maxLength: 3,
+})
 
 /** Schedules: one or two accounts, and up to 26 moves. They begin with a few requests, so that there is something to break. */
 export const schedules: fc.Arbitrary<Schedule> = record({

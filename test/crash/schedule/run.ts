@@ -15,7 +15,10 @@ import type { Ask, Move, Schedule } from './moves.ts'
 
 /** What one run of a schedule leaves to be judged. */
 export type Story = {
-  db: Db; world: World; accounts: Account[]; requests: Request[]
+  db: Db
+  world: World
+  accounts: Account[]
+  requests: Request[]
   /** The price of each model when a request was made. */
   prices: Map<Request, World['prices']>
 }
@@ -47,7 +50,10 @@ export async function play(db: Db, broom: Db, name: string, { lots, moves }: Sch
     await expectBooksToBalance(db)
     await checkEnd(story)
   } catch (error) {
-    throw new Error(`${error instanceof Error ? error.message : String(error)}\nWhat happened:\n${world.turns.history.join('\n')}`, { cause: error })
+    throw new Error(
+      `${error instanceof Error ? error.message : String(error)}\nWhat happened:\n${world.turns.history.join('\n')}`,
+      { cause: error },
+    )
   } finally {
     story.requests.forEach((request) => request.forget())
     await world.end()
@@ -60,27 +66,56 @@ const pick = <T>(all: readonly T[], which: number): T | undefined => all[which %
 async function make(story: Story, move: Move): Promise<void> {
   const { db, world, accounts } = story
   switch (move.do) {
-    case 'go': return world.turns.release(move.places)
-    case 'ask': return ask(story, move.asks)
-    case 'deliver': return deliver(world, move.jobs, move.worker)
-    case 'lapse': return world.dispatch.lapse(pick(world.dispatch.active(), move.which)?.id as CallId)
-    case 'again': return world.dispatch.again(move.which)
-    case 'leave': return leave(story, move.which)
-    case 'overdue look': return lookOverdue(story, move.which)
-    case 'die': return die(story, move)
-    case 'stop worker': return pick(world.liveWorkers(), move.which)?.shutdown.abort()
-    case 'reconcile': return reconcile(world, move.which)
-    case 'cut wire': return cutWire(world, move.which)
-    case 'flush': return world.dispatch.flush()
-    case 'mend wire': return void world.wire.mend()
-    case 'sweep grants': return void await expireGrants(db, 100)
-    case 'change prices': return changePrices(world)
-    case 'audit': return audit(story)
-    case 'pass': return world.pass(accounts.map(({ id }) => id), move.seconds, move.deadlines)
-    case 'enqueue': return void (world.dispatch.fate = move.fate)
-    case 'grant': return give(db, pick(accounts, move.who)!, move.amount)
-    case 'expire lot': return void await db('grants').where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! }).update({ expires_at: db.fn.now() })
-    case 'revoke key': return void await db('api_keys').where({ id: pick(accounts, move.who)!.keyId }).update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
+    case 'go':
+      return world.turns.release(move.places)
+    case 'ask':
+      return ask(story, move.asks)
+    case 'deliver':
+      return deliver(world, move.jobs, move.worker)
+    case 'lapse':
+      return world.dispatch.lapse(pick(world.dispatch.active(), move.which)?.id as CallId)
+    case 'again':
+      return world.dispatch.again(move.which)
+    case 'leave':
+      return leave(story, move.which)
+    case 'overdue look':
+      return lookOverdue(story, move.which)
+    case 'die':
+      return die(story, move)
+    case 'stop worker':
+      return pick(world.liveWorkers(), move.which)?.shutdown.abort()
+    case 'reconcile':
+      return reconcile(world, move.which)
+    case 'cut wire':
+      return cutWire(world, move.which)
+    case 'flush':
+      return world.dispatch.flush()
+    case 'mend wire':
+      return void world.wire.mend()
+    case 'sweep grants':
+      return void (await expireGrants(db, 100))
+    case 'change prices':
+      return changePrices(world)
+    case 'audit':
+      return audit(story)
+    case 'pass':
+      return world.pass(
+        accounts.map(({ id }) => id),
+        move.seconds,
+        move.deadlines,
+      )
+    case 'enqueue':
+      return void (world.dispatch.fate = move.fate)
+    case 'grant':
+      return give(db, pick(accounts, move.who)!, move.amount)
+    case 'expire lot':
+      return void (await db('grants')
+        .where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! })
+        .update({ expires_at: db.fn.now() }))
+    case 'revoke key':
+      return void (await db('api_keys')
+        .where({ id: pick(accounts, move.who)!.keyId })
+        .update({ revoked_at: db.raw('coalesce(revoked_at, now())') }))
   }
 }
 
@@ -97,7 +132,10 @@ async function ask(story: Story, asks: readonly Ask[]): Promise<void> {
     const account = pick(accounts, who)!
     const idempotencyKey = key === null ? null : `${modality}-${stream}-${key}`
     // A repeated request is the very same: its prompt, and with it the upstream's manner, is that of the first.
-    const first = key === null ? undefined : requests.find(({ asked }) => asked.idempotencyKey === idempotencyKey && asked.account === account)
+    const first =
+      key === null
+        ? undefined
+        : requests.find(({ asked }) => asked.idempotencyKey === idempotencyKey && asked.account === account)
     const prompt = first?.asked.prompt ?? `p${requests.length}`
     if (!first) world.upstream.expect(prompt, manner)
     send(story, web, { modality, prompt, stream: stream && modality === 'chat', idempotencyKey, account })
@@ -122,14 +160,20 @@ async function deliver(world: World, jobs: number, which: number): Promise<void>
 }
 
 async function leave({ world, requests }: Story, which: number): Promise<void> {
-  const request = pick(requests.filter(({ placed, web, left, heard }) => placed && web.process.alive && !left && heard.is === 'unknown'), which)
+  const request = pick(
+    requests.filter(({ placed, web, left, heard }) => placed && web.process.alive && !left && heard.is === 'unknown'),
+    which,
+  )
   // What a client asked for and left may end in any way that its upstream allows; its process may die meanwhile.
   request?.leave().catch(() => {})
   await world.turns.rest()
 }
 
 async function lookOverdue({ db, world, requests }: Story, which: number): Promise<void> {
-  const request = pick(requests.filter(({ placed, web }) => placed && web.process.alive), which)
+  const request = pick(
+    requests.filter(({ placed, web }) => placed && web.process.alive),
+    which,
+  )
   if (request) readAnswer({ db, calls: request.web.calls })(request.callId, true).catch(() => {})
   await world.turns.rest()
 }
@@ -139,7 +183,8 @@ async function die({ world, requests }: Story, { side, which, places }: Move & {
   const victim = pick<{ process: World['webs'][number]['process'] }>(all, which)?.process
   if (!victim) return
   await world.turns.release(places, victim)
-  if (side === 'web') requests.filter((request) => request.web.process === victim).forEach((request) => request.forget())
+  if (side === 'web')
+    requests.filter((request) => request.web.process === victim).forEach((request) => request.forget())
   if (side === 'web') await world.addWeb()
   else await world.addWorker()
 }
@@ -177,13 +222,22 @@ async function heal(story: Story): Promise<void> {
   if (world.liveWebs().length === 0) await world.addWeb()
   for (let round = 0; ; round++) {
     for (const { id, holder } of world.dispatch.active()) if (!holder?.alive) world.dispatch.lapse(id)
-    for (let effects = 0; effects === 0 || (effects < MAX_EFFECTS && world.turns.waiting().length > 0); effects++) await world.turns.releaseAll()
+    for (let effects = 0; effects === 0 || (effects < MAX_EFFECTS && world.turns.waiting().length > 0); effects++)
+      await world.turns.releaseAll()
     await deliver(world, 1000, round)
-    const { open } = (await db('calls').whereIn('user_id', ids).whereIn('status', ['queued', 'running']).count<{ open: number }[]>({ open: '*' }))[0]!
+    const { open } = (
+      await db('calls')
+        .whereIn('user_id', ids)
+        .whereIn('status', ['queued', 'running'])
+        .count<{ open: number }[]>({ open: '*' })
+    )[0]!
     if (open === 0 && world.turns.waiting().length === 0 && world.dispatch.ready().length === 0) break
     if (round % 3 === 2) await world.pass(ids, RUNNING_LEASE_SECONDS, round % 6 === 5)
     if (round % 3 === 2) await reconcile(world, round)
-    if (round > MAX_ROUNDS) throw new Error(`not live: ${open} calls are open after ${round} rounds; waiting: ${world.turns.waiting().join(', ')}`)
+    if (round > MAX_ROUNDS)
+      throw new Error(
+        `not live: ${open} calls are open after ${round} rounds; waiting: ${world.turns.waiting().join(', ')}`,
+      )
   }
   // What a web process does every few seconds: a reply may have been lost on its way.
   await Promise.all(world.liveWebs().map(({ replies }) => replies.recheck()))

@@ -10,7 +10,8 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
   const keyId = newId('key')
   const grants = lots.map(() => newId('grant'))
   const total = lots.reduce((sum, amount) => sum + amount, 0)
-  await db.raw(`
+  await db.raw(
+    `
     WITH u AS (
       INSERT INTO users (id, email, password_hash, credits, ledger_seq) VALUES (:id, :email, 'none', :total, :count)
     ), k AS (
@@ -23,7 +24,8 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
     )
     INSERT INTO ledger_entries (user_id, seq, grant_id, kind, amount, balance_after)
     SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM lot`,
-  { id, email: `${id}@example.com`, total, count: lots.length, keyId, grants, lots: [...lots] })
+    { id, email: `${id}@example.com`, total, count: lots.length, keyId, grants, lots: [...lots] },
+  )
   return { id, keyId, grants }
 }
 

@@ -11,10 +11,20 @@ import { ApiError } from '../../../src/shared/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/ids.ts'
 import type { Web, World } from './world.ts'
 
-export type Asked = { modality: 'chat' | 'image' | 'video'; prompt: string; stream: boolean; idempotencyKey: string | null; account: { id: AccountId; keyId: KeyId } }
+export type Asked = {
+  modality: 'chat' | 'image' | 'video'
+  prompt: string
+  stream: boolean
+  idempotencyKey: string | null
+  account: { id: AccountId; keyId: KeyId }
+}
 
 /** What a client knows of one of its requests. Unknown until it hears: its web process may have died. */
-export type Heard = { is: 'unknown' } | { is: 'answered'; answer: Answer | LongAnswer } | { is: 'refused'; code: ErrorCode } | { is: 'broken'; error: unknown }
+export type Heard =
+  | { is: 'unknown' }
+  | { is: 'answered'; answer: Answer | LongAnswer }
+  | { is: 'refused'; code: ErrorCode }
+  | { is: 'broken'; error: unknown }
 
 /** One HTTP request of a client, without the HTTP. */
 export class Request {
@@ -32,7 +42,9 @@ export class Request {
     this.web = web
     this.callId = newCallId()
     this.ctx = contextOf(asked, this.callId)
-    this.place(orderOf(world, asked)).catch((error: unknown) => { this.heard = { is: 'broken', error } })
+    this.place(orderOf(world, asked)).catch((error: unknown) => {
+      this.heard = { is: 'broken', error }
+    })
   }
 
   /** The client goes away unanswered. */
@@ -64,9 +76,15 @@ export class Request {
 }
 
 function contextOf(asked: Asked, callId: CallId): CallContext {
-  const headers: Record<string, string> = asked.idempotencyKey === null ? {} : { 'idempotency-key': asked.idempotencyKey }
+  const headers: Record<string, string> =
+    asked.idempotencyKey === null ? {} : { 'idempotency-key': asked.idempotencyKey }
   return {
-    state: { principal: { accountId: asked.account.id, keyId: asked.account.keyId }, callId, requestId: callId, acceptedAt: 0 },
+    state: {
+      principal: { accountId: asked.account.id, keyId: asked.account.keyId },
+      callId,
+      requestId: callId,
+      acceptedAt: 0,
+    },
     get: (name: string) => headers[name] ?? '',
     set: () => {},
     req: { headers },

@@ -8,7 +8,15 @@ import type { Process, Turns } from '../../support/faults.ts'
 /** What becomes of the next jobs that are handed in: taken, taken without anybody hearing of it, or not. */
 export type EnqueueFate = 'taken' | 'acknowledgement lost' | 'refused'
 
-type Entry = { id: CallId; modality: Modality; data: CallJob; state: 'waiting' | 'active' | 'delayed'; holder: Process | null; token: number; failures: number }
+type Entry = {
+  id: CallId
+  modality: Modality
+  data: CallJob
+  state: 'waiting' | 'active' | 'delayed'
+  holder: Process | null
+  token: number
+  failures: number
+}
 
 /** What the queue says of a job that it has forgotten, or has given to somebody else. */
 class Forgotten extends Error {}
@@ -36,7 +44,8 @@ export class Dispatch {
   /** The queues as one process sees them. */
   queuesOf(process: Process): Queues {
     const own = {
-      enqueueCall: (modality: Modality, data: CallJob) => this.turns.effect(process, `enqueue ${data.callId}`, () => this.add(modality, data)),
+      enqueueCall: (modality: Modality, data: CallJob) =>
+        this.turns.effect(process, `enqueue ${data.callId}`, () => this.add(modality, data)),
       hasJob: (_modality: Modality, id: CallId) => this.turns.effect(process, `has job ${id}`, () => this.jobs.has(id)),
     }
     return own as unknown as Queues
@@ -63,11 +72,15 @@ export class Dispatch {
     if (!entry) return
     entry.state = 'active'
     entry.holder = process
-    const token = entry.token = ++this.tokens
+    const token = (entry.token = ++this.tokens)
     const mine = () => this.jobs.get(id) === entry && entry.token === token && entry.state === 'active'
     void processor(this.handle(entry, process, mine), String(token), shutdown).then(
-      () => { if (process.alive && mine()) this.jobs.delete(id) },
-      (error: unknown) => { if (process.alive) this.failed(entry, mine, error) },
+      () => {
+        if (process.alive && mine()) this.jobs.delete(id)
+      },
+      (error: unknown) => {
+        if (process.alive) this.failed(entry, mine, error)
+      },
     )
   }
 
@@ -97,7 +110,15 @@ export class Dispatch {
 
   private insert(modality: Modality, data: CallJob): void {
     if (this.jobs.has(data.callId)) return
-    this.jobs.set(data.callId, { id: data.callId, modality, data, state: 'waiting', holder: null, token: 0, failures: 0 })
+    this.jobs.set(data.callId, {
+      id: data.callId,
+      modality,
+      data,
+      state: 'waiting',
+      holder: null,
+      token: 0,
+      failures: 0,
+    })
   }
 
   private failed(entry: Entry, mine: () => boolean, error: unknown): void {
@@ -109,17 +130,19 @@ export class Dispatch {
   }
 
   private handle(entry: Entry, process: Process, mine: () => boolean): Job<CallJob> {
-    const move = (state: 'delayed' | 'waiting') => this.turns.effect(process, `${state} ${entry.id}`, () => {
-      if (!mine()) throw new Forgotten(`Missing lock for job ${entry.id}`)
-      entry.state = state
-    })
+    const move = (state: 'delayed' | 'waiting') =>
+      this.turns.effect(process, `${state} ${entry.id}`, () => {
+        if (!mine()) throw new Forgotten(`Missing lock for job ${entry.id}`)
+        entry.state = state
+      })
     const job = {
       id: entry.id,
       data: entry.data,
-      updateData: (data: CallJob) => this.turns.effect(process, `update ${entry.id}`, () => {
-        if (this.jobs.get(entry.id) !== entry) throw new Forgotten(`Missing key for job ${entry.id}`)
-        job.data = entry.data = data
-      }),
+      updateData: (data: CallJob) =>
+        this.turns.effect(process, `update ${entry.id}`, () => {
+          if (this.jobs.get(entry.id) !== entry) throw new Forgotten(`Missing key for job ${entry.id}`)
+          job.data = entry.data = data
+        }),
       moveToDelayed: () => move('delayed'),
       moveToWait: () => move('waiting'),
     }

@@ -2,8 +2,17 @@ import type { ChatRequest, MediaRequest } from '../../../src/shared/calls/reques
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
-  Adapter, ChatCompletion, ChatEvent, ChatResult, DirectMediaAdapter, FailureKind, MediaSource, TaskMediaAdapter, TaskState,
-  UpstreamContext, UpstreamUsage,
+  Adapter,
+  ChatCompletion,
+  ChatEvent,
+  ChatResult,
+  DirectMediaAdapter,
+  FailureKind,
+  MediaSource,
+  TaskMediaAdapter,
+  TaskState,
+  UpstreamContext,
+  UpstreamUsage,
 } from '../../../src/workers/upstreams/adapter.ts'
 import type { Process, Turns } from '../../support/faults.ts'
 
@@ -63,7 +72,14 @@ export class Upstream {
     await this.ask(process, prompt, context)
     for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
-      yield { type: 'chunk', chunk: { id: 'c', created: 1, choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }] } }
+      yield {
+        type: 'chunk',
+        chunk: {
+          id: 'c',
+          created: 1,
+          choices: [{ index: 0, delta: { content }, finish_reason: at === 1 ? 'stop' : null }],
+        },
+      }
     }
     const usage = this.usageOf(prompt)
     if (usage) yield { type: 'usage', usage }
@@ -87,7 +103,8 @@ export class Upstream {
         await this.ask(process, prompt, context, () => this.tasks.set(id, { prompt, polls: 0 }))
         return { id }
       },
-      check: (ref, context) => this.effect(process, `poll ${String(ref.id)}`, context.signal, () => this.check(String(ref.id))),
+      check: (ref, context) =>
+        this.effect(process, `poll ${String(ref.id)}`, context.signal, () => this.check(String(ref.id))),
       cancel: async () => {},
     }
   }
@@ -101,7 +118,12 @@ export class Upstream {
   }
 
   /** One request. What it was asked happens even where nobody hears the answer. */
-  private ask(process: Process, prompt: string, { signal, onSent }: UpstreamContext, accepted = () => {}): Promise<void> {
+  private ask(
+    process: Process,
+    prompt: string,
+    { signal, onSent }: UpstreamContext,
+    accepted = () => {},
+  ): Promise<void> {
     return this.effect(process, `ask ${prompt}`, signal, () => {
       onSent?.()
       const manner = this.manners.get(prompt)!
@@ -123,7 +145,9 @@ export class Upstream {
 
   private async effect<T>(process: Process, what: string, signal: AbortSignal, work: () => T): Promise<T> {
     const aborted = new Promise<never>((_resolve, reject) => {
-      const abort = () => { if (process.alive) reject(new UpstreamError('aborted', 'ended by ourselves')) }
+      const abort = () => {
+        if (process.alive) reject(new UpstreamError('aborted', 'ended by ourselves'))
+      }
       if (signal.aborted) abort()
       else signal.addEventListener('abort', abort, { once: true })
     })
@@ -135,7 +159,11 @@ export class Upstream {
 export const wordsOf = ({ long }: Manner): string[] => ['one ', long ? 'two '.repeat(1000) : 'two']
 
 /** The text that a completion of this upstream has. */
-export const completionOf = (prompt: string): ChatCompletion =>
-  ({ id: 'c', object: 'chat.completion', created: 1, choices: [{ index: 0, message: { role: 'assistant', content: `Re: ${prompt}` }, finish_reason: 'stop' }] })
+export const completionOf = (prompt: string): ChatCompletion => ({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  choices: [{ index: 0, message: { role: 'assistant', content: `Re: ${prompt}` }, finish_reason: 'stop' }],
+})
 
 const promptOf = (request: ChatRequest): string => String(request.messages.at(-1)?.content)

@@ -1,7 +1,13 @@
 import type { Redis } from 'ioredis'
 import type { Process } from '../../support/faults.ts'
 
-type Subscriber = { process: Process; channels: Set<string>; connected: boolean; onMessage: ((channel: string, message: string) => void)[]; onReady: (() => void)[] }
+type Subscriber = {
+  process: Process
+  channels: Set<string>
+  connected: boolean
+  onMessage: ((channel: string, message: string) => void)[]
+  onReady: (() => void)[]
+}
 
 /** Publish and subscribe: what is published while a subscriber's connection is cut, that subscriber never hears. */
 export class Wire {
@@ -16,14 +22,20 @@ export class Wire {
         if (event === 'message') own.onMessage.push(listener)
         if (event === 'ready') own.onReady.push(listener)
       },
-      async subscribe(channel: string) { own.channels.add(channel) },
-      async unsubscribe(channel: string) { own.channels.delete(channel) },
+      async subscribe(channel: string) {
+        own.channels.add(channel)
+      },
+      async unsubscribe(channel: string) {
+        own.channels.delete(channel)
+      },
     } as unknown as Redis
   }
 
   /** A process's connection for publishing. */
   publisherOf(process: Process): Redis {
-    const publish = async (channel: string, message: string) => { if (process.alive) this.publish(channel, message) }
+    const publish = async (channel: string, message: string) => {
+      if (process.alive) this.publish(channel, message)
+    }
     return {
       publish,
       pipeline: () => pipelineOf(publish),
@@ -64,7 +76,9 @@ function pipelineOf(publish: Publish) {
       waiting.push(message)
       return pipeline
     },
-    exec: async () => { for (const message of waiting) await publish(...message) },
+    exec: async () => {
+      for (const message of waiting) await publish(...message)
+    },
   }
   return pipeline
 }

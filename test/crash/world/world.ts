@@ -1,6 +1,11 @@
 import type { Processor } from 'bullmq'
 import type { Config } from '../../../src/shared/config.ts'
-import type { Catalogue, CatalogueHolder, Model, Upstream as UpstreamEntry } from '../../../src/shared/catalogue/catalogue.ts'
+import type {
+  Catalogue,
+  CatalogueHolder,
+  Model,
+  Upstream as UpstreamEntry,
+} from '../../../src/shared/catalogue/catalogue.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import type { CallJob } from '../../../src/shared/infra/queues.ts'
@@ -34,15 +39,38 @@ export const LONGEST_ANSWER = 300
 export const DEADLINE_SECONDS = 8
 
 const config = {
-  APP_SECRET: 'a secret of the tests, long enough for it', BASE_URL: 'http://gateway.test', RESULT_TTL_SECONDS: 3600,
-  REDIS_PREFIX: 'world', MAX_ANSWER_BYTES: LONGEST_ANSWER, LONG_CALL_REPLY: 'wait', LONG_CALL_AFTER_SECONDS: 20,
+  APP_SECRET: 'a secret of the tests, long enough for it',
+  BASE_URL: 'http://gateway.test',
+  RESULT_TTL_SECONDS: 3600,
+  REDIS_PREFIX: 'world',
+  MAX_ANSWER_BYTES: LONGEST_ANSWER,
+  LONG_CALL_REPLY: 'wait',
+  LONG_CALL_AFTER_SECONDS: 20,
 } as Config
 
 const log = createLog('silent', 'worker')
 
-const upstreamEntry: UpstreamEntry = { name: 'scripted', protocol: 'openai', baseUrl: 'http://upstream.test', results: 'store', headers: {}, apiKey: null }
+const upstreamEntry: UpstreamEntry = {
+  name: 'scripted',
+  protocol: 'openai',
+  baseUrl: 'http://upstream.test',
+  results: 'store',
+  headers: {},
+  apiKey: null,
+}
 
-const verbs = ['open', 'begin', 'resume', 'submitted', 'requeue', 'renew', 'settle', 'refund', 'markAbandoned', 'findStale'] as const
+const verbs = [
+  'open',
+  'begin',
+  'resume',
+  'submitted',
+  'requeue',
+  'renew',
+  'settle',
+  'refund',
+  'markAbandoned',
+  'findStale',
+] as const
 
 /** The verbs of a process of its own, each one effect. */
 function callsOf(db: Db, turns: Turns, process: Process, lost: LostCalls): Calls {
@@ -50,14 +78,17 @@ function callsOf(db: Db, turns: Turns, process: Process, lost: LostCalls): Calls
   const gated = Object.create(calls) as Calls
   for (const verb of verbs) {
     const own = calls[verb].bind(calls) as (...given: unknown[]) => Promise<unknown>
-    Object.assign(gated, { [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)) })
+    Object.assign(gated, {
+      [verb]: (...given: unknown[]) => turns.effect(process, `${verb} ${nameOf(given[0])}`, () => own(...given)),
+    })
   }
   gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
-  gated.refund = (id, error, ...rest) => turns.effect(process, `refund ${id}`, async () => {
-    const ended = await calls.refund(id, error, ...rest)
-    if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
-    return ended
-  })
+  gated.refund = (id, error, ...rest) =>
+    turns.effect(process, `refund ${id}`, async () => {
+      const ended = await calls.refund(id, error, ...rest)
+      if (ended && error.message.startsWith('The call was lost ')) lost.refunded(id)
+      return ended
+    })
   return gated
 }
 
@@ -78,9 +109,25 @@ class LostCalls {
 }
 
 /** What a verb was given first: an id, or a request to open with one. */
-const nameOf = (given: unknown): string => typeof given === 'string' ? given : (given as { id?: string } | undefined)?.id ?? ''
+const nameOf = (given: unknown): string =>
+  typeof given === 'string' ? given : ((given as { id?: string } | undefined)?.id ?? '')
 
-export type Web = { process: Process; calls: Calls; replies: Replies; deps: { config: Config; db: Db; calls: Calls; replies: Replies; joins: Quota; queues: WorkerDeps['queues']; load: { admit: () => void; stop: () => void }; log: typeof log; stopping: AbortSignal } }
+export type Web = {
+  process: Process
+  calls: Calls
+  replies: Replies
+  deps: {
+    config: Config
+    db: Db
+    calls: Calls
+    replies: Replies
+    joins: Quota
+    queues: WorkerDeps['queues']
+    load: { admit: () => void; stop: () => void }
+    log: typeof log
+    stopping: AbortSignal
+  }
+}
 export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
 
 /** A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they may. */
@@ -94,7 +141,11 @@ export class World {
   readonly webs: Web[] = []
   readonly workers: Worker[] = []
   /** Prices by model; changed as an operator changes the catalogue. */
-  readonly prices = { chat: { input: 1000, output: 2000, perTokens: 1000, minimum: 2 }, image: { credits: 40 }, video: { credits: 250 } }
+  readonly prices = {
+    chat: { input: 1000, output: 2000, perTokens: 1000, minimum: 2 },
+    image: { credits: 40 },
+    video: { credits: 250 },
+  }
   private readonly name: string
   private processes = 0
 
@@ -124,14 +175,24 @@ export class World {
     const process = new Process(`web-${++this.processes}`)
     const calls = callsOf(this.db, this.turns, process, this.lost)
     const replies = new Replies({
-      subscriber: this.wire.subscriberOf(process), publisher: this.wire.publisherOf(process), prefix: config.REDIS_PREFIX,
-      address: `${this.name}-${process.name}`, readAnswer: readAnswer({ db: this.db, calls }),
+      subscriber: this.wire.subscriberOf(process),
+      publisher: this.wire.publisherOf(process),
+      prefix: config.REDIS_PREFIX,
+      address: `${this.name}-${process.name}`,
+      readAnswer: readAnswer({ db: this.db, calls }),
       findEnded: (ids) => findEnded(this.db, ids),
     })
     await replies.start()
     const deps = {
-      config, db: this.db, calls, replies, joins: new Quota({ perAccount: 1_000_000, perProcess: 1_000_000 }), queues: this.dispatch.queuesOf(process), log,
-      load: { admit: () => {}, stop: () => {} }, stopping: new AbortController().signal,
+      config,
+      db: this.db,
+      calls,
+      replies,
+      joins: new Quota({ perAccount: 1_000_000, perProcess: 1_000_000 }),
+      queues: this.dispatch.queuesOf(process),
+      log,
+      load: { admit: () => {}, stop: () => {} },
+      stopping: new AbortController().signal,
     }
     const web = { process, calls, replies, deps }
     this.webs.push(web)
@@ -146,12 +207,24 @@ export class World {
     const catalogue: CatalogueHolder = { current: () => this.catalogue(), reload: () => {} }
     const adapter = this.upstream.adapterOf(process)
     const upstreams = createUpstreams({
-      fetchReference: () => Promise.reject(new Error('no references here')), breaker: { failures: 1e9, coolDownMs: 1 }, backoffMs: 0,
+      fetchReference: () => Promise.reject(new Error('no references here')),
+      breaker: { failures: 1e9, coolDownMs: 1 },
+      backoffMs: 0,
     })
     const deps: WorkerDeps = {
       fetcher: createFetcher(),
-      config, log, db: this.db, calls, queues: this.dispatch.queuesOf(process), catalogue, held,
-      upstreams: { ...upstreams, adapterOf: () => adapter, mediaAdapterOf: (_route, modality) => adapter[modality]! } satisfies WorkerDeps['upstreams'],
+      config,
+      log,
+      db: this.db,
+      calls,
+      queues: this.dispatch.queuesOf(process),
+      catalogue,
+      held,
+      upstreams: {
+        ...upstreams,
+        adapterOf: () => adapter,
+        mediaAdapterOf: (_route, modality) => adapter[modality]!,
+      } satisfies WorkerDeps['upstreams'],
       results: {
         keep: ({ kind, name }) => this.turns.effect(process, 'keep', () => name(kind === 'image' ? 'png' : 'mp4')),
         sweep: async () => 0,
@@ -159,7 +232,12 @@ export class World {
       publisher: createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX),
     } as unknown as WorkerDeps
     await listenForCancels(this.wire.subscriberOf(process), config.REDIS_PREFIX, held.cancel)
-    const worker = { process, deps, processor: createCallProcessor(deps) as Processor<CallJob>, shutdown: new AbortController() }
+    const worker = {
+      process,
+      deps,
+      processor: createCallProcessor(deps) as Processor<CallJob>,
+      shutdown: new AbortController(),
+    }
     this.workers.push(worker)
     return worker
   }
@@ -186,9 +264,12 @@ export class World {
 
   /** Lets so many seconds pass for the accounts' open calls: leases run out, and deadlines come where they are to. */
   async pass(accounts: readonly AccountId[], seconds: number, deadlines: boolean): Promise<void> {
-    await this.db.raw(`
+    await this.db.raw(
+      `
       UPDATE calls SET lease_until = lease_until - make_interval(secs => ?), deadline_at = deadline_at - make_interval(secs => ?)
-      WHERE user_id = ANY (?::uuid[]) AND status IN ('queued', 'running')`, [seconds, deadlines ? seconds : 0, [...accounts]])
+      WHERE user_id = ANY (?::uuid[]) AND status IN ('queued', 'running')`,
+      [seconds, deadlines ? seconds : 0, [...accounts]],
+    )
   }
 
   /** Ends every process. */

@@ -30,7 +30,7 @@ export async function send(url: string, { method, json, body, headers, signal }:
   // The platform's own encoder of forms, whole, because undici's request() takes no form of another origin.
   const encoded = body instanceof FormData ? new Response(body) : undefined
   const type = encoded?.headers.get('content-type') ?? 'application/json'
-  const payload = encoded ? Buffer.from(await encoded.arrayBuffer()) : (body as string) ?? JSON.stringify(json)
+  const payload = encoded ? Buffer.from(await encoded.arrayBuffer()) : ((body as string) ?? JSON.stringify(json))
   const answer = await request(url, {
     method: method ?? (payload === undefined ? 'GET' : 'POST'),
     headers: { ...(payload !== undefined && { 'content-type': type }), ...headers },
@@ -77,10 +77,16 @@ export async function until<T>(ask: () => Promise<T> | T, fits: (value: T) => bo
 
 /** The data of server-sent events; `[DONE]` stays the text it is. */
 export function eventsOf(text: string): (Fields & string)[] {
-  return text.split('\n\n').filter(Boolean).map((block) => {
-    const data = block.split('\n').find((line) => line.startsWith('data: '))!.slice(6)
-    return data === '[DONE]' ? data : JSON.parse(data)
-  })
+  return text
+    .split('\n\n')
+    .filter(Boolean)
+    .map((block) => {
+      const data = block
+        .split('\n')
+        .find((line) => line.startsWith('data: '))!
+        .slice(6)
+      return data === '[DONE]' ? data : JSON.parse(data)
+    })
 }
 
 /** What a call was refused with by the transport. */

@@ -8,24 +8,70 @@ describe('e-mail addresses', () => {
   })
 
   it('are ASCII: no look-alike becomes another address', () => {
-    for (const text of ['\u212a@x.com', 'victim\uff20evil.com@good.com', 'a\uff20x.com', '\ufb00@x.com', 'a@b\u3002com', 'a@\u00ef.com', '\u0131@x.com', 'a@x.com\u200b']) {
+    for (const text of [
+      '\u212a@x.com',
+      'victim\uff20evil.com@good.com',
+      'a\uff20x.com',
+      '\ufb00@x.com',
+      'a@b\u3002com',
+      'a@\u00ef.com',
+      '\u0131@x.com',
+      'a@x.com\u200b',
+    ]) {
       expect(parseEmail(text), JSON.stringify(text)).to.equal(null)
     }
   })
 
   it('are one address: no list, no name, no comment, no line end', () => {
-    for (const text of ['a@x.com,b@x.com', 'a@x.com;b@x.com', 'a@x.com b@x.com', 'Ada <a@x.com>', '<a@x.com>', 'a@x.com(c)', '(c)a@x.com', '"a b"@x.com', 'a@x.com\n',
-      'a@x.com\r\nBcc: b@x.com', 'a\r\n@x.com', 'a@x.com\0', 'a@b@x.com', '@x.com:a@y.com', 'a%b@x.com@y.com']) {
+    for (const text of [
+      'a@x.com,b@x.com',
+      'a@x.com;b@x.com',
+      'a@x.com b@x.com',
+      'Ada <a@x.com>',
+      '<a@x.com>',
+      'a@x.com(c)',
+      '(c)a@x.com',
+      '"a b"@x.com',
+      'a@x.com\n',
+      'a@x.com\r\nBcc: b@x.com',
+      'a\r\n@x.com',
+      'a@x.com\0',
+      'a@b@x.com',
+      '@x.com:a@y.com',
+      'a%b@x.com@y.com',
+    ]) {
       expect(parseEmail(text), JSON.stringify(text)).to.equal(null)
     }
   })
 
   it('have a well-formed local part and a domain of names', () => {
-    for (const text of ['', '@', 'a', 'a@', '@x.com', '.a@x.com', 'a.@x.com', 'a..b@x.com', 'a@x', 'a@localhost', 'a@.com', 'a@x..com', 'a@-x.com', 'a@x-.com', 'a@x.com.',
-      'a@[127.0.0.1]', 'a@127.0.0.1', 'a@x.1', 'a@x_y.com', `${'a'.repeat(65)}@x.com`, `a@${'b'.repeat(64)}.com`]) {
+    for (const text of [
+      '',
+      '@',
+      'a',
+      'a@',
+      '@x.com',
+      '.a@x.com',
+      'a.@x.com',
+      'a..b@x.com',
+      'a@x',
+      'a@localhost',
+      'a@.com',
+      'a@x..com',
+      'a@-x.com',
+      'a@x-.com',
+      'a@x.com.',
+      'a@[127.0.0.1]',
+      'a@127.0.0.1',
+      'a@x.1',
+      'a@x_y.com',
+      `${'a'.repeat(65)}@x.com`,
+      `a@${'b'.repeat(64)}.com`,
+    ]) {
       expect(parseEmail(text), JSON.stringify(text)).to.equal(null)
     }
-    for (const text of ["!#$%&'*+-/=?^_`{|}~@x.com", `${'a'.repeat(64)}@${'b'.repeat(63)}.com`, '1@1.co']) expect(parseEmail(text), text).to.equal(text)
+    for (const text of ["!#$%&'*+-/=?^_`{|}~@x.com", `${'a'.repeat(64)}@${'b'.repeat(63)}.com`, '1@1.co'])
+      expect(parseEmail(text), text).to.equal(text)
   })
 
   it('end at 254 characters', () => {
@@ -35,15 +81,22 @@ describe('e-mail addresses', () => {
   })
 
   it('are texts', () => {
-    for (const value of [undefined, null, 5, {}, ['a@x.com'], { toString: () => 'a@x.com' }]) expect(parseEmail(value)).to.equal(null)
+    for (const value of [undefined, null, 5, {}, ['a@x.com'], { toString: () => 'a@x.com' }])
+      expect(parseEmail(value)).to.equal(null)
   })
 })
 
 describe('the mailbox of an address', () => {
   for (const [address, mailbox] of [
-    ['ada@example.com', 'ada@example.com'], ['ada+shop@example.com', 'ada@example.com'], ['ada+a+b@example.com', 'ada@example.com'],
-    ['ada+@example.com', 'ada@example.com'], ['a.da@example.com', 'a.da@example.com'], ['+tag@example.com', '+tag@example.com'],
-    ['a.d.a+shop@gmail.com', 'ada@gmail.com'], ['ada@googlemail.com', 'ada@gmail.com'], ['a.da@mail.gmail.com', 'a.da@mail.gmail.com'],
+    ['ada@example.com', 'ada@example.com'],
+    ['ada+shop@example.com', 'ada@example.com'],
+    ['ada+a+b@example.com', 'ada@example.com'],
+    ['ada+@example.com', 'ada@example.com'],
+    ['a.da@example.com', 'a.da@example.com'],
+    ['+tag@example.com', '+tag@example.com'],
+    ['a.d.a+shop@gmail.com', 'ada@gmail.com'],
+    ['ada@googlemail.com', 'ada@gmail.com'],
+    ['a.da@mail.gmail.com', 'a.da@mail.gmail.com'],
   ] as const) {
     it(`of ${address} is ${mailbox}`, () => {
       expect(mailboxOf(address)).to.equal(mailbox)

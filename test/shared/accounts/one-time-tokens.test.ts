@@ -4,7 +4,10 @@ import type { MailId } from '../../../src/shared/ids.ts'
 
 describe('the tokens of mails', () => {
   it('are derived: the same for the same mail, another for another mail, purpose or secret, and 32 bytes long', () => {
-    const [mint, other] = [createTokenMint('a server secret of at least 32 characters'), createTokenMint('a server secret of at least 32 characterS')]
+    const [mint, other] = [
+      createTokenMint('a server secret of at least 32 characters'),
+      createTokenMint('a server secret of at least 32 characterS'),
+    ]
     const id = '018f0000-0000-7000-8000-000000000001' as MailId
     const next = '018f0000-0000-7000-8000-000000000002' as MailId
     expect(mint('reset', id)).to.equal(mint('reset', id))

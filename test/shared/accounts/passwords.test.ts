@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 import { ApiError } from '../../../src/shared/errors.ts'
-import { checkNewPassword, hashPassword, newPasswordFault, passHashingGate, verifyPassword } from '../../../src/shared/accounts/passwords.ts'
+import {
+  checkNewPassword,
+  hashPassword,
+  newPasswordFault,
+  passHashingGate,
+  verifyPassword,
+} from '../../../src/shared/accounts/passwords.ts'
 
 describe('passwords', () => {
   it('are hashed by argon2id with the parameters of the design, salted', async () => {
@@ -26,8 +32,12 @@ describe('passwords', () => {
   })
 
   it('are refused with a code of the catalogue', () => {
-    expect(() => checkNewPassword('short1')).to.throw(ApiError).with.property('code', 'password_too_short')
-    expect(() => checkNewPassword('nul and 1\0')).to.throw(ApiError).with.property('code', 'invalid_request')
+    expect(() => checkNewPassword('short1'))
+      .to.throw(ApiError)
+      .with.property('code', 'password_too_short')
+    expect(() => checkNewPassword('nul and 1\0'))
+      .to.throw(ApiError)
+      .with.property('code', 'invalid_request')
     expect(checkNewPassword('correct horse 1')).to.equal('correct horse 1')
   })
 })
@@ -36,7 +46,9 @@ describe('the hashing gate', () => {
   /** Work that ends when it is told to. */
   function held() {
     let finish = (): void => {}
-    const done = new Promise<void>((resolve) => { finish = resolve })
+    const done = new Promise<void>((resolve) => {
+      finish = resolve
+    })
     return { work: () => done, finish: () => finish() }
   }
 
@@ -44,11 +56,13 @@ describe('the hashing gate', () => {
     let running = 0
     let most = 0
     const { work, finish } = held()
-    const passing = Array.from({ length: 202 }, () => passHashingGate(async () => {
-      most = Math.max(most, ++running)
-      await work()
-      running -= 1
-    }))
+    const passing = Array.from({ length: 202 }, () =>
+      passHashingGate(async () => {
+        most = Math.max(most, ++running)
+        await work()
+        running -= 1
+      }),
+    )
     const refused = await passHashingGate(work).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ApiError)
     expect(refused).to.include({ code: 'overloaded', retryAfterSeconds: 1 })
@@ -58,7 +72,9 @@ describe('the hashing gate', () => {
   })
 
   it('is left by work that fails', async () => {
-    await Promise.all(Array.from({ length: 10 }, () => passHashingGate(() => Promise.reject(new Error('no'))).catch(() => {})))
+    await Promise.all(
+      Array.from({ length: 10 }, () => passHashingGate(() => Promise.reject(new Error('no'))).catch(() => {})),
+    )
     expect(await passHashingGate(() => Promise.resolve('through'))).to.equal('through')
   })
 })

@@ -8,19 +8,34 @@ import { answerOf, chatOutput, errorOutput, mediaOutput } from '../../../src/sha
 import type { Reply } from '../../../src/shared/calls/channels.ts'
 import { readReply, writeReply } from '../../../src/shared/calls/channels.ts'
 
-const ended: EndedCall = { modality: 'chat', status: 'succeeded', httpStatus: 200, credits: 3, balanceAfter: 997, latencyMs: 12 }
+const ended: EndedCall = {
+  modality: 'chat',
+  status: 'succeeded',
+  httpStatus: 200,
+  credits: 3,
+  balanceAfter: 997,
+  latencyMs: 12,
+}
 const usage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 
 describe('the answer of an ended call', () => {
   it('is the completion with what it cost, for chat', () => {
     const answer = answerOf(ended, chatOutput({ id: 'c', choices: [] }, usage))
-    expect(JSON.parse(answer.body)).to.deep.equal({ ok: true, id: 'c', choices: [], usage: { ...usage, credits: 3, balance: 997 } })
+    expect(JSON.parse(answer.body)).to.deep.equal({
+      ok: true,
+      id: 'c',
+      choices: [],
+      usage: { ...usage, credits: 3, balance: 997 },
+    })
   })
 
   it('is address, cost and latency, for media', () => {
     const answer = answerOf({ ...ended, modality: 'image' }, mediaOutput(1700, ['https://x/y.png']))
     expect(JSON.parse(answer.body)).to.deep.equal({
-      ok: true, created: 1700, data: [{ url: 'https://x/y.png' }], usage: { credits: 3, balance: 997, latencyMs: 12 },
+      ok: true,
+      created: 1700,
+      data: [{ url: 'https://x/y.png' }],
+      usage: { credits: 3, balance: 997, latencyMs: 12 },
     })
   })
 
@@ -33,11 +48,16 @@ describe('the answer of an ended call', () => {
   })
 
   it('keeps whatever an upstream said to the last character, where its text looks like the end of the answer too', () => {
-    fc.assert(fc.property(fc.anything({ withNullPrototype: false }), fc.string({ unit: 'binary' }), (extra, content) => {
-      const completion = { id: 'c', choices: [{ message: { content: `${content}}}` } }], extra }
-      const { body } = answerOf(ended, chatOutput(completion, usage))
-      expect(JSON.parse(body)).to.deep.equal(JSON.parse(JSON.stringify({ ok: true, ...completion, usage: { ...usage, credits: 3, balance: 997 } })))
-    }), { numRuns: 40 })
+    fc.assert(
+      fc.property(fc.anything({ withNullPrototype: false }), fc.string({ unit: 'binary' }), (extra, content) => {
+        const completion = { id: 'c', choices: [{ message: { content: `${content}}}` } }], extra }
+        const { body } = answerOf(ended, chatOutput(completion, usage))
+        expect(JSON.parse(body)).to.deep.equal(
+          JSON.parse(JSON.stringify({ ok: true, ...completion, usage: { ...usage, credits: 3, balance: 997 } })),
+        )
+      }),
+      { numRuns: 40 },
+    )
   })
 })
 

@@ -11,73 +11,127 @@ import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories
 import { aResult, anOrder, opened, remainders, verbs, wordOf } from './opening.ts'
 
 /** What one statement says of many requests. */
-async function outcomes(db: Db, orders: OpenRequest[], limits: AccountLimits = { maxOutstanding: 1000 }): Promise<string[]> {
+async function outcomes(
+  db: Db,
+  orders: OpenRequest[],
+  limits: AccountLimits = { maxOutstanding: 1000 },
+): Promise<string[]> {
   return (await openCalls(db, orders, limits)).map((row) => row.outcome)
 }
 
-const settled = (id: OutcomeRow['id'], cost: number): { row: OutcomeRow; output: string } =>
-  ({ row: { id, status: 'succeeded', cost, http_status: 200, result_seconds: 600 }, output: aResult(cost).output })
+const settled = (id: OutcomeRow['id'], cost: number): { row: OutcomeRow; output: string } => ({
+  row: { id, status: 'succeeded', cost, http_status: 200, result_seconds: 600 },
+  output: aResult(cost).output,
+})
 
-const failed = (id: OutcomeRow['id']): { row: OutcomeRow; output: string } =>
-  ({ row: { id, status: 'failed', http_status: 502, error_type: 'upstream_failed', result_seconds: 600 }, output: JSON.stringify(gatewayError('upstream_failed')) })
+const failed = (id: OutcomeRow['id']): { row: OutcomeRow; output: string } => ({
+  row: { id, status: 'failed', http_status: 502, error_type: 'upstream_failed', result_seconds: 600 },
+  output: JSON.stringify(gatewayError('upstream_failed')),
+})
 
 describe('a batch of calls in one statement', () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+  })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
-  it('answers in the order of the requests, each account\'s calls charged in their order', async () => {
+  it("answers in the order of the requests, each account's calls charged in their order", async () => {
     const [one, two] = [await anAccount(db, 100), await anAccount(db, 30)]
     const orders = [anOrder(two, 20), anOrder(one, 50), anOrder(two, 10), anOrder(one, 50)]
     const rows = await openCalls(db, orders, { maxOutstanding: 1000 })
     expect(rows.map((row) => [row.id, row.outcome, row.balance])).to.deep.equal([
-      [orders[0]!.id, 'opened', 10], [orders[1]!.id, 'opened', 50], [orders[2]!.id, 'opened', 0], [orders[3]!.id, 'opened', 0],
+      [orders[0]!.id, 'opened', 10],
+      [orders[1]!.id, 'opened', 50],
+      [orders[2]!.id, 'opened', 0],
+      [orders[3]!.id, 'opened', 0],
     ])
     expect(rows.map((row) => row.outstanding)).to.deep.equal([1, 1, 2, 2])
   })
 
   it('touches nobody else with a refusal', async () => {
-    const [rich, poor, suspended, revoked] = [await anAccount(db, 100), await anAccount(db, 5), await anAccount(db, 100), await anAccount(db, 100)]
+    const [rich, poor, suspended, revoked] = [
+      await anAccount(db, 100),
+      await anAccount(db, 5),
+      await anAccount(db, 100),
+      await anAccount(db, 100),
+    ]
     await db('users').where({ id: suspended.id }).update({ status: 'suspended' })
     await db('api_keys').where({ id: revoked.keyId }).update({ revoked_at: db.fn.now() })
-    const orders = [anOrder(poor, 6), anOrder(rich, 60), anOrder(suspended, 1), anOrder(revoked, 1), anOrder(rich, 40), anOrder(poor, 5)]
+    const orders = [
+      anOrder(poor, 6),
+      anOrder(rich, 60),
+      anOrder(suspended, 1),
+      anOrder(revoked, 1),
+      anOrder(rich, 40),
+      anOrder(poor, 5),
+    ]
     expect(await outcomes(db, orders)).to.deep.equal([
-      'insufficient_credits', 'opened', 'account_suspended', 'unauthorized', 'opened', 'try_alone',
+      'insufficient_credits',
+      'opened',
+      'account_suspended',
+      'unauthorized',
+      'opened',
+      'try_alone',
     ])
-    expect(await Promise.all([rich, poor, suspended, revoked].map(({ id }) => balanceOf(db, id)))).to.deep.equal([0, 5, 100, 100])
+    expect(await Promise.all([rich, poor, suspended, revoked].map(({ id }) => balanceOf(db, id)))).to.deep.equal([
+      0, 5, 100, 100,
+    ])
   })
 
   it('sends those to try alone whose fate depends on their neighbours', async () => {
     const account = await anAccount(db, 100)
-    expect(await outcomes(db, [anOrder(account, 60), anOrder(account, 60), anOrder(account, 30), anOrder(account, 101)]))
-      .to.deep.equal(['opened', 'try_alone', 'try_alone', 'insufficient_credits'])
+    expect(
+      await outcomes(db, [anOrder(account, 60), anOrder(account, 60), anOrder(account, 30), anOrder(account, 101)]),
+    ).to.deep.equal(['opened', 'try_alone', 'try_alone', 'insufficient_credits'])
     const key = { idempotency: { key: 'twice', seconds: 60 }, requestHash: 'aa'.repeat(32) }
-    expect(await outcomes(db, [anOrder(account, 1, key), anOrder(account, 1, key)])).to.deep.equal(['opened', 'try_alone'])
+    expect(await outcomes(db, [anOrder(account, 1, key), anOrder(account, 1, key)])).to.deep.equal([
+      'opened',
+      'try_alone',
+    ])
     const few = await anAccount(db, 100)
-    expect(await outcomes(db, [anOrder(few, 1), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 })).to.deep.equal(['opened', 'opened', 'try_alone'])
+    expect(
+      await outcomes(db, [anOrder(few, 1), anOrder(few, 1), anOrder(few, 1)], { maxOutstanding: 2 }),
+    ).to.deep.equal(['opened', 'opened', 'try_alone'])
     expect(await outcomes(db, [anOrder(few, 1)], { maxOutstanding: 2 })).to.deep.equal(['too_many_calls'])
   })
 
   it('gives a call that was sent to try alone its own answer', async () => {
     const account = await anAccount(db, 100)
     const calls = verbs(db)
-    const words = (await Promise.all([60, 60, 30, 20, 10].map((amount) => calls.open(anOrder(account, amount))))).map(wordOf)
+    const words = (await Promise.all([60, 60, 30, 20, 10].map((amount) => calls.open(anOrder(account, amount))))).map(
+      wordOf,
+    )
     expect(words).to.include('opened').and.to.include('insufficient_credits')
-    const spent = [60, 60, 30, 20, 10].filter((_, at) => words[at] === 'opened').reduce((sum, amount) => sum + amount, 0)
+    const spent = [60, 60, 30, 20, 10]
+      .filter((_, at) => words[at] === 'opened')
+      .reduce((sum, amount) => sum + amount, 0)
     expect(await balanceOf(db, account.id)).to.equal(100 - spent)
   })
 
   it('spreads the charges of one account over its lots as one after the other would', async () => {
-    const account = await anAccount(db, [{ amount: 10, days: 3 }, { amount: 10, days: 2 }, { amount: 10, days: 1 }])
+    const account = await anAccount(db, [
+      { amount: 10, days: 3 },
+      { amount: 10, days: 2 },
+      { amount: 10, days: 1 },
+    ])
     const orders = [7, 7, 7, 7].map((amount) => anOrder(account, amount))
     expect(await outcomes(db, orders)).to.deep.equal(['opened', 'opened', 'opened', 'opened'])
     expect(await remainders(db, account.grants)).to.deep.equal([2, 0, 0])
-    const { rows } = await db.raw<{ rows: { amount: number; balance_after: number; lot: number }[] }>(`
+    const { rows } = await db.raw<{ rows: { amount: number; balance_after: number; lot: number }[] }>(
+      `
       SELECT amount, balance_after, array_position(?::uuid[], grant_id) - 1 AS lot FROM ledger_entries
-      WHERE user_id = ? AND kind = 'charge' ORDER BY seq`, [account.grants, account.id])
+      WHERE user_id = ? AND kind = 'charge' ORDER BY seq`,
+      [account.grants, account.id],
+    )
     expect(rows.map((row) => [row.amount, row.balance_after, row.lot])).to.deep.equal([
-      [-7, 23, 2], [-3, 20, 2], [-4, 16, 1], [-6, 10, 1], [-1, 9, 0], [-7, 2, 0],
+      [-7, 23, 2],
+      [-3, 20, 2],
+      [-4, 16, 1],
+      [-6, 10, 1],
+      [-1, 9, 0],
+      [-7, 2, 0],
     ])
   })
 
@@ -85,7 +139,11 @@ describe('a batch of calls in one statement', () => {
     const account = await anAccount(db, 100)
     const calls = verbs(db)
     const bad = { ...anOrder(account, 1), modality: 'smell' as 'image' }
-    const ends = await Promise.allSettled([calls.open(anOrder(account, 10)), calls.open(bad), calls.open(anOrder(account, 10))])
+    const ends = await Promise.allSettled([
+      calls.open(anOrder(account, 10)),
+      calls.open(bad),
+      calls.open(anOrder(account, 10)),
+    ])
     expect(ends.map((end) => end.status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled'])
     expect(await balanceOf(db, account.id)).to.equal(80)
   })
@@ -96,7 +154,11 @@ describe('a batch of calls in one statement', () => {
     const [a, b, c] = [await opened(calls, one, 60), await opened(calls, one, 10), await opened(calls, two, 20)]
     const ends = await endCalls(db, [settled(a, 20), failed(c), settled(b, 90), failed(a), failed(b)])
     expect(ends.map((end) => end && [end.status, end.credits, end.uncollected, end.balance])).to.deep.equal([
-      ['succeeded', 20, 0, 0], ['failed', 0, 0, 20], ['succeeded', 40, 50, 0], null, null,
+      ['succeeded', 20, 0, 0],
+      ['failed', 0, 0, 20],
+      ['succeeded', 40, 50, 0],
+      null,
+      null,
     ])
     // What the first gave back has repaid 40 of the 50 that the other left.
     expect([await balanceOf(db, one.id), await debtOf(db, one.id)]).to.deep.equal([0, 10])
@@ -107,21 +169,38 @@ describe('a batch of calls in one statement', () => {
     const account = await anAccount(db, [{ amount: 60, days: 1 }, { amount: 60 }])
     const ids = [await opened(calls, account, 90), await opened(calls, account, 10), await opened(calls, account, 10)]
     const ends = await endCalls(db, [failed(ids[0]!), settled(ids[1]!, 15), settled(ids[2]!, 50)])
-    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([[0, 0, 55], [15, 0, 55], [15, 35, 55]])
-    const rows = await db('ledger_entries').where({ user_id: account.id }).whereNot({ kind: 'charge' }).orderBy('seq').select('kind', 'amount', 'balance_after')
+    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([
+      [0, 0, 55],
+      [15, 0, 55],
+      [15, 35, 55],
+    ])
+    const rows = await db('ledger_entries')
+      .where({ user_id: account.id })
+      .whereNot({ kind: 'charge' })
+      .orderBy('seq')
+      .select('kind', 'amount', 'balance_after')
     expect(rows.slice(-5).map((row) => `${row.kind} ${row.amount} = ${row.balance_after}`)).to.deep.equal([
-      'settlement -5 = 5', 'settlement -5 = 0', 'refund 30 = 30', 'refund 60 = 90', 'collection -35 = 55',
+      'settlement -5 = 5',
+      'settlement -5 = 0',
+      'refund 30 = 30',
+      'refund 60 = 90',
+      'collection -35 = 55',
     ])
   })
 
   for (const [title, lots] of [
     ['on funds for 50', [{ amount: 350 }]],
-    ['on funds for 50 in three lots whose ends the charges straddle', [{ amount: 111, days: 1 }, { amount: 119, days: 2 }, { amount: 120 }]],
+    [
+      'on funds for 50 in three lots whose ends the charges straddle',
+      [{ amount: 111, days: 1 }, { amount: 119, days: 2 }, { amount: 120 }],
+    ],
   ] as const) {
     it(`charges exactly 50 of 200 parallel calls ${title}, whichever process opens them`, async () => {
       const account = await anAccount(db, [...lots])
       const processes = Array.from({ length: 4 }, () => verbs(db))
-      const words = (await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))).map(wordOf)
+      const words = (
+        await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
+      ).map(wordOf)
       expect(words.filter((word) => word === 'opened').length).to.equal(50)
       expect(words.filter((word) => word === 'insufficient_credits').length).to.equal(150)
       expect(await balanceOf(db, account.id)).to.equal(0)

@@ -19,7 +19,9 @@ const failure = gatewayError('upstream_failed')
 
 describe('debt', () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+  })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
@@ -31,7 +33,10 @@ describe('debt', () => {
     return account
   }
 
-  const stand = async (id: AccountId): Promise<[balance: number, debt: number]> => [await balanceOf(db, id), await debtOf(db, id)]
+  const stand = async (id: AccountId): Promise<[balance: number, debt: number]> => [
+    await balanceOf(db, id),
+    await debtOf(db, id),
+  ]
 
   /** The newest entries of an account, oldest first. */
   async function newest(id: AccountId, count: number): Promise<string[]> {
@@ -44,7 +49,10 @@ describe('debt', () => {
     const id = await opened(verbs(db), account, 60)
     const ended = await verbs(db).settle(id, 'image', aResult(250))
     expect(ended).to.include({ balance: 0 })
-    expect(await db('calls').where({ id }).first('credits', 'credits_uncollected')).to.deep.equal({ credits: 100, credits_uncollected: 150 })
+    expect(await db('calls').where({ id }).first('credits', 'credits_uncollected')).to.deep.equal({
+      credits: 100,
+      credits_uncollected: 150,
+    })
     expect(await stand(account.id)).to.deep.equal([0, 150])
   })
 
@@ -55,7 +63,9 @@ describe('debt', () => {
     await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(721))))
     expect(await stand(account.id)).to.deep.equal([0, 35_950])
     const id = newId('grant')
-    const balance = await db.transaction((trx) => grant(trx, { id, accountId: account.id, origin: 'purchase', amount: 500 }))
+    const balance = await db.transaction((trx) =>
+      grant(trx, { id, accountId: account.id, origin: 'purchase', amount: 500 }),
+    )
     expect(balance, 'the balance that is told').to.equal(0)
     expect(await stand(account.id)).to.deep.equal([0, 35_450])
     expect(await newest(account.id, 2)).to.deep.equal(['grant 500 = 500', 'collection -500 = 0'])
@@ -74,7 +84,8 @@ describe('debt', () => {
 
   it('refuses calls while there is any, also those that cost nothing, and no longer', async () => {
     const account = await aDebtor(5)
-    for (const amount of [0, 1]) expect(wordOf(await verbs(db).open(anOrder(account, amount)))).to.equal('insufficient_credits')
+    for (const amount of [0, 1])
+      expect(wordOf(await verbs(db).open(anOrder(account, amount)))).to.equal('insufficient_credits')
     await aGrant(db, account.id, { amount: 4 })
     expect(wordOf(await verbs(db).open(anOrder(account, 0)))).to.equal('insufficient_credits')
     await aGrant(db, account.id, { amount: 1 })
@@ -92,16 +103,28 @@ describe('debt', () => {
   it('is repaid at once by what a refund or a settlement gives back, and the answer tells the balance after that', async () => {
     const account = await anAccount(db, [{ amount: 50, days: 1 }, { amount: 50 }])
     const calls = verbs(db)
-    const [dear, failed, cheap] = [await opened(calls, account, 40), await opened(calls, account, 30), await opened(calls, account, 30)]
+    const [dear, failed, cheap] = [
+      await opened(calls, account, 40),
+      await opened(calls, account, 30),
+      await opened(calls, account, 30),
+    ]
     await calls.settle(dear, 'image', aResult(75))
     expect(await stand(account.id)).to.deep.equal([0, 35])
     expect(await calls.refund(failed, failure)).to.include({ balance: 0 })
-    expect(await newest(account.id, 4)).to.deep.equal(['refund 20 = 20', 'refund 10 = 30', 'collection -10 = 20', 'collection -20 = 0'])
+    expect(await newest(account.id, 4)).to.deep.equal([
+      'refund 20 = 20',
+      'refund 10 = 30',
+      'collection -10 = 20',
+      'collection -20 = 0',
+    ])
     expect(await stand(account.id)).to.deep.equal([0, 5])
     expect(await calls.settle(cheap, 'image', aResult(12))).to.include({ balance: 13 })
     expect(await newest(account.id, 2)).to.deep.equal(['settlement 18 = 18', 'collection -5 = 13'])
     expect(await stand(account.id)).to.deep.equal([13, 0])
-    const rows = await db('calls').whereIn('id', [failed, cheap]).orderBy('id').select<{ balance_after: number }[]>('balance_after')
+    const rows = await db('calls')
+      .whereIn('id', [failed, cheap])
+      .orderBy('id')
+      .select<{ balance_after: number }[]>('balance_after')
     expect(rows.map((row) => row.balance_after)).to.deep.equal([0, 13])
   })
 
@@ -110,11 +133,23 @@ describe('debt', () => {
     const calls = verbs(db)
     const ids: CallId[] = []
     for (const of of [account, account, account, other]) ids.push(await opened(calls, of, 30))
-    const succeeded = (id: CallId, cost: number) =>
-      ({ row: { id, status: 'succeeded' as const, cost, http_status: 200, result_seconds: 600 }, output: aResult(cost).output })
-    const ends = await endCalls(db, [succeeded(ids[0]!, 10), succeeded(ids[1]!, 65), succeeded(ids[2]!, 5), succeeded(ids[3]!, 20)])
+    const succeeded = (id: CallId, cost: number) => ({
+      row: { id, status: 'succeeded' as const, cost, http_status: 200, result_seconds: 600 },
+      output: aResult(cost).output,
+    })
+    const ends = await endCalls(db, [
+      succeeded(ids[0]!, 10),
+      succeeded(ids[1]!, 65),
+      succeeded(ids[2]!, 5),
+      succeeded(ids[3]!, 20),
+    ])
     // 10 are left to pay the 35 more that one call cost; the others give 45 back, which repay the other 25.
-    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([[10, 0, 20], [40, 25, 20], [5, 0, 20], [20, 0, 80]])
+    expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([
+      [10, 0, 20],
+      [40, 25, 20],
+      [5, 0, 20],
+      [20, 0, 80],
+    ])
     expect(await stand(account.id)).to.deep.equal([20, 0])
   })
 
@@ -140,7 +175,9 @@ describe('debt', () => {
       const processes = Array.from({ length: 3 }, () => verbs(db))
       const ids = await Promise.all(Array.from({ length: 20 }, () => opened(processes[0]!, account, 5)))
       await Promise.all([
-        ...ids.map((id, at) => (at % 4 === 0 ? processes[at % 3]!.refund(id, failure) : processes[at % 3]!.settle(id, 'image', aResult(at)))),
+        ...ids.map((id, at) =>
+          at % 4 === 0 ? processes[at % 3]!.refund(id, failure) : processes[at % 3]!.settle(id, 'image', aResult(at)),
+        ),
         ...[7, 11, 13].map((amount) => aGrant(db, account.id, { amount })),
       ])
       const cost = ids.reduce((sum, _, at) => sum + (at % 4 === 0 ? 0 : at), 0)
@@ -152,7 +189,9 @@ describe('debt', () => {
 
   it('keeps the records that it came from, so that it can always be checked', async () => {
     const account = await aDebtor(5)
-    await db('calls').where({ user_id: account.id }).update({ created_at: db.raw("now() - interval '40 days'"), finished_at: db.raw("now() - interval '40 days'") })
+    await db('calls')
+      .where({ user_id: account.id })
+      .update({ created_at: db.raw("now() - interval '40 days'"), finished_at: db.raw("now() - interval '40 days'") })
     await sweepCalls(db, 30, 1000)
     expect(await db('calls').where({ user_id: account.id }).select('id')).to.have.length(1)
   })
@@ -161,28 +200,45 @@ describe('debt', () => {
   it('is at most twice the balance, whatever upstreams bill within a token a byte and the output that they were allowed', async function () {
     this.timeout(60_000)
     const price = fc.record({
-      input: fc.nat(20), output: fc.nat(20), perTokens: fc.constantFrom(1, 7, 1000), minimum: fc.nat(3),
+      input: fc.nat(20),
+      output: fc.nat(20),
+      perTokens: fc.constantFrom(1, 7, 1000),
+      minimum: fc.nat(3),
     })
-    const call = fc.record({ bytes: fc.integer({ min: 1, max: 6000 }), maxTokens: fc.integer({ min: 1, max: 500 }), share: fc.double({ min: 0, max: 1, noNaN: true }) })
-    await fc.assert(fc.asyncProperty(price, fc.integer({ min: 1, max: 3000 }), fc.array(call, { minLength: 1, maxLength: 8 }), async (pricing, balance, wanted) => {
-      const account = await anAccount(db, balance)
-      const calls = verbs(db)
-      const open: { id: CallId; cost: number }[] = []
-      for (const { bytes, maxTokens, share } of wanted) {
-        const amount = costOf(pricing, { input: Math.ceil(bytes / 3), output: maxTokens })
-        const order = anOrder(account, amount, { price: pricing })
-        if (!(await calls.open(order)).opened) continue
-        open.push({ id: order.id, cost: costOf(pricing, { input: bytes, output: Math.floor(maxTokens * share) }) })
-      }
-      await Promise.all(open.map(({ id, cost }) => calls.settle(id, 'image', aResult(cost))))
-      expect(await debtOf(db, account.id)).to.be.at.most(2 * balance)
-    }), { numRuns: 40 })
+    const call = fc.record({
+      bytes: fc.integer({ min: 1, max: 6000 }),
+      maxTokens: fc.integer({ min: 1, max: 500 }),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        price,
+        fc.integer({ min: 1, max: 3000 }),
+        fc.array(call, { minLength: 1, maxLength: 8 }),
+        async (pricing, balance, wanted) => {
+          const account = await anAccount(db, balance)
+          const calls = verbs(db)
+          const open: { id: CallId; cost: number }[] = []
+          for (const { bytes, maxTokens, share } of wanted) {
+            const amount = costOf(pricing, { input: Math.ceil(bytes / 3), output: maxTokens })
+            const order = anOrder(account, amount, { price: pricing })
+            if (!(await calls.open(order)).opened) continue
+            open.push({ id: order.id, cost: costOf(pricing, { input: bytes, output: Math.floor(maxTokens * share) }) })
+          }
+          await Promise.all(open.map(({ id, cost }) => calls.settle(id, 'image', aResult(cost))))
+          expect(await debtOf(db, account.id)).to.be.at.most(2 * balance)
+        },
+      ),
+      { numRuns: 40 },
+    )
   })
 })
 
 describe('the requests of an account that Redis holds', () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+  })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
@@ -192,7 +248,10 @@ describe('the requests of an account that Redis holds', () => {
 
   it('are counted while their calls are open, to the byte', async () => {
     const account = await anAccount(db, 100)
-    const [one, two] = [await opened(bounded(), account, 1, { requestBytes: 300 }), await opened(bounded(), account, 1, { requestBytes: 77 })]
+    const [one, two] = [
+      await opened(bounded(), account, 1, { requestBytes: 300 }),
+      await opened(bounded(), account, 1, { requestBytes: 77 }),
+    ]
     expect(await bytesOf(account.id)).to.equal(377)
     await bounded().settle(one, 'image', aResult(1))
     expect(await bytesOf(account.id)).to.equal(77)
@@ -213,7 +272,11 @@ describe('the requests of an account that Redis holds', () => {
   it('are never more, however many come in one moment and from however many processes', async () => {
     const account = await anAccount(db, 1000)
     const processes = Array.from({ length: 3 }, bounded)
-    const words = await Promise.all(Array.from({ length: 60 }, async (_, at) => wordOf(await processes[at % 3]!.open(anOrder(account, 1, { requestBytes: 90 })))))
+    const words = await Promise.all(
+      Array.from({ length: 60 }, async (_, at) =>
+        wordOf(await processes[at % 3]!.open(anOrder(account, 1, { requestBytes: 90 }))),
+      ),
+    )
     expect(words.filter((word) => word === 'opened')).to.have.length(11)
     expect(words.filter((word) => word === 'too_many_bytes')).to.have.length(49)
     expect(await bytesOf(account.id)).to.equal(990)

@@ -11,14 +11,17 @@ import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, rowOf, verbs } from './opening.ts'
 
-describe('the table of a call\'s life', () => {
+describe("the table of a call's life", () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+  })
   after(() => db.destroy())
 
   it('ends in succeeded, failed and rejected, which nothing leads out of', () => {
     expect(CALL_STATUSES.filter(hasEnded)).to.deep.equal(['succeeded', 'failed', 'rejected'])
-    for (const { from } of Object.values(TRANSITIONS)) for (const status of from) expect(status === null || !hasEnded(status)).to.equal(true)
+    for (const { from } of Object.values(TRANSITIONS))
+      for (const status of from) expect(status === null || !hasEnded(status)).to.equal(true)
   })
 
   it('is what the verbs do: each leads from its statuses to its own, and leaves every other call alone', async () => {
@@ -43,7 +46,16 @@ describe('the table of a call\'s life', () => {
       },
       rejected: async () => {
         const id = newId('call')
-        await recordRefusal(db, { id, accountId: account.id, keyId: account.keyId, modality: 'image', model: 'm', error: 'invalid_prompt', requestId: 'r', latencyMs: 1 })
+        await recordRefusal(db, {
+          id,
+          accountId: account.id,
+          keyId: account.keyId,
+          modality: 'image',
+          model: 'm',
+          error: 'invalid_prompt',
+          requestId: 'r',
+          latencyMs: 1,
+        })
         return id
       },
     }

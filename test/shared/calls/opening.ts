@@ -13,19 +13,46 @@ export const verbs = (db: Db, maxOutstanding = 1_000_000, maxRequestBytes?: numb
   new Calls(db, { resultSeconds: 600, maxOutstanding, ...(maxRequestBytes !== undefined && { maxRequestBytes }) })
 
 /** A request to open an image call at this price. */
-export function anOrder(account: Pick<TestAccount, 'id' | 'keyId'>, amount: number, more: Partial<OpenRequest> = {}): OpenRequest {
+export function anOrder(
+  account: Pick<TestAccount, 'id' | 'keyId'>,
+  amount: number,
+  more: Partial<OpenRequest> = {},
+): OpenRequest {
   return {
-    id: newId('call'), accountId: account.id, keyId: account.keyId, modality: 'image', model: 'some-image', price: { credits: amount },
-    amount, estimate: null, deadlineSeconds: 3600, requestId: 'a-request', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100, ...more,
+    id: newId('call'),
+    accountId: account.id,
+    keyId: account.keyId,
+    modality: 'image',
+    model: 'some-image',
+    price: { credits: amount },
+    amount,
+    estimate: null,
+    deadlineSeconds: 3600,
+    requestId: 'a-request',
+    replyTo: 'nobody',
+    idempotency: null,
+    requestHash: null,
+    requestBytes: 100,
+    ...more,
   }
 }
 
 /** A result at this cost. */
-export const aResult = (cost: number): Settlement =>
-  ({ cost, tokens: null, upstream: 'sandbox', resultUrl: null, output: mediaOutput(1, ['https://example.com/a.png']) })
+export const aResult = (cost: number): Settlement => ({
+  cost,
+  tokens: null,
+  upstream: 'sandbox',
+  resultUrl: null,
+  output: mediaOutput(1, ['https://example.com/a.png']),
+})
 
 /** Opens a call that must be opened. @returns its id. */
-export async function opened(calls: Calls, account: Pick<TestAccount, 'id' | 'keyId'>, amount: number, more: Partial<OpenRequest> = {}): Promise<CallId> {
+export async function opened(
+  calls: Calls,
+  account: Pick<TestAccount, 'id' | 'keyId'>,
+  amount: number,
+  more: Partial<OpenRequest> = {},
+): Promise<CallId> {
   const order = anOrder(account, amount, more)
   const outcome = await calls.open(order)
   if (!outcome.opened) throw new Error(`not opened: ${wordOf(outcome)}`)
@@ -40,7 +67,9 @@ export const wordOf = (outcome: OpenOutcome): string => {
 
 /** What remains in these lots. */
 export async function remainders(db: Db, grants: readonly GrantId[]): Promise<number[]> {
-  const rows = await db('grants').whereIn('id', [...grants]).select<{ id: GrantId; remaining: number }[]>('id', 'remaining')
+  const rows = await db('grants')
+    .whereIn('id', [...grants])
+    .select<{ id: GrantId; remaining: number }[]>('id', 'remaining')
   const known = new Map(rows.map((row) => [row.id, row.remaining]))
   return grants.map((id) => known.get(id)!)
 }
@@ -48,7 +77,9 @@ export async function remainders(db: Db, grants: readonly GrantId[]): Promise<nu
 /** A call's movements as `kind amount → lot`, lots numbered in the order they were made. */
 export async function movements(db: Db, id: CallId, grants: readonly GrantId[]): Promise<string[]> {
   const numbers = new Map(grants.map((grant, at) => [`grant_${grant.replaceAll('-', '')}`, at]))
-  return (await entriesOfCall(db, id)).map(({ kind, amount, grantId }: LedgerEntry) => `${kind} ${amount} ${numbers.get(grantId)}`)
+  return (await entriesOfCall(db, id)).map(
+    ({ kind, amount, grantId }: LedgerEntry) => `${kind} ${amount} ${numbers.get(grantId)}`,
+  )
 }
 
 /** A call's row. */
@@ -57,7 +88,9 @@ export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>
 
 /** Moves the end of a lot's time into the past. */
 export async function letExpire(db: Db, grant: GrantId): Promise<void> {
-  await db('grants').where({ id: grant }).update({ expires_at: db.raw("now() - interval '1 second'") })
+  await db('grants')
+    .where({ id: grant })
+    .update({ expires_at: db.raw("now() - interval '1 second'") })
 }
 
 /** How many calls an account has open, by its own row. */

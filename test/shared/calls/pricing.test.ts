@@ -1,6 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { MAX_CALL_CREDITS, chatCost, costOf, estimateTokens, outputLimit, tokensOfPart } from '../../../src/shared/calls/pricing.ts'
+import {
+  MAX_CALL_CREDITS,
+  chatCost,
+  costOf,
+  estimateTokens,
+  outputLimit,
+  tokensOfPart,
+} from '../../../src/shared/calls/pricing.ts'
 import type { CountedChat, CountingRules } from '../../../src/shared/calls/pricing.ts'
 
 const price = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
@@ -20,14 +27,30 @@ describe('what a call costs', () => {
   it('is exact beyond 2^53, and bounded: no product of tokens and prices overflows', () => {
     const dear = { input: 1_000_000_000, output: 1_000_000_000, perTokens: 1, minimum: 1 }
     expect(chatCost(dear, { input: 10_000_000, output: 10_000_000 })).to.equal(MAX_CALL_CREDITS)
-    expect(chatCost({ ...dear, perTokens: 1_000_000_000 }, { input: 9_007_199_254_740_991, output: 0 })).to.equal(MAX_CALL_CREDITS)
-    expect(chatCost({ ...dear, perTokens: 1_000_000 }, { input: 123_456_789, output: 987_654_321 })).to.equal(1_000_000_000_000)
-    expect(chatCost({ input: 999_999_999, output: 0, perTokens: 1_000_000_000, minimum: 0 }, { input: 10_000_001, output: 0 })).to.equal(10_000_001)
+    expect(chatCost({ ...dear, perTokens: 1_000_000_000 }, { input: 9_007_199_254_740_991, output: 0 })).to.equal(
+      MAX_CALL_CREDITS,
+    )
+    expect(chatCost({ ...dear, perTokens: 1_000_000 }, { input: 123_456_789, output: 987_654_321 })).to.equal(
+      1_000_000_000_000,
+    )
+    expect(
+      chatCost(
+        { input: 999_999_999, output: 0, perTokens: 1_000_000_000, minimum: 0 },
+        { input: 10_000_001, output: 0 },
+      ),
+    ).to.equal(10_000_001)
   })
 
   it('never falls when there are more tokens', () => {
-    fc.assert(fc.property(fc.nat(1e7), fc.nat(1e7), fc.nat(1e4), (input, output, more) =>
-      chatCost(price, { input: input + more, output: output + more }) >= chatCost(price, { input, output })))
+    fc.assert(
+      fc.property(
+        fc.nat(1e7),
+        fc.nat(1e7),
+        fc.nat(1e4),
+        (input, output, more) =>
+          chatCost(price, { input: input + more, output: output + more }) >= chatCost(price, { input, output }),
+      ),
+    )
   })
 
   it('is fixed for media', () => {
@@ -41,8 +64,13 @@ describe('the pre-charge of a chat', () => {
 
   it('counts a third of the UTF-8 bytes of the whole body as input, and max_tokens × n as output', () => {
     const body = {
-      model: 'm', messages: user('Grüße, 你好 😀'), tools: [{ type: 'function', function: { name: 'now' } }], max_tokens: 100, n: 3,
-      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: ['long'] } } }, metadata: { a: 'b' },
+      model: 'm',
+      messages: user('Grüße, 你好 😀'),
+      tools: [{ type: 'function', function: { name: 'now' } }],
+      max_tokens: 100,
+      n: 3,
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: ['long'] } } },
+      metadata: { a: 'b' },
     }
     expect(estimateTokens(body, {})).to.deep.equal({ input: Math.ceil(bytes(body) / 3), output: 300 })
   })
@@ -65,8 +93,13 @@ describe('the pre-charge of a chat', () => {
     expect(outputLimit(undefined, 4096)).to.equal(1024)
   })
 
-  it('counts an image part as 1,500 tokens or the model\'s number, by address or as bytes, and not its data: URI', () => {
-    const shown = (image_url: unknown) => ({ messages: user([{ type: 'text', text: 'look' }, { type: 'image_url', image_url }]) })
+  it("counts an image part as 1,500 tokens or the model's number, by address or as bytes, and not its data: URI", () => {
+    const shown = (image_url: unknown) => ({
+      messages: user([
+        { type: 'text', text: 'look' },
+        { type: 'image_url', image_url },
+      ]),
+    })
     for (const given of [(url: string) => ({ url }), (url: string) => ({ url, detail: 'low' }), (url: string) => url]) {
       expect(input(shown(given(PICTURE)))).to.equal(Math.ceil(bytes(shown(given(''))) / 3) + 1500)
     }
@@ -75,8 +108,13 @@ describe('the pre-charge of a chat', () => {
     expect(input(byAddress, { partTokens: { image: 90 } })).to.equal(Math.ceil(bytes(byAddress) / 3) + 90)
   })
 
-  it('counts a part of another kind by the model\'s number and by its bytes', () => {
-    const body = { messages: user([{ type: 'input_audio', input_audio: { data: 'A'.repeat(3000), format: 'wav' } }, { type: 'video_url', video_url: { url: PICTURE } }]) }
+  it("counts a part of another kind by the model's number and by its bytes", () => {
+    const body = {
+      messages: user([
+        { type: 'input_audio', input_audio: { data: 'A'.repeat(3000), format: 'wav' } },
+        { type: 'video_url', video_url: { url: PICTURE } },
+      ]),
+    }
     expect(input(body, { partTokens: { input_audio: 70, video: 5000 } })).to.equal(Math.ceil(bytes(body) / 3) + 5070)
   })
 
@@ -90,18 +128,44 @@ describe('the pre-charge of a chat', () => {
   const ELSEWHERE: [where: string, body: Record<string, unknown>][] = [
     ['a text', { messages: user(PICTURE) }],
     ['a text part', { messages: user([{ type: 'text', text: PICTURE }]) }],
-    ['a url in response_format', { messages: user('x'), response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { url: PICTURE } } } }],
-    ['an image_url in functions', { messages: user('x'), functions: [{ name: 'f', parameters: { image_url: { url: PICTURE } } }] }],
-    ['data in a prediction', { messages: user('x'), prediction: { type: 'content', content: [{ type: 'image_url', image_url: PICTURE, data: PICTURE }] } }],
+    [
+      'a url in response_format',
+      {
+        messages: user('x'),
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { url: PICTURE } } },
+      },
+    ],
+    [
+      'an image_url in functions',
+      { messages: user('x'), functions: [{ name: 'f', parameters: { image_url: { url: PICTURE } } }] },
+    ],
+    [
+      'data in a prediction',
+      {
+        messages: user('x'),
+        prediction: { type: 'content', content: [{ type: 'image_url', image_url: PICTURE, data: PICTURE }] },
+      },
+    ],
     ['a file part', { messages: user([{ type: 'file', file: { file_data: PICTURE } }]) }],
     ['a video part', { messages: user([{ type: 'video_url', video_url: { url: PICTURE } }]) }],
-    ['a tool\'s parameters', { messages: user('x'), tools: [{ type: 'function', function: { name: 'f', parameters: { default: { url: PICTURE } } } }] }],
-    ['a tool call\'s arguments', { messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: PICTURE } }] }] }],
+    [
+      "a tool's parameters",
+      {
+        messages: user('x'),
+        tools: [{ type: 'function', function: { name: 'f', parameters: { default: { url: PICTURE } } } }],
+      },
+    ],
+    [
+      "a tool call's arguments",
+      { messages: [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: PICTURE } }] }] },
+    ],
     ['a part within a part', { messages: user([{ type: 'x', content: [{ type: 'image_url', image_url: PICTURE }] }]) }],
   ]
   for (const [where, body] of ELSEWHERE) {
     it(`counts every byte of a data: URI outside an image: ${where}`, () => {
-      expect(input(body)).to.equal(Math.ceil(bytes(body) / 3)).and.to.be.above(100_000)
+      expect(input(body))
+        .to.equal(Math.ceil(bytes(body) / 3))
+        .and.to.be.above(100_000)
     })
   }
 

@@ -29,9 +29,14 @@ describe('the sweep of old call records', () => {
   // 30 days of 100 calls each.
   beforeEach(() => loadHistory(db, accounts, 3000))
 
-  const count = async (table: string): Promise<number> => (await db(table).count<{ count: number }[]>({ count: '*' }))[0]!.count
+  const count = async (table: string): Promise<number> =>
+    (await db(table).count<{ count: number }[]>({ count: '*' }))[0]!.count
   const olderThan = async (days: number): Promise<number> =>
-    (await db('calls').whereRaw('finished_at < now() - make_interval(days => ?)', [days]).count<{ count: number }[]>({ count: '*' }))[0]!.count
+    (
+      await db('calls')
+        .whereRaw('finished_at < now() - make_interval(days => ?)', [days])
+        .count<{ count: number }[]>({ count: '*' })
+    )[0]!.count
 
   async function sweepAll(days: number): Promise<number> {
     let swept = 0
@@ -51,7 +56,8 @@ describe('the sweep of old call records', () => {
 
   it('leaves every entry of the ledger, every balance and every grant as it was, and the audit clean', async () => {
     const money = async () => [
-      await db('users').orderBy('id').select('id', 'credits', 'ledger_seq'), await db('grants').orderBy('id').select('id', 'remaining'),
+      await db('users').orderBy('id').select('id', 'credits', 'ledger_seq'),
+      await db('grants').orderBy('id').select('id', 'remaining'),
       await db('ledger_entries').orderBy(['user_id', 'seq']).select('*'),
     ]
     const before = await money()
@@ -63,7 +69,13 @@ describe('the sweep of old call records', () => {
   it('lets an account charge, settle and be refunded after its records are gone', async () => {
     await sweepAll(1)
     const calls = verbs(db)
-    await calls.settle(await opened(calls, { id: accounts[0]!.id, keyId: accounts[0]!.keyId }, 40), 'image', { cost: 30, tokens: null, upstream: 'sandbox', resultUrl: null, output: '{}' })
+    await calls.settle(await opened(calls, { id: accounts[0]!.id, keyId: accounts[0]!.keyId }, 40), 'image', {
+      cost: 30,
+      tokens: null,
+      upstream: 'sandbox',
+      resultUrl: null,
+      output: '{}',
+    })
     await expectBooksToBalance(db)
   })
 
@@ -77,10 +89,22 @@ describe('the sweep of old call records', () => {
   it('keeps a call that is open, or whose result or idempotency key is still kept, however old it is', async () => {
     const calls = verbs(db)
     const open = await opened(calls, { id: accounts[0]!.id, keyId: accounts[0]!.keyId }, 10)
-    const [withResult, withKey] = await db('calls').whereRaw(`finished_at < now() - interval '20 days'`).limit(2).pluck<CallId[]>('id')
-    await db.raw(`UPDATE calls SET created_at = now() - interval '20 days', id = '00000000-0000-7000-8000-000000000001' WHERE id = ?`, [open])
-    await db('call_results').insert({ call_id: withResult, output: '{}', expires_at: db.raw(`now() + interval '1 day'`) })
-    await db('calls').where({ id: withKey }).update({ idempotency_key: 'k', idempotency_expires_at: db.raw(`now() + interval '1 day'`) })
+    const [withResult, withKey] = await db('calls')
+      .whereRaw(`finished_at < now() - interval '20 days'`)
+      .limit(2)
+      .pluck<CallId[]>('id')
+    await db.raw(
+      `UPDATE calls SET created_at = now() - interval '20 days', id = '00000000-0000-7000-8000-000000000001' WHERE id = ?`,
+      [open],
+    )
+    await db('call_results').insert({
+      call_id: withResult,
+      output: '{}',
+      expires_at: db.raw(`now() + interval '1 day'`),
+    })
+    await db('calls')
+      .where({ id: withKey })
+      .update({ idempotency_key: 'k', idempotency_expires_at: db.raw(`now() + interval '1 day'`) })
     await sweepAll(1)
     const kept = await db('calls').whereRaw(`created_at < now() - interval '2 days'`).pluck<CallId[]>('id')
     expect(kept).to.have.members([withResult, withKey, '00000000-0000-7000-8000-000000000001'])
@@ -106,16 +130,22 @@ describe('the sweep of old call records', () => {
     const [id] = await db('calls').orderBy('id').limit(1).pluck<CallId[]>('id')
     await sweepAll(1)
     const show = moneyCommands.find(({ usage }) => usage.startsWith('call show'))!
-    const { json } = await show.run(db, [publicId('call', id!)], {}) as unknown as { json: { call: unknown; ledger: { kind: string }[] } }
+    const { json } = (await show.run(db, [publicId('call', id!)], {})) as unknown as {
+      json: { call: unknown; ledger: { kind: string }[] }
+    }
     expect(json.call).to.equal(null)
     expect(json.ledger.map(({ kind }) => kind)).to.deep.equal(['charge', 'settlement'])
   })
 
-  it('is the reconciler\'s work where CALL_RETENTION_DAYS is set', async () => {
+  it("is the reconciler's work where CALL_RETENTION_DAYS is set", async () => {
     const settings = { DATABASE_URL: url, WORKER_QUEUES: 'maintenance', CALL_RETENTION_DAYS: '10' }
-    const worker = await startWorker(await testConfig('http://127.0.0.1:9', settings), createLog('silent', 'worker'), 100)
+    const worker = await startWorker(
+      await testConfig('http://127.0.0.1:9', settings),
+      createLog('silent', 'worker'),
+      100,
+    )
     try {
-      await until('the sweep', async () => await olderThan(10) <= 1)
+      await until('the sweep', async () => (await olderThan(10)) <= 1)
       expect(await olderThan(9)).to.be.at.least(90)
     } finally {
       await worker.stop()

@@ -7,7 +7,18 @@ import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import { aResult, anOrder, letExpire, movements, opened, outstandingOf, remainders, rowOf, verbs, wordOf } from './opening.ts'
+import {
+  aResult,
+  anOrder,
+  letExpire,
+  movements,
+  opened,
+  outstandingOf,
+  remainders,
+  rowOf,
+  verbs,
+  wordOf,
+} from './opening.ts'
 
 const failure = gatewayError('upstream_failed')
 
@@ -23,7 +34,12 @@ describe('the verbs of a call', () => {
 
   describe('open', () => {
     it('burns what expires first, then the oldest, then what never expires', async () => {
-      const account = await anAccount(db, [{ amount: 10 }, { amount: 20, days: 9 }, { amount: 30, days: 2 }, { amount: 40, days: 9 }])
+      const account = await anAccount(db, [
+        { amount: 10 },
+        { amount: 20, days: 9 },
+        { amount: 30, days: 2 },
+        { amount: 40, days: 9 },
+      ])
       const id = await opened(calls, account, 75)
       expect(await remainders(db, account.grants)).to.deep.equal([10, 0, 0, 15])
       expect(await movements(db, id, account.grants)).to.deep.equal(['charge -30 2', 'charge -20 1', 'charge -25 3'])
@@ -87,7 +103,9 @@ describe('the verbs of a call', () => {
       const account = await anAccount(db, 100)
       const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }
       const first = await opened(calls, account, 10, more)
-      await db('calls').where({ id: first }).update({ idempotency_expires_at: db.raw("now() - interval '1 second'") })
+      await db('calls')
+        .where({ id: first })
+        .update({ idempotency_expires_at: db.raw("now() - interval '1 second'") })
       expect(wordOf(await calls.open(anOrder(account, 10, more)))).to.equal('opened')
       expect(await balanceOf(db, account.id)).to.equal(80)
     })
@@ -115,7 +133,9 @@ describe('the verbs of a call', () => {
     it('notes when a key was last used', async () => {
       const account = await anAccount(db, 100)
       await opened(calls, account, 1)
-      const { last_used_at: used } = await db('api_keys').where({ id: account.keyId }).first<{ last_used_at: Date | null }>()
+      const { last_used_at: used } = await db('api_keys')
+        .where({ id: account.keyId })
+        .first<{ last_used_at: Date | null }>()
       expect(used).to.be.an.instanceOf(Date)
     })
   })
@@ -134,10 +154,19 @@ describe('the verbs of a call', () => {
       const id = await opened(calls, account, 80)
       await calls.settle(id, 'image', aResult(35))
       expect(await movements(db, id, account.grants)).to.deep.equal([
-        'charge -30 0', 'charge -30 1', 'charge -20 2', 'settlement 20 2', 'settlement 25 1',
+        'charge -30 0',
+        'charge -30 1',
+        'charge -20 2',
+        'settlement 20 2',
+        'settlement 25 1',
       ])
       expect(await remainders(db, account.grants)).to.deep.equal([0, 25, 30])
-      expect(await rowOf(db, id)).to.include({ credits: 35, credits_precharged: 80, credits_uncollected: 0, balance_after: 55 })
+      expect(await rowOf(db, id)).to.include({
+        credits: 35,
+        credits_precharged: 80,
+        credits_uncollected: 0,
+        balance_after: 55,
+      })
     })
 
     it('gives everything back where the call turned out free', async () => {
@@ -152,7 +181,11 @@ describe('the verbs of a call', () => {
       const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 50 }])
       const id = await opened(calls, account, 5)
       await calls.settle(id, 'image', aResult(25))
-      expect(await movements(db, id, account.grants)).to.deep.equal(['charge -5 0', 'settlement -5 0', 'settlement -15 1'])
+      expect(await movements(db, id, account.grants)).to.deep.equal([
+        'charge -5 0',
+        'settlement -5 0',
+        'settlement -15 1',
+      ])
       expect(await rowOf(db, id)).to.include({ credits: 25, credits_uncollected: 0, balance_after: 35 })
     })
 
@@ -194,7 +227,13 @@ describe('the verbs of a call', () => {
       const ended = await calls.refund(id, failure)
       expect(ended!.answer).to.deep.equal({ status: 502, body: JSON.stringify({ ok: false, error: failure }) })
       expect(await remainders(db, account.grants)).to.deep.equal([30, 20, 10])
-      expect(await rowOf(db, id)).to.include({ status: 'failed', credits: 0, credits_precharged: 45, http_status: 502, error_type: 'upstream_failed' })
+      expect(await rowOf(db, id)).to.include({
+        status: 'failed',
+        credits: 0,
+        credits_precharged: 45,
+        http_status: 502,
+        error_type: 'upstream_failed',
+      })
     })
 
     it('into a lot past its time makes it spendable for a day more, after which it expires again', async () => {
@@ -240,7 +279,9 @@ describe('the verbs of a call', () => {
       expect(await calls.refund(id, failure, { overdue: true })).to.equal(null)
       expect((await calls.refund(id, failure, { attempt: 2, from: 'running' }))?.status).to.equal('failed')
       const late = await opened(calls, account, 10)
-      await db('calls').where({ id: late }).update({ deadline_at: db.raw("now() - interval '1 second'") })
+      await db('calls')
+        .where({ id: late })
+        .update({ deadline_at: db.raw("now() - interval '1 second'") })
       expect((await calls.refund(late, failure, { overdue: true }))?.status).to.equal('failed')
     })
   })
@@ -260,7 +301,9 @@ describe('the verbs of a call', () => {
     const others = Array.from({ length: 4 }, () => verbs(db))
     for (let round = 0; round < 15; round++) {
       const id = await opened(calls, account, 20)
-      const ends = await Promise.all([calls, calls, ...others].flatMap((one) => [one.settle(id, 'image', aResult(7)), one.refund(id, failure)]))
+      const ends = await Promise.all(
+        [calls, calls, ...others].flatMap((one) => [one.settle(id, 'image', aResult(7)), one.refund(id, failure)]),
+      )
       expect(ends.filter(Boolean).length).to.equal(1)
     }
     expect(await outstandingOf(db, account.id)).to.equal(0)
@@ -269,16 +312,18 @@ describe('the verbs of a call', () => {
   it('never disturb what the account gets meanwhile: charges, refunds, settlements, grants and expiry together', async () => {
     const account = await anAccount(db, [{ amount: 400, days: 1 }, { amount: 300 }])
     const many = Array.from({ length: 4 }, () => verbs(db))
-    await Promise.all(Array.from({ length: 120 }, async (_, at) => {
-      const one = many[at % many.length]!
-      if (at % 10 === 0) await aGrant(db, account.id, { amount: 7, days: 3 })
-      if (at % 40 === 1) await letExpire(db, account.grants[0]!).then(() => expireGrants(db, 100))
-      const order = anOrder(account, 5)
-      const outcome = await one.open(order)
-      if (!outcome.opened) return
-      if (at % 3 === 0) await one.refund(order.id, failure)
-      else await one.settle(order.id, 'image', aResult(at % 9))
-    }))
+    await Promise.all(
+      Array.from({ length: 120 }, async (_, at) => {
+        const one = many[at % many.length]!
+        if (at % 10 === 0) await aGrant(db, account.id, { amount: 7, days: 3 })
+        if (at % 40 === 1) await letExpire(db, account.grants[0]!).then(() => expireGrants(db, 100))
+        const order = anOrder(account, 5)
+        const outcome = await one.open(order)
+        if (!outcome.opened) return
+        if (at % 3 === 0) await one.refund(order.id, failure)
+        else await one.settle(order.id, 'image', aResult(at % 9))
+      }),
+    )
     expect(await outstandingOf(db, account.id)).to.equal(0)
   })
 
@@ -293,7 +338,7 @@ describe('the verbs of a call', () => {
       await calls.refund(id, failure)
     })
 
-    it('keep an upstream\'s task for whoever comes next, and only for the newest attempt', async () => {
+    it("keep an upstream's task for whoever comes next, and only for the newest attempt", async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
       expect(await calls.resume(id)).to.equal(null)
@@ -311,7 +356,9 @@ describe('the verbs of a call', () => {
       const id = await opened(calls, account, 10)
       const isStale = async (): Promise<boolean> => (await calls.findStale(1000)).some((call) => call.id === id)
       expect(await isStale()).to.equal(false)
-      await db('calls').where({ id }).update({ lease_until: db.raw("now() - interval '1 second'") })
+      await db('calls')
+        .where({ id })
+        .update({ lease_until: db.raw("now() - interval '1 second'") })
       expect(await isStale()).to.equal(true)
       await calls.renew([id])
       expect(await isStale()).to.equal(false)

@@ -11,8 +11,21 @@ const upstreams = {
   two: { protocol: 'fal', baseUrl: 'http://two.example', apiKeyEnv: 'TWO_KEY' },
   open: { protocol: 'openai', baseUrl: 'http://open.example/v1' },
 }
-const chat = { id: 'chat', modality: 'chat', pricing: { input: 1, output: 3, perTokens: 1000, minimum: 2 }, upstreams: [{ upstream: 'one', model: 'gpt' }] }
-const image = { id: 'image', modality: 'image', credits: 40, upstreams: [{ upstream: 'two', model: 'flux' }, { upstream: 'open', model: 'sd' }] }
+const chat = {
+  id: 'chat',
+  modality: 'chat',
+  pricing: { input: 1, output: 3, perTokens: 1000, minimum: 2 },
+  upstreams: [{ upstream: 'one', model: 'gpt' }],
+}
+const image = {
+  id: 'image',
+  modality: 'image',
+  credits: 40,
+  upstreams: [
+    { upstream: 'two', model: 'flux' },
+    { upstream: 'open', model: 'sd' },
+  ],
+}
 const video = { ...image, id: 'video', modality: 'video' }
 const file = (models: object[]): object => ({ upstreams, models })
 
@@ -42,9 +55,19 @@ describe('the catalogue', () => {
 
   it('keeps the routes whose upstream is configured, in their order', () => {
     const { models, upstreams: configured } = read(file([chat, image]))
-    expect(models.get('image')!.routes.map((route) => [route.upstream.name, route.model])).to.deep.equal([['open', 'sd']])
-    expect(models.get('chat')!.routes[0]!.upstream).to.include({ name: 'one', apiKey: 'sk-one', baseUrl: 'https://one.example/v1', results: 'store' })
-    expect(configured.map((upstream) => [upstream.name, upstream.apiKey])).to.deep.equal([['one', 'sk-one'], ['open', null]])
+    expect(models.get('image')!.routes.map((route) => [route.upstream.name, route.model])).to.deep.equal([
+      ['open', 'sd'],
+    ])
+    expect(models.get('chat')!.routes[0]!.upstream).to.include({
+      name: 'one',
+      apiKey: 'sk-one',
+      baseUrl: 'https://one.example/v1',
+      results: 'store',
+    })
+    expect(configured.map((upstream) => [upstream.name, upstream.apiKey])).to.deep.equal([
+      ['one', 'sk-one'],
+      ['open', null],
+    ])
   })
 
   it('finds a model by its id and modality, never one that is disabled', () => {
@@ -52,7 +75,8 @@ describe('the catalogue', () => {
     expect(findModel(catalogue, 'chat', 'chat')!.price).to.deep.equal(chat.pricing)
     expect(findModel(catalogue, 'chat', 'image')).to.equal(null)
     expect(findModel(catalogue, 'image', 'image')).to.equal(null)
-    for (const id of ['', 'toString', '__proto__', 'constructor', 'CHAT', ' chat']) expect(findModel(catalogue, id, 'chat'), id).to.equal(null)
+    for (const id of ['', 'toString', '__proto__', 'constructor', 'CHAT', ' chat'])
+      expect(findModel(catalogue, id, 'chat'), id).to.equal(null)
   })
 
   it('keeps a model without a configured upstream, so that it can be told from one that does not exist', () => {
@@ -65,32 +89,72 @@ describe('the catalogue', () => {
     ['no JSON', '{"models": [', /is not JSON/],
     ['no models', { upstreams }, /models:/],
     ['an unknown field of a model', file([{ ...chat, colour: 'red' }]), /models\[0\]: .*colour/],
-    ['an unknown field of an upstream', { upstreams: { one: { ...upstreams.one, key: 'x' } }, models: [] }, /upstreams\.one: .*key/],
-    ['an unknown field of an entry', file([{ ...chat, upstreams: [{ ...entry, rename_: {} }] }]), /models\[0\]\.upstreams\[0\]/],
+    [
+      'an unknown field of an upstream',
+      { upstreams: { one: { ...upstreams.one, key: 'x' } }, models: [] },
+      /upstreams\.one: .*key/,
+    ],
+    [
+      'an unknown field of an entry',
+      file([{ ...chat, upstreams: [{ ...entry, rename_: {} }] }]),
+      /models\[0\]\.upstreams\[0\]/,
+    ],
     ['an unknown field at the top', { ...file([chat]), version: 2 }, /version/],
-    ['a protocol that nobody speaks', { upstreams: { one: { ...upstreams.one, protocol: 'soap' } }, models: [] }, /upstreams\.one\.protocol/],
-    ['an address that is none', { upstreams: { one: { ...upstreams.one, baseUrl: 'ftp://x' } }, models: [] }, /upstreams\.one\.baseUrl/],
+    [
+      'a protocol that nobody speaks',
+      { upstreams: { one: { ...upstreams.one, protocol: 'soap' } }, models: [] },
+      /upstreams\.one\.protocol/,
+    ],
+    [
+      'an address that is none',
+      { upstreams: { one: { ...upstreams.one, baseUrl: 'ftp://x' } }, models: [] },
+      /upstreams\.one\.baseUrl/,
+    ],
     ['a modality that there is not', file([{ ...image, modality: 'smell' }]), /models\[0\]\.modality/],
     ['credits that are no integer', file([{ ...image, credits: 1.5 }]), /models\[0\]\.credits/],
     ['negative credits', file([{ ...image, credits: -1 }]), /models\[0\]\.credits/],
     ['credits beyond the bound', file([{ ...image, credits: 1e13 }]), /models\[0\]\.credits/],
     ['credits as text', file([{ ...image, credits: '40' }]), /models\[0\]\.credits/],
-    ['a price of no tokens', file([{ ...chat, pricing: { ...chat.pricing, perTokens: 0 } }]), /models\[0\]\.pricing\.perTokens/],
+    [
+      'a price of no tokens',
+      file([{ ...chat, pricing: { ...chat.pricing, perTokens: 0 } }]),
+      /models\[0\]\.pricing\.perTokens/,
+    ],
     ['a negative price', file([{ ...chat, pricing: { ...chat.pricing, input: -1 } }]), /models\[0\]\.pricing\.input/],
     ['chat without pricing', file([{ ...chat, pricing: undefined }]), /models\[0\]\.pricing/],
     ['an image with pricing', file([{ ...image, pricing: chat.pricing }]), /models\[0\]/],
-    ['an image with durations', file([{ ...image, durations: [4] }]), /models\[0\]\.durations: an image has no duration/],
+    [
+      'an image with durations',
+      file([{ ...image, durations: [4] }]),
+      /models\[0\]\.durations: an image has no duration/,
+    ],
     ['no durations at all', file([{ ...video, durations: [] }]), /models\[0\]\.durations/],
     ['a duration of nothing', file([{ ...video, durations: [0] }]), /models\[0\]\.durations/],
     ['a duration beyond ten minutes', file([{ ...video, durations: { min: 1, max: 601 } }]), /models\[0\]\.durations/],
     ['durations from more to less', file([{ ...video, durations: { min: 5, max: 4 } }]), /models\[0\]\.durations/],
-    ['a default duration out of its range', file([{ ...video, durations: { min: 2, max: 4, default: 5 } }]), /models\[0\]\.durations/],
-    ['an unknown field of durations', file([{ ...video, durations: { min: 2, max: 4, step: 1 } }]), /models\[0\]\.durations/],
+    [
+      'a default duration out of its range',
+      file([{ ...video, durations: { min: 2, max: 4, default: 5 } }]),
+      /models\[0\]\.durations/,
+    ],
+    [
+      'an unknown field of durations',
+      file([{ ...video, durations: { min: 2, max: 4, step: 1 } }]),
+      /models\[0\]\.durations/,
+    ],
     ['durations of a chat', file([{ ...chat, durations: [4] }]), /models\[0\]: .*durations/],
     ['no resolutions at all', file([{ ...image, resolutions: [] }]), /models\[0\]\.resolutions/],
-    ['a resolution that nobody may ask for', file([{ ...image, resolutions: ['1K', '1 K'] }]), /models\[0\]\.resolutions\[1\]/],
+    [
+      'a resolution that nobody may ask for',
+      file([{ ...image, resolutions: ['1K', '1 K'] }]),
+      /models\[0\]\.resolutions\[1\]/,
+    ],
     ['a model without upstreams', file([{ ...image, upstreams: [] }]), /models\[0\]\.upstreams/],
-    ['an upstream that is not there', file([{ ...chat, upstreams: [{ upstream: 'three', model: 'x' }] }]), /models\[0\]\.upstreams\[0\]\.upstream.*three/],
+    [
+      'an upstream that is not there',
+      file([{ ...chat, upstreams: [{ upstream: 'three', model: 'x' }] }]),
+      /models\[0\]\.upstreams\[0\]\.upstream.*three/,
+    ],
     ['one id twice', file([chat, { ...image, id: 'chat' }]), /models\[1\]\.id.*chat/],
     ['a time-out of nothing', file([{ ...chat, timeoutSeconds: 0 }]), /models\[0\]\.timeoutSeconds/],
   ]
@@ -99,16 +163,30 @@ describe('the catalogue', () => {
   }
 
   it('warns of video models that can be called and state no durations, by name', () => {
-    const warnings = catalogueWarnings(read(file([
-      image, video, { ...video, id: 'told', durations: [4] }, { ...video, id: 'off', enabled: false },
-      { ...video, id: 'unconfigured', upstreams: [{ upstream: 'two', model: 'flux' }] },
-    ])))
+    const warnings = catalogueWarnings(
+      read(
+        file([
+          image,
+          video,
+          { ...video, id: 'told', durations: [4] },
+          { ...video, id: 'off', enabled: false },
+          { ...video, id: 'unconfigured', upstreams: [{ upstream: 'two', model: 'flux' }] },
+        ]),
+      ),
+    )
     expect(warnings).to.have.length(1)
     expect(warnings[0]).to.match(/^The video model "video" states no durations/)
   })
 
   it('names every fault in one message', () => {
-    expect(problem(file([{ ...image, credits: -1 }, { ...chat, pricing: {} }]))).to.match(/models\[0\]\.credits.*models\[1\]\.pricing\.input/)
+    expect(
+      problem(
+        file([
+          { ...image, credits: -1 },
+          { ...chat, pricing: {} },
+        ]),
+      ),
+    ).to.match(/models\[0\]\.credits.*models\[1\]\.pricing\.input/)
   })
 
   it('never shows a key in its complaints', () => {

@@ -5,7 +5,9 @@ import { batched } from '../../../src/shared/infra/batcher.ts'
 function heldRun() {
   const batches: number[][] = []
   let letGo = (): void => {}
-  const gate = new Promise<void>((resolve) => { letGo = resolve })
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve
+  })
   const run = async (items: number[]): Promise<number[]> => {
     batches.push(items)
     await gate
@@ -17,10 +19,13 @@ function heldRun() {
 describe('batched', () => {
   it('sends an item that comes alone at once', async () => {
     const batches: number[][] = []
-    const one = batched(async (items: number[]) => {
-      batches.push(items)
-      return items
-    }, () => false)
+    const one = batched(
+      async (items: number[]) => {
+        batches.push(items)
+        return items
+      },
+      () => false,
+    )
     expect(await one(1)).to.equal(1)
     expect(await one(2)).to.equal(2)
     expect(batches).to.deep.equal([[1], [2]])
@@ -40,9 +45,13 @@ describe('batched', () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
     const answers = [one(1)]
-    await new Promise((resolve) => { setImmediate(resolve) })
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
     answers.push(one(2))
-    await new Promise((resolve) => { setImmediate(resolve) })
+    await new Promise((resolve) => {
+      setImmediate(resolve)
+    })
     answers.push(one(3))
     expect(held.batches).to.deep.equal([[1]])
     held.letGo()
@@ -51,20 +60,26 @@ describe('batched', () => {
   })
 
   it('gives the error of one item to its own caller only', async () => {
-    const one = batched(async (items: number[]) => {
-      if (items.includes(3)) throw new Error('three is bad')
-      return items
-    }, () => false)
+    const one = batched(
+      async (items: number[]) => {
+        if (items.includes(3)) throw new Error('three is bad')
+        return items
+      },
+      () => false,
+    )
     const ends = await Promise.allSettled([0, 1, 2, 3, 4, 5].map((item) => one(item)))
     expect(ends.map((end) => end.status === 'fulfilled')).to.deep.equal([true, true, true, false, true, true])
   })
 
-  it('gives an error that is everybody\'s to all at once, without a try for each', async () => {
+  it("gives an error that is everybody's to all at once, without a try for each", async () => {
     let runs = 0
-    const one = batched(async () => {
-      runs++
-      throw new Error('away')
-    }, (error) => (error as Error).message === 'away')
+    const one = batched(
+      async () => {
+        runs++
+        throw new Error('away')
+      },
+      (error) => (error as Error).message === 'away',
+    )
     const ends = await Promise.allSettled(Array.from({ length: 50 }, (_, at) => one(at)))
     expect(ends.every((end) => end.status === 'rejected')).to.equal(true)
     expect(runs).to.equal(1)

@@ -6,8 +6,13 @@ describe('what is logged', () => {
   it('has nothing in it that looks like a secret', () => {
     const key = newSecret()
     const texts = [
-      `key ${key} was refused`, `Authorization: Bearer ${key}`, 'authorization: bearer abc.def-ghi', 'sk-proj-abcdefgh12345678 is wrong',
-      'connect postgres://user:hunter2@db.example/x failed', 'redis://:hunter2@redis.example', 'Basic dXNlcjpodW50ZXIy',
+      `key ${key} was refused`,
+      `Authorization: Bearer ${key}`,
+      'authorization: bearer abc.def-ghi',
+      'sk-proj-abcdefgh12345678 is wrong',
+      'connect postgres://user:hunter2@db.example/x failed',
+      'redis://:hunter2@redis.example',
+      'Basic dXNlcjpodW50ZXIy',
     ]
     for (const text of texts) {
       expect(withoutSecrets(text), text).not.to.match(/hunter2|abc\.def|dXNlcjpodW50ZXIy|abcdefgh12345678/)
@@ -17,7 +22,11 @@ describe('what is logged', () => {
   })
 
   it('tells of an error its name, code, message, stack and cause, never what else hangs on it', () => {
-    const cause = Object.assign(new Error('duplicate key'), { code: '23505', detail: 'Key (email)=(a@b.example) already exists.', config: { headers: { authorization: 'x' } } })
+    const cause = Object.assign(new Error('duplicate key'), {
+      code: '23505',
+      detail: 'Key (email)=(a@b.example) already exists.',
+      config: { headers: { authorization: 'x' } },
+    })
     const seen = describeError(new Error('not stored', { cause }))
     expect(seen).to.have.all.keys('name', 'message', 'stack', 'cause')
     expect(seen.cause).to.include({ name: 'Error', code: '23505', message: 'duplicate key' })
@@ -25,7 +34,8 @@ describe('what is logged', () => {
   })
 
   it('takes whatever was thrown', () => {
-    for (const thrown of ['text', null, undefined, 7, { password: 'hunter2' }]) expect(describeError(thrown)).to.have.keys('message')
+    for (const thrown of ['text', null, undefined, 7, { password: 'hunter2' }])
+      expect(describeError(thrown)).to.have.keys('message')
     expect(JSON.stringify(describeError({ password: 'hunter2' }))).not.to.include('hunter2')
   })
 })

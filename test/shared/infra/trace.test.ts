@@ -6,7 +6,8 @@ const PARENT = '00f067aa0ba902b7'
 
 describe('a traceparent header', () => {
   it('is taken over as it came', () => {
-    for (const flags of ['00', '01', 'ff']) expect(parseTraceparent(`00-${ID}-${PARENT}-${flags}`)).to.equal(`00-${ID}-${PARENT}-${flags}`)
+    for (const flags of ['00', '01', 'ff'])
+      expect(parseTraceparent(`00-${ID}-${PARENT}-${flags}`)).to.equal(`00-${ID}-${PARENT}-${flags}`)
   })
 
   it('of a later version counts as far as it is known', () => {
@@ -24,5 +25,6 @@ describe('a traceparent header', () => {
     'is in capitals': `00-${ID.toUpperCase()}-${PARENT}-01`,
     'is too short': `00-${ID}-${PARENT}`,
     'hides a second line': `00-${ID}-${PARENT}-01\nx: y`,
-  })) it(`that ${what} is ignored`, () => expect(parseTraceparent(header)).to.equal(undefined))
+  }))
+    it(`that ${what} is ignored`, () => expect(parseTraceparent(header)).to.equal(undefined))
 })

@@ -21,15 +21,22 @@ describe('the audit', () => {
     db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     // Check constraints stand in the way of the worst; here they are what a careless operator has dropped.
     for (const [table, constraint] of [
-      ['users', 'users_credits_not_negative'], ['calls', 'calls_failed_cost_nothing'], ['calls', 'calls_ended_are_complete'],
-    ]) await db.raw('ALTER TABLE ?? DROP CONSTRAINT ??', [table!, constraint!])
+      ['users', 'users_credits_not_negative'],
+      ['calls', 'calls_failed_cost_nothing'],
+      ['calls', 'calls_ended_are_complete'],
+    ])
+      await db.raw('ALTER TABLE ?? DROP CONSTRAINT ??', [table!, constraint!])
   })
   after(() => db.destroy())
 
   beforeEach(async () => {
     const calls = verbs(db)
     const account = await anAccount(db, [{ amount: 60, days: 3 }, { amount: 60 }])
-    const [settled, refunded, open] = [await opened(calls, account, 30), await opened(calls, account, 20), await opened(calls, account, 10)]
+    const [settled, refunded, open] = [
+      await opened(calls, account, 30),
+      await opened(calls, account, 20),
+      await opened(calls, account, 10),
+    ]
     await calls.settle(settled, 'image', aResult(25))
     await calls.refund(refunded, gatewayError('upstream_failed'))
     scene = { account, settled, refunded, open }
@@ -47,7 +54,9 @@ describe('the audit', () => {
   async function broken(look = audit): Promise<string[]> {
     const { breaches } = await look(db)
     const mine = [scene.account.id, ...scene.account.grants, scene.settled, scene.refunded, scene.open] as string[]
-    return breaches.filter(({ row }) => Object.values(row).some((value) => mine.includes(value as string))).map(({ invariant }) => invariant)
+    return breaches
+      .filter(({ row }) => Object.values(row).some((value) => mine.includes(value as string)))
+      .map(({ invariant }) => invariant)
   }
 
   it('finds nothing in books that are right, and says what it looked at', async () => {
@@ -58,43 +67,124 @@ describe('the audit', () => {
   })
 
   const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
-    ['a balance that was raised', 'UPDATE users SET credits = credits + 1 WHERE id = ?', (it) => [it.account.id],
-      ['a balance is the sum of its account\'s entries', 'a balance is the sum of its grants\' remainders']],
-    ['a balance below zero', 'UPDATE users SET credits = -5 WHERE id = ?', (it) => [it.account.id],
-      ['no balance, no debt and no remainder is negative']],
-    ['a remainder that was raised', 'UPDATE grants SET remaining = remaining + 1 WHERE id = ?', (it) => [it.account.grants[0]],
-      ['a grant\'s remainder is the sum of its entries', 'a balance is the sum of its grants\' remainders']],
-    ['a grant that was made larger', 'UPDATE grants SET amount = amount + 1 WHERE id = ?', (it) => [it.account.grants[0]],
-      ['a grant has exactly one grant entry, of its amount']],
-    ['an entry whose amount was changed', 'UPDATE ledger_entries SET amount = amount - 1 WHERE call_id = ? AND kind = \'charge\'', (it) => [it.settled],
-      ['a call\'s entries add up to its credits', 'a call\'s charge entries add up to its pre-charge',
-        'entries are numbered without gaps, and balanceAfter follows from the entry before']],
-    ['an entry that was deleted', 'DELETE FROM ledger_entries WHERE call_id = ? AND kind = \'refund\'', (it) => [it.refunded],
-      ['a call\'s entries add up to its credits', 'an account\'s number of entries is its newest entry\'s']],
-    ['a balanceAfter that was changed', 'UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE user_id = ? AND seq = 2', (it) => [it.account.id],
-      ['entries are numbered without gaps, and balanceAfter follows from the entry before']],
-    ['a call whose credits were lowered', 'UPDATE calls SET credits = credits - 1 WHERE id = ?', (it) => [it.settled],
-      ['a call\'s entries add up to its credits']],
-    ['a failed call that was made to succeed', 'UPDATE calls SET status = \'succeeded\', error_type = NULL WHERE id = ?', (it) => [it.refunded],
-      ['only a failed call is refunded, and only a succeeded one settled']],
-    ['a settled call that was made to fail', 'UPDATE calls SET status = \'failed\', error_type = \'upstream_failed\' WHERE id = ?', (it) => [it.settled],
-      ['only a failed call is refunded, and only a succeeded one settled', 'a call that ended has its end, and a failed one costs nothing']],
-    ['a refund that was moved to another lot', 'UPDATE ledger_entries SET grant_id = ? WHERE call_id = ? AND kind = \'refund\'', (it) => [it.account.grants[1], it.refunded],
-      ['no call gives a grant more than it took from it', 'a grant\'s remainder is the sum of its entries']],
-    ['an entry over another account\'s lot', 'UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE user_id <> ? LIMIT 1) WHERE call_id = ? AND kind = \'charge\'',
-      (it) => [it.account.id, it.settled], ['a call and its grants belong to the account of its entries']],
-    ['an open call with an end', 'UPDATE calls SET finished_at = now() WHERE id = ?', (it) => [it.open],
-      ['a call that ended has its end, and a failed one costs nothing']],
-    ['a debt that nothing left', 'UPDATE users SET debt = debt + 1 WHERE id = ?', (it) => [it.account.id],
-      ['an account\'s debt is what its calls left uncollected, less what was collected since', 'an account with debt has nothing to spend']],
-    ['a debt that was forgotten', 'UPDATE calls SET credits_uncollected = 7 WHERE id = ?', (it) => [it.settled],
-      ['an account\'s debt is what its calls left uncollected, less what was collected since']],
-    ['a sum of request bytes that is wrong', 'UPDATE users SET request_bytes = request_bytes + 1 WHERE id = ?', (it) => [it.account.id],
-      ['an account\'s request bytes are those of its open calls']],
-    ['a count of open calls that is wrong', 'UPDATE users SET outstanding_calls = outstanding_calls + 1 WHERE id = ?', (it) => [it.account.id],
-      ['an account\'s outstanding calls are its open calls']],
-    ['a call that nobody finished', 'UPDATE calls SET deadline_at = now() - interval \'2 minutes\' WHERE id = ?', (it) => [it.open],
-      ['no call is open longer than a minute past its deadline']],
+    [
+      'a balance that was raised',
+      'UPDATE users SET credits = credits + 1 WHERE id = ?',
+      (it) => [it.account.id],
+      ["a balance is the sum of its account's entries", "a balance is the sum of its grants' remainders"],
+    ],
+    [
+      'a balance below zero',
+      'UPDATE users SET credits = -5 WHERE id = ?',
+      (it) => [it.account.id],
+      ['no balance, no debt and no remainder is negative'],
+    ],
+    [
+      'a remainder that was raised',
+      'UPDATE grants SET remaining = remaining + 1 WHERE id = ?',
+      (it) => [it.account.grants[0]],
+      ["a grant's remainder is the sum of its entries", "a balance is the sum of its grants' remainders"],
+    ],
+    [
+      'a grant that was made larger',
+      'UPDATE grants SET amount = amount + 1 WHERE id = ?',
+      (it) => [it.account.grants[0]],
+      ['a grant has exactly one grant entry, of its amount'],
+    ],
+    [
+      'an entry whose amount was changed',
+      "UPDATE ledger_entries SET amount = amount - 1 WHERE call_id = ? AND kind = 'charge'",
+      (it) => [it.settled],
+      [
+        "a call's entries add up to its credits",
+        "a call's charge entries add up to its pre-charge",
+        'entries are numbered without gaps, and balanceAfter follows from the entry before',
+      ],
+    ],
+    [
+      'an entry that was deleted',
+      "DELETE FROM ledger_entries WHERE call_id = ? AND kind = 'refund'",
+      (it) => [it.refunded],
+      ["a call's entries add up to its credits", "an account's number of entries is its newest entry's"],
+    ],
+    [
+      'a balanceAfter that was changed',
+      'UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE user_id = ? AND seq = 2',
+      (it) => [it.account.id],
+      ['entries are numbered without gaps, and balanceAfter follows from the entry before'],
+    ],
+    [
+      'a call whose credits were lowered',
+      'UPDATE calls SET credits = credits - 1 WHERE id = ?',
+      (it) => [it.settled],
+      ["a call's entries add up to its credits"],
+    ],
+    [
+      'a failed call that was made to succeed',
+      "UPDATE calls SET status = 'succeeded', error_type = NULL WHERE id = ?",
+      (it) => [it.refunded],
+      ['only a failed call is refunded, and only a succeeded one settled'],
+    ],
+    [
+      'a settled call that was made to fail',
+      "UPDATE calls SET status = 'failed', error_type = 'upstream_failed' WHERE id = ?",
+      (it) => [it.settled],
+      [
+        'only a failed call is refunded, and only a succeeded one settled',
+        'a call that ended has its end, and a failed one costs nothing',
+      ],
+    ],
+    [
+      'a refund that was moved to another lot',
+      "UPDATE ledger_entries SET grant_id = ? WHERE call_id = ? AND kind = 'refund'",
+      (it) => [it.account.grants[1], it.refunded],
+      ['no call gives a grant more than it took from it', "a grant's remainder is the sum of its entries"],
+    ],
+    [
+      "an entry over another account's lot",
+      "UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE user_id <> ? LIMIT 1) WHERE call_id = ? AND kind = 'charge'",
+      (it) => [it.account.id, it.settled],
+      ['a call and its grants belong to the account of its entries'],
+    ],
+    [
+      'an open call with an end',
+      'UPDATE calls SET finished_at = now() WHERE id = ?',
+      (it) => [it.open],
+      ['a call that ended has its end, and a failed one costs nothing'],
+    ],
+    [
+      'a debt that nothing left',
+      'UPDATE users SET debt = debt + 1 WHERE id = ?',
+      (it) => [it.account.id],
+      [
+        "an account's debt is what its calls left uncollected, less what was collected since",
+        'an account with debt has nothing to spend',
+      ],
+    ],
+    [
+      'a debt that was forgotten',
+      'UPDATE calls SET credits_uncollected = 7 WHERE id = ?',
+      (it) => [it.settled],
+      ["an account's debt is what its calls left uncollected, less what was collected since"],
+    ],
+    [
+      'a sum of request bytes that is wrong',
+      'UPDATE users SET request_bytes = request_bytes + 1 WHERE id = ?',
+      (it) => [it.account.id],
+      ["an account's request bytes are those of its open calls"],
+    ],
+    [
+      'a count of open calls that is wrong',
+      'UPDATE users SET outstanding_calls = outstanding_calls + 1 WHERE id = ?',
+      (it) => [it.account.id],
+      ["an account's outstanding calls are its open calls"],
+    ],
+    [
+      'a call that nobody finished',
+      "UPDATE calls SET deadline_at = now() - interval '2 minutes' WHERE id = ?",
+      (it) => [it.open],
+      ['no call is open longer than a minute past its deadline'],
+    ],
   ]
 
   for (const [title, sql, of, invariants] of FALSIFICATIONS) {
@@ -119,11 +209,14 @@ describe('the audit', () => {
     const account = await anAccount(db, 1000)
     let running = true
     const traffic = (async () => {
-      while (running) await calls.settle(await opened(calls, account, 2), 'image', aResult(newId('call').endsWith('0') ? 5 : 1))
+      while (running)
+        await calls.settle(await opened(calls, account, 2), 'image', aResult(newId('call').endsWith('0') ? 5 : 1))
     })()
     for (let round = 0; round < 10; round++) {
       const { breaches } = await audit(db)
-      expect(breaches.filter(({ row }) => row.user_id === account.id || row.grant_id === account.grants[0])).to.deep.equal([])
+      expect(
+        breaches.filter(({ row }) => row.user_id === account.id || row.grant_id === account.grants[0]),
+      ).to.deep.equal([])
     }
     running = false
     await traffic

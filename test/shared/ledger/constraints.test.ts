@@ -26,7 +26,9 @@ describe('the database itself', () => {
     calls = verbs(db)
   })
   after(() => db.destroy())
-  beforeEach(async () => { account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }]) })
+  beforeEach(async () => {
+    account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
+  })
   afterEach(() => expectBooksToBalance(db))
 
   /** Tries something that must be impossible, and answers the constraint (or the code) that refused it. */
@@ -46,24 +48,43 @@ describe('the database itself', () => {
   }
 
   /** Writes an entry past the verbs, numbered as the next one of its account. */
-  const write = (entry: Entry) => async (trx: Trx): Promise<void> => {
-    const userId = entry.user_id ?? account.id
-    const { rows: [next] } = await trx.raw<{ rows: { seq: number }[] }>('SELECT coalesce(max(seq), 0) + 1 AS seq FROM ledger_entries WHERE user_id = ?', [userId])
-    await trx('ledger_entries').insert({ grant_id: account.grants[0], balance_after: 1, ...entry, user_id: userId, seq: next!.seq })
-  }
+  const write =
+    (entry: Entry) =>
+    async (trx: Trx): Promise<void> => {
+      const userId = entry.user_id ?? account.id
+      const {
+        rows: [next],
+      } = await trx.raw<{ rows: { seq: number }[] }>(
+        'SELECT coalesce(max(seq), 0) + 1 AS seq FROM ledger_entries WHERE user_id = ?',
+        [userId],
+      )
+      await trx('ledger_entries').insert({
+        grant_id: account.grants[0],
+        balance_after: 1,
+        ...entry,
+        user_id: userId,
+        seq: next!.seq,
+      })
+    }
 
   it('refuses a second charge of a call on the same lot, and on another', async () => {
     const id = await opened(calls, account, 10)
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_once_per_call')
-    expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10, grant_id: account.grants[1] }))).to.equal('ledger_entries_match_calls')
+    expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10, grant_id: account.grants[1] }))).to.equal(
+      'ledger_entries_match_calls',
+    )
   })
 
   it('refuses a second settlement of a call, and a settlement of one that has not succeeded', async () => {
     const id = await opened(calls, account, 10)
     expect(await refusal(write({ call_id: id, kind: 'settlement', amount: 4 }))).to.equal('ledger_entries_match_calls')
     await calls.settle(id, 'image', aResult(4))
-    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: 4 }))).to.equal('ledger_entries_once_per_call')
-    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: -4, grant_id: account.grants[1] }))).to.equal('ledger_entries_match_calls')
+    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: 4 }))).to.equal(
+      'ledger_entries_once_per_call',
+    )
+    expect(await refusal(write({ call_id: id, kind: 'settlement', amount: -4, grant_id: account.grants[1] }))).to.equal(
+      'ledger_entries_match_calls',
+    )
   })
 
   it('refuses a second refund of a call, and a refund of one that has not failed', async () => {
@@ -81,37 +102,74 @@ describe('the database itself', () => {
 
   it('refuses a refund beyond what the call took from that very lot, though the sums are right', async () => {
     const id = await opened(calls, account, 40)
-    expect(await refusal(async (trx) => {
-      await trx('calls').where({ id }).update({ status: 'failed', credits: 0, http_status: 502, error_type: 'upstream_failed', finished_at: trx.fn.now() })
-      await write({ call_id: id, kind: 'refund', amount: 40 })(trx)
-    })).to.equal('ledger_entries_return_at_most_the_charge')
+    expect(
+      await refusal(async (trx) => {
+        await trx('calls')
+          .where({ id })
+          .update({
+            status: 'failed',
+            credits: 0,
+            http_status: 502,
+            error_type: 'upstream_failed',
+            finished_at: trx.fn.now(),
+          })
+        await write({ call_id: id, kind: 'refund', amount: 40 })(trx)
+      }),
+    ).to.equal('ledger_entries_return_at_most_the_charge')
   })
 
   it('refuses entries of calls that do not exist, and charges without a call', async () => {
-    expect(await refusal(write({ call_id: newId('call'), kind: 'charge', amount: -1 }))).to.equal('ledger_entries_match_calls')
-    for (const [kind, amount] of [['charge', -1], ['settlement', 1], ['refund', 1]] as const) {
+    expect(await refusal(write({ call_id: newId('call'), kind: 'charge', amount: -1 }))).to.equal(
+      'ledger_entries_match_calls',
+    )
+    for (const [kind, amount] of [
+      ['charge', -1],
+      ['settlement', 1],
+      ['refund', 1],
+    ] as const) {
       expect(await refusal(write({ kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
     }
     const id = await opened(calls, account, 10)
-    for (const [kind, amount] of [['grant', 1], ['expiry', -1], ['adjustment', 1], ['collection', -1]] as const) {
+    for (const [kind, amount] of [
+      ['grant', 1],
+      ['expiry', -1],
+      ['adjustment', 1],
+      ['collection', -1],
+    ] as const) {
       expect(await refusal(write({ call_id: id, kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
     }
   })
 
-  it('refuses entries over another account\'s lot or call, and over a lot that does not exist', async () => {
+  it("refuses entries over another account's lot or call, and over a lot that does not exist", async () => {
     const other = await anAccount(db, 100)
     const id = await opened(calls, other, 10)
-    expect(await refusal(write({ kind: 'adjustment', amount: 1, grant_id: other.grants[0] }))).to.equal('ledger_entries_grant_of_the_account')
-    expect(await refusal(write({ kind: 'adjustment', amount: 1, grant_id: newId('grant') }))).to.equal('ledger_entries_grant_of_the_account')
+    expect(await refusal(write({ kind: 'adjustment', amount: 1, grant_id: other.grants[0] }))).to.equal(
+      'ledger_entries_grant_of_the_account',
+    )
+    expect(await refusal(write({ kind: 'adjustment', amount: 1, grant_id: newId('grant') }))).to.equal(
+      'ledger_entries_grant_of_the_account',
+    )
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_match_calls')
   })
 
   it('refuses an amount of the wrong sign for its kind, and kinds that there are not', async () => {
-    const wrong = [['grant', -1], ['grant', 0], ['charge', 1], ['refund', -1], ['expiry', 1], ['settlement', 0], ['adjustment', 0], ['collection', 1], ['gift', 1]] as const
+    const wrong = [
+      ['grant', -1],
+      ['grant', 0],
+      ['charge', 1],
+      ['refund', -1],
+      ['expiry', 1],
+      ['settlement', 0],
+      ['adjustment', 0],
+      ['collection', 1],
+      ['gift', 1],
+    ] as const
     const id = await opened(calls, account, 10)
     for (const [kind, amount] of wrong) {
       const call_id = ['charge', 'refund', 'settlement'].includes(kind) ? id : null
-      expect(await refusal(write({ call_id, kind, amount })), `${kind} ${amount}`).to.equal('ledger_entries_sign_of_kind')
+      expect(await refusal(write({ call_id, kind, amount })), `${kind} ${amount}`).to.equal(
+        'ledger_entries_sign_of_kind',
+      )
     }
   })
 
@@ -134,19 +192,35 @@ describe('the database itself', () => {
     expect(await lot({ amount: 0, remaining: 0, open: false })).to.equal('grants_amount_positive')
     expect(await lot({ amount: 1_000_000_000_001 })).to.equal('grants_amount_positive')
     expect(await lot({ origin: 'theft' })).to.equal('grants_origin_known')
-    expect(await refusal(async (trx) => trx('ledger_entries').insert({ user_id: account.id, seq: 3, grant_id: grant, kind: 'adjustment', amount: -1, balance_after: -1 })))
-      .to.equal('ledger_entries_balance_not_negative')
+    expect(
+      await refusal(async (trx) =>
+        trx('ledger_entries').insert({
+          user_id: account.id,
+          seq: 3,
+          grant_id: grant,
+          kind: 'adjustment',
+          amount: -1,
+          balance_after: -1,
+        }),
+      ),
+    ).to.equal('ledger_entries_balance_not_negative')
   })
 
   it('refuses two entries of one number, and numbers below one', async () => {
     const entry = { user_id: account.id, grant_id: account.grants[0], kind: 'adjustment', amount: 1, balance_after: 1 }
     expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 1 }))).to.equal('ledger_entries_pkey')
-    expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 0 }))).to.equal('ledger_entries_seq_positive')
+    expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 0 }))).to.equal(
+      'ledger_entries_seq_positive',
+    )
   })
 
   it('keeps the ledger append-only: no change, no deletion, no truncation', async () => {
-    expect(await refusal((trx) => trx('ledger_entries').where({ user_id: account.id }).update({ amount: 1 }))).to.equal('append-only')
-    expect(await refusal((trx) => trx('ledger_entries').where({ user_id: account.id }).delete())).to.equal('append-only')
+    expect(await refusal((trx) => trx('ledger_entries').where({ user_id: account.id }).update({ amount: 1 }))).to.equal(
+      'append-only',
+    )
+    expect(await refusal((trx) => trx('ledger_entries').where({ user_id: account.id }).delete())).to.equal(
+      'append-only',
+    )
     expect(await refusal((trx) => trx.raw('TRUNCATE ledger_entries'))).to.equal('append-only')
   })
 
@@ -162,7 +236,9 @@ describe('the database itself', () => {
     expect(await call({ finished_at: db.fn.now() })).to.equal('calls_ended_are_complete')
     expect(await call({ error_type: 'upstream_failed' })).to.equal('calls_error_where_refused')
     expect(await call({ status: 'lost', finished_at: db.fn.now(), http_status: 200 })).to.equal('calls_status_known')
-    expect(await call({ status: 'succeeded', finished_at: db.fn.now(), http_status: 200, credits: -1 })).to.equal('calls_credits_not_negative')
+    expect(await call({ status: 'succeeded', finished_at: db.fn.now(), http_status: 200, credits: -1 })).to.equal(
+      'calls_credits_not_negative',
+    )
     expect(await call({ input_tokens: -1 })).to.equal('calls_tokens_not_negative')
     expect(await call({ count: 0 })).to.equal('calls_count_positive')
   })
@@ -173,14 +249,22 @@ describe('the database itself', () => {
     const second = await opened(calls, account, 1, more)
     const change = { idempotency_key: 'k', idempotency_expires_at: db.fn.now() }
     expect(await refusal((trx) => trx('calls').where({ id: second }).update(change))).to.equal('calls_idempotency')
-    expect(await refusal((trx) => trx('calls').where({ id: second }).update({ ...change, idempotency_expires_at: null }))).to.equal('calls_idempotency_whole')
+    expect(
+      await refusal((trx) =>
+        trx('calls')
+          .where({ id: second })
+          .update({ ...change, idempotency_expires_at: null }),
+      ),
+    ).to.equal('calls_idempotency_whole')
   })
 
   it('names its refusals by the codes that the verbs rely on', async () => {
     const codes: string[] = []
     for (const amount of [-10, 10]) {
       const id = await opened(calls, account, 10)
-      await db.transaction(write({ call_id: id, kind: 'charge', amount })).catch((error: { code: string }) => codes.push(error.code))
+      await db
+        .transaction(write({ call_id: id, kind: 'charge', amount }))
+        .catch((error: { code: string }) => codes.push(error.code))
     }
     expect(codes).to.deep.equal([UNIQUE, CHECK])
   })

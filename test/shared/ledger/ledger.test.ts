@@ -10,39 +10,58 @@ import { aResult, letExpire, opened, remainders, verbs } from '../calls/opening.
 
 describe('the ledger', () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+  })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
   it('adds a grant to the balance, with an entry that says what came from where', async () => {
     const account = await anAccount(db)
     const id = newId('grant')
-    const balance = await db.transaction((trx) => grant(trx, { id, accountId: account.id, origin: 'bonus', amount: 25, note: 'welcome' }))
+    const balance = await db.transaction((trx) =>
+      grant(trx, { id, accountId: account.id, origin: 'bonus', amount: 25, note: 'welcome' }),
+    )
     expect(balance).to.equal(25)
     const { entries, next } = await listEntries(db, account.id, 10, null)
-    expect(entries.map(({ createdAt: _at, ...entry }) => entry)).to.deep.equal([{
-      id: 'entry_1', callId: null, kind: 'grant', amount: 25, balanceAfter: 25, origin: 'bonus', grantId: `grant_${id.replaceAll('-', '')}`, note: 'welcome',
-    }])
+    expect(entries.map(({ createdAt: _at, ...entry }) => entry)).to.deep.equal([
+      {
+        id: 'entry_1',
+        callId: null,
+        kind: 'grant',
+        amount: 25,
+        balanceAfter: 25,
+        origin: 'bonus',
+        grantId: `grant_${id.replaceAll('-', '')}`,
+        note: 'welcome',
+      },
+    ])
     expect(next).to.equal(null)
   })
 
   it('gives nothing where the cause of a grant is rolled back, and nothing twice for one id', async () => {
     const account = await anAccount(db)
     const lot = { id: newId('grant'), accountId: account.id, origin: 'purchase' as const, amount: 10 }
-    await db.transaction(async (trx) => {
-      await grant(trx, lot)
-      throw new Error('the cause failed')
-    }).catch(() => {})
+    await db
+      .transaction(async (trx) => {
+        await grant(trx, lot)
+        throw new Error('the cause failed')
+      })
+      .catch(() => {})
     expect(await balanceOf(db, account.id)).to.equal(0)
     await db.transaction((trx) => grant(trx, lot))
-    expect(await db.transaction((trx) => grant(trx, lot)).catch((error: { constraint?: string }) => error.constraint)).to.equal('grants_pkey')
+    expect(
+      await db.transaction((trx) => grant(trx, lot)).catch((error: { constraint?: string }) => error.constraint),
+    ).to.equal('grants_pkey')
     expect(await balanceOf(db, account.id)).to.equal(10)
   })
 
   for (const amount of [0, -5, 1_000_000_000_001]) {
     it(`refuses a grant of ${amount} credits`, async () => {
       const account = await anAccount(db)
-      const given = db.transaction((trx) => grant(trx, { id: newId('grant'), accountId: account.id, origin: 'purchase', amount }))
+      const given = db.transaction((trx) =>
+        grant(trx, { id: newId('grant'), accountId: account.id, origin: 'purchase', amount }),
+      )
       expect(await given.catch((error: { constraint?: string }) => error.constraint)).to.match(/^grants_/)
       expect(await balanceOf(db, account.id)).to.equal(0)
     })
@@ -66,15 +85,20 @@ describe('the ledger', () => {
     expect(await expireGrants(db, 1000)).to.be.at.least(2)
     expect(await remainders(db, account.grants)).to.deep.equal([0, 0, 10])
     const { entries } = await listEntries(db, account.id, 2, null)
-    expect(entries.map((entry) => [entry.kind, entry.amount, entry.balanceAfter])).to.deep.equal([['expiry', -20, 10], ['expiry', -25, 30]])
+    expect(entries.map((entry) => [entry.kind, entry.amount, entry.balanceAfter])).to.deep.equal([
+      ['expiry', -20, 10],
+      ['expiry', -25, 30],
+    ])
     expect(await expireGrants(db, 1000)).to.equal(0)
   })
 
   it('expires a lot once, however many sweep at the same time', async () => {
-    const accounts = await Promise.all(Array.from({ length: 8 }, () => anAccount(db, [{ amount: 9, days: 1 }, { amount: 1 }])))
+    const accounts = await Promise.all(
+      Array.from({ length: 8 }, () => anAccount(db, [{ amount: 9, days: 1 }, { amount: 1 }])),
+    )
     for (const { grants } of accounts) await letExpire(db, grants[0]!)
     const swept = await Promise.all(Array.from({ length: 6 }, () => expireGrants(db, 3)))
-    while (await expireGrants(db, 3) > 0) swept.push(0)
+    while ((await expireGrants(db, 3)) > 0) swept.push(0)
     expect(swept.reduce((sum, count) => sum + count, 0)).to.be.at.most(8)
     for (const { id } of accounts) expect(await balanceOf(db, id)).to.equal(1)
   })
@@ -87,6 +111,10 @@ describe('the ledger', () => {
     expect(second.entries.map((entry) => entry.amount)).to.deep.equal([1])
     expect(second.next).to.equal(null)
     const grants = await listGrants(db, account.id)
-    expect(grants.map((lot) => [lot.amount, lot.remaining, lot.expiresAt !== null])).to.deep.equal([[3, 3, false], [2, 2, true], [1, 1, false]])
+    expect(grants.map((lot) => [lot.amount, lot.remaining, lot.expiresAt !== null])).to.deep.equal([
+      [3, 3, false],
+      [2, 2, true],
+      [1, 1, false],
+    ])
   })
 })

@@ -19,7 +19,8 @@ class Model {
   lots: Lot[] = []
   revivals = 0
   debt = 0
-  inBurnOrder = (): number[] => [...this.lots.keys()].toSorted((a, b) => this.lots[a]!.expires - this.lots[b]!.expires || a - b)
+  inBurnOrder = (): number[] =>
+    [...this.lots.keys()].toSorted((a, b) => this.lots[a]!.expires - this.lots[b]!.expires || a - b)
   spendable = (): number => this.lots.reduce((sum, lot) => sum + (lot.expires > 0 ? lot.left : 0), 0)
   take(amount: number): number[] {
     const taken = this.lots.map(() => 0)
@@ -55,9 +56,23 @@ type Step =
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('open' as const), amount: fc.integer({ min: 0, max: 40 }) }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('settle' as const), call: fc.nat(20), cost: fc.integer({ min: 0, max: 120 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('settle' as const),
+      call: fc.nat(20),
+      cost: fc.integer({ min: 0, max: 120 }),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('refund' as const), call: fc.nat(20) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('grant' as const), amount: fc.integer({ min: 1, max: 50 }), days: fc.option(fc.integer({ min: 2, max: 9 })) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('grant' as const),
+      amount: fc.integer({ min: 1, max: 50 }),
+      days: fc.option(fc.integer({ min: 2, max: 9 })),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), lot: fc.nat(5) }) },
 )
 
@@ -65,7 +80,9 @@ const failure = gatewayError('upstream_failed')
 
 describe('the books under any sequence of movements', () => {
   let db: Db
-  before(async () => { db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 }) })
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+  })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
@@ -77,78 +94,100 @@ describe('the books under any sequence of movements', () => {
   it('agree with a model of ten lines, to the last credit of every lot', async function () {
     this.timeout(60_000)
     const calls = verbs(db)
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-      const model = new Model()
-      const account = await anAccount(db)
-      await addLot(model, account, 30, 3)
-      await addLot(model, account, 30, null)
-      const open: (Call & { order: number[]; amount: number })[] = []
-      for (const one of steps) {
-        const call = 'call' in one && open.length > 0 ? open.splice(one.call % open.length, 1)[0]! : null
-        if (one.do === 'open') {
-          const order = anOrder(account, one.amount)
-          const isAffordable = one.amount <= model.spendable() && model.debt === 0
-          expect((await calls.open(order)).opened).to.equal(isAffordable)
-          // The order of the moment: a lot that is revived later has changed its place.
-          const burnOrder = model.inBurnOrder()
-          if (isAffordable) open.push({ id: order.id, order: burnOrder, amount: one.amount, taken: model.take(one.amount) })
-        } else if (one.do === 'settle' && call) {
-          const { credits, uncollected } = await settled(call, one.cost)
-          if (one.cost < call.amount) model.giveBack(call, call.amount - one.cost, call.order)
-          const collected = one.cost > call.amount ? sum(model.take(Math.min(one.cost - call.amount, model.spendable()))) : 0
-          model.debt += Math.max(0, one.cost - call.amount - collected)
-          expect([credits, uncollected]).to.deep.equal([Math.min(one.cost, call.amount + collected), Math.max(0, one.cost - call.amount - collected)])
-        } else if (one.do === 'refund' && call) {
-          await calls.refund(call.id, failure)
-          model.giveBack(call, call.amount, call.order)
-        } else if (one.do === 'grant') await addLot(model, account, one.amount, one.days)
-        else if (one.do === 'expire') {
-          const at = one.lot % model.lots.length
-          model.lots[at] = { left: 0, expires: 0 }
-          await letExpire(db, account.grants[at]!)
-          await expireGrants(db, 1000)
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const model = new Model()
+        const account = await anAccount(db)
+        await addLot(model, account, 30, 3)
+        await addLot(model, account, 30, null)
+        const open: (Call & { order: number[]; amount: number })[] = []
+        for (const one of steps) {
+          const call = 'call' in one && open.length > 0 ? open.splice(one.call % open.length, 1)[0]! : null
+          if (one.do === 'open') {
+            const order = anOrder(account, one.amount)
+            const isAffordable = one.amount <= model.spendable() && model.debt === 0
+            expect((await calls.open(order)).opened).to.equal(isAffordable)
+            // The order of the moment: a lot that is revived later has changed its place.
+            const burnOrder = model.inBurnOrder()
+            if (isAffordable)
+              open.push({ id: order.id, order: burnOrder, amount: one.amount, taken: model.take(one.amount) })
+          } else if (one.do === 'settle' && call) {
+            const { credits, uncollected } = await settled(call, one.cost)
+            if (one.cost < call.amount) model.giveBack(call, call.amount - one.cost, call.order)
+            const collected =
+              one.cost > call.amount ? sum(model.take(Math.min(one.cost - call.amount, model.spendable()))) : 0
+            model.debt += Math.max(0, one.cost - call.amount - collected)
+            expect([credits, uncollected]).to.deep.equal([
+              Math.min(one.cost, call.amount + collected),
+              Math.max(0, one.cost - call.amount - collected),
+            ])
+          } else if (one.do === 'refund' && call) {
+            await calls.refund(call.id, failure)
+            model.giveBack(call, call.amount, call.order)
+          } else if (one.do === 'grant') await addLot(model, account, one.amount, one.days)
+          else if (one.do === 'expire') {
+            const at = one.lot % model.lots.length
+            model.lots[at] = { left: 0, expires: 0 }
+            await letExpire(db, account.grants[at]!)
+            await expireGrants(db, 1000)
+          }
+          model.repay()
+          expect(await debtOf(db, account.id)).to.equal(model.debt)
+          expect(await remainders(db, account.grants)).to.deep.equal(model.lots.map((lot) => lot.left))
         }
-        model.repay()
-        expect(await debtOf(db, account.id)).to.equal(model.debt)
-        expect(await remainders(db, account.grants)).to.deep.equal(model.lots.map((lot) => lot.left))
-      }
-      expect(await balanceOf(db, account.id)).to.equal(model.spendable())
-      expect(await outstandingOf(db, account.id)).to.equal(open.length)
-    }), { numRuns: 60 })
+        expect(await balanceOf(db, account.id)).to.equal(model.spendable())
+        expect(await outstandingOf(db, account.id)).to.equal(open.length)
+      }),
+      { numRuns: 60 },
+    )
 
     async function settled(call: Call, cost: number): Promise<{ credits: number; uncollected: number }> {
       await calls.settle(call.id, 'image', aResult(cost))
-      return await db('calls').where({ id: call.id }).first<{ credits: number; uncollected: number }>('credits', 'credits_uncollected as uncollected')
+      return await db('calls')
+        .where({ id: call.id })
+        .first<{ credits: number; uncollected: number }>('credits', 'credits_uncollected as uncollected')
     }
   })
 
   it('never go below zero and never lose a credit when everything happens at once, from several processes', async function () {
     this.timeout(60_000)
     const processes = Array.from({ length: 3 }, () => verbs(db))
-    await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
-      const account = await anAccount(db, [{ amount: 50, days: 2 }, { amount: 50 }])
-      const ids: CallId[] = []
-      await Promise.all(steps.map(async (one, at) => {
-        const calls = processes[at % processes.length]!
-        const call = 'call' in one ? ids[one.call % Math.max(1, ids.length)] : undefined
-        if (one.do === 'open') {
-          const order = anOrder(account, one.amount)
-          ids.push(order.id)
-          await calls.open(order)
-        } else if (one.do === 'settle' && call) await calls.settle(call, 'image', aResult(one.cost))
-        else if (one.do === 'refund' && call) await calls.refund(call, failure)
-        else if (one.do === 'grant') await aGrant(db, account.id, { amount: one.amount, ...(one.days !== null && { days: one.days }) })
-        else if (one.do === 'expire') await letExpire(db, account.grants[one.lot % 2]!).then(() => expireGrants(db, 100))
-      }))
-      const { rows: [sums] } = await db.raw<{ rows: { credits: number }[] }>(`
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
+        const account = await anAccount(db, [{ amount: 50, days: 2 }, { amount: 50 }])
+        const ids: CallId[] = []
+        await Promise.all(
+          steps.map(async (one, at) => {
+            const calls = processes[at % processes.length]!
+            const call = 'call' in one ? ids[one.call % Math.max(1, ids.length)] : undefined
+            if (one.do === 'open') {
+              const order = anOrder(account, one.amount)
+              ids.push(order.id)
+              await calls.open(order)
+            } else if (one.do === 'settle' && call) await calls.settle(call, 'image', aResult(one.cost))
+            else if (one.do === 'refund' && call) await calls.refund(call, failure)
+            else if (one.do === 'grant')
+              await aGrant(db, account.id, { amount: one.amount, ...(one.days !== null && { days: one.days }) })
+            else if (one.do === 'expire')
+              await letExpire(db, account.grants[one.lot % 2]!).then(() => expireGrants(db, 100))
+          }),
+        )
+        const {
+          rows: [sums],
+        } = await db.raw<{ rows: { credits: number }[] }>(
+          `
         SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE user_id = u.id) AS lots,
           (SELECT sum(amount)::bigint FROM ledger_entries WHERE user_id = u.id) AS entries,
           (SELECT sum(amount)::bigint FROM grants WHERE user_id = u.id) - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE user_id = u.id)
             + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries WHERE user_id = u.id AND kind IN ('expiry', 'collection'))
             AS granted_less_paid_less_expired_less_collected
-        FROM users u WHERE u.id = ?`, [account.id])
-      expect(new Set(Object.values(sums!)).size, JSON.stringify(sums)).to.equal(1)
-    }), { numRuns: 40 })
+        FROM users u WHERE u.id = ?`,
+          [account.id],
+        )
+        expect(new Set(Object.values(sums!)).size, JSON.stringify(sums)).to.equal(1)
+      }),
+      { numRuns: 40 },
+    )
   })
 })
 

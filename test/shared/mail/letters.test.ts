@@ -5,14 +5,23 @@ const token = 'T'.repeat(43)
 
 describe('letters', () => {
   const letters = {
-    verification: { letter: verificationMail('https://gate.example', 'ada@example.com', token), link: `https://gate.example/verify#token=${token}` },
-    reset: { letter: resetMail('https://gate.example', 'ada@example.com', token), link: `https://gate.example/reset#token=${token}` },
+    verification: {
+      letter: verificationMail('https://gate.example', 'ada@example.com', token),
+      link: `https://gate.example/verify#token=${token}`,
+    },
+    reset: {
+      letter: resetMail('https://gate.example', 'ada@example.com', token),
+      link: `https://gate.example/reset#token=${token}`,
+    },
   }
 
   for (const [kind, { letter, link }] of Object.entries(letters)) {
     it(`say the same in text and HTML: the address and the link (${kind})`, () => {
       expect(letter.text).to.contain('ada@example.com').and.to.contain(`\n${link}\n`)
-      expect(letter.html).to.contain('ada@example.com').and.to.contain(`href="${link}"`).and.to.contain(`<br>${link}</p>`)
+      expect(letter.html)
+        .to.contain('ada@example.com')
+        .and.to.contain(`href="${link}"`)
+        .and.to.contain(`<br>${link}</p>`)
       expect(letter.subject).to.match(/^[ -~]{10,70}$/)
     })
 

@@ -13,7 +13,13 @@ import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
 const patience = (): AbortSignal => AbortSignal.timeout(10_000)
 const aMail = (to: string) => ({ ...testMail('https://gate.example', to), id: newId('mail'), to })
-const failure = async (sending: Promise<unknown>) => describeFailure(await sending.then(() => expect.fail('it was sent'), (error: unknown) => error))
+const failure = async (sending: Promise<unknown>) =>
+  describeFailure(
+    await sending.then(
+      () => expect.fail('it was sent'),
+      (error: unknown) => error,
+    ),
+  )
 
 describe('the SMTP transport', () => {
   let mailbox: Mailbox
@@ -35,11 +41,15 @@ describe('the SMTP transport', () => {
     expect([from, to]).to.deep.equal(['gate@gate.example', ['ada@example.com']])
     expect(read.from).to.deep.include({ name: 'The Gate', address: 'gate@gate.example' })
     expect(read.to).to.have.length(1)
-    expect([read.subject, read.text?.trim(), read.html?.trim()]).to.deep.equal([mail.subject, mail.text.trim(), mail.html.trim()])
+    expect([read.subject, read.text?.trim(), read.html?.trim()]).to.deep.equal([
+      mail.subject,
+      mail.text.trim(),
+      mail.html.trim(),
+    ])
     expect(raw).to.match(/^Auto-Submitted: auto-generated\r?$/m)
   })
 
-  it('gives every try of a mail the same Message-ID, made of the mail and the sender\'s domain', async () => {
+  it("gives every try of a mail the same Message-ID, made of the mail and the sender's domain", async () => {
     const mail = aMail('twice@example.com')
     const answers = [await mailer.send(mail, patience()), await mailer.send(mail, patience())]
     const id = `<${publicId('mail', mail.id)}@gate.example>`
@@ -49,9 +59,19 @@ describe('the SMTP transport', () => {
 
   it('sends nothing to what is not one plain address', async () => {
     const before = mailbox.tries()
-    for (const hostile of ['a@x.com\r\nBcc: evil@y.com', 'a@x.com, evil@y.com', 'Ada <evil@y.com>', '"evil@y.com"@x.com', 'evil@y.com <a@x.com>',
-      'a@x.com\r\nRCPT TO:<evil@y.com>', 'a\uff20y.com', '']) {
-      expect((await failure(mailer.send(aMail(hostile), patience()))).reason, JSON.stringify(hostile)).to.contain('no plain address')
+    for (const hostile of [
+      'a@x.com\r\nBcc: evil@y.com',
+      'a@x.com, evil@y.com',
+      'Ada <evil@y.com>',
+      '"evil@y.com"@x.com',
+      'evil@y.com <a@x.com>',
+      'a@x.com\r\nRCPT TO:<evil@y.com>',
+      'a\uff20y.com',
+      '',
+    ]) {
+      expect((await failure(mailer.send(aMail(hostile), patience()))).reason, JSON.stringify(hostile)).to.contain(
+        'no plain address',
+      )
     }
     expect(mailbox.tries()).to.equal(before)
   })
@@ -64,16 +84,22 @@ describe('the SMTP transport', () => {
     expect([mail.to?.map(({ address }) => address), mail.cc ?? [], mail.bcc ?? []]).to.deep.equal([[odd], [], []])
   })
 
-  it('tells the server\'s own reason for a refusal, and whether it means this recipient for good', async () => {
+  it("tells the server's own reason for a refusal, and whether it means this recipient for good", async () => {
     mailbox.refuse({ at: 'RCPT', code: 550, text: 'no such mailbox here' })
-    expect(await failure(mailer.send(aMail('gone@example.com'), patience()))).to.deep.include({ permanent: true })
-      .and.to.have.property('reason').that.contains('no such mailbox here')
+    expect(await failure(mailer.send(aMail('gone@example.com'), patience())))
+      .to.deep.include({ permanent: true })
+      .and.to.have.property('reason')
+      .that.contains('no such mailbox here')
     mailbox.refuse({ at: 'RCPT', code: 451, text: 'greylisted, come back' })
-    expect(await failure(mailer.send(aMail('later@example.com'), patience()))).to.deep.include({ permanent: false })
-      .and.to.have.property('reason').that.contains('greylisted, come back')
+    expect(await failure(mailer.send(aMail('later@example.com'), patience())))
+      .to.deep.include({ permanent: false })
+      .and.to.have.property('reason')
+      .that.contains('greylisted, come back')
     mailbox.refuse({ at: 'DATA', code: 554, text: 'message refused' })
-    expect(await failure(mailer.send(aMail('spam@example.com'), patience()))).to.deep.include({ permanent: false })
-      .and.to.have.property('reason').that.contains('message refused')
+    expect(await failure(mailer.send(aMail('spam@example.com'), patience())))
+      .to.deep.include({ permanent: false })
+      .and.to.have.property('reason')
+      .that.contains('message refused')
   })
 
   it('tells where nobody listens, and never the password', async () => {
@@ -93,7 +119,9 @@ describe('the SMTP transport', () => {
 
   it('gives up on a server that says nothing when it is told to', async () => {
     const silent = createServer(() => {})
-    await new Promise<void>((resolve) => { silent.listen(0, '127.0.0.1', resolve) })
+    await new Promise<void>((resolve) => {
+      silent.listen(0, '127.0.0.1', resolve)
+    })
     const waiting = createMailer({ ...config, SMTP_URL: `smtp://127.0.0.1:${(silent.address() as AddressInfo).port}` })
     expect((await failure(waiting.send(aMail('ada@example.com'), AbortSignal.timeout(100)))).permanent).to.equal(false)
     waiting.close()
@@ -111,7 +139,10 @@ describe('the file transport', () => {
     const mailers = [createMailer({ ...config, MAIL_FILE: file }), createMailer({ ...config, MAIL_FILE: file })]
     const mails = Array.from({ length: 40 }, (_, index) => aMail(`person-${index}@example.com`))
     await Promise.all(mails.map((mail, index) => mailers[index % 2]!.send(mail, patience())))
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, string>)
+    const lines = readFileSync(file, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, string>)
     expect(lines.map(({ to }) => to)).to.have.members(mails.map(({ to }) => to))
     for (const line of lines) {
       expect(Object.keys(line)).to.deep.equal(['date', 'from', 'to', 'subject', 'text', 'html'])

@@ -1,7 +1,15 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/shared/ids.ts'
 import {
-  contentTypeOf, kindOf, mediaFile, mediaKey, mediaName, mediaUrl, parseDataImage, parseMediaName, parseStorageUrl,
+  contentTypeOf,
+  kindOf,
+  mediaFile,
+  mediaKey,
+  mediaName,
+  mediaUrl,
+  parseDataImage,
+  parseMediaName,
+  parseStorageUrl,
 } from '../../../src/shared/media/media.ts'
 
 const secret = 'a server secret of at least 32 characters'
@@ -15,8 +23,13 @@ describe('media names', () => {
   })
 
   it('differ by call, by index, by type and by secret', () => {
-    const names = [name, mediaName(secret, newId('call'), 0, 'png'), mediaName(secret, call, 1, 'png'),
-      mediaName(secret, call, 0, 'jpg'), mediaName(`${secret}!`, call, 0, 'png')]
+    const names = [
+      name,
+      mediaName(secret, newId('call'), 0, 'png'),
+      mediaName(secret, call, 1, 'png'),
+      mediaName(secret, call, 0, 'jpg'),
+      mediaName(`${secret}!`, call, 0, 'png'),
+    ]
     expect(new Set(names).size).to.equal(names.length)
   })
 
@@ -33,10 +46,27 @@ describe('media names', () => {
 
   it('address nothing outside the storage', () => {
     const stem = name.slice(0, 32)
-    for (const text of ['', '.', '..', '../secret.png', `../${name}`, `${name}/`, `/${name}`, `${stem}`, `${stem}.svg`,
-      `${stem}.html`, `${stem}.PNG`,
-      `${stem}.png.png`, `${name}\n`, `${name}\0`, `${name}%00`, `${stem.slice(1)}.png`, `${stem}a.png`, `..%2f${name}`,
-        `${stem}.constructor`]) {
+    for (const text of [
+      '',
+      '.',
+      '..',
+      '../secret.png',
+      `../${name}`,
+      `${name}/`,
+      `/${name}`,
+      `${stem}`,
+      `${stem}.svg`,
+      `${stem}.html`,
+      `${stem}.PNG`,
+      `${stem}.png.png`,
+      `${name}\n`,
+      `${name}\0`,
+      `${name}%00`,
+      `${stem.slice(1)}.png`,
+      `${stem}a.png`,
+      `..%2f${name}`,
+      `${stem}.constructor`,
+    ]) {
       expect(parseMediaName(text), JSON.stringify(text)).to.equal(null)
     }
   })
@@ -59,8 +89,17 @@ describe('STORAGE_URL', () => {
   })
 
   it('is refused when it is anything else', () => {
-    for (const text of ['', 'file:', 'file://host/path', '/var/media', 's3:bucket', 's3://', 's3://B/x',
-      's3://bucket/a b', 'https://x/y']) {
+    for (const text of [
+      '',
+      'file:',
+      'file://host/path',
+      '/var/media',
+      's3:bucket',
+      's3://',
+      's3://B/x',
+      's3://bucket/a b',
+      'https://x/y',
+    ]) {
       expect(() => parseStorageUrl(text), text).to.throw(TypeError, 'STORAGE_URL')
     }
   })

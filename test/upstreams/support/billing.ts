@@ -23,9 +23,13 @@ export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
 /** The images of a request, by the places in which either protocol shows one: a part of a message, or one of a tool's result. */
 function imagesOf(body: Fields): unknown[] {
-  const parts = (body.messages as Fields[]).flatMap(({ content }) => Array.isArray(content) ? content as Fields[] : [])
-  const results = parts.flatMap(({ type, content }) => type === 'tool_result' && Array.isArray(content) ? content as Fields[] : [])
-  const system = Array.isArray(body.system) ? body.system as Fields[] : []
+  const parts = (body.messages as Fields[]).flatMap(({ content }) =>
+    Array.isArray(content) ? (content as Fields[]) : [],
+  )
+  const results = parts.flatMap(({ type, content }) =>
+    type === 'tool_result' && Array.isArray(content) ? (content as Fields[]) : [],
+  )
+  const system = Array.isArray(body.system) ? (body.system as Fields[]) : []
   return [...parts, ...results, ...system].filter(({ type }) => type === 'image_url' || type === 'image')
 }
 
@@ -35,24 +39,45 @@ function billOf(text: string): Bill {
   const pictures = images.filter((image) => JSON.stringify(image).includes(IMAGE_BYTES)).length * IMAGE_BYTES.length
   const bytes = Buffer.byteLength(text) - pictures - OWN_BYTES
   const limit = Number(body.max_tokens ?? body.max_completion_tokens)
-  return { input: Math.ceil(Math.max(0, bytes) / 4) + images.length * IMAGE_TOKENS, output: limit * Number(body.n ?? 1) }
+  return {
+    input: Math.ceil(Math.max(0, bytes) / 4) + images.length * IMAGE_TOKENS,
+    output: limit * Number(body.n ?? 1),
+  }
 }
 
-const lines = (...events: Fields[]): string => events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+const lines = (...events: Fields[]): string =>
+  events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 
 function openaiAnswer({ input, output }: Bill, stream: boolean): string {
   const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
-  if (!stream) return JSON.stringify({ id: 'c', choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }], usage })
+  if (!stream)
+    return JSON.stringify({
+      id: 'c',
+      choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+      usage,
+    })
   return `${lines({ choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] }, { choices: [], usage })}data: [DONE]\n\n`
 }
 
 function anthropicAnswer({ input, output }: Bill, stream: boolean): string {
   const usage = { input_tokens: input, output_tokens: output }
   const block = { type: 'text', text: 'x' }
-  const message = { id: 'm', type: 'message', role: 'assistant', content: stream ? [] : [block], stop_reason: stream ? null : 'end_turn', usage }
+  const message = {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    content: stream ? [] : [block],
+    stop_reason: stream ? null : 'end_turn',
+    usage,
+  }
   if (!stream) return JSON.stringify(message)
-  return lines({ type: 'message_start', message }, { type: 'content_block_start', index: 0, content_block: block }, { type: 'content_block_stop', index: 0 },
-    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: output } }, { type: 'message_stop' })
+  return lines(
+    { type: 'message_start', message },
+    { type: 'content_block_start', index: 0, content_block: block },
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: output } },
+    { type: 'message_stop' },
+  )
 }
 
 /** Starts it. `bills` are those of the requests since they were last taken. */
@@ -60,14 +85,16 @@ export async function startBilling(): Promise<Listening & { takeBills: () => Bil
   let bills: Bill[] = []
   const server = createServer((request, response) => {
     const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece)).on('end', () => {
-      const text = Buffer.concat(pieces).toString()
-      const bill = billOf(text)
-      bills.push(bill)
-      const stream = (JSON.parse(text) as Fields).stream === true
-      response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json')
-      response.end(request.url!.endsWith('/messages') ? anthropicAnswer(bill, stream) : openaiAnswer(bill, stream))
-    })
+    request
+      .on('data', (piece: Buffer) => pieces.push(piece))
+      .on('end', () => {
+        const text = Buffer.concat(pieces).toString()
+        const bill = billOf(text)
+        bills.push(bill)
+        const stream = (JSON.parse(text) as Fields).stream === true
+        response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json')
+        response.end(request.url!.endsWith('/messages') ? anthropicAnswer(bill, stream) : openaiAnswer(bill, stream))
+      })
   })
   const open = await listening(server)
   return {

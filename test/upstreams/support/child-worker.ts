@@ -18,13 +18,23 @@ export type ChildWorker = {
 
 /** The environment variables that a configuration was read from. */
 export const environmentOf = (config: Config): Record<string, string> =>
-  Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined && typeof value !== 'function').map(([name, value]) => [name, String(value)]))
+  Object.fromEntries(
+    Object.entries(config)
+      .filter(([, value]) => value !== undefined && typeof value !== 'function')
+      .map(([name, value]) => [name, String(value)]),
+  )
 
 /** Starts a worker process with a configuration; resolves once it takes jobs. */
 export async function startChildWorker(config: Config, more: Record<string, string> = {}): Promise<ChildWorker> {
-  const [program, ...args] = dyingWithParent('SIGKILL', [process.execPath, '--import', 'tsx', join(root, 'src/workers/main.ts')]) as [string, ...string[]]
+  const [program, ...args] = dyingWithParent('SIGKILL', [
+    process.execPath,
+    '--import',
+    'tsx',
+    join(root, 'src/workers/main.ts'),
+  ]) as [string, ...string[]]
   const child = spawn(program, args, {
-    cwd: root, stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...environmentOf(config), SANDBOX_API_KEY: 'sk-made-up', LOG_LEVEL: 'info', ...more },
   })
   const closed = once(child, 'close')

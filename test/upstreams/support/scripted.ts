@@ -17,12 +17,17 @@ export async function startScripted(): Promise<Scripted> {
   const scripts = new Map<string, Script>()
   const server = await serve((request, response) => {
     let body = ''
-    request.setEncoding('utf8').on('data', (piece: string) => { body += piece }).on('end', () => {
-      const text = `${request.url} ${body}`
-      const script = [...scripts].find(([id]) => text.includes(id))?.[1]
-      if (script) script(request, response, body)
-      else response.writeHead(404).end()
-    })
+    request
+      .setEncoding('utf8')
+      .on('data', (piece: string) => {
+        body += piece
+      })
+      .on('end', () => {
+        const text = `${request.url} ${body}`
+        const script = [...scripts].find(([id]) => text.includes(id))?.[1]
+        if (script) script(request, response, body)
+        else response.writeHead(404).end()
+      })
   })
   return Object.assign(server, {
     prompt: (script: Script) => {
@@ -34,14 +39,19 @@ export async function startScripted(): Promise<Scripted> {
 }
 
 /** Answers every request with this text, as JSON. */
-export const saying = (text: string): Script => (_request, response) => {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(text)
-}
+export const saying =
+  (text: string): Script =>
+  (_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+  }
 
 /** Answers every request with this text, as a stream of events. */
-export const streaming = (text: string): Script => (_request, response) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text)
-}
+export const streaming =
+  (text: string): Script =>
+  (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text)
+  }
 
 /** Events of these JSON values. */
-export const eventsOf = (...values: unknown[]): string => values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')
+export const eventsOf = (...values: unknown[]): string =>
+  values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')

@@ -5,8 +5,15 @@ import type { Asking, Target } from './targets.ts'
 import { bodyOf } from './targets.ts'
 
 type Chunk = {
-  id: string; object: string; created: number; model: string
-  choices: { index: number; delta: { role?: string; content?: string | null; tool_calls?: object[]; [field: string]: unknown }; finish_reason: string | null }[]
+  id: string
+  object: string
+  created: number
+  model: string
+  choices: {
+    index: number
+    delta: { role?: string; content?: string | null; tool_calls?: object[]; [field: string]: unknown }
+    finish_reason: string | null
+  }[]
   usage?: Record<string, unknown>
   /** The last line of a stream that broke. */
   error?: { type: string; message: string }
@@ -31,21 +38,44 @@ export type ChatStream = {
 }
 
 /** Begins to stream a chat; resolves with the answer's first byte. */
-export async function startStream(web: Pick<TestWeb, 'url'>, { key }: TestAccount, target: Target, prompt: string, asking: Asking = {}): Promise<ChatStream> {
+export async function startStream(
+  web: Pick<TestWeb, 'url'>,
+  { key }: TestAccount,
+  target: Target,
+  prompt: string,
+  asking: Asking = {},
+): Promise<ChatStream> {
   const client = new AbortController()
   const response = await fetch(`${web.url}${CHAT}`, {
-    method: 'POST', signal: client.signal,
+    method: 'POST',
+    signal: client.signal,
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, ...asking.headers },
     body: JSON.stringify({ ...bodyOf(target, prompt, asking), stream: true }),
   })
   let text = ''
-  const lines = (): string[] => text.split('\n\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6))
-  const chunks = (): Chunk[] => lines().slice(0, text.endsWith('\n\n') ? undefined : -1).filter((line) => line !== '[DONE]').map((line) => JSON.parse(line) as Chunk)
+  const lines = (): string[] =>
+    text
+      .split('\n\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => line.slice(6))
+  const chunks = (): Chunk[] =>
+    lines()
+      .slice(0, text.endsWith('\n\n') ? undefined : -1)
+      .filter((line) => line !== '[DONE]')
+      .map((line) => JSON.parse(line) as Chunk)
   return {
-    status: response.status, headers: response.headers, text: () => text, chunks,
-    content: () => chunks().map(({ choices }) => choices?.[0]?.delta.content ?? '').join(''),
+    status: response.status,
+    headers: response.headers,
+    text: () => text,
+    chunks,
+    content: () =>
+      chunks()
+        .map(({ choices }) => choices?.[0]?.delta.content ?? '')
+        .join(''),
     last: () => lines().at(-1),
-    ended: drain(response, (piece) => { text += piece }),
+    ended: drain(response, (piece) => {
+      text += piece
+    }),
     leave: () => client.abort(),
   }
 }

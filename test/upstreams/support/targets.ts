@@ -15,10 +15,13 @@ export type Target = { protocol: Protocol; modality: Modality }
 export type Delivery = 'chat' | 'direct' | 'task'
 
 /** Everything that any protocol serves. */
-export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) => SERVED[protocol].map((modality) => ({ protocol, modality })))
+export const TARGETS: Target[] = PROTOCOLS.flatMap((protocol) =>
+  SERVED[protocol].map((modality) => ({ protocol, modality })),
+)
 
 /** The targets of one kind of delivery, or of several. */
-export const targetsOf = (...deliveries: Delivery[]): Target[] => TARGETS.filter((target) => deliveries.includes(deliveryOf(target)))
+export const targetsOf = (...deliveries: Delivery[]): Target[] =>
+  TARGETS.filter((target) => deliveries.includes(deliveryOf(target)))
 
 const DIRECT_IMAGES: readonly Protocol[] = ['openai', 'openrouter']
 
@@ -29,7 +32,11 @@ export function deliveryOf({ protocol, modality }: Target): Delivery {
 
 /** Where the sandbox speaks each protocol. */
 const BASES: Record<Protocol, string> = {
-  openai: '/v1', anthropic: '/anthropic', fal: '/fal', replicate: '/replicate/v1', openrouter: '/openrouter/api/v1',
+  openai: '/v1',
+  anthropic: '/anthropic',
+  fal: '/fal',
+  replicate: '/replicate/v1',
+  openrouter: '/openrouter/api/v1',
 }
 
 /** Credits of a picture or a video; of a chat for each ten tokens. */
@@ -43,13 +50,18 @@ export const HASTY_SECONDS = 3
 
 export const modelOf = ({ protocol, modality }: Target, prefix = ''): string => `${prefix}${protocol}-${modality}`
 
-const priceOf = (modality: Modality): object => modality === 'chat'
-  ? { pricing: { input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 } }
-  : { credits: PRICES[modality] }
+const priceOf = (modality: Modality): object =>
+  modality === 'chat'
+    ? { pricing: { input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 } }
+    : { credits: PRICES[modality] }
 
 /** An entry of the catalogue's models. */
-export const modelEntry = (id: string, modality: Modality, upstreams: object[], more: object = {}): Record<string, unknown> =>
-  ({ id, modality, ...priceOf(modality), upstreams, ...more })
+export const modelEntry = (
+  id: string,
+  modality: Modality,
+  upstreams: object[],
+  more: object = {},
+): Record<string, unknown> => ({ id, modality, ...priceOf(modality), upstreams, ...more })
 
 /** Puts an upstream of every protocol into a catalogue, each a part of the sandbox, and models for all that they serve. */
 export function everyProtocol(catalogue: Catalogue): void {
@@ -67,7 +79,8 @@ export function everyProtocol(catalogue: Catalogue): void {
 }
 
 /** The origin of the sandbox that a catalogue was made for. */
-export const rootOf = ({ upstreams }: Catalogue): string => new URL((upstreams.sandbox as { baseUrl: string }).baseUrl).origin
+export const rootOf = ({ upstreams }: Catalogue): string =>
+  new URL((upstreams.sandbox as { baseUrl: string }).baseUrl).origin
 
 const PATHS: Record<Modality, string> = { chat: CHAT, image: IMAGES, video: VIDEOS }
 
@@ -81,8 +94,13 @@ export function bodyOf(target: Target, prompt: string, { prefix, more }: Asking 
 }
 
 /** Makes a target's call and reads its whole answer. */
-export const ask = ({ url }: Pick<TestWeb, 'url'>, { key }: TestAccount, target: Target, prompt: string, asking: Asking = {}): Promise<Reply> =>
-  post(`${url}${PATHS[target.modality]}`, key, bodyOf(target, prompt, asking), asking.headers)
+export const ask = (
+  { url }: Pick<TestWeb, 'url'>,
+  { key }: TestAccount,
+  target: Target,
+  prompt: string,
+  asking: Asking = {},
+): Promise<Reply> => post(`${url}${PATHS[target.modality]}`, key, bodyOf(target, prompt, asking), asking.headers)
 
 /** An account that can pay for anything here. */
 export const RICH = 100_000

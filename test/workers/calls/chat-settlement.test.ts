@@ -5,17 +5,30 @@ import type { ChatEnd, ChatEvidence } from '../../../src/workers/calls/chat-sett
 
 /** A relayed stream of which some words came, and no report. */
 const about = (end: ChatEnd, more: Partial<ChatEvidence> = {}): ChatEvidence => ({
-  end, sent: true, isRelayed: true, counted: 7, reported: null, isReportStale: false, estimatedInput: 20, ...more,
+  end,
+  sent: true,
+  isRelayed: true,
+  counted: 7,
+  reported: null,
+  isReportStale: false,
+  estimatedInput: 20,
+  ...more,
 })
 
-const paid = (input: number, output: number, finish: string): object => ({ is: 'paid', tokens: { input, output }, finish })
+const paid = (input: number, output: number, finish: string): object => ({
+  is: 'paid',
+  tokens: { input, output },
+  finish,
+})
 const NOTHING: Partial<ChatEvidence> = { counted: 0 }
 
 describe('what a chat is settled on', () => {
   it('is what the upstream reports, else our own count of both sides', () => {
     expect(settleChat(about('finished', { reported: { input: 3, output: 4 } }))).to.deep.equal(paid(3, 4, 'stop'))
     expect(settleChat(about('finished'))).to.deep.equal(paid(20, 7, 'stop'))
-    expect(settleChat(about('finished', { counted: 0, reported: { input: 3, output: 0 } }))).to.deep.equal(paid(3, 0, 'stop'))
+    expect(settleChat(about('finished', { counted: 0, reported: { input: 3, output: 0 } }))).to.deep.equal(
+      paid(3, 0, 'stop'),
+    )
   })
 
   for (const end of ['deadline', 'too_long'] as const) {
@@ -29,7 +42,9 @@ describe('what a chat is settled on', () => {
   it('is the input at least of a stream whose client left once the request was sent, and nothing before', () => {
     expect(settleChat(about('client_left'))).to.deep.equal(paid(20, 7, 'cancelled'))
     expect(settleChat(about('client_left', NOTHING))).to.deep.equal(paid(20, 0, 'cancelled'))
-    expect(settleChat(about('client_left', { ...NOTHING, reported: { input: 0, output: 0 } }))).to.deep.equal(paid(20, 0, 'cancelled'))
+    expect(settleChat(about('client_left', { ...NOTHING, reported: { input: 0, output: 0 } }))).to.deep.equal(
+      paid(20, 0, 'cancelled'),
+    )
     expect(settleChat(about('client_left', { ...NOTHING, sent: false }))).to.deep.equal({ is: 'refunded' })
   })
 
@@ -40,22 +55,38 @@ describe('what a chat is settled on', () => {
   })
 
   it('is nothing where the upstream failed, whatever it had said before', () => {
-    expect(settleChat(about('upstream_failed', { reported: { input: 3, output: 4 } }))).to.deep.equal({ is: 'refunded' })
+    expect(settleChat(about('upstream_failed', { reported: { input: 3, output: 4 } }))).to.deep.equal({
+      is: 'refunded',
+    })
   })
 
   it('counts the words that came behind an early report', () => {
     const early = { reported: { input: 30, output: 1 }, isReportStale: true }
     for (const end of ['finished', 'deadline', 'client_left'] as const) {
       expect(settleChat(about(end, early))).to.deep.include({ tokens: { input: 30, output: 7 } })
-      expect(settleChat(about(end, { ...early, isReportStale: false }))).to.deep.include({ tokens: { input: 30, output: 1 } })
+      expect(settleChat(about(end, { ...early, isReportStale: false }))).to.deep.include({
+        tokens: { input: 30, output: 1 },
+      })
     }
   })
 
   it('is never less for a customer who cuts the answer than for one who waits for as much of it', () => {
-    fc.assert(fc.property(fc.nat(500), fc.nat(500), fc.constantFrom<ChatEnd>('deadline', 'too_long', 'client_left'), (counted, input, end) => {
-      const whole = settleChat(about('finished', { counted: counted + 1, estimatedInput: input }))
-      const cut = settleChat(about(end, { counted: counted + 1, estimatedInput: input }))
-      return whole.is === 'paid' && cut.is === 'paid' && cut.tokens.input === whole.tokens.input && cut.tokens.output === whole.tokens.output
-    }))
+    fc.assert(
+      fc.property(
+        fc.nat(500),
+        fc.nat(500),
+        fc.constantFrom<ChatEnd>('deadline', 'too_long', 'client_left'),
+        (counted, input, end) => {
+          const whole = settleChat(about('finished', { counted: counted + 1, estimatedInput: input }))
+          const cut = settleChat(about(end, { counted: counted + 1, estimatedInput: input }))
+          return (
+            whole.is === 'paid' &&
+            cut.is === 'paid' &&
+            cut.tokens.input === whole.tokens.input &&
+            cut.tokens.output === whole.tokens.output
+          )
+        },
+      ),
+    )
   })
 })

@@ -17,8 +17,10 @@ describe('a download', () => {
     closing(await listening(createTlsServer(untrustedTls(), handler), '127.0.0.1', 'https'))
 
   describe('redirects', () => {
-    const redirecting = (location: string): RequestListener => (request, response) =>
-      request.url === '/end' ? response.end('end') : response.writeHead(302, { location }).end()
+    const redirecting =
+      (location: string): RequestListener =>
+      (request, response) =>
+        request.url === '/end' ? response.end('end') : response.writeHead(302, { location }).end()
 
     it('are followed three times, not four', async () => {
       const { origin, requests } = await server((request, response) => {
@@ -33,9 +35,13 @@ describe('a download', () => {
 
     it('lead to no private address, not even from a trusted origin', async () => {
       const canary = await server()
-      for (const location of [`${canary.origin}/`, `//127.0.0.1:${canary.port}/`, `http://localhost:${canary.port}/`,
+      for (const location of [
+        `${canary.origin}/`,
+        `//127.0.0.1:${canary.port}/`,
+        `http://localhost:${canary.port}/`,
         `http://[::ffff:7f00:1]:${canary.port}/`,
-        `http://name.example.com:${canary.port}/`]) {
+        `http://name.example.com:${canary.port}/`,
+      ]) {
         const { origin } = await server(redirecting(location))
         const error = await failed(fetchAll(`${origin}/`, {}, fetcherWith({ resolver: answering(LOOPBACK) })))
         expect(error.problem, location).to.equal('refused')
@@ -44,8 +50,13 @@ describe('a download', () => {
     })
 
     it('lead to http(s) only, without credentials', async () => {
-      for (const location of ['file:///etc/passwd', 'ftp://example.com/', 'data:image/png;base64,AAAA',
-        'http://a:b@example.com/', 'http://']) {
+      for (const location of [
+        'file:///etc/passwd',
+        'ftp://example.com/',
+        'data:image/png;base64,AAAA',
+        'http://a:b@example.com/',
+        'http://',
+      ]) {
         const { origin } = await server(redirecting(location))
         expect((await failed(fetchAll(`${origin}/`))).problem, location).to.equal('refused')
       }
@@ -60,8 +71,11 @@ describe('a download', () => {
       })
       const options = { headers: { authorization: 'Bearer secret' }, trustedOrigins: [upstream.origin, other.origin] }
       expect(await fetchAll(`${upstream.origin}/inside`, options)).to.equal('end')
-      expect(upstream.requests.map(({ headers }) => headers['authorization'])).to.deep.equal(['Bearer secret',
-        'Bearer secret', undefined])
+      expect(upstream.requests.map(({ headers }) => headers['authorization'])).to.deep.equal([
+        'Bearer secret',
+        'Bearer secret',
+        undefined,
+      ])
       expect(other.requests[0]!.headers['authorization']).to.equal(undefined)
     })
 
@@ -92,8 +106,9 @@ describe('a download', () => {
 
   describe('limits', () => {
     it('refuses a file that announces more bytes than allowed, without reading it', async () => {
-      const { origin } = await server((_, response) => response.writeHead(200,
-        { 'content-length': '101' }).end(Buffer.alloc(101)))
+      const { origin } = await server((_, response) =>
+        response.writeHead(200, { 'content-length': '101' }).end(Buffer.alloc(101)),
+      )
       expect((await failed(fetchAll(`${origin}/`, { maxBytes: 100 }))).problem).to.equal('too_large')
       expect(await fetchAll(`${origin}/`, { maxBytes: 101 })).to.have.length(101)
     })
@@ -103,7 +118,9 @@ describe('a download', () => {
       const { origin } = await server((_, response) => {
         closed = once(response, 'close')
         const pump = () => {
-          while (response.write(Buffer.alloc(65_536))) { /* as long as somebody reads */ }
+          while (response.write(Buffer.alloc(65_536))) {
+            /* as long as somebody reads */
+          }
         }
         response.on('drain', pump)
         pump()
@@ -114,27 +131,42 @@ describe('a download', () => {
 
     it('takes no compressed file: what it unpacks to could be any size', async () => {
       for (const encoding of ['gzip', 'br', 'deflate', 'identity, gzip']) {
-        const { origin } = await server((_, response) => response.writeHead(200,
-          { 'content-encoding': encoding }).end('x'))
+        const { origin } = await server((_, response) =>
+          response.writeHead(200, { 'content-encoding': encoding }).end('x'),
+        )
         expect((await failed(fetchAll(`${origin}/`))).message, encoding).to.match(/compressed/)
       }
-      const { origin } = await server((_, response) => response.writeHead(200,
-        { 'content-encoding': 'identity' }).end('x'))
+      const { origin } = await server((_, response) =>
+        response.writeHead(200, { 'content-encoding': 'identity' }).end('x'),
+      )
       expect(await fetchAll(`${origin}/`)).to.equal('x')
     })
 
     it('takes status 200 alone, and tells which others may pass', async () => {
-      for (const [status, retryable] of [[204, false], [206, false], [400, false], [401, false], [403, false], [404,
-        false], [408, true],
-        [410, false], [425, true], [429, true], [500, true], [502, true], [503, true]] as const) {
+      for (const [status, retryable] of [
+        [204, false],
+        [206, false],
+        [400, false],
+        [401, false],
+        [403, false],
+        [404, false],
+        [408, true],
+        [410, false],
+        [425, true],
+        [429, true],
+        [500, true],
+        [502, true],
+        [503, true],
+      ] as const) {
         const { origin } = await server((_, response) => response.writeHead(status).end())
         expect(await failed(fetchAll(`${origin}/`))).to.include({ problem: 'status', status, retryable })
       }
     })
 
     it('waits only so long for a connection, the first byte, the next byte, and all of it', async () => {
-      const connecting = failed(fetchAll('http://slow.example.com/', {}, fetcherWith({ upstreamResolver: hanging,
-        timeouts: { connect: 40 } })))
+      const connecting = failed(
+        fetchAll('http://slow.example.com/', {}, fetcherWith({ upstreamResolver: hanging, timeouts: { connect: 40 } })),
+      )
       const silent = await server(() => {})
       const first = failed(fetchAll(`${silent.origin}/`, {}, fetcherWith({ timeouts: { firstByte: 40 } })))
       const stuck = await server((_, response) => response.write('a'))
@@ -145,8 +177,8 @@ describe('a download', () => {
       })
       const total = failed(fetchAll(`${slow.origin}/`, {}, fetcherWith({ timeouts: { total: 60 } })))
       expect(await connecting).to.include({ problem: 'unreachable', retryable: true })
-      for (const waiting of [first, idle, total]) expect(await waiting).to.include({ problem: 'timeout',
-        retryable: true })
+      for (const waiting of [first, idle, total])
+        expect(await waiting).to.include({ problem: 'timeout', retryable: true })
     })
   })
 
@@ -173,7 +205,9 @@ describe('a download', () => {
   describe('when it is no longer wanted', () => {
     it('ends with the reason of the signal, before and during everything', async () => {
       const reason = new Error('the deadline of the call')
-      const { origin } = await server((request, response) => request.url === '/body' ? response.write('a') : undefined)
+      const { origin } = await server((request, response) =>
+        request.url === '/body' ? response.write('a') : undefined,
+      )
       expect(await failureOf(fetchAll(`${origin}/`, { signal: AbortSignal.abort(reason) }))).to.equal(reason)
       for (const path of ['/head', '/body']) {
         const controller = new AbortController()
@@ -182,8 +216,9 @@ describe('a download', () => {
         expect(await work).to.equal(reason)
       }
       const controller = new AbortController()
-      const looking = failureOf(fetchAll('http://slow.example.com/', { signal: controller.signal },
-        fetcherWith({ resolver: hanging })))
+      const looking = failureOf(
+        fetchAll('http://slow.example.com/', { signal: controller.signal }, fetcherWith({ resolver: hanging })),
+      )
       controller.abort(reason)
       expect(await looking).to.equal(reason)
     })

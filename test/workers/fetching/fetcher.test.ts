@@ -6,17 +6,23 @@ import { MediaRefused } from '../../../src/workers/storage/refused.ts'
 import { bytesOf, failureOf, fixture } from '../storage/media-files.ts'
 import { LOOPBACK, PUBLIC, answering, failed, hanging, signal, useFetchers } from './harness.ts'
 
-const HAS_IPV6 = Object.values(networkInterfaces()).flat().some((one) => one?.address === '::1')
+const HAS_IPV6 = Object.values(networkInterfaces())
+  .flat()
+  .some((one) => one?.address === '::1')
 
 describe('the fetcher', () => {
   const { server, fetcherWith, fetchAll } = useFetchers()
 
   describe('at the configured origin of an upstream', () => {
     it('gives the bytes and what the server declares', async () => {
-      const { origin } = await server((_, response) => response.writeHead(200,
-        { 'content-type': 'image/png' }).end(fixture('rgb.png')))
-      const { declaredType, body } = await fetcherWith().download(`${origin}/a.png`, { kind: 'image',
-        trustedOrigins: [origin], signal })
+      const { origin } = await server((_, response) =>
+        response.writeHead(200, { 'content-type': 'image/png' }).end(fixture('rgb.png')),
+      )
+      const { declaredType, body } = await fetcherWith().download(`${origin}/a.png`, {
+        kind: 'image',
+        trustedOrigins: [origin],
+        signal,
+      })
       expect(declaredType).to.equal('image/png')
       expect((await bytesOf(body)).equals(fixture('rgb.png'))).to.equal(true)
     })
@@ -25,8 +31,11 @@ describe('the fetcher', () => {
       const { origin, requests } = await server()
       await fetchAll(`${origin}/a?b=c`, { headers: { authorization: 'Bearer secret' } })
       expect(requests[0]!.url).to.equal('/a?b=c')
-      expect(requests[0]!.headers).to.include({ 'authorization': 'Bearer secret', 'accept-encoding': 'identity',
-        'user-agent': 'tollgate' })
+      expect(requests[0]!.headers).to.include({
+        authorization: 'Bearer secret',
+        'accept-encoding': 'identity',
+        'user-agent': 'tollgate',
+      })
     })
 
     it('resolves a name once and connects to that very answer', async () => {
@@ -42,9 +51,17 @@ describe('the fetcher', () => {
       const canary = await server()
       const other = await server()
       const fetcher = fetcherWith({ resolver: answering(LOOPBACK), upstreamResolver: answering(LOOPBACK) })
-      for (const origin of [other.origin, `https://127.0.0.1:${canary.port}`, `http://localhost:${canary.port}`,
+      for (const origin of [
+        other.origin,
+        `https://127.0.0.1:${canary.port}`,
+        `http://localhost:${canary.port}`,
         `http://a.example.com:${canary.port}`,
-        `http://127.0.0.1`, canary.origin.slice(0, -1), '', 'null', '*']) {
+        `http://127.0.0.1`,
+        canary.origin.slice(0, -1),
+        '',
+        'null',
+        '*',
+      ]) {
         const options = { kind: 'image', trustedOrigins: [origin], signal } as const
         expect((await failed(fetcher.download(`${canary.origin}/`, options))).problem, origin).to.equal('refused')
       }
@@ -57,10 +74,27 @@ describe('the fetcher', () => {
       const canary = await server()
       const canary6 = HAS_IPV6 ? await server(undefined, '::1') : canary
       const fetcher = fetcherWith()
-      for (const host of ['127.0.0.1', '127.1', '0x7f.1', '0177.0.0.1', '2130706433', '①②⑦.0.0.1', '%31%32%37.0.0.1',
-        '127.0.0.1.', '0', '0.0.0.0',
-        '[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', 'localhost',
-          'LOCALHOST.', 'x.localhost']) {
+      for (const host of [
+        '127.0.0.1',
+        '127.1',
+        '0x7f.1',
+        '0177.0.0.1',
+        '2130706433',
+        '①②⑦.0.0.1',
+        '%31%32%37.0.0.1',
+        '127.0.0.1.',
+        '0',
+        '0.0.0.0',
+        '[::1]',
+        '[::]',
+        '[::ffff:127.0.0.1]',
+        '[::ffff:7f00:1]',
+        '[64:ff9b::7f00:1]',
+        '[2002:7f00:1::]',
+        'localhost',
+        'LOCALHOST.',
+        'x.localhost',
+      ]) {
         for (const port of [canary.port, canary6.port]) {
           const error = await failed(fetcher.download(`http://${host}:${port}/`, { kind: 'image', signal }))
           expect(error, host).to.include({ problem: 'refused', retryable: false })
@@ -71,11 +105,16 @@ describe('the fetcher', () => {
 
     it('never connects when a single answer for a name is not public', async () => {
       const canary = await server()
-      for (const answers of [LOOPBACK, [...PUBLIC, ...LOOPBACK], [{ address: '::ffff:127.0.0.1', family: 6 }],
-        [{ address: '::1', family: 6 }, ...PUBLIC]]) {
+      for (const answers of [
+        LOOPBACK,
+        [...PUBLIC, ...LOOPBACK],
+        [{ address: '::ffff:127.0.0.1', family: 6 }],
+        [{ address: '::1', family: 6 }, ...PUBLIC],
+      ]) {
         const fetcher = fetcherWith({ resolver: answering(answers) })
-        const error = await failed(fetcher.download(`http://evil.example.com:${canary.port}/`, { kind: 'image',
-          signal }))
+        const error = await failed(
+          fetcher.download(`http://evil.example.com:${canary.port}/`, { kind: 'image', signal }),
+        )
         expect(error.problem).to.equal('refused')
         expect(error.message).not.to.contain('127.0.0.1')
       }
@@ -91,7 +130,9 @@ describe('the fetcher', () => {
       expect((await failed(fetcher.image(url, signal))).problem, 'at the checked address').to.equal('unreachable')
       expect(resolver.asked.length).to.equal(1)
       expect((await failed(fetcher.download(url, { kind: 'image', signal }))).problem).to.equal('refused')
-      expect((await failed(fetcher.image(url, new AbortController().signal))).problem, 'another call').to.equal('refused')
+      expect((await failed(fetcher.image(url, new AbortController().signal))).problem, 'another call').to.equal(
+        'refused',
+      )
       expect(canary.connections()).to.equal(0)
     })
 
@@ -99,15 +140,24 @@ describe('the fetcher', () => {
       const canary = await server()
       const fetcher = fetcherWith()
       await fetchAll(`${canary.origin}/`, {}, fetcher)
-      expect((await failed(fetcher.download(`${canary.origin}/`, { kind: 'image',
-        signal }))).problem).to.equal('refused')
+      expect((await failed(fetcher.download(`${canary.origin}/`, { kind: 'image', signal }))).problem).to.equal(
+        'refused',
+      )
       expect(canary.requests.length).to.equal(1)
     })
 
     it('takes http and https addresses only, without credentials', async () => {
-      for (const url of ['file:///etc/passwd', 'ftp://example.com/', 'data:image/png;base64,AAAA',
-        'gopher://x.example.com', 'javascript:1', 'x', '',
-        'http://user:secret@example.com/', 'https://user@example.com/']) {
+      for (const url of [
+        'file:///etc/passwd',
+        'ftp://example.com/',
+        'data:image/png;base64,AAAA',
+        'gopher://x.example.com',
+        'javascript:1',
+        'x',
+        '',
+        'http://user:secret@example.com/',
+        'https://user@example.com/',
+      ]) {
         const error = await failed(fetcherWith().download(url, { kind: 'image', signal }))
         expect(error.problem, url).to.equal('refused')
         expect(error.message).not.to.contain('secret')
@@ -157,19 +207,26 @@ describe('the fetcher', () => {
         ['http://localhost/a.png', answering(PUBLIC), 'private'],
         ['ftp://cdn.example.com/a.png', answering(PUBLIC), 'private'],
         ['https://cdn.example.com/a.png', answering([]), 'unresolved'],
-        ['https://cdn.example.com/a.png', () => Promise.reject(Object.assign(new Error('again'),
-          { code: 'EAI_AGAIN' })), 'unresolved'],
+        [
+          'https://cdn.example.com/a.png',
+          () => Promise.reject(Object.assign(new Error('again'), { code: 'EAI_AGAIN' })),
+          'unresolved',
+        ],
         ['https://cdn.example.com/a.png', hanging, 'unchecked'],
       ]
       for (const [url, resolver, expected] of cases) {
-        expect(await fetcherWith({ resolver, timeouts: { connect: 30 } }).destinationOf([url], signal),
-          url).to.equal(expected)
+        expect(await fetcherWith({ resolver, timeouts: { connect: 30 } }).destinationOf([url], signal), url).to.equal(
+          expected,
+        )
       }
     })
 
     it('tells the worst of several, and looks each name up once', async () => {
       const zone: Record<string, Resolver> = {
-        'a.example.com': answering(PUBLIC), 'b.example.com': answering([]), 'c.example.com': hanging, 'd.example.com': answering(LOOPBACK),
+        'a.example.com': answering(PUBLIC),
+        'b.example.com': answering([]),
+        'c.example.com': hanging,
+        'd.example.com': answering(LOOPBACK),
       }
       const worstOf = async (letters: string) => {
         const asked: string[] = []
@@ -192,15 +249,17 @@ describe('the fetcher', () => {
     it('ends with the reason of the signal', async () => {
       const reason = new Error('stop')
       const controller = new AbortController()
-      const work = failureOf(fetcherWith({ resolver: hanging }).destinationOf(['https://cdn.example.com/'],
-        controller.signal))
+      const work = failureOf(
+        fetcherWith({ resolver: hanging }).destinationOf(['https://cdn.example.com/'], controller.signal),
+      )
       controller.abort(reason)
       expect(await work).to.equal(reason)
     })
   })
 
   it('asks the resolver of the machine for the names of upstreams', async () => {
-    expect((await systemResolver('localhost', signal)).map(({ address }) => address)).to.satisfy((found: string[]) =>
-      found.length > 0 && found.every((address) => ['127.0.0.1', '::1'].includes(address)))
+    expect((await systemResolver('localhost', signal)).map(({ address }) => address)).to.satisfy(
+      (found: string[]) => found.length > 0 && found.every((address) => ['127.0.0.1', '::1'].includes(address)),
+    )
   })
 })

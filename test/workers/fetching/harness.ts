@@ -14,15 +14,21 @@ import { serve } from './servers.ts'
 export const signal = new AbortController().signal
 
 export const LOOPBACK = [{ address: '127.0.0.1', family: 4 }]
-export const PUBLIC = [{ address: '93.184.216.34', family: 4 }, { address: '2606:4700::1111', family: 6 }]
+export const PUBLIC = [
+  { address: '93.184.216.34', family: 4 },
+  { address: '2606:4700::1111', family: 6 },
+]
 
 /** A resolver that gives one answer after the other, and the last one for ever. */
 export function answering(...answers: { address: string; family: number }[][]): Resolver & { asked: string[] } {
   const asked: string[] = []
-  return Object.assign(async (hostname: string) => {
-    asked.push(hostname)
-    return answers[Math.min(asked.length, answers.length) - 1]!
-  }, { asked })
+  return Object.assign(
+    async (hostname: string) => {
+      asked.push(hostname)
+      return answers[Math.min(asked.length, answers.length) - 1]!
+    },
+    { asked },
+  )
 }
 
 /** A resolver that never answers. */
@@ -48,9 +54,10 @@ export function useFetchers() {
     return started
   }
 
-  const server = async (handler: RequestListener = (_, response) => response.end('ok'),
-    host?: string): Promise<Listening> =>
-    closing(await serve(handler, host))
+  const server = async (
+    handler: RequestListener = (_, response) => response.end('ok'),
+    host?: string,
+  ): Promise<Listening> => closing(await serve(handler, host))
 
   function fetcherWith(settings: FetcherSettings = {}): Fetcher {
     const fetcher = createFetcher(settings)
@@ -59,8 +66,11 @@ export function useFetchers() {
   }
 
   /** Fetches everything behind an address, by default as a result of the upstream of that very origin. */
-  async function fetchAll(url: string, options: Partial<DownloadOptions> = {},
-    fetcher = fetcherWith()): Promise<string> {
+  async function fetchAll(
+    url: string,
+    options: Partial<DownloadOptions> = {},
+    fetcher = fetcherWith(),
+  ): Promise<string> {
     const trustedOrigins = [new URL(url).origin]
     const { body } = await fetcher.download(url, { kind: 'image', trustedOrigins, signal, ...options })
     return (await bytesOf(body)).toString()

@@ -20,13 +20,15 @@ const ZONE: Record<string, DnsEntry> = {
 
 const NO_FILES = { hosts: new Map(), search: [], ndots: 1 } as const
 
-describe('a resolver of strangers\' names', function () {
+describe("a resolver of strangers' names", function () {
   let server: DnsServer
   before(async () => {
     server = await startDnsServer((name) => (name.startsWith('silent') ? 'silent' : ZONE[name]))
   })
   after(() => server.close())
-  beforeEach(() => { server.questions.length = 0 })
+  beforeEach(() => {
+    server.questions.length = 0
+  })
 
   const resolver = (settings: NameSettings = {}) =>
     createNameResolver({ servers: [server.address], files: NO_FILES, ...settings })
@@ -35,7 +37,8 @@ describe('a resolver of strangers\' names', function () {
 
   it('finds the addresses of both kinds, also behind an alias', async () => {
     expect(await resolver()('both.example', signal)).to.deep.equal([
-      { address: '93.184.216.34', family: 4 }, { address: '2606:4700::1111', family: 6 },
+      { address: '93.184.216.34', family: 4 },
+      { address: '2606:4700::1111', family: 6 },
     ])
     expect(await addresses('four.example')).to.deep.equal(['93.184.216.34'])
     expect(await addresses('six.example')).to.deep.equal(['2606:4700::1111'])
@@ -50,17 +53,22 @@ describe('a resolver of strangers\' names', function () {
       ['broken.example', 'ESERVFAIL', 'The name does not resolve: its name servers gave no answer.'],
       ['silent.example', 'ECANCELLED', 'The name does not resolve: its name servers gave no answer.'],
     ] as const
-    await Promise.all(cases.map(async ([name, code, message]) => {
-      const error = await failureOf(resolver()(name, signal))
-      expect(error, name).to.be.instanceOf(FetchFailed).and.include({ problem: 'unresolved', message })
-      expect((error as FetchFailed).cause, name).to.have.property('code').that.is.oneOf([code, 'ETIMEOUT'])
-    }))
+    await Promise.all(
+      cases.map(async ([name, code, message]) => {
+        const error = await failureOf(resolver()(name, signal))
+        expect(error, name).to.be.instanceOf(FetchFailed).and.include({ problem: 'unresolved', message })
+        expect((error as FetchFailed).cause, name)
+          .to.have.property('code')
+          .that.is.oneOf([code, 'ETIMEOUT'])
+      }),
+    )
   })
 
   it('finds what the hosts file says without asking anybody', async () => {
     const files = { ...NO_FILES, hosts: new Map([['four.example', ['10.0.0.9', '::1']]]) }
     expect(await resolver({ files })('FOUR.example.', signal)).to.deep.equal([
-      { address: '10.0.0.9', family: 4 }, { address: '::1', family: 6 },
+      { address: '10.0.0.9', family: 4 },
+      { address: '::1', family: 6 },
     ])
     expect(server.questions).to.deep.equal([])
   })

@@ -1,18 +1,20 @@
 import { expect } from 'chai'
-import {
-  candidatesOf, parseHosts, parseResolvConf, readNameFiles,
-} from '../../../src/workers/fetching/resolv-files.ts'
+import { candidatesOf, parseHosts, parseResolvConf, readNameFiles } from '../../../src/workers/fetching/resolv-files.ts'
 
 describe("the machine's files about names", () => {
   it('give the addresses of the names in the hosts file, in any case', () => {
     const hosts = parseHosts('127.0.0.1 localhost Box # our own\n# 1.1.1.1 off\n::1\tlocalhost\n\nno address\n')
-    expect([...hosts]).to.deep.equal([['localhost', ['127.0.0.1', '::1']], ['box', ['127.0.0.1']]])
+    expect([...hosts]).to.deep.equal([
+      ['localhost', ['127.0.0.1', '::1']],
+      ['box', ['127.0.0.1']],
+    ])
   })
 
   it('give the last search list and the dots of a full name', () => {
     expect(parseResolvConf('')).to.deep.equal({ search: [], ndots: 1 })
     expect(parseResolvConf('domain a.example\n')).to.deep.equal({ search: ['a.example'], ndots: 1 })
-    const text = 'nameserver 10.0.0.10\nsearch old.example\nsearch prod.svc.cluster.local svc.cluster.local.\noptions timeout:1 ndots:5\n'
+    const text =
+      'nameserver 10.0.0.10\nsearch old.example\nsearch prod.svc.cluster.local svc.cluster.local.\noptions timeout:1 ndots:5\n'
     expect(parseResolvConf(text)).to.deep.equal({ search: ['prod.svc.cluster.local', 'svc.cluster.local'], ndots: 5 })
   })
 

@@ -29,7 +29,10 @@ export async function listening(server: Server, host = '127.0.0.1', scheme = 'ht
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {
-    port, origin: `${scheme}://${host}:${port}`, connections: () => connections, requests,
+    port,
+    origin: `${scheme}://${host}:${port}`,
+    connections: () => connections,
+    requests,
     close: async () => {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -39,5 +42,5 @@ export async function listening(server: Server, host = '127.0.0.1', scheme = 'ht
 }
 
 /** Starts an HTTP server. */
-export const serve = (handler: RequestListener, host?: string): Promise<Listening> => listening(createServer(handler),
-  host)
+export const serve = (handler: RequestListener, host?: string): Promise<Listening> =>
+  listening(createServer(handler), host)

@@ -36,7 +36,8 @@ describe('the mail worker', () => {
   })
 
   const rowOf = (email: string) => web.db('mails').where({ recipient: email }).orderBy('created_at', 'desc').first()
-  const sent = (email: string) => until(`the mail to ${email} is noted as sent`, async () => (await rowOf(email)).status === 'sent')
+  const sent = (email: string) =>
+    until(`the mail to ${email} is noted as sent`, async () => (await rowOf(email)).status === 'sent')
   const during = async (work: () => Promise<void>, retries: RetryPlan = HASTY, config = web.config): Promise<void> => {
     const worker = startMailWorker(config, retries)
     try {
@@ -52,11 +53,16 @@ describe('the mail worker', () => {
     it('a mail once, however often it is nudged, and by however many workers', async () => {
       const { email } = await aPerson(web)
       const { id } = await rowOf(email)
-      await during(() => during(async () => {
-        for (let count = 0; count < 20; count += 1) await queues.queues.queue('mail').add('mail', { mailId: id })
-        await sent(email)
-        await until('all nudges are worked', async () => (await queues.queues.queue('mail').getJobCounts('wait', 'active', 'prioritized')).wait === 0)
-      }))
+      await during(() =>
+        during(async () => {
+          for (let count = 0; count < 20; count += 1) await queues.queues.queue('mail').add('mail', { mailId: id })
+          await sent(email)
+          await until(
+            'all nudges are worked',
+            async () => (await queues.queues.queue('mail').getJobCounts('wait', 'active', 'prioritized')).wait === 0,
+          )
+        }),
+      )
       expect(mailbox.received.filter(({ to }) => to.includes(email))).to.have.length(1)
       expect((await rowOf(email)).tries).to.equal(1)
     })
@@ -69,17 +75,21 @@ describe('the mail worker', () => {
       const { id } = await rowOf(email)
       const config = { ...web.config, SMTP_URL: down.url }
       let back: Mailbox | undefined
-      await during(async () => {
-        await until('three tries have failed', async () => (await rowOf(email)).tries >= 3)
-        const { token_hash } = await web.db('one_time_tokens').where({ mail_id: id }).first()
-        back = await startMailbox({ port })
-        const mail = await back.first(email)
-        await sent(email)
-        expect(back.received).to.have.length(1)
-        expect(mail.messageId).to.match(new RegExp(`^<mail_${id.replaceAll('-', '')}@`))
-        expect((await web.db('one_time_tokens').where({ mail_id: id }).first()).token_hash).to.deep.equal(token_hash)
-        expect((await web.post('/api/email/verify', { token: mail.token })).status).to.equal(200)
-      }, { pauseMs: () => 5 }, config)
+      await during(
+        async () => {
+          await until('three tries have failed', async () => (await rowOf(email)).tries >= 3)
+          const { token_hash } = await web.db('one_time_tokens').where({ mail_id: id }).first()
+          back = await startMailbox({ port })
+          const mail = await back.first(email)
+          await sent(email)
+          expect(back.received).to.have.length(1)
+          expect(mail.messageId).to.match(new RegExp(`^<mail_${id.replaceAll('-', '')}@`))
+          expect((await web.db('one_time_tokens').where({ mail_id: id }).first()).token_hash).to.deep.equal(token_hash)
+          expect((await web.post('/api/email/verify', { token: mail.token })).status).to.equal(200)
+        },
+        { pauseMs: () => 5 },
+        config,
+      )
       await back?.stop()
     })
 
@@ -87,7 +97,10 @@ describe('the mail worker', () => {
       const { email } = await aPerson(web)
       await during(async () => {
         await sent(email)
-        await web.db('mails').where({ recipient: email }).update({ status: 'queued', finished_at: null, next_try_at: web.db.fn.now() })
+        await web
+          .db('mails')
+          .where({ recipient: email })
+          .update({ status: 'queued', finished_at: null, next_try_at: web.db.fn.now() })
         await sweepMails({ db: web.db, queues: queues.queues }, 0)
         await mailbox.of(email, 2)
       })
@@ -98,12 +111,15 @@ describe('the mail worker', () => {
     it('the others while one is refused again and again', async () => {
       const { email: poisoned } = await aPerson(web)
       mailbox.refuse(...Array.from({ length: 3 }, () => ({ at: 'DATA' as const, code: 451, text: 'later' })))
-      await during(async () => {
-        await until('the first is refused', async () => (await rowOf(poisoned)).tries >= 1)
-        const { email } = await aPerson(web)
-        await mailbox.of(email)
-        await mailbox.of(poisoned)
-      }, { pauseMs: () => 50 })
+      await during(
+        async () => {
+          await until('the first is refused', async () => (await rowOf(poisoned)).tries >= 1)
+          const { email } = await aPerson(web)
+          await mailbox.of(email)
+          await mailbox.of(poisoned)
+        },
+        { pauseMs: () => 50 },
+      )
     })
 
     it('what was asked for while Redis was away, by the sweep', async () => {
@@ -113,7 +129,7 @@ describe('the mail worker', () => {
       const { email } = await aPerson(cut)
       await cut.stop()
       expect(await sweepMails({ db: web.db, queues: queues.queues }, 0)).to.be.at.least(1)
-      await during(async () => void await mailbox.of(email))
+      await during(async () => void (await mailbox.of(email)))
     })
 
     it('what a flush of Redis forgot right after the registration, by the sweep', async () => {
@@ -129,13 +145,19 @@ describe('the mail worker', () => {
     it('what waited for its next try when Redis was flushed, by the sweep', async () => {
       const { email } = await aPerson(web)
       mailbox.refuse({ at: 'RCPT', code: 451, text: 'later' })
-      await during(async () => {
-        await until('the first try has failed', async () => (await rowOf(email)).status === 'queued' && (await rowOf(email)).tries === 1)
-        await queues.redis.flushdb()
-        await web.db('mails').where({ recipient: email }).update({ next_try_at: web.db.fn.now() })
-        await sweepMails({ db: web.db, queues: queues.queues }, 0)
-        await mailbox.of(email)
-      }, { pauseMs: () => 600_000 })
+      await during(
+        async () => {
+          await until(
+            'the first try has failed',
+            async () => (await rowOf(email)).status === 'queued' && (await rowOf(email)).tries === 1,
+          )
+          await queues.redis.flushdb()
+          await web.db('mails').where({ recipient: email }).update({ next_try_at: web.db.fn.now() })
+          await sweepMails({ db: web.db, queues: queues.queues }, 0)
+          await mailbox.of(email)
+        },
+        { pauseMs: () => 600_000 },
+      )
     })
   })
 
@@ -144,7 +166,9 @@ describe('the mail worker', () => {
     const aDeadLetter = async (): Promise<Person & { mail: string }> => {
       const person = await aPerson(web)
       mailbox.refuse(...Array.from({ length: 5 }, () => ({ at: 'RCPT' as const, code: 550, text: 'no such mailbox' })))
-      await during(() => until('the mail is dead', async () => (await rowOf(person.email)).status === 'dead').then(() => {}))
+      await during(() =>
+        until('the mail is dead', async () => (await rowOf(person.email)).status === 'dead').then(() => {}),
+      )
       const { id } = await rowOf(person.email)
       return { ...person, mail: `mail_${id.replaceAll('-', '')}` }
     }
@@ -158,7 +182,12 @@ describe('the mail worker', () => {
 
     it('as a dead letter that operators list, and send again with its link', async () => {
       const { email, mail } = await aDeadLetter()
-      const listed = (await admin('mail list')).json.mails as { id: string; status: string; recipient: string; tries: number }[]
+      const listed = (await admin('mail list')).json.mails as {
+        id: string
+        status: string
+        recipient: string
+        tries: number
+      }[]
       expect(listed.find(({ id }) => id === mail)).to.include({ status: 'dead', recipient: email, tries: 5 })
       expect((await admin('mail list')).text).to.contain(mail)
       expect((await admin('mail retry', [mail])).json).to.deep.equal({ revived: 1 })
@@ -169,7 +198,11 @@ describe('the mail worker', () => {
         await sent(email)
         expect((await web.post('/api/email/verify', { token })).status).to.equal(200)
       })
-      expect(((await admin('mail list', [], { all: 'yes' })).json.mails as { id: string; status: string }[]).find(({ id }) => id === mail)!.status).to.equal('sent')
+      expect(
+        ((await admin('mail list', [], { all: 'yes' })).json.mails as { id: string; status: string }[]).find(
+          ({ id }) => id === mail,
+        )!.status,
+      ).to.equal('sent')
     })
 
     it('nothing that an operator could revive twice, or make up', async () => {
@@ -179,13 +212,21 @@ describe('the mail worker', () => {
         const refusal = await admin('mail retry', [id]).catch((error: unknown) => error)
         expect(refusal, id).to.be.instanceOf(CommandError)
       }
-      await web.db('mails').where({ id: parseId('mail', mail)! }).delete()
+      await web
+        .db('mails')
+        .where({ id: parseId('mail', mail)! })
+        .delete()
     })
 
     it('by a plan of growing pauses: at least 5 tries, about four hours where the server may come back', () => {
       const pauses = (permanent: boolean): number[] => {
         const all: number[] = []
-        for (let pause = RETRY_PLAN.pauseMs(1, permanent); pause !== null; pause = RETRY_PLAN.pauseMs(all.length + 1, permanent)) all.push(pause)
+        for (
+          let pause = RETRY_PLAN.pauseMs(1, permanent);
+          pause !== null;
+          pause = RETRY_PLAN.pauseMs(all.length + 1, permanent)
+        )
+          all.push(pause)
         return all
       }
       expect(pauses(true)).to.deep.equal([1000, 3000, 9000, 27_000])
@@ -210,7 +251,10 @@ describe('the mail worker', () => {
         await sent(email)
         await web.post('/api/email/verify', { token })
         await web.db('users').where({ email }).update({ email_verified_at: null })
-        await web.db('mails').where({ recipient: email }).update({ status: 'queued', finished_at: null, next_try_at: web.db.fn.now() })
+        await web
+          .db('mails')
+          .where({ recipient: email })
+          .update({ status: 'queued', finished_at: null, next_try_at: web.db.fn.now() })
         await sweepMails({ db: web.db, queues: queues.queues }, 0)
         await until('it is skipped', async () => (await rowOf(email)).status === 'skipped')
         expect((await web.post('/api/email/verify', { token })).json.error).to.equal('invalid_token')
@@ -221,8 +265,16 @@ describe('the mail worker', () => {
     it('for a reset that was asked for before the password changed', async () => {
       const { email } = await aPerson(web)
       await web.post('/api/email/forgot', { email })
-      await web.db('users').where({ email }).update({ password_changed_at: web.db.raw('clock_timestamp()') })
-      await during(() => until('it is skipped', async () => (await web.db('mails').where({ recipient: email, kind: 'reset' }).first()).status === 'skipped').then(() => {}))
+      await web
+        .db('users')
+        .where({ email })
+        .update({ password_changed_at: web.db.raw('clock_timestamp()') })
+      await during(() =>
+        until(
+          'it is skipped',
+          async () => (await web.db('mails').where({ recipient: email, kind: 'reset' }).first()).status === 'skipped',
+        ).then(() => {}),
+      )
     })
   })
 
@@ -265,13 +317,19 @@ describe('the mail worker', () => {
       const id = await aMail()
       await finishMail(web.db, id, 'skipped', 'no account')
       expect([await claimMail(web.db, id, 60), await dueInMs(web.db, id)]).to.deep.equal([null, null])
-      expect([await claimMail(web.db, newId('mail'), 60), await dueInMs(web.db, newId('mail'))]).to.deep.equal([null, null])
+      expect([await claimMail(web.db, newId('mail'), 60), await dueInMs(web.db, newId('mail'))]).to.deep.equal([
+        null,
+        null,
+      ])
     })
 
     it('out of the outbox when it is old: skipped ones after 2 days, sent ones after 30, dead ones after 90', async () => {
       const aged = async (status: string, days: number): Promise<MailId> => {
         const id = await aMail()
-        await web.db('mails').where({ id }).update({ status, finished_at: web.db.raw('now() - make_interval(days => ?)', [days]) })
+        await web
+          .db('mails')
+          .where({ id })
+          .update({ status, finished_at: web.db.raw('now() - make_interval(days => ?)', [days]) })
         return id
       }
       const gone = [await aged('skipped', 3), await aged('sent', 31), await aged('dead', 91)]

@@ -32,8 +32,10 @@ describe('the file store', () => {
 
   const image = { kind: 'image', maxBytes: 1e6 } as const
   const pathOf = (name: MediaName) => join(folder, 'media', mediaFile(name))
-  const files = async () => (await readdir(join(folder, 'media'), { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile()).map((entry) => entry.name)
+  const files = async () =>
+    (await readdir(join(folder, 'media'), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name)
 
   const saved = async (file = 'rgb.png', name = namer()) =>
     store.save({ ...image, name, source: inChunks(fixture(file), 100) })
@@ -46,8 +48,11 @@ describe('the file store', () => {
   it('keeps a result under the name of the type that its bytes are', async () => {
     const name = namer()
     const result = await saved('baseline.jpg', name)
-    expect(result).to.deep.equal({ name: name('jpg'), contentType: 'image/jpeg',
-      bytes: fixture('baseline.jpg').length })
+    expect(result).to.deep.equal({
+      name: name('jpg'),
+      contentType: 'image/jpeg',
+      bytes: fixture('baseline.jpg').length,
+    })
     expect((await readFile(pathOf(result.name))).equals(fixture('baseline.jpg'))).to.equal(true)
   })
 
@@ -77,13 +82,19 @@ describe('the file store', () => {
 
   it('leaves nothing behind of what it refuses', async () => {
     const name = namer()
-    for (const bytes of [fixture('rgb.png').subarray(0, -1), Buffer.from('<svg/>'), fixture('plain.mp4'),
-      Buffer.alloc(0)]) {
-      expect(await failureOf(store.save({ ...image, name, source: inChunks(bytes,
-        100) }))).to.be.instanceOf(MediaRefused)
+    for (const bytes of [
+      fixture('rgb.png').subarray(0, -1),
+      Buffer.from('<svg/>'),
+      fixture('plain.mp4'),
+      Buffer.alloc(0),
+    ]) {
+      expect(await failureOf(store.save({ ...image, name, source: inChunks(bytes, 100) }))).to.be.instanceOf(
+        MediaRefused,
+      )
     }
-    expect(await failureOf(store.save({ ...image, name, maxBytes: 200, source: inChunks(fixture('rgb.png'), 100) })))
-      .to.include({ reason: 'too_large' })
+    expect(
+      await failureOf(store.save({ ...image, name, maxBytes: 200, source: inChunks(fixture('rgb.png'), 100) })),
+    ).to.include({ reason: 'too_large' })
     expect(await files().catch(() => [])).to.deep.equal([])
   })
 
@@ -134,8 +145,12 @@ describe('the file store', () => {
       }
     }
     const before = process.memoryUsage().arrayBuffers
-    const { bytes, name } = await store.save({ kind: 'video', maxBytes: 512 * 1024 * 1024, name: namer(),
-      source: source() })
+    const { bytes, name } = await store.save({
+      kind: 'video',
+      maxBytes: 512 * 1024 * 1024,
+      name: namer(),
+      source: source(),
+    })
     expect(bytes).to.be.greaterThan(size)
     expect((await stat(pathOf(name))).size).to.equal(bytes)
     expect(most - before).to.be.lessThan(50 * 1024 * 1024)

@@ -7,12 +7,25 @@ import { MediaRefused } from '../../../src/workers/storage/refused.ts'
 import { bytesOf, failureOf, fixture, inChunks } from './media-files.ts'
 
 const GOOD: Record<string, MediaExtension> = {
-  'rgb.png': 'png', 'palette.png': 'png', 'gray-alpha-16.png': 'png', 'adam7.png': 'png', 'animated.png': 'png',
-  'baseline.jpg': 'jpg', 'progressive.jpg': 'jpg', 'restarts.jpg': 'jpg',
-  'still.gif': 'gif', 'animated.gif': 'gif',
-  'lossy.webp': 'webp', 'lossless.webp': 'webp', 'animated.webp': 'webp',
-  'plain.mp4': 'mp4', 'faststart.mp4': 'mp4', 'fragmented.mp4': 'mp4', 'quicktime.mov': 'mov',
-  'plain.webm': 'webm', 'live.webm': 'webm',
+  'rgb.png': 'png',
+  'palette.png': 'png',
+  'gray-alpha-16.png': 'png',
+  'adam7.png': 'png',
+  'animated.png': 'png',
+  'baseline.jpg': 'jpg',
+  'progressive.jpg': 'jpg',
+  'restarts.jpg': 'jpg',
+  'still.gif': 'gif',
+  'animated.gif': 'gif',
+  'lossy.webp': 'webp',
+  'lossless.webp': 'webp',
+  'animated.webp': 'webp',
+  'plain.mp4': 'mp4',
+  'faststart.mp4': 'mp4',
+  'fragmented.mp4': 'mp4',
+  'quicktime.mov': 'mov',
+  'plain.webm': 'webm',
+  'live.webm': 'webm',
 }
 
 async function read(bytes: Uint8Array, kind: MediaKind, chunk?: number, maxBytes = 1e6) {
@@ -51,9 +64,12 @@ function pngAround(width: number, height: number, imageData: Buffer): Buffer {
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
   header[8] = 8
-  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), pngChunk('IHDR', header), pngChunk('IDAT',
-    imageData),
-    pngChunk('IEND', Buffer.alloc(0))])
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', imageData),
+    pngChunk('IEND', Buffer.alloc(0)),
+  ])
 }
 
 /** An MP4 or QuickTime box. */
@@ -99,10 +115,19 @@ describe('inspect', () => {
   })
 
   it('takes the bytes for what they are, not for what they are called', async () => {
-    for (const text of ['<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+    for (const text of [
+      '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
       '<?xml version="1.0"?><svg/>',
-      '<!doctype html><title>x</title>', '<script>', '{"error":"no"}', 'GIF', 'RIFF1234WAVE', '%PDF-1.7', 'BM',
-        'PK\x03\x04', ' ']) {
+      '<!doctype html><title>x</title>',
+      '<script>',
+      '{"error":"no"}',
+      'GIF',
+      'RIFF1234WAVE',
+      '%PDF-1.7',
+      'BM',
+      'PK\x03\x04',
+      ' ',
+    ]) {
       expect((await refusal(Buffer.from(text.padEnd(2000)), 'image')).reason, text).to.equal('unsupported_type')
       expect((await refusal(Buffer.from(text.padEnd(2000)), 'video')).reason, text).to.equal('unsupported_type')
     }
@@ -128,7 +153,7 @@ describe('inspect', () => {
   })
 
   it('refuses more bytes than allowed, as soon as there are more', async () => {
-    const error = await failureOf(read(fixture('rgb.png'), 'image', 10, 400)) as MediaRefused
+    const error = (await failureOf(read(fixture('rgb.png'), 'image', 10, 400))) as MediaRefused
     expect(error.reason).to.equal('too_large')
     expect((await read(fixture('rgb.png'), 'image', 10, fixture('rgb.png').length)).extension).to.equal('png')
   })
@@ -137,18 +162,21 @@ describe('inspect', () => {
     it('must unpack to the size that its header says', async () => {
       const rows = Buffer.alloc(10 * 11)
       expect(await refused(pngAround(10, 10, deflateSync(rows)), 'image')).to.equal(false)
-      expect((await refusal(pngAround(10, 10, deflateSync(rows.subarray(1))),
-        'image')).message).to.match(/pixels are missing/)
-      expect((await refusal(pngAround(10, 10, deflateSync(Buffer.alloc(111))),
-        'image')).message).to.match(/more pixels/)
+      expect((await refusal(pngAround(10, 10, deflateSync(rows.subarray(1))), 'image')).message).to.match(
+        /pixels are missing/,
+      )
+      expect((await refusal(pngAround(10, 10, deflateSync(Buffer.alloc(111))), 'image')).message).to.match(
+        /more pixels/,
+      )
       expect((await refusal(pngAround(10, 10, Buffer.from('not packed')), 'image')).message).to.match(/do not unpack/)
     })
 
     it('may not be a bomb', async () => {
       const bomb = pngAround(1000, 1000, deflateSync(Buffer.alloc(64 * 1024 * 1024)))
       expect((await refusal(bomb, 'image')).message).to.match(/more pixels/)
-      expect((await refusal(pngAround(60_000, 60_000, deflateSync(Buffer.alloc(10))),
-        'image')).reason).to.equal('too_large')
+      expect((await refusal(pngAround(60_000, 60_000, deflateSync(Buffer.alloc(10))), 'image')).reason).to.equal(
+        'too_large',
+      )
     })
 
     it('has a size, and a colour type with a depth that exist', async () => {
@@ -163,8 +191,14 @@ describe('inspect', () => {
     })
 
     it('needs a picture, not only markers', async () => {
-      for (const hex of ['ffd8ffd9', 'ffd8ffe000104a46494600010100000100010000ffd9', 'ffd8ff00', 'ffd8ffd8ffd9',
-        'ffd8ffda00020102ffd9', 'ffd8ffe00001ffd9']) {
+      for (const hex of [
+        'ffd8ffd9',
+        'ffd8ffe000104a46494600010100000100010000ffd9',
+        'ffd8ff00',
+        'ffd8ffd8ffd9',
+        'ffd8ffda00020102ffd9',
+        'ffd8ffe00001ffd9',
+      ]) {
         expect(await refused(Buffer.from(hex, 'hex'), 'image'), hex).to.equal(true)
       }
     })
@@ -173,8 +207,12 @@ describe('inspect', () => {
   describe('GIF', () => {
     it('needs an image with data', async () => {
       expect(await refused(Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00;', 'latin1'), 'image')).to.equal(true)
-      expect(await refused(Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00,\0\0\0\0\x01\0\x01\0\0\x02\0;', 'latin1'),
-        'image')).to.equal(true)
+      expect(
+        await refused(
+          Buffer.from('GIF89a\x01\x00\x01\x00\x00\x00\x00,\0\0\0\0\x01\0\x01\0\0\x02\0;', 'latin1'),
+          'image',
+        ),
+      ).to.equal(true)
     })
   })
 
@@ -204,8 +242,12 @@ describe('inspect', () => {
 
     it('may have its movie before or behind its data, and lengths in 64 bits', async () => {
       const large = Buffer.concat([Buffer.from('\0\0\0\x01mdat\0\0\0\0\0\0\0\x74', 'latin1'), Buffer.alloc(100)])
-      for (const parts of [[type, movie(), data], [type, data, movie()], [type, movie(), large], [type, box('free',
-        Buffer.alloc(3)), movie(), data]]) {
+      for (const parts of [
+        [type, movie(), data],
+        [type, data, movie()],
+        [type, movie(), large],
+        [type, box('free', Buffer.alloc(3)), movie(), data],
+      ]) {
         expect(await refused(Buffer.concat(parts), 'video')).to.equal(false)
       }
     })
@@ -221,15 +263,19 @@ describe('inspect', () => {
       const track = tooLong.indexOf('trak') - 4
       tooLong.writeUInt32BE(tooLong.readUInt32BE(track) + 40_000, track)
       expect((await refusal(Buffer.concat([type, tooLong, data]), 'video')).message).to.match(/do not add up/)
-      expect((await refusal(Buffer.concat([type, movie(), data, Buffer.alloc(16)]),
-        'video')).message).to.match(/no name/)
-      const deep = Buffer.concat(Array.from({ length: 20_000 }, (_, at) => {
-        const head = Buffer.from('\0\0\0\0trak', 'latin1')
-        head.writeUInt32BE(8 * (20_000 - at), 0)
-        return head
-      }))
-      expect((await refusal(Buffer.concat([type, box('moov', deep), data]),
-        'video')).message).to.match(/no video track/)
+      expect((await refusal(Buffer.concat([type, movie(), data, Buffer.alloc(16)]), 'video')).message).to.match(
+        /no name/,
+      )
+      const deep = Buffer.concat(
+        Array.from({ length: 20_000 }, (_, at) => {
+          const head = Buffer.from('\0\0\0\0trak', 'latin1')
+          head.writeUInt32BE(8 * (20_000 - at), 0)
+          return head
+        }),
+      )
+      expect((await refusal(Buffer.concat([type, box('moov', deep), data]), 'video')).message).to.match(
+        /no video track/,
+      )
       const zero = Buffer.from('\0\0\0\x04free', 'latin1')
       expect((await refusal(Buffer.concat([type, zero, movie(), data]), 'video')).message).to.match(/wrong length/)
     })
@@ -260,8 +306,11 @@ describe('inspect', () => {
   })
 
   it('closes its source whether it takes the bytes, refuses them or is left', async () => {
-    for (const [bytes, readAll] of [[fixture('rgb.png'), true], [Buffer.alloc(3000), true],
-      [Buffer.concat([fixture('rgb.png'), Buffer.alloc(9000)]), false]] as const) {
+    for (const [bytes, readAll] of [
+      [fixture('rgb.png'), true],
+      [Buffer.alloc(3000), true],
+      [Buffer.concat([fixture('rgb.png'), Buffer.alloc(9000)]), false],
+    ] as const) {
       let closed = false
       const source = async function* () {
         try {
@@ -290,8 +339,9 @@ describe('inspect', () => {
       yield fixture('rgb.png').subarray(0, 300)
       throw broke
     }
-    const { body } = await inspect(source(), { kind: 'image',
-      maxBytes: 1e6 }).catch((error: unknown) => ({ body: error }))
+    const { body } = await inspect(source(), { kind: 'image', maxBytes: 1e6 }).catch((error: unknown) => ({
+      body: error,
+    }))
     expect(body).to.equal(broke)
   })
 

@@ -31,9 +31,16 @@ type Exchange = {
 }
 
 const STATUS: Record<string, number> = {
-  AccessDenied: 403, InvalidAccessKeyId: 403, SignatureDoesNotMatch: 403, XAmzContentSHA256Mismatch: 400,
-    NotImplemented: 501,
-  NoSuchKey: 404, NoSuchBucket: 404, NoSuchUpload: 404, EntityTooSmall: 400, InternalError: 500,
+  AccessDenied: 403,
+  InvalidAccessKeyId: 403,
+  SignatureDoesNotMatch: 403,
+  XAmzContentSHA256Mismatch: 400,
+  NotImplemented: 501,
+  NoSuchKey: 404,
+  NoSuchBucket: 404,
+  NoSuchUpload: 404,
+  EntityTooSmall: 400,
+  InternalError: 500,
 }
 
 /** How many keys a page of a listing has: small, so that every listing has pages. */
@@ -59,7 +66,8 @@ export async function startS3(): Promise<S3Server> {
     const url = new URL(request.url!, 'http://s3')
     const [, name, ...key] = decodeURIComponent(url.pathname).split('/')
     const exchange = { method: request.method!, url, key: key.join('/'), body, request, response }
-    const problem = String(request.headers['x-amz-content-sha256']).startsWith('STREAMING') ? 'NotImplemented'
+    const problem = String(request.headers['x-amz-content-sha256']).startsWith('STREAMING')
+      ? 'NotImplemented'
       : signatureProblem(request, body, { [credentials.accessKeyId]: credentials.secretAccessKey })
     if (problem) return refuse(exchange, problem)
     if (fails(exchange.method, url)) return refuse(exchange, 'InternalError')
@@ -76,35 +84,56 @@ export async function startS3(): Promise<S3Server> {
   }
 
   function xml({ response }: Exchange, root: string, content: string): void {
-    response.writeHead(200,
-      { 'content-type': 'application/xml' }).end(`<?xml version="1.0"?><${root}>${content}</${root}>`)
+    response
+      .writeHead(200, { 'content-type': 'application/xml' })
+      .end(`<?xml version="1.0"?><${root}>${content}</${root}>`)
   }
 
   function bucketRequest(exchange: Exchange): void {
     const { searchParams: query } = exchange.url
     const prefix = query.get('prefix') ?? ''
     if (query.has('uploads')) {
-      const open = [...uploads].filter(([, upload]) => upload.key.startsWith(prefix)).map(([id, { key, initiated }]) =>
-        `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated.toISOString()}</Initiated></Upload>`)
+      const open = [...uploads]
+        .filter(([, upload]) => upload.key.startsWith(prefix))
+        .map(
+          ([id, { key, initiated }]) =>
+            `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated.toISOString()}</Initiated></Upload>`,
+        )
       return xml(exchange, 'ListMultipartUploadsResult', open.join(''))
     }
     const after = query.get('continuation-token') ?? ''
     const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).toSorted()
     const page = keys.slice(0, PAGE)
     const next = keys.length > PAGE ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
-    const contents = page.map((key) =>
-      `<Contents><Key>${key}</Key><LastModified>${objects.get(key)!.modified.toISOString()}</LastModified></Contents>`)
+    const contents = page.map(
+      (key) =>
+        `<Contents><Key>${key}</Key><LastModified>${objects.get(key)!.modified.toISOString()}</LastModified></Contents>`,
+    )
     xml(exchange, 'ListBucketResult', `<IsTruncated>${keys.length > PAGE}</IsTruncated>${next}${contents.join('')}`)
   }
 
   function uploadRequest(exchange: Exchange): void {
-    const { method, url: { searchParams: query }, key, body, request, response } = exchange
+    const {
+      method,
+      url: { searchParams: query },
+      key,
+      body,
+      request,
+      response,
+    } = exchange
     if (method === 'POST' && query.has('uploads')) {
       const id = randomUUID()
-      uploads.set(id, { key, contentType: String(request.headers['content-type']), parts: new Map(),
-        initiated: new Date() })
-      return xml(exchange, 'InitiateMultipartUploadResult',
-        `<Bucket>${bucket}</Bucket><Key>${key}</Key><UploadId>${id}</UploadId>`)
+      uploads.set(id, {
+        key,
+        contentType: String(request.headers['content-type']),
+        parts: new Map(),
+        initiated: new Date(),
+      })
+      return xml(
+        exchange,
+        'InitiateMultipartUploadResult',
+        `<Bucket>${bucket}</Bucket><Key>${key}</Key><UploadId>${id}</UploadId>`,
+      )
     }
     const id = query.get('uploadId')!
     const upload = uploads.get(id)
@@ -128,7 +157,14 @@ export async function startS3(): Promise<S3Server> {
   }
 
   function objectRequest(exchange: Exchange): void {
-    const { method, url: { searchParams: query }, key, body, request, response } = exchange
+    const {
+      method,
+      url: { searchParams: query },
+      key,
+      body,
+      request,
+      response,
+    } = exchange
     if (method === 'PUT') {
       objects.set(key, { bytes: body, contentType: String(request.headers['content-type']), modified: new Date() })
       response.writeHead(200, { etag: '"x"' }).end()
@@ -141,15 +177,23 @@ export async function startS3(): Promise<S3Server> {
     }
     const object = objects.get(key)
     if (!object) return refuse(exchange, 'NoSuchKey')
-    response.writeHead(200, {
-      'content-type': query.get('response-content-type') ?? object.contentType,
-      'cache-control': query.get('response-cache-control') ?? 'no-cache',
-      'content-length': object.bytes.length,
-      'last-modified': object.modified.toUTCString(),
-    }).end(method === 'HEAD' ? '' : object.bytes)
+    response
+      .writeHead(200, {
+        'content-type': query.get('response-content-type') ?? object.contentType,
+        'cache-control': query.get('response-cache-control') ?? 'no-cache',
+        'content-length': object.bytes.length,
+        'last-modified': object.modified.toUTCString(),
+      })
+      .end(method === 'HEAD' ? '' : object.bytes)
   }
 
   return Object.assign(listeningServer, {
-    bucket, objects, uploads, credentials, failOn: (matches: typeof fails) => { fails = matches },
+    bucket,
+    objects,
+    uploads,
+    credentials,
+    failOn: (matches: typeof fails) => {
+      fails = matches
+    },
   })
 }

@@ -66,8 +66,9 @@ describe('the S3 store', () => {
     for (const source of [largeVideo(20 * MB, 12 * MB), inChunks(fixture('plain.mp4').subarray(0, -1))]) {
       expect(await failureOf(store.save({ ...video, name, source }))).to.be.instanceOf(MediaRefused)
     }
-    expect(await failureOf(store.save({ ...image, name,
-      source: inChunks(Buffer.from('<svg/>')) }))).to.be.instanceOf(MediaRefused)
+    expect(await failureOf(store.save({ ...image, name, source: inChunks(Buffer.from('<svg/>')) }))).to.be.instanceOf(
+      MediaRefused,
+    )
     expect([s3.objects.size, s3.uploads.size]).to.deep.equal([0, 0])
   })
 
@@ -84,7 +85,9 @@ describe('the S3 store', () => {
   it('fails, and closes its source, when the bucket does not take the parts', async () => {
     s3.failOn((method, url) => method === 'PUT' && url.searchParams.has('partNumber'))
     let closed = () => {}
-    const isClosed = new Promise<void>((resolve) => { closed = resolve })
+    const isClosed = new Promise<void>((resolve) => {
+      closed = resolve
+    })
     const source = async function* () {
       try {
         yield* largeVideo(60 * MB)
@@ -92,8 +95,9 @@ describe('the S3 store', () => {
         closed()
       }
     }
-    expect(await failureOf(store.save({ ...video, name: namer(),
-      source: source() }))).to.include({ name: 'InternalError' })
+    expect(await failureOf(store.save({ ...video, name: namer(), source: source() }))).to.include({
+      name: 'InternalError',
+    })
     await isClosed
     expect(s3.objects.size).to.equal(0)
   })
@@ -118,8 +122,11 @@ describe('the S3 store', () => {
       s3.objects.get(`results/here/${name}`)!.modified = new Date(Date.now() - (at % 2 ? 29 : 31) * DAY_MS)
     }
     const old = { bytes: Buffer.alloc(1), contentType: 'text/plain', modified: new Date(0) }
-    const others = ['results/here/README.txt', `results/hereafter/${namer()('png')}`,
-      `results/here/deeper/${namer()('png')}`]
+    const others = [
+      'results/here/README.txt',
+      `results/hereafter/${namer()('png')}`,
+      `results/here/deeper/${namer()('png')}`,
+    ]
     for (const key of others) s3.objects.set(key, old)
     expect(await store.sweep(30)).to.equal(4)
     expect(s3.objects.size).to.equal(3 + others.length)
@@ -128,8 +135,11 @@ describe('the S3 store', () => {
 
   it('ends uploads that a killed worker left a day ago', async () => {
     const upload = { contentType: 'video/mp4', parts: new Map<number, Buffer>() }
-    s3.uploads.set('old', { ...upload, key: `results/here/${namer()('mp4')}`,
-      initiated: new Date(Date.now() - 2 * DAY_MS) })
+    s3.uploads.set('old', {
+      ...upload,
+      key: `results/here/${namer()('mp4')}`,
+      initiated: new Date(Date.now() - 2 * DAY_MS),
+    })
     s3.uploads.set('young', { ...upload, key: `results/here/${namer()('mp4')}`, initiated: new Date() })
     s3.uploads.set('foreign', { ...upload, key: 'elsewhere.mp4', initiated: new Date(0) })
     await store.sweep(30)

@@ -3,7 +3,10 @@ import fc from 'fast-check'
 import { readCut } from '../../../src/workers/upstreams/cut-json.ts'
 
 const ANSWER = {
-  id: 'x', n: 12.5, ok: true, none: null,
+  id: 'x',
+  n: 12.5,
+  ok: true,
+  none: null,
   choices: [{ index: 0, message: { role: 'assistant', content: 'He said "no" \\ and\nleft: äöü 😀' } }, { index: 1 }],
 }
 
@@ -20,17 +23,22 @@ describe('JSON that was cut off', () => {
   })
 
   it('is nothing where it is no object', () => {
-    for (const text of ['', 'x', '[1', '"abc', '<html>', '['.repeat(100_000), '{"a":"\\x']) expect(readCut(text), text.slice(0, 20)).to.deep.equal({})
+    for (const text of ['', 'x', '[1', '"abc', '<html>', '['.repeat(100_000), '{"a":"\\x'])
+      expect(readCut(text), text.slice(0, 20)).to.deep.equal({})
   })
 
   it('can be read wherever it was cut, and holds nothing that it did not say', () => {
     const text = JSON.stringify(ANSWER)
-    fc.assert(fc.property(fc.integer({ min: 1, max: text.length }), fc.constantFrom(0, 2), (length, indent) => {
-      const cut = JSON.stringify(ANSWER, null, indent).slice(0, length)
-      const said = readCut(cut) as Partial<typeof ANSWER>
-      const content = said.choices?.[0]?.message?.content ?? ''
-      return ANSWER.choices[0]!.message!.content.startsWith(content) && Object.keys(said).every((name) => name in ANSWER)
-    }))
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: text.length }), fc.constantFrom(0, 2), (length, indent) => {
+        const cut = JSON.stringify(ANSWER, null, indent).slice(0, length)
+        const said = readCut(cut) as Partial<typeof ANSWER>
+        const content = said.choices?.[0]?.message?.content ?? ''
+        return (
+          ANSWER.choices[0]!.message!.content.startsWith(content) && Object.keys(said).every((name) => name in ANSWER)
+        )
+      }),
+    )
     expect(readCut(text)).to.deep.equal(ANSWER)
   })
 })

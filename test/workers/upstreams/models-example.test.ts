@@ -13,7 +13,9 @@ for (const file of ['models.example.json', 'models.json']) {
     it('names for each model only upstreams whose protocol serves its modality', () => {
       for (const { id, modality, routes } of catalogue.models.values()) {
         for (const { upstream } of routes)
-          expect(upstreams.adapterOf(upstream.protocol)[modality] !== undefined, `${id} at ${upstream.name}`).to.equal(true)
+          expect(upstreams.adapterOf(upstream.protocol)[modality] !== undefined, `${id} at ${upstream.name}`).to.equal(
+            true,
+          )
       }
     })
 

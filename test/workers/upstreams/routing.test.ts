@@ -42,7 +42,8 @@ function situation(
   }
 }
 
-const told = (step: NextAttempt): string => (step.is === 'try' ? `${step.route.upstream.name} after ${step.afterMs}` : step.is)
+const told = (step: NextAttempt): string =>
+  step.is === 'try' ? `${step.route.upstream.name} after ${step.afterMs}` : step.is
 
 const STORIES: [names: string, story: string, chat: string, media: string][] = [
   ['ab', '', 'a after 0', 'a after 0'],
@@ -115,7 +116,15 @@ describe('the choice of the next upstream', () => {
     )
   })
 
-  const kinds = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected', 'late', 'aborted')
+  const kinds = fc.constantFrom<FailureKind>(
+    'not_sent',
+    'rate_limited',
+    'overloaded',
+    'unknown',
+    'rejected',
+    'late',
+    'aborted',
+  )
   const world = fc.record({
     modality: fc.constantFrom<Modality>('chat', 'image', 'video'),
     routes: fc.integer({ min: 1, max: 4 }),
@@ -137,7 +146,9 @@ describe('the choice of the next upstream', () => {
         expect(failed.length).to.be.within(1, 3 * count)
         const accepted = failed.filter(({ error }) => error.kind === 'unknown')
         expect(accepted.length).to.be.at.most(modality === 'chat' ? Math.max(count, 2) : 1)
-        const final = failed.findIndex(({ error }) => error.kind === 'rejected' || error.kind === 'late' || error.kind === 'aborted')
+        const final = failed.findIndex(
+          ({ error }) => error.kind === 'rejected' || error.kind === 'late' || error.kind === 'aborted',
+        )
         expect(final).to.be.oneOf([-1, failed.length - 1])
       }),
     )

@@ -69,7 +69,7 @@ for (const [protocol, modality, model] of KINDS) {
 
     it('are submitted, polled by any worker, and end with an address of the result', async () => {
       const task = await run('a tide')
-      expect(task).to.deep.nested.include({ 'state': 'succeeded', 'media.from': 'url' })
+      expect(task).to.deep.nested.include({ state: 'succeeded', 'media.from': 'url' })
     })
 
     it('are billed once, however often they are polled', async () => {
@@ -281,7 +281,7 @@ describe('addresses that an upstream names', () => {
     const tasks = world.upstreams.adapterOf('openrouter').video as TaskMediaAdapter
     const context = world.context('openrouter')
     const own = await endOf(tasks, await tasks.submit({ prompt: promptOf('own') }, context), context)
-    expect(own).to.deep.nested.include({ 'state': 'succeeded', 'media.headers': { authorization: 'Bearer made-up' } })
+    expect(own).to.deep.nested.include({ state: 'succeeded', 'media.headers': { authorization: 'Bearer made-up' } })
     const prompt = promptOf('[result-url https://files.example.com/a.mp4]')
     const foreign = await endOf(tasks, await tasks.submit({ prompt }, context), context)
     expect(foreign).to.deep.equal({
@@ -304,7 +304,7 @@ describe('addresses that an upstream names', () => {
       const tasks = world.upstreams.adapterOf(protocol)[modality] as TaskMediaAdapter
       const context = world.context(protocol, { model: `some/${modality}` })
       const task = await endOf(tasks, await tasks.submit({ prompt: promptOf(`[output ${form}]`) }, context), context)
-      expect(task, `${protocol} ${form}`).to.deep.nested.include({ 'state': 'succeeded', 'media.from': 'url' })
+      expect(task, `${protocol} ${form}`).to.deep.nested.include({ state: 'succeeded', 'media.from': 'url' })
     }
     await world.close()
   })

@@ -28,10 +28,7 @@ export function AccountsSection({ search }: { search: string }) {
         />
         <button type="submit">Find</button>
       </form>
-      <List
-        of={accounts}
-        empty={<Empty title="No matching accounts">Search for a shorter part of the address.</Empty>}
-      >
+      <List of={accounts} empty={<Empty title="No matching accounts">Search for a shorter part of the address.</Empty>}>
         {(items) => <AccountTable accounts={items} />}
       </List>
     </section>

@@ -24,7 +24,14 @@ type Conversation = {
   stopped: boolean
 }
 
-const EMPTY_CONVERSATION: Conversation = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
+const EMPTY_CONVERSATION: Conversation = {
+  messages: [],
+  problem: null,
+  cost: null,
+  callId: null,
+  running: null,
+  stopped: false,
+}
 
 /** The messages with a text added to the last one. */
 const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
@@ -32,14 +39,19 @@ const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
 
 function useConversation() {
   const [talk, setConversation] = useState(EMPTY_CONVERSATION)
-  const put = (changes: (old: Conversation) => Partial<Conversation>): void => setConversation((old) => ({ ...old, ...changes(old) }))
+  const put = (changes: (old: Conversation) => Partial<Conversation>): void =>
+    setConversation((old) => ({ ...old, ...changes(old) }))
   const running = useRef<AbortController | null>(null)
   useEffect(() => () => running.current?.abort(), [])
 
   const send = async (fields: ChatFields): Promise<void> => {
     const controller = new AbortController()
     running.current = controller
-    put(() => ({ ...EMPTY_CONVERSATION, messages: [...fields.messages, { role: 'assistant', content: '' }], running: controller }))
+    put(() => ({
+      ...EMPTY_CONVERSATION,
+      messages: [...fields.messages, { role: 'assistant', content: '' }],
+      running: controller,
+    }))
     try {
       const { callId, updates } = await chat(playgroundKey.value, fields, controller.signal)
       put(() => ({ callId }))

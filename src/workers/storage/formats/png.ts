@@ -17,7 +17,13 @@ const COLOUR_TYPES: Record<number, { channels: number; depths: number[] }> = {
 
 /** Adam7's passes: first column, first row, and the steps between columns and rows. */
 const ADAM7 = [
-  [0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2],
+  [0, 0, 8, 8],
+  [4, 0, 8, 8],
+  [0, 4, 4, 8],
+  [2, 0, 4, 4],
+  [0, 2, 2, 4],
+  [1, 0, 2, 2],
+  [0, 1, 1, 2],
 ] as const
 const NOT_INTERLACED = [[0, 0, 1, 1]] as const
 

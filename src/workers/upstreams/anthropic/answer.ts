@@ -47,8 +47,11 @@ export async function resultOf(read: () => Promise<Fields>): Promise<ChatResult>
 }
 
 /** What answers have in common with chunks. */
-export const headOf = ({ id, model }: Fields): { id: string; created: number; model: unknown } =>
-  ({ id: isText(id) ? id : `msg_${randomUUID()}`, created: Math.floor(Date.now() / 1000), model })
+export const headOf = ({ id, model }: Fields): { id: string; created: number; model: unknown } => ({
+  id: isText(id) ? id : `msg_${randomUUID()}`,
+  created: Math.floor(Date.now() / 1000),
+  model,
+})
 
 /** The completion that an answer is. @throws UpstreamError `unknown` for an answer without content */
 export function completionOf(answer: Fields): ChatCompletion {
@@ -58,8 +61,13 @@ export function completionOf(answer: Fields): ChatCompletion {
   const blocks = content.map(asFields)
   const text = joined(blocks, 'text', 'text')
   const thoughts = joined(blocks, 'thinking', 'thinking')
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(({ id, name, input }) =>
-    ({ id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } }))
+  const calls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id, name, input }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(input ?? {}) },
+    }))
   const message = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,

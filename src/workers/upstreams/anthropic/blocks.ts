@@ -10,7 +10,8 @@ import type { Fields } from '../fields.ts'
 export type Turn = { role: 'user' | 'assistant'; content: Fields[] }
 
 /** A text block; none for an empty text, which the API refuses. */
-const textBlocks = (text: unknown, more: Fields = {}): Fields[] => isText(text) ? [{ type: 'text', text, ...more }] : []
+const textBlocks = (text: unknown, more: Fields = {}): Fields[] =>
+  isText(text) ? [{ type: 'text', text, ...more }] : []
 
 /** Content in its shorter form: a text alone needs no block around it. */
 export function compact(blocks: Fields[]): Fields[] | string {
@@ -29,10 +30,14 @@ export function blocksOf(content: unknown): Fields[] {
 
 function blocksOfPart(part: Fields): Fields[] {
   switch (part.type) {
-    case 'text': return textBlocks(part.text, part.cache_control ? { cache_control: { type: 'ephemeral' } } : {})
-    case 'refusal': return textBlocks(part.refusal)
-    case 'image_url': return [{ type: 'image', source: imageSource(part.image_url) }]
-    default: return [part]
+    case 'text':
+      return textBlocks(part.text, part.cache_control ? { cache_control: { type: 'ephemeral' } } : {})
+    case 'refusal':
+      return textBlocks(part.refusal)
+    case 'image_url':
+      return [{ type: 'image', source: imageSource(part.image_url) }]
+    default:
+      return [part]
   }
 }
 
@@ -53,11 +58,14 @@ function imageSource(image: unknown): Fields {
 export function turnOf(message: ChatMessage): Turn | null {
   switch (message.role) {
     case 'system':
-    case 'developer': return null
+    case 'developer':
+      return null
     case 'assistant':
       return { role: 'assistant', content: [...blocksOf(message.content), ...toolUses(message.tool_calls)] }
-    case 'tool': return { role: 'user', content: [toolResult(message)] }
-    default: return { role: 'user', content: blocksOf(message.content) }
+    case 'tool':
+      return { role: 'user', content: [toolResult(message)] }
+    default:
+      return { role: 'user', content: blocksOf(message.content) }
   }
 }
 

@@ -21,18 +21,21 @@ const SAMPLING = ['temperature', 'top_p', 'top_k'] as const
 export function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
   if ((request.n ?? 1) !== 1) throw new UpstreamError('rejected', 'the Messages API makes one choice')
   const { messages, max_tokens: maxTokens } = request
-  return applyRules(withoutMissing({
-    model: route.model,
-    max_tokens: maxTokens,
-    ...conversationOf(messages),
-    stream: stream || undefined,
-    stop_sequences: stopSequences(request.stop),
-    ...toolsOf(request),
-    output_config: outputConfig(request.response_format),
-    metadata: typeof request.user === 'string' ? { user_id: request.user } : undefined,
-    ...picked(request, route.allow),
-    ...sampling(request, route.model),
-  }), route)
+  return applyRules(
+    withoutMissing({
+      model: route.model,
+      max_tokens: maxTokens,
+      ...conversationOf(messages),
+      stream: stream || undefined,
+      stop_sequences: stopSequences(request.stop),
+      ...toolsOf(request),
+      output_config: outputConfig(request.response_format),
+      metadata: typeof request.user === 'string' ? { user_id: request.user } : undefined,
+      ...picked(request, route.allow),
+      ...sampling(request, route.model),
+    }),
+    route,
+  )
 }
 
 const withoutMissing = (fields: Fields): Fields =>
@@ -77,7 +80,7 @@ function sampling(request: ChatRequest, model: string): Fields {
 
 function stopSequences(stop: unknown): string[] | undefined {
   const texts = (Array.isArray(stop) ? stop : [stop]).filter((text) => typeof text === 'string' && text.trim() !== '')
-  return texts.length > 0 ? texts as string[] : undefined
+  return texts.length > 0 ? (texts as string[]) : undefined
 }
 
 /** Of OpenAI's formats only the JSON schema has a counterpart. */

@@ -42,11 +42,16 @@ class Translation {
   /** Takes an event; the delta that it means to a client, if any. */
   read(event: Fields): Fields | null {
     switch (event.type) {
-      case 'message_start': return this.start(asFields(event.message))
-      case 'content_block_start': return this.startBlock(event.index, asFields(event.content_block))
-      case 'content_block_delta': return this.deltaOf(event.index, asFields(event.delta))
-      case 'message_delta': return this.end(event)
-      default: return null
+      case 'message_start':
+        return this.start(asFields(event.message))
+      case 'content_block_start':
+        return this.startBlock(event.index, asFields(event.content_block))
+      case 'content_block_delta':
+        return this.deltaOf(event.index, asFields(event.delta))
+      case 'message_delta':
+        return this.end(event)
+      default:
+        return null
     }
   }
 
@@ -89,10 +94,14 @@ class Translation {
 
   private deltaOf(index: unknown, delta: Fields): Fields | null {
     switch (delta.type) {
-      case 'text_delta': return { content: textOf(delta.text) }
-      case 'thinking_delta': return { reasoning_content: textOf(delta.thinking) }
-      case 'input_json_delta': return this.argumentsOf(index, textOf(delta.partial_json))
-      default: return null
+      case 'text_delta':
+        return { content: textOf(delta.text) }
+      case 'thinking_delta':
+        return { reasoning_content: textOf(delta.thinking) }
+      case 'input_json_delta':
+        return this.argumentsOf(index, textOf(delta.partial_json))
+      default:
+        return null
     }
   }
 

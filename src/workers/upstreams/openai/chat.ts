@@ -21,7 +21,7 @@ const DONE = '[DONE]'
 
 /** The chat of every server that speaks OpenAI's wire format. */
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
-  const post = (json: Fields) => ({ method: 'POST', path: '/chat/completions', body: { json } } as const)
+  const post = (json: Fields) => ({ method: 'POST', path: '/chat/completions', body: { json } }) as const
   return {
     async chat(request, context) {
       return resultOf(() => http.json({ ...post(outgoing(request, context, false)), kind: 'chat' }, context))
@@ -41,12 +41,20 @@ export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
  * a stream is always asked for, because the call is settled on it.
  */
 function outgoing(request: ChatRequest, { route }: UpstreamContext, stream: boolean): Fields {
-  const { max_completion_tokens: _other, stream_options: options, stream: _stream, ...rest } = passingFields(request, route.allow)
-  return applyRules({
-    ...rest,
-    model: route.model,
-    ...(stream && { stream: true, stream_options: { ...asFields(options), include_usage: true } }),
-  }, route)
+  const {
+    max_completion_tokens: _other,
+    stream_options: options,
+    stream: _stream,
+    ...rest
+  } = passingFields(request, route.allow)
+  return applyRules(
+    {
+      ...rest,
+      model: route.model,
+      ...(stream && { stream: true, stream_options: { ...asFields(options), include_usage: true } }),
+    },
+    route,
+  )
 }
 
 /** An answer that comes whole, or what was taken of one that is too long. @throws UpstreamError where it is none */
@@ -73,8 +81,10 @@ function* eventsOf({ completion: { choices, ...head }, usage, isCut }: ChatResul
   if (isCut) throw new AnswerTooLong('the answer was cut')
 }
 
-const deltaOf = ({ tool_calls: calls, ...message }: Fields): Fields =>
-  ({ ...message, ...(Array.isArray(calls) && { tool_calls: calls.map((call, index) => ({ index, ...asFields(call) })) }) })
+const deltaOf = ({ tool_calls: calls, ...message }: Fields): Fields => ({
+  ...message,
+  ...(Array.isArray(calls) && { tool_calls: calls.map((call, index) => ({ index, ...asFields(call) })) }),
+})
 
 const now = (): number => Math.floor(Date.now() / 1000)
 
@@ -89,7 +99,7 @@ function completionOf({ usage, ...answer }: Fields, end: 'stop' | 'length'): Cha
     ...answer,
     id: isText(answer.id) ? answer.id : `chatcmpl-${randomUUID()}`,
     object: 'chat.completion',
-    created: Number.isInteger(answer.created) ? answer.created as number : now(),
+    created: Number.isInteger(answer.created) ? (answer.created as number) : now(),
     choices: choices.map((choice, at) => choiceOf(choice, at, end, openaiUsage(usage) !== null)),
   }
 }

@@ -31,7 +31,9 @@ export function createOpenaiImages(http: UpstreamHttp, fetchReference: FetchRefe
  * says that its upstream does, and under which name (Seedream: `image`).
  */
 async function outgoing(
-  request: MediaRequest, { route, signal }: UpstreamContext, fetchReference: FetchReference,
+  request: MediaRequest,
+  { route, signal }: UpstreamContext,
+  fetchReference: FetchReference,
 ): Promise<UpstreamRequest> {
   const { prompt, image_url: imageUrl, resolution } = request
   const size = sizeOf('image', resolution)

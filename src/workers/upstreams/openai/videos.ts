@@ -18,7 +18,9 @@ const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent
 export function openaiVideos(fetchReference: FetchReference): TaskPreset {
   return {
     submission: async (request, context) => ({
-      method: 'POST', path: '/videos', body: { form: await formFor(request, context, fetchReference) },
+      method: 'POST',
+      path: '/videos',
+      body: { form: await formFor(request, context, fetchReference) },
     }),
     accepted: ({ id }) => ({ id }),
     status: (task) => ({ method: 'GET', path: pathOf(task) }),
@@ -36,7 +38,10 @@ async function formFor(request: MediaRequest, { route, signal }: UpstreamContext
   const { prompt, image_url: imageUrl, duration, resolution } = request
   const size = sizeOf('video', resolution)
   const fields: Fields = {
-    model: route.model, prompt, ...(duration !== undefined && { seconds: String(duration) }), ...(size && { size }),
+    model: route.model,
+    prompt,
+    ...(duration !== undefined && { seconds: String(duration) }),
+    ...(size && { size }),
   }
   if (imageUrl === undefined || Object.hasOwn(route.rename, 'image_url') || route.drop.includes('image_url')) {
     return formOf(applyRules({ ...fields, image_url: imageUrl }, route))
@@ -47,11 +52,14 @@ async function formFor(request: MediaRequest, { route, signal }: UpstreamContext
 
 function reportOf({ status, progress, error }: Fields, content: string): TaskReport {
   switch (status) {
-    case 'completed': return { is: 'done', address: content, needsKey: true }
+    case 'completed':
+      return { is: 'done', address: content, needsKey: true }
     case 'failed':
     case 'cancelled':
-    case 'expired': return { is: 'failed', message: reasonOf(error, String(status)) }
-    default: return { is: 'running', progress: Number.isFinite(progress) ? clamped(progress as number) : null }
+    case 'expired':
+      return { is: 'failed', message: reasonOf(error, String(status)) }
+    default:
+      return { is: 'running', progress: Number.isFinite(progress) ? clamped(progress as number) : null }
   }
 }
 

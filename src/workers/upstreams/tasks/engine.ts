@@ -64,7 +64,7 @@ export function createTaskAdapter(http: UpstreamHttp, preset: TaskPreset): TaskM
     kind: 'task',
 
     async submit(request, context) {
-      const answer = await http.json({ ...await preset.submission(request, context), kind: 'submit' }, context)
+      const answer = await http.json({ ...(await preset.submission(request, context)), kind: 'submit' }, context)
       const { id, urls = {} } = preset.accepted(answer)
       if (!isText(id)) throw malformedAnswer('the submission was answered without a task')
       const { baseUrl } = context.route.upstream
@@ -114,7 +114,10 @@ function taskOf(ref: UpstreamRef): TaskRef {
 
 /** Reads the result where the report says that it must be read first. */
 async function resolved(
-  http: UpstreamHttp, preset: TaskPreset, report: TaskReport, context: UpstreamContext,
+  http: UpstreamHttp,
+  preset: TaskPreset,
+  report: TaskReport,
+  context: UpstreamContext,
 ): Promise<TaskReport> {
   if (report.is !== 'fetch' || !preset.result) return report
   try {
@@ -131,11 +134,14 @@ type KeyFor = (address: string) => Record<string, string> | undefined
 
 function stateOf(report: TaskReport, running: Running, keyFor: KeyFor): TaskState {
   switch (report.is) {
-    case 'running': return { ...running, progress: report.progress ?? null }
-    case 'failed': return { state: 'failed', message: report.message }
+    case 'running':
+      return { ...running, progress: report.progress ?? null }
+    case 'failed':
+      return { state: 'failed', message: report.message }
     case 'done':
       return ended(report.address, (address) => sourceOf(address, report.needsKey ? keyFor(address) : undefined))
-    case 'fetch': return running
+    case 'fetch':
+      return running
   }
 }
 

@@ -21,8 +21,10 @@ export function falTasks(modality: 'image' | 'video'): TaskPreset {
       path: `/${route.model}`,
       body: { json: applyRules({ prompt, image_url, duration, resolution }, route) },
     }),
-    accepted: ({ request_id: id, status_url: status, response_url: response, cancel_url: cancel }) =>
-      ({ id, urls: { status, response, cancel } }),
+    accepted: ({ request_id: id, status_url: status, response_url: response, cancel_url: cancel }) => ({
+      id,
+      urls: { status, response, cancel },
+    }),
     status: ({ urls }) => ({ method: 'GET', url: urls.status ?? '' }),
     report: (answer, task) => reportOf(answer, task),
     result: (answer) => ({ is: 'done', address: addressIn(answer, modality) }),

@@ -28,10 +28,15 @@ export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
   return {
     kind: 'direct',
     async generate({ prompt, image_url: image, resolution }, context) {
-      const json = applyRules({
-        model: context.route.model, prompt, ...shapeOf(resolution),
-        ...(image !== undefined && { input_references: [imagePart(image)] }),
-      }, context.route)
+      const json = applyRules(
+        {
+          model: context.route.model,
+          prompt,
+          ...shapeOf(resolution),
+          ...(image !== undefined && { input_references: [imagePart(image)] }),
+        },
+        context.route,
+      )
       const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
       const failure = failureIn(answer)
       if (failure) throw failure
@@ -47,10 +52,18 @@ export const openrouterVideos: TaskPreset = {
   submission: ({ prompt, image_url: image, duration, resolution }, { route }) => ({
     method: 'POST',
     path: '/videos',
-    body: { json: applyRules({
-      model: route.model, prompt, duration, ...shapeOf(resolution),
-      ...(image !== undefined && { frame_images: [{ ...imagePart(image), frame_type: 'first_frame' }] }),
-    }, route) },
+    body: {
+      json: applyRules(
+        {
+          model: route.model,
+          prompt,
+          duration,
+          ...shapeOf(resolution),
+          ...(image !== undefined && { frame_images: [{ ...imagePart(image), frame_type: 'first_frame' }] }),
+        },
+        route,
+      ),
+    },
   }),
   accepted: ({ id }) => ({ id }),
   status: (task) => ({ method: 'GET', path: pathOf(task) }),
@@ -65,7 +78,9 @@ function reportOf({ status, error, unsigned_urls: unsigned, urls }: Fields): Tas
       return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'), needsKey: true }
     case 'failed':
     case 'cancelled':
-    case 'expired': return { is: 'failed', message: reasonOf(error, String(status)) }
-    default: return { is: 'running' }
+    case 'expired':
+      return { is: 'failed', message: reasonOf(error, String(status)) }
+    default:
+      return { is: 'running' }
   }
 }

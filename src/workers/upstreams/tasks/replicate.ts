@@ -30,16 +30,19 @@ function submission({ prompt, image_url: image, duration, resolution }: MediaReq
   const input = applyRules({ prompt, image_url: image, duration, resolution }, { ...route, rename })
   const { model } = route
   return model.includes('/') && !model.includes(':')
-    ? { method: 'POST', path: `/models/${model}/predictions`, body: { json: { input } } } as const
-    : { method: 'POST', path: '/predictions', body: { json: { version: model, input } } } as const
+    ? ({ method: 'POST', path: `/models/${model}/predictions`, body: { json: { input } } } as const)
+    : ({ method: 'POST', path: '/predictions', body: { json: { version: model, input } } } as const)
 }
 
 function reportOf({ status, output, error }: Fields, modality: 'image' | 'video'): TaskReport {
   switch (status) {
-    case 'succeeded': return { is: 'done', address: addressIn(output, modality) }
+    case 'succeeded':
+      return { is: 'done', address: addressIn(output, modality) }
     case 'failed':
     case 'canceled':
-    case 'aborted': return { is: 'failed', message: reasonOf(error, String(status)) }
-    default: return { is: 'running' }
+    case 'aborted':
+      return { is: 'failed', message: reasonOf(error, String(status)) }
+    default:
+      return { is: 'running' }
   }
 }

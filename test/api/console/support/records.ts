@@ -69,8 +69,20 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
   const calls = new Calls(db, { resultSeconds: 3600, maxOutstanding: 1000 })
   const id = newId('call')
   const outcome = await calls.open({
-    id, accountId: account.id, keyId, modality, model, amount, price: { credits: amount }, estimate: tokens,
-    deadlineSeconds: 600, requestId: 'test', replyTo: 'nobody', idempotency: null, requestHash: null, requestBytes: 100,
+    id,
+    accountId: account.id,
+    keyId,
+    modality,
+    model,
+    amount,
+    price: { credits: amount },
+    estimate: tokens,
+    deadlineSeconds: 600,
+    requestId: 'test',
+    replyTo: 'nobody',
+    idempotency: null,
+    requestHash: null,
+    requestBytes: 100,
   })
   if (!outcome.opened) throw new Error(`the call was not opened: ${JSON.stringify(outcome)}`)
   if (end !== null) await calls.begin(id)

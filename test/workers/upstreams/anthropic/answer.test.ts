@@ -109,7 +109,7 @@ describe('a stream of the Messages API', () => {
 
   it('counts its output at the end and its input at the beginning', async () => {
     const { events } = await read(start, block, text('a'), end, stop)
-    expect(events.at(-1)).to.deep.nested.include({ 'type': 'usage', 'usage.input': 7, 'usage.output': 9 })
+    expect(events.at(-1)).to.deep.nested.include({ type: 'usage', 'usage.input': 7, 'usage.output': 9 })
   })
 
   it('passes thoughts on and skips what nobody asked for', async () => {

@@ -67,7 +67,7 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
-  it('passes parts of kinds that are the API\'s own on, and a cached prefix for its short life alone', () => {
+  it("passes parts of kinds that are the API's own on, and a cached prefix for its short life alone", () => {
     const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
     expect(turnsOf({ role: 'user', content: [document] })).to.deep.equal([{ role: 'user', content: [document] }])
     const cached = { ...text('book'), cache_control: { type: 'ephemeral' } }
@@ -126,8 +126,14 @@ describe('a chat request to the Messages API', () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
     const calling = { role: 'assistant', tool_calls: [call] }
     const result = { role: 'tool', tool_call_id: 'a', content: 'x' }
-    for (const messages of [[hello, result], [hello, calling, result, result], [hello, result, calling]]) {
-      expect(() => turnsOf(...messages)).to.throw(UpstreamError).with.property('kind', 'rejected')
+    for (const messages of [
+      [hello, result],
+      [hello, calling, result, result],
+      [hello, result, calling],
+    ]) {
+      expect(() => turnsOf(...messages))
+        .to.throw(UpstreamError)
+        .with.property('kind', 'rejected')
     }
     expect(turnsOf(hello, calling, result)).to.have.length(3)
   })

@@ -32,8 +32,9 @@ describe("a chat request to an upstream of OpenAI's kind", () => {
     expect(await sent({ ...listed, ...further }, { allow: ['service_tier'] }))
       .to.include({ service_tier: 'flex' })
       .and.not.to.have.property('something_new')
-    expect(await sent(further, { allow: ['service_tier'], set: { service_tier: 'default' } }))
-      .to.include({ service_tier: 'default' })
+    expect(await sent(further, { allow: ['service_tier'], set: { service_tier: 'default' } })).to.include({
+      service_tier: 'default',
+    })
   })
 
   it('never allows more output than was paid for, by whichever name', async () => {
