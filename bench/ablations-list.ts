@@ -15,9 +15,9 @@ export const ABLATIONS: readonly Ablation[] = [
     edits: [
       {
         file: BATCHER,
-        find: '  return (item) => new Promise(',
+        find: '  return (item) =>\n    new Promise(',
         replace:
-          '  if (Date.now() > 0) return async (item) => (await run([item]))[0]!\n  return (item) => new Promise(',
+          '  if (Date.now() > 0) return async (item) => (await run([item]))[0]!\n  return (item) =>\n    new Promise(',
       },
     ],
   },

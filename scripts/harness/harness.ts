@@ -10,7 +10,7 @@ import { startWorker } from '../../src/workers/worker.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
 import { connectTestDb, testDatabaseUrl } from './database.ts'
-import { watchErrors } from '../../test/support/declared-errors.ts'
+import { watchErrors } from './declared-errors.ts'
 import { testRedis } from './redis.ts'
 
 /** Settings of one test's processes, as environment variables. */

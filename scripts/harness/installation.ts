@@ -56,7 +56,7 @@ export class Program {
   constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string) {
     this.kind = kind
     this.stepsFile = join(folder, `steps-${randomUUID()}`)
-    const preload = ['--import', join(root, 'test/support/crash-preload.mjs')]
+    const preload = ['--import', join(root, 'scripts/harness/crash-preload.mjs')]
     const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...preload, ...argumentsOf(kind)])
     this.child = spawn(command, args, {
       cwd: root,

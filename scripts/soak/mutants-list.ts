@@ -322,8 +322,8 @@ const path: Mutant[] = [
     edits: [
       {
         file: RECONCILER,
-        find: 'return giveBack(deps, call, lost, { attempt: call.attempt, from: call.status })',
-        replace: 'return giveBack(deps, call, lost, {})',
+        find: 'return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })',
+        replace: 'return refundLost(deps, call, lost, {})',
       },
     ],
     tests: [MOMENTS],

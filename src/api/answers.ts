@@ -214,10 +214,8 @@ export const accountState = z.strictObject({
   credits,
   held: z.int().meta({ description: 'Credits that open calls have taken so far, and perhaps give back in part.' }),
   running: z.int().meta({ description: 'Calls that are queued or running.' }),
-  debt: z
-    .int()
-    .meta({
-      description:
-        'Credits that past calls left uncollected. The next credits repay it; until then calls are 402 `insufficient_credits`.',
-    }),
+  debt: z.int().meta({
+    description:
+      'Credits that past calls left uncollected. The next credits repay it; until then calls are 402 `insufficient_credits`.',
+  }),
 })

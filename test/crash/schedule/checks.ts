@@ -10,7 +10,7 @@ import { wordsOf } from '../world/upstream.ts'
 import type { Manner } from '../world/upstream.ts'
 import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../world/world.ts'
 import type { Request } from '../world/clients.ts'
-import type { Story } from './run.ts'
+import type { Story } from './story.ts'
 
 type CallRow = {
   id: CallId

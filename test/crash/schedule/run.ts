@@ -12,16 +12,7 @@ import type { Asked } from '../world/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { checkEnd, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
-
-/** What one run of a schedule leaves to be judged. */
-export type Story = {
-  db: Db
-  world: World
-  accounts: Account[]
-  requests: Request[]
-  /** The price of each model when a request was made. */
-  prices: Map<Request, World['prices']>
-}
+import type { Story } from './story.ts'
 
 /** Rounds of healing after which a call that is still open counts as lost. */
 const MAX_ROUNDS = 40

@@ -132,7 +132,7 @@ describe('debt', () => {
     const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
     const calls = verbs(db)
     const ids: CallId[] = []
-    for (const of of [account, account, account, other]) ids.push(await opened(calls, of, 30))
+    for (const payer of [account, account, account, other]) ids.push(await opened(calls, payer, 30))
     const succeeded = (id: CallId, cost: number) => ({
       row: { id, status: 'succeeded' as const, cost, http_status: 200, result_seconds: 600 },
       output: aResult(cost).output,

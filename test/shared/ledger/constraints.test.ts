@@ -104,15 +104,13 @@ describe('the database itself', () => {
     const id = await opened(calls, account, 40)
     expect(
       await refusal(async (trx) => {
-        await trx('calls')
-          .where({ id })
-          .update({
-            status: 'failed',
-            credits: 0,
-            http_status: 502,
-            error_type: 'upstream_failed',
-            finished_at: trx.fn.now(),
-          })
+        await trx('calls').where({ id }).update({
+          status: 'failed',
+          credits: 0,
+          http_status: 502,
+          error_type: 'upstream_failed',
+          finished_at: trx.fn.now(),
+        })
         await write({ call_id: id, kind: 'refund', amount: 40 })(trx)
       }),
     ).to.equal('ledger_entries_return_at_most_the_charge')
