@@ -147,6 +147,21 @@ describe('a chat that is cut', function () {
       })
     }
 
+    it('is paid for every choice that its upstream produced, because an answer that may be too long is streamed', async () => {
+      const account = await aRichAccount(gateway)
+      const prompt = prompted('[tokens 40]')
+      const reply = await ask(gateway, account, openai, prompt, {
+        more: { n: 8, logprobs: true, top_logprobs: 20, max_tokens: 40 },
+      })
+      expect(gateway.sandbox.journal(prompt).map(({ body }) => (body as { stream?: boolean }).stream)).to.deep.equal([
+        true,
+      ])
+      expect(reply.json.choices, reply.text.slice(0, 300)).to.have.length(8)
+      expect(reply.json.usage.credits)
+        .to.equal(costOf(reply.json.usage as Usage))
+        .and.to.equal(await paidBy(account))
+    })
+
     it('is paid for the text that fits, and no more, where it comes in one piece', async () => {
       const account = await aRichAccount(gateway)
       const content = 'ä'.repeat(40_000)

@@ -209,4 +209,18 @@ describe('an upstream that speaks JSON of its own making', () => {
       expect(stream.chunks().at(-1)!.usage).to.include({ balance: await balanceOf(gateway.db, account.id) })
     })
   }
+
+  it('is paid for the calls of tools that its stream has delivered, where a model goes on to more of them than any answer may have', async () => {
+    const account = await aRichAccount(gateway)
+    const calls = Array.from({ length: 1002 }, (_one, index) =>
+      piece({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }),
+    )
+    const stream = await startStream(gateway, account, openai, scripted.prompt(streaming(eventsOf(...calls))))
+    await stream.ended
+    expect(stream.last(), stream.text().slice(-300)).to.equal('[DONE]')
+    expect(stream.chunks().at(-2)!.choices[0]!.finish_reason).to.equal('length')
+    const usage = stream.chunks().at(-1)!.usage!
+    expect(usage).to.include({ output_tokens: 1001, credits: RICH - (await balanceOf(gateway.db, account.id)) })
+    expect(usage.credits).to.be.above(2000)
+  })
 })

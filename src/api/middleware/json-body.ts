@@ -14,6 +14,12 @@ const MAX_BYTES = 1_048_576
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
 const MAX_DEPTH = 64
 
+/**
+ * Lists, objects and further elements of them in one body. A body is walked several times before its call is charged, so its
+ * values cost more than its bytes; no request of ours needs so many.
+ */
+const MAX_VALUES = 32_768
+
 /** A parsed body. `__proto__` is an ordinary key of it, as JSON.parse makes it. */
 export type JsonObject = Record<string, unknown>
 
@@ -96,8 +102,8 @@ function parseJsonObject(latin1: string): JsonObject {
   } catch {
     throw new ApiError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   }
-  if (isTooDeep(text))
-    throw new ApiError('invalid_json', { message: `The request body is nested deeper than ${MAX_DEPTH} levels.` })
+  const fault = faultOfShape(text)
+  if (fault !== null) throw new ApiError('invalid_json', { message: `The request body ${fault}.` })
   try {
     value = JSON.parse(text)
   } catch {
@@ -107,9 +113,10 @@ function parseJsonObject(latin1: string): JsonObject {
   return value as JsonObject
 }
 
-/** Counts brackets outside of strings, before anything recursive touches the text. */
-function isTooDeep(text: string): boolean {
+/** Counts brackets and commas outside of strings, before anything walks the values. */
+function faultOfShape(text: string): string | null {
   let depth = 0
+  let values = 0
   let inString = false
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
@@ -117,9 +124,11 @@ function isTooDeep(text: string): boolean {
       if (code === 0x5c) index++
       else if (code === 0x22) inString = false
     } else if (code === 0x22) inString = true
+    else if (code === 0x2c) values++
     else if (code === 0x7b || code === 0x5b) {
-      if (++depth > MAX_DEPTH) return true
+      values++
+      if (++depth > MAX_DEPTH) return `is nested deeper than ${MAX_DEPTH} levels`
     } else if (code === 0x7d || code === 0x5d) depth--
   }
-  return false
+  return values > MAX_VALUES ? `has more than ${MAX_VALUES} values` : null
 }

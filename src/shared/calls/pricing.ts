@@ -56,11 +56,13 @@ export type CountedChat = {
   max_tokens?: number | null
   max_completion_tokens?: number | null
   n?: number | null
+  prediction?: unknown
 }
 
 /**
  * The tokens a chat call is pre-charged for. Input: the UTF-8 bytes of the whole body as JSON, less the `data:` URIs of
- * its image parts, by `bytesPerToken`, plus what each part counts for. Output: the most that the upstream is allowed.
+ * its image parts, by `bytesPerToken`, plus what each part counts for. Output: the most that the upstream is allowed, and
+ * the prediction, of which upstreams bill as output what the answer does not use.
  * Bytes, never a tokenizer: every tokenizer is quadratic on text that a client may choose.
  */
 export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens {
@@ -71,8 +73,9 @@ export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens 
     if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)
   }
   const perChoice = outputLimit(body.max_tokens ?? body.max_completion_tokens, rules.maxOutputTokens)
-  const input = Math.ceil(bytes / (rules.bytesPerToken ?? BYTES_PER_TOKEN)) + tokens
-  return { input, output: perChoice * (body.n ?? 1) }
+  const tokensOfBytes = (count: number): number => Math.ceil(count / (rules.bytesPerToken ?? BYTES_PER_TOKEN))
+  const predicted = body.prediction ? tokensOfBytes(Buffer.byteLength(JSON.stringify(body.prediction))) : 0
+  return { input: tokensOfBytes(bytes) + tokens, output: (perChoice + predicted) * (body.n ?? 1) }
 }
 
 const partsOf = ({ content }: { content?: unknown }): Record<string, unknown>[] =>

@@ -91,6 +91,13 @@ describe('a request body', () => {
     ['of NUL bytes', Buffer.alloc(100)],
     ['nested 100,000 levels deep in arrays', `{"messages":${levels(100_000)}}`],
     ['nested 100,000 levels deep in objects', `{"a":${levels(100_000, '{"a":', '}').replace(':}', ':1}')}}`],
+    [
+      'of a hundred thousand keys',
+      JSON.stringify({
+        metadata: Object.fromEntries(Array.from({ length: 100_000 }, (_one, nth) => [nth.toString(36), 0])),
+      }),
+    ],
+    ['of a hundred thousand lists', `{"metadata":{"a":[${Array<string>(2000).fill(levels(50)).join(',')}]}}`],
     ['nested 65 levels deep', `{"messages":${levels(64)}}`],
   ]
   for (const [what, body] of NO_JSON) {
@@ -104,6 +111,10 @@ describe('a request body', () => {
 
   it('with brackets in its texts is not taken for a deep one', async () => {
     expect((await post(JSON.stringify(chatBody(`${'[{'.repeat(500)} \\" ${'['.repeat(500)}`)))).status).to.equal(200)
+  })
+
+  it('with commas in its texts is not taken for one of many values', async () => {
+    expect((await post(JSON.stringify(chatBody(',{['.repeat(100_000))))).status).to.equal(200)
   })
 
   it('may begin with a byte order mark', async () => {

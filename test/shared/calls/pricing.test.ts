@@ -169,6 +169,14 @@ describe('the pre-charge of a chat', () => {
     })
   }
 
+  it('counts a prediction as output too, for every choice: what an answer does not use of it is billed so', () => {
+    const prediction = { type: 'content', content: 'x'.repeat(30_000) }
+    const { input: asked, output } = estimateTokens({ messages: user('x'), max_tokens: 10, n: 2, prediction }, {})
+    expect(output).to.be.within(2 * 10_010, 2 * 10_050)
+    expect(asked).to.be.above(10_000)
+    expect(estimateTokens({ messages: user('x'), max_tokens: 10, prediction: null }, {}).output).to.equal(10)
+  })
+
   it('takes no longer for one repeated character than for any other text', () => {
     const started = performance.now()
     estimateTokens({ messages: user('a'.repeat(1_000_000)) }, {})

@@ -166,13 +166,17 @@ const MAX_INDEX = 1000
 
 /**
  * A choice of a chunk, as clients can read it. Keeps which choices have begun, and whether they have ended.
- * @throws UpstreamError `unknown` for what is no choice
+ * @throws UpstreamError `unknown` for what is no choice; AnswerTooLong where more tools are called than any answer may: a
+ * customer can have a model do so, and what was delivered before is paid
  */
 function pieceOf(ends: Map<number, boolean>, choice: unknown): Fields {
   if (!isFields(choice)) throw malformedAnswer('the stream has a choice that is none')
   const { index = 0, finish_reason: end } = choice
   const delta = asFields(choice.delta)
   const calls = delta.tool_calls ?? []
+  if (isListOfFields(calls) && calls.some((call) => call.index === MAX_INDEX + 1)) {
+    throw new AnswerTooLong(`the answer calls more than ${MAX_INDEX + 1} tools`)
+  }
   if (!isIndex(index) || !isListOfFields(calls) || !calls.every((call) => isIndex(call.index ?? 0))) {
     throw malformedAnswer('the stream has a choice or a call of a tool without a sane number')
   }
