@@ -6,8 +6,10 @@ import type { Installation } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { medianOf } from './clients.ts'
 import { inSoak, seed, tell } from './scale.ts'
-import { spread, stepsOf, storm } from './storm.ts'
-import type { StormFigures, StormOptions } from './storm.ts'
+import { spread } from './storm/recoveries.ts'
+import { stepsOf } from './storm/steps.ts'
+import { storm } from './storm/storm.ts'
+import type { StormFigures, StormOptions } from './storm/storm.ts'
 
 /** How many processes die: with Redis left alone, and with a Redis that forgets everything now and then. */
 const KILLS = inSoak ? { calm: 205, forgetful: 90 } : { calm: 8, forgetful: 0 }

@@ -1,71 +1,21 @@
-import { expect } from 'chai'
 import { randomUUID } from 'node:crypto'
-import { FAILPOINTS } from '../../src/shared/infra/failpoints.ts'
-import type { FailpointName } from '../../src/shared/infra/failpoints.ts'
-import { publicId } from '../../src/shared/ids.ts'
-import type { CallId } from '../../src/shared/ids.ts'
-import type { Modality } from '../../src/shared/calls/lifecycle.ts'
-import type { Sandbox } from '../../src/sandbox/server.ts'
-import { expectBooksToBalance } from '../support/books.ts'
-import { untilEnded } from '../support/crash.ts'
-import type { CallRow } from '../support/crash.ts'
-import { anAccount } from '../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { untilEnded } from '../../support/crash.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { post } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
-import { get, post } from '../../scripts/harness/http.ts'
-import type { Reply } from '../../scripts/harness/http.ts'
-import type { Installation, Kind, Program } from '../../scripts/harness/installation.ts'
+import { judge } from './judge.ts'
+import { recoveriesOf } from './recoveries.ts'
+import { KINDS } from './requests.ts'
+import type { Sent } from './requests.ts'
+import { stepsOf } from './steps.ts'
 
-/** Steps at which only an orderly stop arrives. */
-const WHEN_STOPPING: readonly FailpointName[] = ['call.requeuing', 'call.requeued']
-
-const WEB_STEPS: readonly FailpointName[] = [
-  'call.opening',
-  'call.opened',
-  'call.enqueuing',
-  'call.enqueued',
-  'call.answering',
-]
-
-// That the reconciler dies at the steps that are a web process' else is a test of its own: takeovers.test.ts.
-const WORKER_STEPS = (Object.keys(FAILPOINTS) as FailpointName[]).filter(
-  (name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name),
-)
-
-/** The steps that a process of this kind passes. */
-export const stepsOf = (kind: Kind): readonly FailpointName[] => (kind === 'web' ? WEB_STEPS : WORKER_STEPS)
-
-/** Request bodies by kind; each prompt names its request in the sandbox's bill. */
-const KINDS: readonly { path: string; body: (prompt: string) => object; mayBeSent: number }[] = [
-  {
-    path: 'chat/completions',
-    body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content }] }),
-    mayBeSent: 4,
-  },
-  {
-    path: 'chat/completions',
-    body: (content) => ({
-      model: 'sandbox-chat',
-      stream: true,
-      messages: [{ role: 'user', content: `${content} [chunks 4 20]` }],
-    }),
-    mayBeSent: 4,
-  },
-  { path: 'images/generations', body: (prompt) => ({ model: 'sandbox-image', prompt }), mayBeSent: 1 },
-  {
-    path: 'chat/completions',
-    body: (content) => ({ model: 'sandbox-chat', messages: [{ role: 'user', content: `${content} [delay 200]` }] }),
-    mayBeSent: 4,
-  },
-  {
-    path: 'videos/generations',
-    body: (prompt) => ({ model: 'sandbox-video', prompt: `${prompt} [duration 1.5]` }),
-    mayBeSent: 1,
-  },
-]
-
-type Sent = { prompt: string; key: string; mayBeSent: number; reply: Reply | null }
-
+/** What a storm is made of. */
 export type StormOptions = {
   kills: number
   /** How many processes live at a time, all of them bound to die. */
@@ -118,52 +68,8 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
     calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
-    recoveries: recoveriesOf(storm, calls),
+    recoveries: recoveriesOf(storm.dead, [...storm.live.worker, ...storm.live.web], calls),
   }
-}
-
-/**
- * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job already: one
- * that dies before it has begun the call leaves it to be taken over once more.
- */
-const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
-const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
-
-/** The calls that a dead worker held, and when it died in Unix ms. */
-function heldBy(program: Program): { ids: CallId[]; at: number } {
-  const held = new Set<CallId>()
-  for (const { name, callId } of program.steps) {
-    if (TAKES.has(name)) held.add(callId)
-    if (LEAVES.has(name)) held.delete(callId)
-  }
-  return { ids: [...held], at: program.end!.at }
-}
-
-function recoveriesOf({ dead, live }: Storm, calls: readonly CallRow[]): Record<Modality, number[]> {
-  const everybody = [...dead, ...live.worker, ...live.web].map((program) => ({ program, steps: program.steps }))
-  const found: Record<Modality, number[]> = { chat: [], image: [], video: [] }
-  const rows = new Map(calls.map((call) => [call.id, call]))
-  for (const program of dead.filter(({ kind }) => kind === 'worker')) {
-    const { ids, at } = heldBy(program)
-    for (const id of ids) {
-      const row = rows.get(id)
-      if (!row || row.finished_at!.getTime() < at) continue
-      const others = everybody.filter((other) => other.program !== program)
-      const taken = others
-        .flatMap(({ steps }) => steps)
-        .filter((step) => step.callId === id && step.at >= at && (TAKES.has(step.name) || LEAVES.has(step.name)))
-        .map((step) => step.at)
-      found[row.modality].push(Math.min(row.finished_at!.getTime(), ...taken) - at)
-    }
-  }
-  return found
-}
-
-/** Median and maximum, for people. */
-export function spread(times: readonly number[]): string {
-  if (times.length === 0) return 'none'
-  const sorted = times.toSorted((a, b) => a - b)
-  return `${(sorted[sorted.length >> 1]! / 1000).toFixed(1)} s (median of ${sorted.length}), ${(sorted.at(-1)! / 1000).toFixed(1)} s (longest)`
 }
 
 class Storm {
@@ -322,45 +228,7 @@ const FLUSH_EVERY_KILLS = 8
 const OVERTIME_MS = 100_000
 const OVERTIME_FLUSH_MS = 25_000
 
-/** What one account may read in a minute is 600 (docs/api.md#limits): so many answers are fetched again. */
-const FETCHED_AGAIN = 500
-
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms)
   })
-
-/** One key is one call; what was answered is what can be fetched; no picture and no video was asked for twice. */
-async function judge(
-  town: Installation,
-  url: string,
-  account: TestAccount,
-  sandbox: Sandbox,
-  sent: readonly Sent[],
-): Promise<void> {
-  const rows = await town
-    .db('calls')
-    .where({ user_id: account.id })
-    .whereNot({ status: 'rejected' })
-    .select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
-  const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])
-  expect(new Set(keyed).size, 'one key, one call').to.equal(keyed.length)
-  const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
-  let fetched = 0
-  for (const { prompt, key, mayBeSent, reply } of sent) {
-    const billed = sandbox.billed(prompt).total
-    expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
-    expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503])
-    const row = byKey.get(key)
-    if (reply?.status !== 200 || !row) continue
-    const isStream = reply.text.startsWith('data:') || reply.text.startsWith(':')
-    if (!isStream && fetched++ < FETCHED_AGAIN) {
-      const { text } = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)
-      expect(reply.text, `${prompt}: what was answered can be fetched`).to.equal(text)
-    }
-    expect(row.status, `${prompt}: what was answered 200 has succeeded, or failed in its stream`).to.be.oneOf(
-      isStream ? ['succeeded', 'failed'] : ['succeeded'],
-    )
-    if (row.status === 'succeeded') expect(billed, `${prompt}: succeeded, so it was made`).to.be.at.least(1)
-  }
-}

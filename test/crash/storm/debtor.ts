@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { randomUUID } from 'node:crypto'
-import type { Db } from '../../src/shared/infra/db.ts'
-import { aGrant } from '../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../scripts/harness/factories.ts'
-import { untilEnded } from '../support/crash.ts'
-import { post } from '../../scripts/harness/http.ts'
-import type { Reply } from '../../scripts/harness/http.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { aGrant } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { untilEnded } from '../../support/crash.ts'
+import { post } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
 
 /** What the debtor has at first, and is given whenever a call of it is refused; a call costs 60, of which 4 are charged. */
 export const DEBTOR_CREDITS = 10

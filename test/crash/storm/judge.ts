@@ -1,0 +1,46 @@
+import { expect } from 'chai'
+import { publicId } from '../../../src/shared/ids.ts'
+import type { CallId } from '../../../src/shared/ids.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import type { Installation } from '../../../scripts/harness/installation.ts'
+import type { Sent } from './requests.ts'
+
+/** What one account may read in a minute is 600 (docs/api.md#limits): so many answers are fetched again. */
+const FETCHED_AGAIN = 500
+
+/** One key is one call; what was answered is what can be fetched; no picture and no video was asked for twice. */
+export async function judge(
+  town: Installation,
+  url: string,
+  account: TestAccount,
+  sandbox: Sandbox,
+  sent: readonly Sent[],
+): Promise<void> {
+  const rows = await town
+    .db('calls')
+    .where({ user_id: account.id })
+    .whereNot({ status: 'rejected' })
+    .select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
+  const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])
+  expect(new Set(keyed).size, 'one key, one call').to.equal(keyed.length)
+  const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
+  let fetched = 0
+  for (const { prompt, key, mayBeSent, reply } of sent) {
+    const billed = sandbox.billed(prompt).total
+    expect(billed, `${prompt}: billed by the upstream`).to.be.at.most(mayBeSent)
+    expect(reply?.status, `${prompt}: ${reply?.text}`).to.be.oneOf([200, 502, 503])
+    const row = byKey.get(key)
+    if (reply?.status !== 200 || !row) continue
+    const isStream = reply.text.startsWith('data:') || reply.text.startsWith(':')
+    if (!isStream && fetched++ < FETCHED_AGAIN) {
+      const { text } = await get(`${url}/v1/calls/${publicId('call', row.id)}`, account.key)
+      expect(reply.text, `${prompt}: what was answered can be fetched`).to.equal(text)
+    }
+    expect(row.status, `${prompt}: what was answered 200 has succeeded, or failed in its stream`).to.be.oneOf(
+      isStream ? ['succeeded', 'failed'] : ['succeeded'],
+    )
+    if (row.status === 'succeeded') expect(billed, `${prompt}: succeeded, so it was made`).to.be.at.least(1)
+  }
+}

@@ -1,0 +1,59 @@
+import type { CallId } from '../../../src/shared/ids.ts'
+import type { FailpointName } from '../../../src/shared/infra/failpoints.ts'
+import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
+import type { CallRow } from '../../support/crash.ts'
+import type { Program } from '../../../scripts/harness/installation.ts'
+
+/**
+ * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job already: one
+ * that dies before it has begun the call leaves it to be taken over once more.
+ */
+const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
+const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
+
+/** The calls that a dead worker held, and when it died in Unix ms. */
+function heldBy(program: Program): { ids: CallId[]; at: number } {
+  const held = new Set<CallId>()
+  for (const { name, callId } of program.steps) {
+    if (TAKES.has(name)) held.add(callId)
+    if (LEAVES.has(name)) held.delete(callId)
+  }
+  return { ids: [...held], at: program.end!.at }
+}
+
+/**
+ * How long calls waited for another worker when theirs was killed, in ms: until it was taken by another one, or ended.
+ *
+ * @param dead the killed processes.
+ * @param live those that are left.
+ */
+export function recoveriesOf(
+  dead: readonly Program[],
+  live: readonly Program[],
+  calls: readonly CallRow[],
+): Record<Modality, number[]> {
+  const everybody = [...dead, ...live].map((program) => ({ program, steps: program.steps }))
+  const found: Record<Modality, number[]> = { chat: [], image: [], video: [] }
+  const rows = new Map(calls.map((call) => [call.id, call]))
+  for (const program of dead.filter(({ kind }) => kind === 'worker')) {
+    const { ids, at } = heldBy(program)
+    for (const id of ids) {
+      const row = rows.get(id)
+      if (!row || row.finished_at!.getTime() < at) continue
+      const others = everybody.filter((other) => other.program !== program)
+      const taken = others
+        .flatMap(({ steps }) => steps)
+        .filter((step) => step.callId === id && step.at >= at && (TAKES.has(step.name) || LEAVES.has(step.name)))
+        .map((step) => step.at)
+      found[row.modality].push(Math.min(row.finished_at!.getTime(), ...taken) - at)
+    }
+  }
+  return found
+}
+
+/** Median and maximum, for people. */
+export function spread(times: readonly number[]): string {
+  if (times.length === 0) return 'none'
+  const sorted = times.toSorted((a, b) => a - b)
+  return `${(sorted[sorted.length >> 1]! / 1000).toFixed(1)} s (median of ${sorted.length}), ${(sorted.at(-1)! / 1000).toFixed(1)} s (longest)`
+}
