@@ -76,51 +76,6 @@ const model = z
 
 export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })
 
-export const mediaResult = z
-  .strictObject({
-    ok,
-    created: z.int().meta({ description: 'Unix seconds.' }),
-    data: z.array(z.strictObject({ url: z.url() })).min(1),
-    usage: z.strictObject({
-      credits: z.int().meta({ description: 'Credits charged.' }),
-      balance: z.int().meta({ description: 'Credits left.' }),
-      latencyMs: z
-        .int()
-        .meta({ description: 'Milliseconds from the acceptance of the request to the end of the call.' }),
-    }),
-  })
-  .meta({ id: 'MediaResult' })
-
-const choice = z.looseObject({
-  index: z.int(),
-  message: z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(z.looseObject({}))]).nullish() }),
-  finish_reason: z.string().nullable(),
-})
-
-export const chatResult = z
-  .looseObject({
-    ok,
-    id: z.string(),
-    object: z.literal('chat.completion'),
-    created: z.int(),
-    model: z.string(),
-    choices: z.array(choice),
-    usage: z.looseObject({
-      input_tokens: z.int(),
-      output_tokens: z.int(),
-      prompt_tokens: z.int(),
-      completion_tokens: z.int(),
-      total_tokens: z.int(),
-      credits: z.int().meta({ description: 'Credits finally charged.' }),
-      balance: z.int().meta({ description: 'Credits left.' }),
-    }),
-  })
-  .meta({ id: 'ChatResult', description: "Other fields of the upstream's answer are kept." })
-
-export const acceptedCall = z
-  .strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) })
-  .meta({ id: 'AcceptedCall' })
-
 /** A stream of server-sent events. */
 export const events = (description: string) => z.string().meta({ description })
 
@@ -199,10 +154,6 @@ export const grant = z
     createdAt: time,
   })
   .meta({ id: 'Grant' })
-
-export const alive = z.strictObject({ ok })
-
-export const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.string()) })
 
 /** What an account may do. */
 export const role = z.enum(['user', 'admin'])

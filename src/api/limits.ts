@@ -28,6 +28,8 @@ export type Limits = ReturnType<typeof createLimits>
 export type LimitUse = {
   limit: keyof Limits
   per: 'client' | 'account'
+  /** Answers tell what is left of it. */
+  told?: boolean
 }
 
 /** Reads of calls, per minute and account (docs/api.md#limits). */

@@ -4,11 +4,14 @@
  */
 import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
+import { z } from 'zod'
 import { ApiError } from '../shared/errors.ts'
 import type { MediaName } from '../shared/media/media.ts'
 import { parseMediaName } from '../shared/media/media.ts'
 import type { MediaLocation, MediaReader } from '../shared/media/reader.ts'
+import type { WebDeps } from './deps.ts'
+import { endpoint } from './endpoint.ts'
 
 type StoredFile = MediaLocation & { kind: 'file' }
 
@@ -24,25 +27,33 @@ const HARMLESS = "sandbox; default-src 'none'; img-src 'self'; media-src 'self';
 /** How long a client may keep a redirect: well below the life of the signed address that it leads to. */
 const REDIRECT_SECONDS = 300
 
-/**
- * Serves a stored result, whole or by one range, or sends the client to the bucket that holds it.
- * @throws ApiError `not_found` for everything that is no stored result, `method_not_allowed` but for GET and HEAD,
- *   `service_unavailable` when the storage is away
- */
-export function serveMedia({ reader }: { reader: MediaReader }): Middleware {
-  return async (ctx) => {
-    const { method } = ctx
-    if (method !== 'GET' && method !== 'HEAD') {
-      throw new ApiError('method_not_allowed', { headers: { Allow: 'GET, HEAD' } })
-    }
-    const name = parseMediaName(ctx.path.replace(/^\/media\//, ''))
-    const found = name && (await locate(reader, name, method))
-    if (!name || !found) throw new ApiError('not_found')
-    if (found.kind === 'file') return sendFile(ctx, name, found)
-    ctx.set('Cache-Control', `private, max-age=${REDIRECT_SECONDS}`)
-    ctx.redirect(found.url)
-  }
-}
+/** Serves a stored result, whole or by one range, or sends the client to the bucket that holds it. */
+export const serveMedia = endpoint({
+  method: 'get',
+  path: '/media/:name',
+  tag: 'Service',
+  summary: 'Fetch an image or a video',
+  description: 'The address of a result, as calls answer it. Whoever has it may read: its name cannot be guessed.',
+  envelope: 'gateway',
+  who: null,
+  params: z.object({ name: z.string().meta({ description: 'The unguessable name.' }) }),
+  answers: {
+    200: { description: 'The file.', content: { 'image/*': null, 'video/*': null } },
+    206: { description: 'A part of it (`Range`).', content: { 'image/*': null, 'video/*': null } },
+    302: { description: 'It is in a bucket: `Location` is a signed address for a short time.' },
+    304: { description: 'Not changed since.' },
+    416: { description: 'It has no such part.' },
+  },
+  errors: ['not_found', 'service_unavailable'],
+}).write(({ media }: Pick<WebDeps, 'media'>) => async (_input, ctx) => {
+  // As it was sent: a name in another spelling is none.
+  const name = parseMediaName(ctx.path.replace(/^\/media\//, ''))
+  const found = name && (await locate(media, name, ctx.method === 'HEAD' ? 'HEAD' : 'GET'))
+  if (!name || !found) throw new ApiError('not_found')
+  if (found.kind === 'file') return sendFile(ctx, name, found)
+  ctx.set('Cache-Control', `private, max-age=${REDIRECT_SECONDS}`)
+  ctx.redirect(found.url)
+})
 
 async function locate(reader: MediaReader, name: MediaName, method: 'GET' | 'HEAD'): Promise<MediaLocation | null> {
   try {

@@ -12,8 +12,18 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, showSessions } from './console/sessions.ts'
 import { showUsage } from './console/usage.ts'
+import { serveMedia } from './media.ts'
 import { activateAccount, giveCredits, searchAccounts, showOperated, suspendAccount } from './operator/accounts.ts'
 import { retryMail, showActions, showAnyCall, showDeadMails, showUpstreams } from './operator/reports.ts'
+import { healthz, readyz } from './ops/health.ts'
+import { serveMetrics } from './ops/scrape.ts'
+import { fetchCall } from './v1/calls.ts'
+import { completeChat } from './v1/chat.ts'
+import { makeImage, makeVideo } from './v1/media.ts'
+import { listModels } from './v1/models.ts'
+
+/** `/v1`: the gateway, for whoever has an API key. */
+const gateway = [listModels, makeImage, makeVideo, completeChat, fetchCall] as const
 
 /** `/api`: who has an account, and how they sign in. */
 const accounts = [
@@ -62,5 +72,11 @@ const operators = [
   showActions,
 ] as const
 
+/** Results, health and metrics. */
+const service = [serveMedia, healthz, readyz, serveMetrics] as const
+
 /** All of them. */
-export const endpoints = [...accounts, ...records, ...operators] as const
+export const endpoints = [...gateway, ...accounts, ...records, ...operators, ...service] as const
+
+/** Below these paths even what does not exist is answered in the gateway's form. */
+export const GATEWAY_PATHS = /^\/v1(\/|$)|^\/media\//

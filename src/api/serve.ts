@@ -6,26 +6,37 @@ import type { z } from 'zod'
 import type { AccountId } from '../shared/ids.ts'
 import { ApiError } from '../shared/errors.ts'
 import type { WebDeps } from './deps.ts'
-import type { Endpoint, RequestFacts } from './endpoint.ts'
-import { Reply } from './endpoint.ts'
+import type { Declaration, RequestFacts } from './declaration.ts'
+import { Reply } from './declaration.ts'
 import type { LimitUse } from './limits.ts'
+import { allowanceHeaders } from './limits.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
 import { readJsonBody, readOptionalJsonBody } from './middleware/json-body.ts'
-import type { RequestState } from './middleware/request-context.ts'
+import type { RequestState, Served } from './middleware/request-context.ts'
 import { parseFields } from './parse-fields.ts'
 
 type Request = ParameterizedContext<RequestState>
 
-/** The middleware that serves an endpoint. The order of the checks is the order of its lines. */
-export function serveEndpoint(declared: Endpoint, deps: WebDeps): Middleware<RequestState> {
+/** A handler as it is called: its input is what its declaration says. */
+export type AnyHandler = (input: never, ctx: Context & { state: RequestState }) => unknown
+
+/**
+ * The middleware that serves an endpoint. The order of the checks is the order of its lines.
+ * @param writes the handler writes its answer by itself
+ */
+export function serveDeclared(
+  declared: Declaration & Served,
+  handler: AnyHandler,
+  deps: WebDeps,
+  { writes = false } = {},
+): Middleware<RequestState> {
   const { TRUST_PROXY } = deps.config
   const find = declared.who?.find(deps)
-  const counters = (declared.limits ?? []).map((use) => counter(use, deps))
+  const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
-  const handler = declared.handler(deps)
   return async (ctx) => {
     ctx.state.endpoint = declared
     const who = find ? await find(ctx) : null
@@ -36,7 +47,7 @@ export function serveEndpoint(declared: Endpoint, deps: WebDeps): Middleware<Req
     const body = bodySchema && parseFields(bodySchema, sent)
     const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY) }
     const answer = await handler(input as never, ctx as Context & { state: RequestState })
-    if (!declared.writes) send(ctx, answer)
+    if (!writes) send(ctx, answer)
   }
 }
 
@@ -45,21 +56,33 @@ function send(ctx: Request, answer: unknown): void {
   ctx.body = answer instanceof Reply ? answer.body : answer
 }
 
-/** Counts a request against a limit. @throws ApiError rate_limited. */
-function counter({ limit, per }: LimitUse, { config, limits }: WebDeps) {
-  return per === 'client'
-    ? (ctx: Request) => limits[limit].take(networkOf(clientAddress(ctx.req, config.TRUST_PROXY)))
-    : (_ctx: Request, who: unknown) => limits[limit].take((who as { accountId: AccountId }).accountId)
+/** Counts a request of a holder; answers tell what is left where the limit is told. @throws ApiError rate_limited. */
+type Counter = (ctx: Request, who: unknown) => Promise<void>
+
+/** The limits of an endpoint, in their order. */
+export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
+  limits.map((use) => counter(use, deps))
+
+function counter({ limit: name, per, told }: LimitUse, { config, limits }: WebDeps): Counter {
+  const limit = limits[name]
+  const keyOf =
+    per === 'client'
+      ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
+      : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
+  return async (ctx, who) => {
+    const allowance = await limit.take(keyOf(ctx, who))
+    if (told) ctx.set(allowanceHeaders(allowance))
+  }
 }
 
-function bodyReader({ body, bodyIsOptional }: Endpoint): ((ctx: Request) => Promise<JsonObject>) | undefined {
+function bodyReader({ body, bodyIsOptional }: Declaration): ((ctx: Request) => Promise<JsonObject>) | undefined {
   if (!body) return undefined
   return body === 'ignored' || bodyIsOptional ? readOptionalJsonBody : readJsonBody
 }
 
 function parseParams(schema: z.ZodObject, params: unknown): unknown {
   const parsed = schema.safeParse(params)
-  if (!parsed.success) throw new ApiError('not_found')
+  if (!parsed.success) throw new ApiError('not_found', { message: parsed.error.issues[0]!.message })
   return parsed.data
 }
 

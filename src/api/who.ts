@@ -1,13 +1,15 @@
 /**
- * Who may use an endpoint of the console: whoever is logged in, or an operator who is.
+ * Who may use an endpoint: whoever is logged in, an operator who is, or the holder of an API key.
  */
 import type { ParameterizedContext } from 'koa'
+import type { Principal } from '../shared/accounts/api-keys.ts'
 import type { LiveSession } from '../shared/accounts/sessions.ts'
 import { findSession } from '../shared/accounts/sessions.ts'
 import { findUser } from '../shared/accounts/users.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { ApiError } from '../shared/errors.ts'
-import type { Who } from './endpoint.ts'
+import type { Who } from './declaration.ts'
+import type { WebDeps } from './deps.ts'
 import { bearerToken } from './middleware/bearer.ts'
 import type { RequestState } from './middleware/request-context.ts'
 
@@ -42,4 +44,31 @@ async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promi
   }
   ctx.state.session = found
   return found
+}
+
+/** The holder of an API key, whose account is not suspended. */
+export const apiKey: Who<Principal> = {
+  scheme: 'apiKey',
+  errors: ['unauthorized', 'account_suspended'],
+  find: (deps) => async (ctx) => {
+    const found = await findKey(deps, ctx)
+    refuseSuspended(found)
+    return found
+  },
+}
+
+/** The holder of the key that a request carries, suspended or not. @throws ApiError unauthorized. */
+export async function findKey(
+  { keys }: Pick<WebDeps, 'keys'>,
+  ctx: ParameterizedContext<RequestState>,
+): Promise<Principal> {
+  const found = await keys.find(bearerToken(ctx.get('authorization')))
+  if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
+  ctx.state.principal = found
+  return found
+}
+
+/** @throws ApiError account_suspended. */
+export function refuseSuspended({ status }: Pick<Principal, 'status'>): void {
+  if (status === 'suspended') throw new ApiError('account_suspended')
 }

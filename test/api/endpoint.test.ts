@@ -5,13 +5,13 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
+import type { Endpoint } from '../../src/api/declaration.ts'
+import { Reply } from '../../src/api/declaration.ts'
 import type { WebDeps } from '../../src/api/deps.ts'
-import type { Endpoint } from '../../src/api/endpoint.ts'
-import { Reply, endpoint } from '../../src/api/endpoint.ts'
+import { endpoint } from '../../src/api/endpoint.ts'
 import { UNDECLARED, errorHandler } from '../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../src/api/middleware/request-context.ts'
 import { pathId } from '../../src/api/path-id.ts'
-import { serveEndpoint } from '../../src/api/serve.ts'
 import { ApiError } from '../../src/shared/errors.ts'
 import { newId, publicId } from '../../src/shared/ids.ts'
 import { get, send } from '../../scripts/harness/http.ts'
@@ -86,8 +86,7 @@ describe('a declared endpoint', () => {
   let url: string
   before(async () => {
     const router = new Router<RequestState>()
-    for (const one of [everything, states] as readonly Endpoint[])
-      router[one.method](one.path, serveEndpoint(one, deps))
+    for (const one of [everything, states] as readonly Endpoint[]) router[one.method](one.path, one.serve(deps))
     server = new Koa<RequestState>().use(errorHandler(log)).use(router.routes()).listen(0, '127.0.0.1')
     await once(server, 'listening')
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

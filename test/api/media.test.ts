@@ -9,9 +9,10 @@ import { expect } from 'chai'
 import Koa from 'koa'
 import { pino } from 'pino'
 import type { Browser } from 'playwright-core'
-import { serveMedia } from '../../src/api/media.ts'
+import type { WebDeps } from '../../src/api/deps.ts'
 import { errorHandler } from '../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../src/api/middleware/request-context.ts'
+import { createTable } from '../../src/api/router.ts'
 import { newId } from '../../src/shared/ids.ts'
 import type { MediaExtension, MediaName } from '../../src/shared/media/media.ts'
 import { MEDIA_TYPES, mediaFile, mediaName } from '../../src/shared/media/media.ts'
@@ -27,11 +28,13 @@ const VIDEO = fixture('plain.mp4')
 
 const newName = (extension: MediaExtension): MediaName => mediaName('a secret', newId('call'), 0, extension)
 
-/** The address of an application that serves media and nothing else. */
+/** The address of an application that has what media need, and nothing else. */
 async function listen(reader: MediaReader): Promise<{ origin: string; server: Server }> {
   const app = new Koa<RequestState>()
   app.use(errorHandler(pino({ level: 'silent' })))
-  app.use(serveMedia({ reader }))
+  const config = { APP_SECRET: 'of no use here', BASE_URL: 'http://localhost', TRUST_PROXY: 0 }
+  const { dispatch, refuse } = createTable({ config, limits: {}, media: reader } as unknown as WebDeps)
+  app.use(dispatch).use(refuse)
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server }

@@ -2,11 +2,10 @@ import { expect } from 'chai'
 import { existsSync, readFileSync } from 'node:fs'
 import type { oas31 } from 'zod-openapi'
 import { CONSOLE_PATHS } from '../../src/api/console-app.ts'
+import type { Endpoint } from '../../src/api/declaration.ts'
 import type { WebDeps } from '../../src/api/deps.ts'
 import { createLimits } from '../../src/api/limits.ts'
 import { createWebMetrics } from '../../src/api/ops/metrics.ts'
-import { undeclared } from '../../src/api/openapi/document.ts'
-import type { Described as Operation } from '../../src/api/openapi/operation.ts'
 import { createTable } from '../../src/api/router.ts'
 import { endpoints } from '../../src/api/routes.ts'
 import { errorCodes, statusOf } from '../../src/shared/errors.ts'
@@ -22,7 +21,7 @@ import type { Client, Described } from './support/described.ts'
 import { describedClient, readDescribed } from './support/described.ts'
 import { operate } from './support/operating.ts'
 
-const operations: readonly Operation[] = [...undeclared, ...endpoints]
+const operations: readonly Endpoint[] = endpoints
 
 /** Pages and their files, the document itself, and the queues' dashboard are no endpoints of the API. */
 const isPage = (path: string): boolean =>
@@ -234,7 +233,7 @@ describe('the OpenAPI document', () => {
     })
 
     /** Some path of an endpoint: no id in it belongs to anything. */
-    const somePath = ({ path }: Operation): string =>
+    const somePath = ({ path }: Endpoint): string =>
       path
         .replace('/sessions/:id', `/sessions/${publicId('session', newId('session'))}`)
         .replace('/keys/:id', `/keys/${publicId('key', newId('key'))}`)

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { parseEmail } from '../../shared/accounts/emails.ts'
 import { newPasswordFault } from '../../shared/accounts/passwords.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
-import { line } from './fields.ts'
+import { line } from '../fields.ts'
 
 /** An address; it comes out lowercased. */
 export const emailAddress = z

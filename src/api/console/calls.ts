@@ -16,7 +16,7 @@ import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, timestamp, pageCursor, pageLimit, startOf } from './fields.ts'
+import { endOf, moment, pageCursor, pageLimit, startOf } from '../fields.ts'
 
 const keyId = z.string({ error: 'must appear only once' }).transform((text, context): KeyId => {
   const id = parseId('key', text)
@@ -34,10 +34,8 @@ const callsQuery = z.object({
   modality: z.enum(MODALITIES, { error: `is one of ${MODALITIES.join(', ')}` }).optional(),
   status: z.enum(CALL_STATUSES, { error: `is one of ${CALL_STATUSES.join(', ')}` }).optional(),
   keyId: keyId.optional().meta({ description: 'Calls that came with this key.' }),
-  from: timestamp
-    .optional()
-    .meta({ description: 'Calls accepted then or later: a day in UTC, or a time with its zone.' }),
-  to: timestamp.optional().meta({ description: 'Calls accepted then or earlier; the whole of a day.' }),
+  from: moment.optional().meta({ description: 'Calls accepted then or later: a day in UTC, or a time with its zone.' }),
+  to: moment.optional().meta({ description: 'Calls accepted then or earlier; the whole of a day.' }),
   limit: pageLimit,
   cursor: pageCursor,
 })

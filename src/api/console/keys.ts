@@ -9,7 +9,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
-import { label } from './fields.ts'
+import { label } from '../fields.ts'
 import { logSecurity } from './security-log.ts'
 
 const declared = { tag: 'API keys', who: session } as const
@@ -75,7 +75,7 @@ export const endKey = endpoint({
   method: 'delete',
   path: '/api/keys/:id',
   summary: 'Revoke an API key',
-  description: 'From this timestamp the key is refused everywhere. Calls that were charged before go on.',
+  description: 'From this moment the key is refused everywhere. Calls that were charged before go on.',
   params: pathId('key', 'The `id` of a key.'),
   answers: { 200: { description: 'It is revoked.', schema: done } },
   errors: [],

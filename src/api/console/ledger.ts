@@ -8,7 +8,7 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
-import { pageCursor, pageLimit } from './fields.ts'
+import { pageCursor, pageLimit } from '../fields.ts'
 
 /** Lists ledger entries, newest first. */
 export const showLedger = endpoint({

@@ -8,7 +8,7 @@ import { credits, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
-import { day, endOf, startOf } from './fields.ts'
+import { day, endOf, startOf } from '../fields.ts'
 import { UsageDays } from './usage-days.ts'
 
 const DAY_MS = 86_400_000

@@ -1,13 +1,13 @@
 /**
  * The one place where an error becomes an answer. Nothing of a defect's cause leaves the process.
  */
-import type { Context, Middleware, ParameterizedContext } from 'koa'
+import type { Context, Middleware } from 'koa'
 import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isUnreachable } from '../../shared/infra/db.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { mayStillSend } from './json-body.ts'
-import type { Envelope, RequestState } from './request-context.ts'
+import type { RequestState } from './request-context.ts'
 
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 const RETRY_SECONDS = 2
@@ -51,17 +51,6 @@ export function errorHandler(log: Log): Middleware<RequestState> {
   }
 }
 
-/** Whether a path belongs to the gateway, whose errors have OpenAI's form. */
-export const isGateway = (path: string): boolean =>
-  path === '/v1' || path.startsWith('/v1/') || path.startsWith('/media/')
-
-/** Where no endpoint says it, the path does. */
-const envelopeOf = (ctx: ParameterizedContext<RequestState>): Envelope => {
-  const { endpoint } = ctx.state
-  if (endpoint) return endpoint.envelope ?? 'console'
-  return isGateway(ctx.path) ? 'gateway' : 'console'
-}
-
 function answerError(ctx: Context & { state: RequestState }, error: ApiError): void {
   ctx.status = error.status
   if (error.code === 'unauthorized') ctx.set('WWW-Authenticate', 'Bearer')
@@ -71,7 +60,8 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
     error.retryAfterSeconds ?? (error.status === 503 && error.code !== 'upstream_unavailable' ? RETRY_SECONDS : null)
   if (retryAfter !== null) ctx.set('Retry-After', String(retryAfter))
   if (mayStillSend(ctx)) ctx.set('Connection', 'close')
-  if (envelopeOf(ctx) === 'gateway') {
+  const { endpoint, envelope } = ctx.state
+  if ((endpoint ? endpoint.envelope : envelope) === 'gateway') {
     ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
     ctx.body = { ok: false, error: gatewayError(error.code, error.message, error.param) }
   } else {

@@ -3,7 +3,7 @@
  * wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is
  * decided here and koa-body only reads the bytes.
  */
-import type { Context, Middleware, ParameterizedContext } from 'koa'
+import type { Context, ParameterizedContext } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
 import type { RequestState } from './request-context.ts'
@@ -70,17 +70,6 @@ export async function readJsonBody(ctx: Request): Promise<JsonObject> {
 /** As `readJsonBody`; a request without a body counts as an empty object. */
 export const readOptionalJsonBody = async (ctx: Request): Promise<JsonObject> =>
   Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '' ? readJsonBody(ctx) : {}
-
-/** Reads the body as `readJsonBody` does, and hands the parsed object on as `ctx.request.body`. */
-export function jsonBody(): Middleware<RequestState> {
-  return async (ctx, next) => {
-    await readJsonBody(ctx)
-    await next()
-  }
-}
-
-/** The parsed body of a request that passed `jsonBody`. */
-export const bodyOf = (ctx: { request: unknown }): JsonObject => (ctx.request as { body: JsonObject }).body
 
 function requireJson(contentType: string, contentEncoding: string): void {
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())

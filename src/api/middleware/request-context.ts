@@ -22,11 +22,11 @@ export type RequestState = Trace & {
   acceptedAt: number
   /** The endpoint that serves the request. */
   endpoint?: Served
+  /** The form of errors where no endpoint serves it; the console's where absent. */
+  envelope?: Envelope
   principal?: { keyId: KeyId; accountId: AccountId }
   /** Who is logged in, on console paths. */
   session?: { sessionId: SessionId; accountId: AccountId }
-  /** The principal's account may do nothing until an operator activates it. */
-  suspended?: boolean
   callId?: CallId
   /** The call was charged: what happens from here on is its own record, not a refusal's. */
   opened?: boolean

@@ -4,13 +4,8 @@
 import { createDocument } from 'zod-openapi'
 import type { CreateDocumentOptions, ZodOpenApiPathsObject, oas31 } from 'zod-openapi'
 import { errorCodes, messageOf, statusOf } from '../../shared/errors.ts'
-import { gatewayOperations } from './gateway.ts'
 import type { Described } from './operation.ts'
-import { describedOperation, openApiOperation } from './operation.ts'
-import { serviceOperations } from './service.ts'
-
-/** Endpoints that are not declared yet. */
-export const undeclared: readonly Described[] = [...gatewayOperations, ...serviceOperations].map(describedOperation)
+import { openApiOperation } from './operation.ts'
 
 const INTRODUCTION = `
 A model gateway with prepaid credits. Calls under \`/v1\` carry an API key, the console under \`/api\` a session token,
@@ -44,7 +39,7 @@ export function openApiDocument(
       info: { title: 'Tollgate', version, description: `${INTRODUCTION}\n${errorTable()}` },
       servers: [{ url: baseUrl }],
       tags: TAGS,
-      paths: pathsOf([...undeclared, ...endpoints]),
+      paths: pathsOf(endpoints),
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `tg_…`, created by `POST /api/keys`.' },

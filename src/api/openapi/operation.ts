@@ -7,49 +7,14 @@ import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiRes
 import type { ErrorCode } from '../../shared/errors.ts'
 import { messageOf, statusOf } from '../../shared/errors.ts'
 import { errorSchema } from '../answers.ts'
-import type { DeclaredAnswer, Endpoint, Tag, Who } from '../endpoint.ts'
-import { BODY_ERRORS } from '../endpoint.ts'
+import type { DeclaredAnswer, Endpoint, Who } from '../declaration.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { commonHeaders, retryHeaders } from './headers.ts'
 
 /** What of an endpoint the document tells. */
-export type Described = Omit<Endpoint, 'who' | 'limits' | 'errors' | 'handler' | 'writes'> & {
+export type Described = Omit<Endpoint, 'who' | 'limits' | 'errors' | 'offered' | 'serve'> & {
   who: Pick<Who<unknown>, 'scheme'> | null
 }
-
-/** An endpoint that is not declared yet. */
-export type Operation = {
-  method: 'get' | 'post' | 'patch' | 'delete'
-  path: `/${string}`
-  tag: Tag
-  summary: string
-  description?: string
-  auth: 'key' | 'session' | 'metrics' | null
-  params?: z.ZodObject
-  query?: z.ZodObject
-  headers?: z.ZodObject
-  body?: z.ZodType
-  bodyIsOptional?: boolean
-  answers: Record<number, Answer>
-  errors: readonly ErrorCode[]
-}
-
-type Answer = DeclaredAnswer
-
-const OLD_SCHEMES = { key: 'apiKey', session: 'sessionToken', metrics: 'metricsToken' } as const
-
-/** An operation of the older form, as the document describes each. */
-export const describedOperation = ({ auth, ...operation }: Operation): Described => ({
-  ...operation,
-  who: auth && { scheme: OLD_SCHEMES[auth] },
-  envelope: /^\/(v1|media)\//.test(operation.path) ? 'gateway' : 'console',
-  codes: new Set<ErrorCode>([
-    ...(auth ? ['unauthorized' as const] : []),
-    ...(operation.body ? BODY_ERRORS : []),
-    ...operation.errors,
-    ...(auth || operation.body ? ['internal_error' as const, 'service_unavailable' as const] : []),
-  ]),
-})
 
 /** The operation in OpenAPI's own form. */
 export function openApiOperation(operation: Described): ZodOpenApiOperationObject {

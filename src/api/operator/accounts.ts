@@ -15,7 +15,7 @@ import { findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { grantCredits, putStatus } from '../../shared/operators/changes.ts'
 import { call, credits, grant, id, listOf, ok } from '../answers.ts'
-import { line, timestamp, startOf } from '../console/fields.ts'
+import { line, moment, startOf } from '../fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
@@ -105,7 +105,7 @@ export const giveCredits = endpoint({
         .nullish()
         .transform((note) => note?.trim() || null)
         .meta({ description: 'Why; the account sees it.' }),
-      expiresAt: timestamp
+      expiresAt: moment
         .nullish()
         .transform((text) => (text ? startOf(text) : null))
         .meta({ description: 'When what is left of them expires; never if absent.' }),

@@ -1,20 +1,35 @@
 /**
- * GET /healthz and GET /readyz (docs/architecture.md#stopping).
+ * GET /healthz and GET /readyz.
  */
-import type { Middleware } from 'koa'
+import { z } from 'zod'
 import { unavailableServices } from '../../shared/infra/health.ts'
+import { ok } from '../answers.ts'
+import { Reply } from '../declaration.ts'
 import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+
+const declared = { method: 'get', tag: 'Service', who: null, errors: [] } as const
 
 /** 200 while the process lives: it looks at nothing else. */
-export const healthz: Middleware = (ctx) => {
-  ctx.body = { ok: true }
-}
+export const healthz = endpoint({
+  ...declared,
+  path: '/healthz',
+  summary: 'Whether the process lives',
+  answers: { 200: { description: 'It does.', schema: z.strictObject({ ok }) } },
+}).handle(() => () => ({ ok: true }))
+
+const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.string()) })
 
 /** 200 when a call could be served, else 503 with what is down. */
-export function readyz({ db, redis, draining }: Pick<WebDeps, 'db' | 'redis' | 'draining'>): Middleware {
-  return async (ctx) => {
-    const down = [...(await unavailableServices({ db, redis })), ...(draining.aborted ? ['stopping'] : [])]
-    ctx.status = down.length === 0 ? 200 : 503
-    ctx.body = { ok: down.length === 0, down }
-  }
-}
+export const readyz = endpoint({
+  ...declared,
+  path: '/readyz',
+  summary: 'Whether calls could be served',
+  answers: {
+    200: { description: 'They could.', schema: readiness },
+    503: { description: '`down` names what is missing.', schema: readiness },
+  },
+}).handle(({ db, redis, draining }: Pick<WebDeps, 'db' | 'redis' | 'draining'>) => async () => {
+  const down = [...(await unavailableServices({ db, redis })), ...(draining.aborted ? ['stopping'] : [])]
+  return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
+})

@@ -3,7 +3,6 @@
  * the last audit of the books).
  */
 import type { Redis } from 'ioredis'
-import type { Middleware } from 'koa'
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../../shared/calls/observer.ts'
@@ -12,13 +11,12 @@ import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Config } from '../../shared/config.ts'
 import type { Db } from '../../shared/infra/db.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
-import { ApiError } from '../../shared/errors.ts'
 import { createAudits, measureAudits } from '../../shared/metrics/audits.ts'
 import { measureBacklog } from '../../shared/metrics/backlog.ts'
 import { measureCalls } from '../../shared/metrics/calls.ts'
 import { only, showGauge } from '../../shared/metrics/gauges.ts'
 import { measurePool } from '../../shared/metrics/pool.ts'
-import { createRegistry, mayScrape } from '../../shared/metrics/registry.ts'
+import { createRegistry } from '../../shared/metrics/registry.ts'
 import type { Queues } from '../../shared/infra/queues.ts'
 
 /** From a probe's millisecond to a waiting video's hour, in seconds. */
@@ -86,14 +84,4 @@ export function showServices({ registry }: WebMetrics, { config, db, redis, queu
     { name: 'waiting_requests', help: 'Calls whose answer somebody waits for in this process.' },
     () => only(replies.waiting()),
   )
-}
-
-/** The metrics as text. @throws ApiError unauthorized without the token. */
-export function serveMetrics({ registry }: WebMetrics, token: string): Middleware {
-  return async (ctx) => {
-    if (!mayScrape(ctx.get('authorization'), token))
-      throw new ApiError('unauthorized', { message: 'Send METRICS_TOKEN as "Authorization: Bearer <token>".' })
-    ctx.set({ 'Content-Type': registry.contentType, 'Cache-Control': 'no-store' })
-    ctx.body = await registry.metrics()
-  }
 }

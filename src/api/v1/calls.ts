@@ -1,54 +1,65 @@
 /**
  * GET /v1/calls/{id}: the answer of a call, for whoever comes back for it.
  */
-import type { Middleware } from 'koa'
+import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
-import { parseId, publicId } from '../../shared/ids.ts'
+import { publicId } from '../../shared/ids.ts'
 import type { Answer, LongAnswer } from '../../shared/calls/answers.ts'
 import type { CallState } from '../../shared/calls/records.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { WebDeps } from '../deps.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { endpoint } from '../endpoint.ts'
+import { wholeNumber } from '../fields.ts'
+import { pathId } from '../path-id.ts'
+import { apiKey } from '../who.ts'
 import { accepted, unlessStopped } from './answer.ts'
 import type { BodyDeps } from './answer-body.ts'
 import { sendAnswer } from './answer-body.ts'
+import { accepted as acceptedAnswer, callHeaders, chatResult, gateway, mediaResult } from './declared.ts'
 import { joinWithin } from './joining.ts'
 
-/** Longest `?wait=N`, in seconds (docs/api.md#waiting-and-coming-back). */
+/** Longest `?wait=N`, in seconds. */
 const MAX_WAIT_SECONDS = 60
 
 type WaitDeps = Pick<WebDeps, 'replies' | 'joins' | 'stopping'>
 
-/** Answers 202 while the call runs (after `?wait=N` seconds), then the very answer of the waiting request. */
-export function fetchCall(deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>): Middleware<RequestState> {
-  return async (ctx) => {
-    const waitSeconds = waitOf(ctx.query.wait)
-    const id = parseId('call', (ctx as unknown as { params: { id: string } }).params.id)
-    const state = id && (await readState(deps.db, id))
-    if (!state || state.accountId !== ctx.state.principal!.accountId)
-      throw new ApiError('not_found', { message: 'There is no such call.' })
-    ctx.state.callId = state.callId
-    ctx.set('X-Call-Id', publicId('call', state.callId))
-    if (state.state === 'expired') throw new ApiError('result_expired')
-    if (state.state === 'ended') return sendAnswer(ctx, deps, state.answer)
-    if (waitSeconds === 0) return accepted(ctx, state, null)
-    const answer = await waitFor(deps, state, waitSeconds)
-    if (answer) return sendAnswer(ctx, deps, answer)
-    const now = await readState(deps.db, state.callId)
-    accepted(ctx, now?.state === 'open' ? now : state, null)
-  }
-}
+const NO_CALL = 'There is no such call.'
 
-function waitOf(text: string | string[] | undefined): number {
-  if (text === undefined) return 0
-  const seconds = typeof text === 'string' && /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
-  if (!(seconds <= MAX_WAIT_SECONDS))
-    throw new ApiError('invalid_request', {
-      param: 'wait',
-      message: `wait must be a number of seconds from 0 to ${MAX_WAIT_SECONDS}.`,
-    })
-  return seconds
-}
+/** Answers 202 while the call runs (after `?wait=N` seconds), then the very answer of the waiting request. */
+export const fetchCall = endpoint({
+  ...gateway,
+  method: 'get',
+  path: '/v1/calls/:id',
+  summary: 'Fetch the answer of a call',
+  description:
+    'The very answer that the waiting request would have had, status and body. ' +
+    'These reads have a rate limit of their own.',
+  who: apiKey,
+  limits: [{ limit: 'callReads', per: 'account', told: true }],
+  params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
+  query: z.object({
+    wait: wholeNumber(0, MAX_WAIT_SECONDS)
+      .optional()
+      .meta({ description: 'Wait so many seconds for the end of the call.' }),
+  }),
+  answers: {
+    200: { description: 'The result.', schema: z.union([mediaResult, chatResult]), headers: callHeaders },
+    202: { ...acceptedAnswer, description: 'It is still running.' },
+  },
+  errors: ['result_expired', 'upstream_failed', 'overloaded'],
+}).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ who, params, query }, ctx) => {
+  const state = await readState(deps.db, params.id)
+  if (!state || state.accountId !== who.accountId) throw new ApiError('not_found', { message: NO_CALL })
+  ctx.state.callId = state.callId
+  ctx.set('X-Call-Id', publicId('call', state.callId))
+  if (state.state === 'expired') throw new ApiError('result_expired')
+  if (state.state === 'ended') return sendAnswer(ctx, deps, state.answer)
+  if (!query.wait) return accepted(ctx, state, null)
+  const answer = await waitFor(deps, state, query.wait)
+  if (answer) return sendAnswer(ctx, deps, answer)
+  const now = await readState(deps.db, state.callId)
+  accepted(ctx, now?.state === 'open' ? now : state, null)
+})
 
 async function waitFor(
   deps: WaitDeps,

@@ -1,32 +1,60 @@
 /**
  * POST /v1/chat/completions.
  */
-import type { Middleware } from 'koa'
-import { findModel } from '../../shared/catalogue/catalogue.ts'
-import { ApiError } from '../../shared/errors.ts'
-import { estimateTokens } from '../../shared/calls/pricing.ts'
+import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import type { CountedChat } from '../../shared/calls/pricing.ts'
-import type { WebDeps } from '../deps.ts'
-import { bodyOf } from '../middleware/json-body.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import { estimateTokens } from '../../shared/calls/pricing.ts'
+import { apiKey } from '../who.ts'
 import { answerWhenDone, prefersAsync } from './answer.ts'
 import { parseChat } from './chat-body.ts'
 import { answerWithChunks } from './chat-stream.ts'
-import { bufferUpdates } from './updates.ts'
-import { placeCall } from './place-call.ts'
-import { modelOf } from './schemas.ts'
+import {
+  CALL_ERRORS,
+  CALL_LIMITS,
+  CHAT_EVENTS,
+  accepted,
+  callHeaders,
+  callRequestHeaders,
+  chatResult,
+  gateway,
+} from './declared.ts'
+import { chatBody } from './schemas.ts'
+import { callEndpoint } from './serve-call.ts'
 
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */
-export function createChat(deps: WebDeps): Middleware<RequestState> {
-  return async (ctx) => {
-    const body = bodyOf(ctx)
-    const model = findModel(deps.catalogue.current(), modelOf(body), 'chat')
-    if (!model) throw new ApiError('unsupported_model', { param: 'model' })
-    const request = parseChat(body, model)
-    const estimate = estimateTokens(body as CountedChat, model)
-    const updates = bufferUpdates()
-    const placed = await placeCall(ctx, deps, { model, request, estimate, body }, updates.onUpdate)
-    if (request.stream && !prefersAsync(ctx)) await answerWithChunks(ctx, deps, placed, updates)
-    else await answerWhenDone(ctx, deps, placed)
-  }
-}
+export const completeChat = callEndpoint(
+  {
+    ...gateway,
+    method: 'post',
+    path: '/v1/chat/completions',
+    summary: 'Complete a chat',
+    description:
+      'Charged on an estimate of its tokens at the beginning, settled on the real usage at its end. ' +
+      'Other fields are refused, unless an upstream of the model allows them.',
+    who: apiKey,
+    limits: CALL_LIMITS,
+    headers: callRequestHeaders,
+    body: chatBody,
+    answers: {
+      200: {
+        description: 'The completion.',
+        schema: chatResult,
+        headers: callHeaders,
+        content: { 'text/event-stream': CHAT_EVENTS },
+      },
+      202: accepted,
+    },
+    errors: ['invalid_messages', ...CALL_ERRORS],
+  },
+  {
+    modality: 'chat',
+    parse: (body, model: ChatModel) => ({
+      request: parseChat(body, model),
+      estimate: estimateTokens(body as CountedChat, model),
+    }),
+    answer: (ctx, deps, placed, { request, updates }) =>
+      request.stream && !prefersAsync(ctx)
+        ? answerWithChunks(ctx, deps, placed, updates)
+        : answerWhenDone(ctx, deps, placed),
+  },
+)

@@ -51,7 +51,7 @@ type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'joins' | 'webProces
  */
 export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: Identity): Promise<PlacedCall | null> {
   if (!identity.isNumberedRetry || identity.hash === null || identity.idempotencyKey !== null) return null
-  const { accountId, keyId } = ctx.state.principal!
+  const { accountId, keyId } = ctx.state.principal
   const retry = { accountId, keyId, requestHash: identity.hash, replyTo: deps.replies.address }
   const callId = await claimUnanswered(deps, retry)
   if (!callId) return null

@@ -1,35 +1,69 @@
 /**
  * POST /v1/images/generations and POST /v1/videos/generations.
  */
-import type { Middleware } from 'koa'
-import { findModel } from '../../shared/catalogue/catalogue.ts'
 import type { MediaModel } from '../../shared/catalogue/catalogue.ts'
 import { defaultDuration, durationsText, offeredResolutions, offersDuration } from '../../shared/calls/media-options.ts'
 import type { MediaRequest } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
-import type { WebDeps } from '../deps.ts'
-import { bodyOf } from '../middleware/json-body.ts'
-import type { RequestState } from '../middleware/request-context.ts'
+import type { JsonObject } from '../middleware/json-body.ts'
+import { apiKey } from '../who.ts'
+import type { AnswerDeps } from './answer.ts'
 import { answerWhenDone } from './answer.ts'
+import {
+  CALL_ERRORS,
+  CALL_LIMITS,
+  MEDIA_EVENTS,
+  accepted,
+  callHeaders,
+  callRequestHeaders,
+  gateway,
+  mediaResult,
+} from './declared.ts'
 import { answerWithEvents, wantsEvents } from './media-events.ts'
-import { bufferUpdates } from './updates.ts'
-import { placeCall } from './place-call.ts'
-import { imageBody, modelOf, parseBody, videoBody } from './schemas.ts'
+import type { UpdateListener } from './updates.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+import { imageBody, parseBody, videoBody } from './schemas.ts'
+import { callEndpoint } from './serve-call.ts'
 
-/** Makes an image or a video, or edits the image at `image_url`. Costs the model's fixed credits. */
-export function createMedia(deps: WebDeps, modality: 'image' | 'video'): Middleware<RequestState> {
-  return async (ctx) => {
-    const body = bodyOf(ctx)
-    const model = findModel(deps.catalogue.current(), modelOf(body), modality)
-    if (!model) throw new ApiError('unsupported_model', { param: 'model' })
-    const { model: _model, ...asked } = modality === 'image' ? parseBody(imageBody, body) : parseBody(videoBody, body)
-    const request = resolveOptions(model, asked)
-    const updates = bufferUpdates()
-    const placed = await placeCall(ctx, deps, { model, request, estimate: null, body }, updates.onUpdate)
-    if (wantsEvents(ctx)) answerWithEvents(ctx, deps, placed, updates)
-    else await answerWhenDone(ctx, deps, placed)
-  }
+const declared = {
+  ...gateway,
+  method: 'post',
+  description: "Charged the model's fixed credits at the beginning; all of them are refunded where the call fails.",
+  who: apiKey,
+  limits: CALL_LIMITS,
+  headers: callRequestHeaders,
+  answers: {
+    200: {
+      description: 'The result.',
+      schema: mediaResult,
+      headers: callHeaders,
+      content: { 'text/event-stream': MEDIA_EVENTS },
+    },
+    202: accepted,
+  },
+  errors: ['invalid_prompt', ...CALL_ERRORS],
+} as const
+
+/** Parses a request. Costs the model's fixed credits. */
+const parseWith = (schema: typeof imageBody | typeof videoBody) => (body: JsonObject, model: MediaModel) => {
+  const { model: _model, ...asked } = parseBody(schema, body)
+  return { request: resolveOptions(model, asked), estimate: null }
 }
+
+const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { updates }: { updates: UpdateListener }) =>
+  wantsEvents(ctx) ? answerWithEvents(ctx, deps, placed, updates) : answerWhenDone(ctx, deps, placed)
+
+/** Makes an image, or edits the one at `image_url`. */
+export const makeImage = callEndpoint(
+  { ...declared, path: '/v1/images/generations', summary: 'Make or edit an image', body: imageBody },
+  { modality: 'image', parse: parseWith(imageBody), answer },
+)
+
+/** Makes a video. */
+export const makeVideo = callEndpoint(
+  { ...declared, path: '/v1/videos/generations', summary: 'Make a video', body: videoBody },
+  { modality: 'video', parse: parseWith(videoBody), answer },
+)
 
 /**
  * The request as every upstream gets it: with the duration and the resolution that it names, or else the model's first.

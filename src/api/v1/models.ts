@@ -1,11 +1,14 @@
 /**
  * GET /v1/models: the models that are enabled and have a configured upstream.
  */
-import type { Middleware } from 'koa'
 import type { Catalogue, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
+import { modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { apiKey } from '../who.ts'
+import { CALL_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
 /** An element of the model list. */
 export type ModelEntry = {
@@ -50,8 +53,19 @@ const optionsOf = ({ durations, resolutions }: MediaModel) => ({
 })
 
 /** Lists the models. */
-export function listModels({ catalogue }: Pick<WebDeps, 'catalogue'>): Middleware {
-  return (ctx) => {
-    ctx.body = { ok: true, object: 'list', data: presentModels(catalogue.current()) }
-  }
-}
+export const listModels = endpoint({
+  ...gateway,
+  method: 'get',
+  path: '/v1/models',
+  summary: 'List the models',
+  who: apiKey,
+  limits: CALL_LIMITS,
+  answers: {
+    200: { description: 'The models that can be called.', schema: modelList, headers: allowanceHeaders },
+  },
+  errors: [],
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => ({
+  ok: true,
+  object: 'list',
+  data: presentModels(catalogue.current()),
+}))

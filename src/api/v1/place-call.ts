@@ -78,9 +78,9 @@ function openRequest(
 ): OpenRequest {
   const { principal, callId, requestId } = ctx.state
   return {
-    id: callId!,
-    accountId: principal!.accountId,
-    keyId: principal!.keyId,
+    id: callId,
+    accountId: principal.accountId,
+    keyId: principal.keyId,
     modality: model.modality,
     model: model.id,
     price: model.price,

@@ -2,6 +2,7 @@
  * A call that is on its way to its answer.
  */
 import type { Context } from 'koa'
+import type { Principal } from '../../shared/accounts/api-keys.ts'
 import type { CallId } from '../../shared/ids.ts'
 import type { Wait } from '../../shared/calls/replies.ts'
 import type { RequestState } from '../middleware/request-context.ts'
@@ -18,5 +19,5 @@ export type PlacedCall = {
   hasEnded: boolean
 }
 
-/** The context of a request that places or reads a call. */
-export type CallContext = Context & { state: RequestState }
+/** The context of a request that places a call. */
+export type CallContext = Context & { state: RequestState & { principal: Principal; callId: CallId } }

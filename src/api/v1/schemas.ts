@@ -70,7 +70,7 @@ const OWN_CODES = [
 ] as const
 
 /**
- * Parses a body. The model's fault comes first whatever else is wrong, so the caller checks with `modelOf` before.
+ * Parses a body. The model's fault comes first whatever else is wrong, so the caller looks for it before.
  * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.infer<S> {
@@ -103,9 +103,6 @@ export function unknownFieldError(path: PropertyKey[]): ApiError {
   const param = pathText(path).slice(0, MAX_PARAM)
   return new ApiError('invalid_request', { param, message: `Unknown field: ${param}` })
 }
-
-/** The `model` of a body, or an empty text where there is none: no model has that id. */
-export const modelOf = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')
 
 const pathText = (path: PropertyKey[]): string =>
   path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('')

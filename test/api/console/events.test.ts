@@ -11,7 +11,8 @@ import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 import { Outgoing } from '../../../src/api/outgoing.ts'
-import { serveEndpoint } from '../../../src/api/serve.ts'
+import type { AnyHandler } from '../../../src/api/serve.ts'
+import { serveDeclared } from '../../../src/api/serve.ts'
 import { eventChannel } from '../../../src/shared/calls/channels.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
@@ -52,7 +53,10 @@ describe('GET /api/events', () => {
       draining: draining.signal,
       log,
     } as unknown as WebDeps
-    router.get('/api/events', serveEndpoint({ ...accountEvents, handler: () => followAccount(deps, CHECK_MS) }, deps))
+    router.get(
+      '/api/events',
+      serveDeclared(accountEvents, followAccount(deps, CHECK_MS) as AnyHandler, deps, { writes: true }),
+    )
     const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
     // A client that leaves is no updates.
     app.silent = true

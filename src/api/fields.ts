@@ -10,39 +10,47 @@ const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060
 /** One line of text, perhaps empty, kept as it is typed. `max` in code points. */
 export const line = (max: number) =>
   z
-    .string({ error: `must be a string of at most ${max} characters` })
-    .refine(
-      (text) => text.length <= 2 * max && Array.from(text).length <= max,
-      `must be at most ${max} characters long`,
-    )
-    .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'must be a single line without control characters')
+    .string({ error: `is a text of at most ${max} characters` })
+    .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `has more than ${max} characters`)
+    .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'has a character that does not belong into a line of text')
     .meta({ override: { maxLength: max } })
 
 /** A label that people give to a thing, kept as it is typed. `max` in code points. */
 export const label = (max: number) =>
   line(max)
-    .refine((text) => text.trim() !== '', 'must not be empty')
+    .refine((text) => text.trim() !== '', 'is empty')
     .meta({ override: { minLength: 1, maxLength: max } })
 
-/** How many elements a page has. */
-export const pageLimit = z
-  .string({ error: 'must appear only once' })
-  .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
-  .transform(Number)
-  .default(50)
-  .meta({ description: 'How many elements at most.', override: asWholeNumber(1, 100, 50) })
-
-/** How a whole number is described that comes as a text of the query. */
-function asWholeNumber(minimum: number, maximum: number, fallback: number) {
-  return ({ jsonSchema }: { jsonSchema: object }): void => {
-    Object.assign(jsonSchema, { type: 'integer', pattern: undefined, minimum, maximum, default: fallback })
-  }
+/** A whole number that comes as a text of the query. */
+export const wholeNumber = (minimum: number, maximum: number) => {
+  const fault = `is a whole number from ${minimum} to ${maximum}`
+  return z
+    .string({ error: 'is given once' })
+    .regex(/^\d{1,15}$/, fault)
+    .transform(Number)
+    .refine((number) => number >= minimum && number <= maximum, fault)
+    .meta({ override: described({ type: 'integer', pattern: undefined, minimum, maximum }) })
 }
+
+/** How a field is described otherwise than it is parsed. */
+const described =
+  (fields: object) =>
+  ({ jsonSchema }: { jsonSchema: object }): void => {
+    Object.assign(jsonSchema, fields)
+  }
+
+/** How many elements a page has where nothing else is asked for. */
+const PAGE = 50
+
+/** How many elements a page has. */
+export const pageLimit = wholeNumber(1, 100)
+  .default(PAGE)
+  .meta({ description: 'How many elements at most.', override: described({ default: PAGE }) })
 
 /** Where the next page begins. */
 export const pageCursor = z
-  .string({ error: 'must appear only once' })
-  .min(1, 'must not be empty')
+  .string({ error: 'is given once' })
+  .min(1, 'is empty')
   .optional()
   .meta({ description: 'The `nextCursor` of the page before.' })
 
@@ -50,16 +58,14 @@ export const pageCursor = z
 const isPlausibleDate = (text: string): boolean => text >= '1970' && text < '3000'
 
 /** A day in UTC, YYYY-MM-DD. */
-export const day = z.iso
-  .date({ error: 'must be a date (YYYY-MM-DD)' })
-  .refine(isPlausibleDate, 'must be between the years 1970 and 2999')
+export const day = z.iso.date({ error: 'is a day, YYYY-MM-DD' }).refine(isPlausibleDate, 'lies outside of 1970 to 2999')
 
 /** A day in UTC, or a moment with its zone. */
-export const timestamp = z
+export const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], {
-    error: 'must be a date (YYYY-MM-DD) or a time with a time zone (2030-01-31T12:00:00Z)',
+    error: 'is a day (YYYY-MM-DD) or a time with its zone (2030-01-31T12:00:00Z)',
   })
-  .refine(isPlausibleDate, 'must be between the years 1970 and 2999')
+  .refine(isPlausibleDate, 'lies outside of 1970 to 2999')
 
 const DAY_MS = 86_400_000
 

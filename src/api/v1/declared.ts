@@ -1,0 +1,115 @@
+/**
+ * What the endpoints of the gateway have in common: their answers, their headers, their errors.
+ */
+import { z } from 'zod'
+import type { ErrorCode } from '../../shared/errors.ts'
+import { events, id, ok } from '../answers.ts'
+
+/** Of every endpoint under `/v1`. */
+export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
+
+/** What counts as a call. */
+export const CALL_LIMITS = [{ limit: 'calls', per: 'account', told: true }] as const
+
+/** The codes of every endpoint that places calls, beside those of its own fields. */
+export const CALL_ERRORS = [
+  'unsupported_model',
+  'invalid_request',
+  'idempotency_conflict',
+  'result_expired',
+  'insufficient_credits',
+  'upstream_unavailable',
+  'overloaded',
+  'upstream_failed',
+] as const satisfies ErrorCode[]
+
+const allowance = {
+  'X-RateLimit-Limit-Requests': z.string().meta({ description: 'Requests in a window of 60 s.' }),
+  'X-RateLimit-Remaining-Requests': z.string().meta({ description: 'Requests left in this window.' }),
+  'X-RateLimit-Reset-Requests': z.string().meta({ description: 'How long this window lasts still, such as `12s`.' }),
+}
+
+/** On what counts against the gateway's rate limit. */
+export const allowanceHeaders = z.object(allowance)
+
+/** On the answers of calls. */
+export const callHeaders = z.object({
+  ...allowance,
+  'X-Call-Id': z.string().meta({ description: 'The call: see `GET /v1/calls/{id}` and `GET /api/calls/{id}`.' }),
+  'Idempotent-Replayed': z.string().optional().meta({ description: '`true`: this request joined an earlier one.' }),
+})
+
+/** What a call may be sent with. */
+export const callRequestHeaders = z.object({
+  'Idempotency-Key': z.string().min(1).max(255).optional().meta({
+    description: 'The same key with the same body joins the first call, or gets its answer again; it is charged once.',
+  }),
+  Prefer: z
+    .string()
+    .optional()
+    .meta({
+      description: '`respond-async` is answered 202 at once, `wait=N` after N seconds (RFC 7240).',
+      examples: ['wait=10'],
+    }),
+})
+
+/** 202. */
+export const accepted = {
+  description: 'The call goes on; its answer will be at `Location`.',
+  schema: z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) }).meta({ id: 'AcceptedCall' }),
+  headers: callHeaders.extend({
+    Location: z.string().meta({ description: 'Where the answer will be.' }),
+    'Preference-Applied': z.string().optional().meta({ description: 'The preference that was honoured (RFC 7240).' }),
+  }),
+}
+
+/** An image or a video. */
+export const mediaResult = z
+  .strictObject({
+    ok,
+    created: z.int().meta({ description: 'Unix seconds.' }),
+    data: z.array(z.strictObject({ url: z.url() })).min(1),
+    usage: z.strictObject({
+      credits: z.int().meta({ description: 'Credits charged.' }),
+      balance: z.int().meta({ description: 'Credits left.' }),
+      latencyMs: z
+        .int()
+        .meta({ description: 'Milliseconds from the acceptance of the request to the end of the call.' }),
+    }),
+  })
+  .meta({ id: 'MediaResult' })
+
+const choice = z.looseObject({
+  index: z.int(),
+  message: z.looseObject({ role: z.string(), content: z.union([z.string(), z.array(z.looseObject({}))]).nullish() }),
+  finish_reason: z.string().nullable(),
+})
+
+/** A chat's answer. What an upstream adds to it is kept. */
+export const chatResult = z
+  .looseObject({
+    ok,
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(choice),
+    usage: z.looseObject({
+      input_tokens: z.int(),
+      output_tokens: z.int(),
+      prompt_tokens: z.int(),
+      completion_tokens: z.int(),
+      total_tokens: z.int(),
+      credits: z.int().meta({ description: 'Credits finally charged.' }),
+      balance: z.int().meta({ description: 'Credits left.' }),
+    }),
+  })
+  .meta({ id: 'ChatResult', description: "Other fields of the upstream's answer are kept." })
+
+export const MEDIA_EVENTS = events(
+  'With `Accept: text/event-stream`: the events `queued`, `running`, `progress`, then `result` or `error`.',
+)
+
+export const CHAT_EVENTS = events(
+  'With `"stream": true`: chunks in OpenAI\'s form, the last one with `usage`, then `data: [DONE]`.',
+)

@@ -1,0 +1,91 @@
+/**
+ * How the three endpoints that place calls are served: every check of a call, in its order.
+ */
+import type { Context, Middleware } from 'koa'
+import type { Model } from '../../shared/catalogue/catalogue.ts'
+import { findModel } from '../../shared/catalogue/catalogue.ts'
+import { newCallId } from '../../shared/calls/records.ts'
+import { ApiError } from '../../shared/errors.ts'
+import { publicId } from '../../shared/ids.ts'
+import type { Declaration } from '../declaration.ts'
+import { codesOf } from '../declaration.ts'
+import type { WebDeps } from '../deps.ts'
+import type { JsonObject } from '../middleware/json-body.ts'
+import { readJsonBody } from '../middleware/json-body.ts'
+import type { RequestState, Served } from '../middleware/request-context.ts'
+import { countersOf } from '../serve.ts'
+import { findKey, refuseSuspended } from '../who.ts'
+import type { UpdateListener } from './updates.ts'
+import { bufferUpdates } from './updates.ts'
+import type { CallOrder } from './place-call.ts'
+import { placeCall } from './place-call.ts'
+import type { CallContext, PlacedCall } from './placed-call.ts'
+import { refuse } from './refusals.ts'
+
+/** What a modality makes of a body. */
+type Parsed = Pick<CallOrder, 'request' | 'estimate'>
+
+/** What is a modality's own of a call. */
+export type CallKind<M extends Model, P extends Parsed> = {
+  modality: M['modality']
+  /** What is asked of the model by a JSON object. @throws ApiError that names the field at fault. */
+  parse: (body: JsonObject, model: M) => P
+  /** Answers a placed call in the form that its client wants. */
+  answer: (
+    ctx: CallContext,
+    deps: WebDeps,
+    placed: PlacedCall,
+    about: P & { updates: UpdateListener },
+  ) => void | Promise<void>
+}
+
+/** Declares an endpoint that places calls. */
+export function callEndpoint<M extends Model, P extends Parsed, const D extends Declaration>(
+  declaration: D,
+  kind: CallKind<M, P>,
+) {
+  const declared = { ...declaration, codes: codesOf(declaration) }
+  return { ...declared, serve: (deps: WebDeps) => serveCall(declared, kind, deps) }
+}
+
+/**
+ * The order of the checks is the order of the lines: key, account, rate limit, body, model, its fields; then in `placeCall`
+ * the Idempotency-Key, the upstream, a call to join, the load, and the charge with the balance. From `begin` on a refusal
+ * is recorded as a rejected call.
+ */
+function serveCall<M extends Model, P extends Parsed>(
+  declared: Declaration & Served,
+  { modality, parse, answer }: CallKind<M, P>,
+  deps: WebDeps,
+): Middleware<RequestState> {
+  const counters = countersOf(declared, deps)
+  return async (ctx) => {
+    ctx.state.endpoint = declared
+    const principal = await findKey(deps, ctx)
+    const call = begin(ctx as Context & { state: RequestState }, principal)
+    let body: JsonObject | null = null
+    try {
+      refuseSuspended(principal)
+      for (const count of counters) await count(ctx, principal)
+      body = await readJsonBody(ctx)
+      const model = findModel(deps.catalogue.current(), modelOf(body), modality) as M | null
+      if (!model) throw new ApiError('unsupported_model', { param: 'model' })
+      const order = parse(body, model)
+      const updates = bufferUpdates()
+      const placed = await placeCall(call, deps, { ...order, model, body }, updates.onUpdate)
+      await answer(call, deps, placed, { ...order, updates })
+    } catch (thrown) {
+      throw await refuse(call, deps, modality, body ? modelOf(body) : '', thrown)
+    }
+  }
+}
+
+/** Gives a call its id. */
+function begin(ctx: Context & { state: RequestState }, principal: CallContext['state']['principal']): CallContext {
+  const callId = newCallId()
+  ctx.set('X-Call-Id', publicId('call', callId))
+  return Object.assign(ctx, { state: Object.assign(ctx.state, { principal, callId }) })
+}
+
+/** The `model` of a body, or an empty text where there is none: no model has that id. */
+const modelOf = (body: JsonObject): string => (typeof body.model === 'string' ? body.model : '')
