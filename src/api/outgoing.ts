@@ -23,9 +23,16 @@ export type Hold = {
   require: (bytes: number) => void
 }
 
-/** The count of one process. */
+/** An answer that is counted. `drop` closes its connection, which makes room at once. */
+type Counted = { account: string; held: () => number; drop: () => void }
+
+/**
+ * The count of one process. Where it is full, the account that leaves most unread loses its largest answer: readers of a few
+ * accounts must not keep everybody else from theirs.
+ */
 export class Outgoing {
   private readonly unread = new Quota(UNREAD)
+  private readonly counted = new Set<Counted>()
 
   /** Begins to count for the answer to this request. */
   hold(ctx: Pick<Context, 'req' | 'res' | 'state'>): Hold {
@@ -36,11 +43,19 @@ export class Outgoing {
     const set = (bytes: number): boolean => {
       // Nothing lies about for a connection that is closed.
       const next = isOver ? 0 : bytes
-      if (next > held && !this.unread.take(account, next - held)) return false
+      if (next > held && !this.take(account, next - held)) return false
       if (next < held) this.unread.give(account, held - next)
       held = next
+      if (held > 0) this.counted.add(mine)
+      else this.counted.delete(mine)
       return true
     }
+    const drop = () => {
+      isOver = true
+      set(0)
+      ctx.req.socket.destroy()
+    }
+    const mine: Counted = { account, held: () => held, drop }
     whenOver(ctx, () => {
       isOver = true
       set(0)
@@ -55,6 +70,24 @@ export class Outgoing {
         })
       },
     }
+  }
+
+  /** Takes bytes for an account, if need be from accounts that hold more than it then would. */
+  private take(account: string, bytes: number): boolean {
+    while (!this.unread.take(account, bytes)) {
+      const own = this.unread.of(account) + bytes
+      if (own > UNREAD.perAccount) return false
+      const greediest = [...this.counted].reduce<Counted | null>(
+        (most, one) => (most && this.rank(most) >= this.rank(one) ? most : one), null)
+      if (!greediest || this.unread.of(greediest.account) <= own) return false
+      greediest.drop()
+    }
+    return true
+  }
+
+  /** Answers of the account that holds most come first, and of these the largest. */
+  private rank({ account, held }: Counted): number {
+    return this.unread.of(account) * UNREAD.perProcess + held()
   }
 
   /** How many bytes are counted, for metrics and tests. */
