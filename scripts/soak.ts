@@ -9,7 +9,7 @@ import { testData } from './folders.ts'
 import { startTestServices, stopTestServices } from './services/test-services.ts'
 import { jobsOf } from './soak/jobs.ts'
 import type { Job, Result } from './soak/jobs.ts'
-import { MutantRunner } from './soak/mutants.ts'
+import { MutantRunner } from './soak/mutants/runner.ts'
 import { seconds } from './tools.ts'
 
 /**

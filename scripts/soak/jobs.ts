@@ -1,8 +1,9 @@
 import { root } from '../folders.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 import { runMocha } from './mocha.ts'
-import type { MutantRunner } from './mutants.ts'
-import { JUDGES, MUTANTS } from './mutants-list.ts'
+import type { MutantRunner } from './mutants/runner.ts'
+import { JUDGES } from './mutants/judges.ts'
+import { MUTANTS } from './mutants/list.ts'
 
 /** What came of a job. `mutant`: it was a mutant bug, and `ok` says that it was found. `story`: for a failure. */
 export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; mutant: boolean }

@@ -78,7 +78,9 @@ export class Outgoing {
       const own = this.unread.of(account) + bytes
       if (own > UNREAD.perAccount) return false
       const greediest = [...this.counted].reduce<Counted | null>(
-        (most, one) => (most && this.rank(most) >= this.rank(one) ? most : one), null)
+        (most, one) => (most && this.rank(most) >= this.rank(one) ? most : one),
+        null,
+      )
       if (!greediest || this.unread.of(greediest.account) <= own) return false
       greediest.drop()
     }

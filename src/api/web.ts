@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Redis } from 'ioredis'
 import { createKeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
 import { EXIT_CONFIG } from '../shared/config.ts'
@@ -17,6 +18,7 @@ import { prepareDummyHash } from '../shared/accounts/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/infra/queues.ts'
 import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/infra/redis.ts'
+import type { CallsObserver } from '../shared/calls/observer.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
 import { Replies } from '../shared/calls/replies.ts'
@@ -52,41 +54,28 @@ export async function startWeb(
   const catalogue = openCatalogue(config)
   warnOfCatalogue(catalogue, log)
   const metrics = createWebMetrics(config)
-  const { db, calls } = openDatabase(config, metrics.observer)
-  const redis = connectProducer(config)
+  const services = connect(config, metrics.observer)
+  const { db, redis, queues } = services
   const subscriber = connectPatient(config)
-  const queues = createQueues(redis, config.REDIS_PREFIX)
   const draining = new AbortController()
   const stopping = new AbortController()
   // Every waiting request listens to it, every page that follows its account to the other.
   setMaxListeners(0, stopping.signal, draining.signal)
-  const replies = new Replies({
-    subscriber,
-    publisher: redis,
-    prefix: config.REDIS_PREFIX,
-    address: randomUUID(),
-    readAnswer: readAnswer({ db, calls }),
-    findEnded: (ids) => findEnded(db, ids),
-  })
+  const replies = createReplies(config, services, subscriber)
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
   showServices(metrics, { config, db, redis, queues, replies })
   const load = createLoad(queues, replies, log)
-  const mailer = createMailer(config)
   await prepareDummyHash()
   const app = createApp({
     config,
     log,
-    db,
-    redis,
-    queues,
-    calls,
+    ...services,
     keys: createKeyLookup(db),
     replies,
     webProcesses,
     catalogue,
     load,
     metrics,
-    mailer,
     limits: createLimits(redis, config),
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
     outgoing: new Outgoing(),
@@ -96,10 +85,7 @@ export async function startWeb(
     stopping: stopping.signal,
   })
   // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
-  void refuseEvictingRedis(subscriber).catch((error: unknown) => {
-    log.fatal({ err: error }, 'start refused')
-    process.exit(EXIT_CONFIG)
-  })
+  void refuseEvictingRedis(subscriber).catch((error: unknown) => refuseStart(log, error))
   void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
   webProcesses.start()
   const server = await listen(app.callback(), config.PORT)
@@ -111,24 +97,62 @@ export async function startWeb(
     server,
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
-      draining.abort()
-      const closed = new Promise((resolve) => server.close(resolve))
-      const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
-      await within(drainMs, closed)
-      stopping.abort()
-      await within(LAST_ANSWERS_MS, closed)
-      clearInterval(sweep)
-      server.closeAllConnections()
+      await drain(server, { draining, stopping, drainMs })
       load.stop()
       replies.stop()
       await webProcesses.stop()
-      mailer.close()
-      await queues.close()
-      redis.disconnect()
       subscriber.disconnect()
-      await db.destroy()
+      await disconnect(services)
     },
   }
+}
+
+/** What a web process is connected to. */
+function connect(config: Config, observer: CallsObserver) {
+  const redis = connectProducer(config)
+  return {
+    ...openDatabase(config, observer),
+    redis,
+    queues: createQueues(redis, config.REDIS_PREFIX),
+    mailer: createMailer(config),
+  }
+}
+
+async function disconnect({ db, redis, queues, mailer }: ReturnType<typeof connect>): Promise<void> {
+  mailer.close()
+  await queues.close()
+  redis.disconnect()
+  await db.destroy()
+}
+
+function createReplies(config: Config, services: ReturnType<typeof connect>, subscriber: Redis): Replies {
+  return new Replies({
+    subscriber,
+    publisher: services.redis,
+    prefix: config.REDIS_PREFIX,
+    address: randomUUID(),
+    readAnswer: readAnswer(services),
+    findEnded: (ids) => findEnded(services.db, ids),
+  })
+}
+
+function refuseStart(log: Log, error: unknown): never {
+  log.fatal({ err: error }, 'start refused')
+  process.exit(EXIT_CONFIG)
+}
+
+type Drain = { draining: AbortController; stopping: AbortController; drainMs: number }
+
+/** Takes no more requests, lets those that wait have their answers, then closes every connection. */
+async function drain(server: Server, { draining, stopping, drainMs }: Drain): Promise<void> {
+  draining.abort()
+  const closed = new Promise((resolve) => server.close(resolve))
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+  await within(drainMs, closed)
+  stopping.abort()
+  await within(LAST_ANSWERS_MS, closed)
+  clearInterval(sweep)
+  server.closeAllConnections()
 }
 
 async function within(ms: number, closed: Promise<unknown>): Promise<void> {

@@ -53,15 +53,8 @@ export async function startWorker(
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
   const upstreams = metrics.measureUpstreams(
-    createUpstreams({
-      fetchReference: fetchReferences(fetcher),
-      maxAnswerBytes: config.MAX_ANSWER_BYTES,
-    }),
+    createUpstreams({ fetchReference: fetchReferences(fetcher), maxAnswerBytes: config.MAX_ANSWER_BYTES }),
   )
-  const results = createResults(createMediaStore(config), fetcher)
-  const mailer = createMailer(config)
-  const publisher = metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX))
-  const audits = createAudits(redis, config.REDIS_PREFIX)
   const deps: WorkerDeps = {
     config,
     log,
@@ -72,10 +65,10 @@ export async function startWorker(
     held,
     fetcher,
     upstreams,
-    results,
-    publisher,
-    mailer,
-    audits,
+    results: createResults(createMediaStore(config), fetcher),
+    publisher: metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX)),
+    mailer: createMailer(config),
+    audits: createAudits(redis, config.REDIS_PREFIX),
   }
   showWork(metrics, { db, held })
   const cancels = connectPatient(config)
@@ -92,20 +85,25 @@ export async function startWorker(
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
       clearInterval(schedule)
-      const closed = Promise.all(queueWorkers.map((one) => one.close()))
-      const requeue = setTimeout(() => queueWorkers.forEach((one) => one.cancelAllJobs('shutdown')), drainMs)
-      await closed
-      clearTimeout(requeue)
+      await drain(queueWorkers, drainMs)
       held.stop()
       health?.close()
       await queues.close()
       cancels.disconnect()
       redis.disconnect()
-      mailer.close()
+      deps.mailer.close()
       await Promise.all([upstreams.close(), fetcher.close()])
       await db.destroy()
     },
   }
+}
+
+/** Takes no more jobs, and waits for those that run; what has not ended after `drainMs` goes back to its queue. */
+async function drain(queueWorkers: readonly Worker[], drainMs: number): Promise<void> {
+  const closed = Promise.all(queueWorkers.map((one) => one.close()))
+  const requeue = setTimeout(() => queueWorkers.forEach((one) => one.cancelAllJobs('shutdown')), drainMs)
+  await closed
+  clearTimeout(requeue)
 }
 
 const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {

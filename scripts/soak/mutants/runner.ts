@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Mutant } from './mutants-list.ts'
-import type { TestAddresses } from '../services/test-services.ts'
-import { copyTree, editTree } from '../tree-copy.ts'
-import type { TreeCopy } from '../tree-copy.ts'
-import { runMocha } from './mocha.ts'
+import type { Mutant } from './mutant.ts'
+import type { TestAddresses } from '../../services/test-services.ts'
+import { copyTree, editTree } from '../../tree-copy.ts'
+import type { TreeCopy } from '../../tree-copy.ts'
+import { runMocha } from '../mocha.ts'
 
 /** What a copy of the tree is made of. */
 const PARTS = [

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
-import { MUTANTS } from '../../scripts/soak/mutants-list.ts'
+import { MUTANTS } from '../../scripts/soak/mutants/list.ts'
 
 describe('the mutant bugs', () => {
   it('are at least twenty, each in code that stands there exactly once, and each with tests to find it', () => {

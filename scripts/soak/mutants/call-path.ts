@@ -1,0 +1,192 @@
+import type { Mutant } from './mutant.ts'
+import { SCHEDULES, CUTS, MOMENTS, VERBS } from './judges.ts'
+
+const CALLS = 'src/shared/calls/calls.ts'
+const STATEMENTS = 'src/shared/calls/statements.ts'
+const PLACE = 'src/api/v1/place-call.ts'
+const PROCESSOR = 'src/workers/calls/processor.ts'
+const MEDIA = 'src/workers/calls/media.ts'
+const RECONCILER = 'src/workers/reconciler.ts'
+
+/** Bugs on the path of a call between clients, processes and upstreams. */
+export const CALL_PATH: readonly Mutant[] = [
+  {
+    name: 'a lost acknowledgement refunds a call that runs',
+    why: 'The refund of a call that could not be enqueued is for queued ones alone.',
+    edits: [
+      {
+        file: PLACE,
+        find: "gatewayError('service_unavailable'), { from: 'queued' }, 2000)",
+        replace: "gatewayError('service_unavailable'), {}, 2000)",
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'a call is paid again after a lost COMMIT',
+    why: 'A repeated charge must carry the same id.',
+    edits: [
+      {
+        file: CALLS,
+        find: 'const together = await this.openTogether(request)',
+        replace:
+          'if (performance.now() - startedAt > 20) request.id = randomUUID() as CallId\n      const together = await this.openTogether(request)',
+      },
+    ],
+    tests: [CUTS],
+  },
+  {
+    name: 'a lost COMMIT is taken for a refusal',
+    why: 'What is found under the own id is the own call.',
+    edits: [{ file: CALLS, find: 'return row.existing_id === request.id', replace: 'return row.existing_id === null' }],
+    tests: [CUTS, VERBS],
+  },
+  {
+    name: 'an outcome is written once or never',
+    why: 'A worker keeps trying while Postgres is away.',
+    edits: [
+      {
+        file: CALLS,
+        find: 'const ended = await retryWhileUnreachable(patienceMs, () => this.endTogether({ row, output }))',
+        replace: 'const ended = await this.endTogether({ row, output })',
+      },
+    ],
+    tests: [CUTS],
+  },
+  {
+    name: 'the answer leaves before the commit',
+    why: 'Whoever was answered 200 must find the call settled.',
+    edits: [
+      {
+        file: PROCESSOR,
+        find: "    case 'settled':\n",
+        replace: `    case 'settled':
+      await deps.publisher.ended({ callId: call.id, accountId: call.accountId, replyTo: call.replyTo, status: 'succeeded', balance: 0,
+        answer: { status: 200, body: outcome.settlement.output } })
+`,
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'the reconciler refunds by id alone',
+    why: 'Between its look and its refund a worker may have begun.',
+    edits: [
+      {
+        file: RECONCILER,
+        find: 'return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })',
+        replace: 'return refundLost(deps, call, lost, {})',
+      },
+    ],
+    tests: [MOMENTS],
+  },
+  {
+    name: 'a picture is asked for again after a crash',
+    why: 'A second submission is a second bill.',
+    edits: [
+      {
+        file: MEDIA,
+        find: 'run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)',
+        replace: 'await submit(deps, model, run)',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'two runs of one moment are both the first',
+    why: 'The clock tells no order of two transactions that wait for one row.',
+    edits: [
+      {
+        file: STATEMENTS,
+        find: 'started_by <> (:runs::uuid[])[array_position(:ids::uuid[], id)] AS resumed',
+        replace: 'started_at < now() AS resumed',
+      },
+    ],
+    tests: [MOMENTS],
+  },
+  {
+    name: 'what was sent is handed back as unsent',
+    why: 'The next worker would send it again.',
+    edits: [
+      {
+        file: PROCESSOR,
+        find: 'if (!maybeSent && !call.upstreamRef) await calls.requeue',
+        replace: 'if (!call.upstreamRef) await calls.requeue',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'the catalogue of today prices the call of yesterday',
+    why: 'The price is pinned when the call opens.',
+    edits: [
+      {
+        file: MEDIA,
+        find: 'cost: costOf(call.price, { input: 0, output: 0 })',
+        replace: 'cost: costOf(model.price, { input: 0, output: 0 })',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'a client that leaves cancels its call',
+    why: 'A waiting call goes on without its client.',
+    edits: [
+      {
+        file: 'src/api/v1/answer.ts',
+        find: '  placed.wait.cancel()\n  await noteLeft',
+        replace:
+          "  placed.wait.cancel()\n  await deps.calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await noteLeft",
+      },
+    ],
+    tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],
+  },
+  {
+    name: 'a lost reply is never looked for',
+    why: 'A worker may die between its commit and its reply.',
+    edits: [
+      {
+        file: 'src/shared/calls/replies.ts',
+        find: 'if (this.waiters.size === 0) return',
+        replace: 'if (this.waiters.size >= 0) return',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'settled before there is a result',
+    why: 'An answer without choices is a failure, and failures are refunded.',
+    edits: [
+      {
+        file: 'src/workers/upstreams/openai/chat.ts',
+        find: "if (!Array.isArray(choices) || choices.length === 0) throw malformedAnswer('the answer has no choices')",
+        replace: 'if (!Array.isArray(choices)) return { ...answer, choices: [] } as unknown as ChatCompletion',
+      },
+    ],
+    tests: ['test/upstreams/wrong-json.test.ts'],
+  },
+  {
+    name: 'a cut stream is refunded',
+    why: 'What was delivered is paid.',
+    edits: [
+      {
+        file: 'src/workers/calls/chat-settlement.ts',
+        find: "return counted > 0 ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' } : REFUNDED",
+        replace: 'return REFUNDED',
+      },
+    ],
+    tests: ['test/workers/calls/chat-settlement.test.ts', 'test/upstreams/cut-chats.test.ts'],
+  },
+  {
+    name: 'a left stream is refunded',
+    why: 'The upstream has the prompt once the request was sent.',
+    edits: [
+      {
+        file: 'src/workers/calls/chat-settlement.ts',
+        find: "return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED",
+        replace: 'return REFUNDED',
+      },
+    ],
+    tests: ['test/workers/calls/chat-settlement.test.ts', 'test/upstreams/cut-chats.test.ts'],
+  },
+]

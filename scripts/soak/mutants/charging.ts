@@ -1,0 +1,134 @@
+import type { Mutant } from './mutant.ts'
+import { SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE } from './judges.ts'
+
+const OPEN_SQL = 'sql/open_calls.sql'
+const LOTS_SQL = 'sql/spendable_lots.sql'
+
+/** Bugs in what a call is charged: lots, batches, bounds, grants, the estimate. */
+export const CHARGING: readonly Mutant[] = [
+  {
+    name: 'check, then spend',
+    why: 'Without the lock on the account two requests see one balance.',
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: `  PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
+
+  IF cardinality`,
+        replace: '  IF cardinality',
+      },
+    ],
+    tests: [SCHEDULES, VERBS, BATCHES],
+  },
+  {
+    name: 'expired lots can be spent',
+    why: 'An expired grant pays for nothing from that moment.',
+    edits: [
+      { file: LOTS_SQL, find: 'AND g.open AND (g.expires_at IS NULL OR g.expires_at > now())', replace: 'AND g.open' },
+    ],
+    tests: [VERBS],
+  },
+  {
+    name: 'the newest lot burns first',
+    why: 'Charges take what expires first.',
+    edits: [
+      {
+        file: LOTS_SQL,
+        find: 'ORDER BY g.expires_at NULLS LAST, g.created_at, g.id)::bigint',
+        replace: 'ORDER BY g.expires_at DESC NULLS LAST, g.created_at DESC, g.id DESC)::bigint',
+      },
+    ],
+    tests: [VERBS],
+  },
+  {
+    name: 'the order of an account is lost in a batch',
+    why: 'Requests of one account are charged in the order in which they came.',
+    edits: [
+      {
+        file: OPEN_SQL,
+        find: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place)',
+        replace: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place DESC)',
+      },
+    ],
+    tests: [BATCHES],
+  },
+  {
+    name: 'one bad call fails its whole batch',
+    why: 'Neighbours of one moment share a statement, not a fate.',
+    edits: [
+      {
+        file: 'src/shared/infra/batcher.ts',
+        find: 'else for (const one of batch) await send([one])',
+        replace: 'else batch.forEach((one) => one.reject(error))',
+      },
+    ],
+    tests: [BATCHES, 'test/shared/infra/batcher.test.ts'],
+  },
+  {
+    name: 'a used idempotency key opens a second call',
+    why: 'The duplicate check gone, the index answers with a defect.',
+    edits: [{ file: OPEN_SQL, find: "WHEN same.id IS NOT NULL THEN 'exists'", replace: '' }],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'the bound of open calls is ignored',
+    why: 'One account could fill every queue.',
+    edits: [
+      { file: OPEN_SQL, find: "WHEN c.outstanding_calls >= max_outstanding THEN 'too_many_calls'", replace: '' },
+      {
+        file: OPEN_SQL,
+        find: "WHEN c.outstanding_calls + c.nth > max_outstanding THEN 'try_alone'",
+        replace: 'WHEN false THEN NULL',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'debt is forgotten by a grant',
+    why: 'The next credits repay first.',
+    edits: [
+      {
+        file: 'src/shared/ledger/ledger.ts',
+        find: 'return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance',
+        replace: 'return account.debt < 0 ? collectDebt(trx, lot.accountId) : balance',
+      },
+    ],
+    tests: [DEBTS, SCHEDULES],
+  },
+  {
+    name: 'grants expire beside a charge',
+    why: 'Whoever moves credits holds the account first.',
+    edits: [
+      {
+        file: 'src/shared/ledger/ledger.ts',
+        find: "await trx('users').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')",
+        replace: '',
+      },
+    ],
+    tests: ['test/shared/ledger', VERBS, SCHEDULES],
+  },
+  {
+    name: 'an elided data: URI outside an image',
+    why: 'Only an image is billed by a number; the bytes of a video or a file are billed like any other.',
+    edits: [
+      {
+        file: 'src/shared/calls/pricing.ts',
+        find: "if (part.type === 'image_url') bytes -= bytesOfDataUri(part.image_url)",
+        replace: 'bytes -= bytesOfDataUri(part[String(part.type)])',
+      },
+    ],
+    tests: [PRECHARGE, PRICING],
+  },
+  {
+    name: 'only messages and tools are counted',
+    why: 'An upstream bills every field that it reads.',
+    edits: [
+      {
+        file: 'src/shared/calls/pricing.ts',
+        find: 'let bytes = Buffer.byteLength(JSON.stringify(body))',
+        replace: 'let bytes = Buffer.byteLength(JSON.stringify([body.messages, (body as { tools?: unknown }).tools]))',
+      },
+    ],
+    tests: [PRECHARGE, PRICING],
+  },
+]

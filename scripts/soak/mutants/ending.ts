@@ -1,0 +1,113 @@
+import type { Edit } from '../../tree-copy.ts'
+import type { Mutant } from './mutant.ts'
+import { SCHEDULES, VERBS, DEBTS } from './judges.ts'
+
+const END_SQL = 'sql/end_calls.sql'
+
+const STATUS_GUARD: Edit = {
+  file: END_SQL,
+  find: "WHERE o.nth = 1 AND c.status IN ('queued', 'running')",
+  replace: 'WHERE o.nth = 1',
+}
+
+/** Bugs in how a call ends: settlements, refunds, debts. */
+export const ENDING: readonly Mutant[] = [
+  {
+    name: 'a call can be ended twice',
+    why: 'Without the status guard of end_calls only constraints stand between a late outcome and a second refund.',
+    edits: [STATUS_GUARD],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'a call can be ended twice, and no index objects',
+    why: 'The guard and the wall behind it gone together.',
+    edits: [
+      STATUS_GUARD,
+      {
+        file: 'migrations/002_accounts_and_money.ts',
+        find: 'CREATE UNIQUE INDEX ledger_entries_once_per_call',
+        replace: 'CREATE INDEX ledger_entries_once_per_call',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'a call can be ended twice, and no trigger objects',
+    why: 'The guard and the other wall behind it.',
+    edits: [
+      STATUS_GUARD,
+      {
+        file: 'sql/check_ledger.sql',
+        find: 'CREATE TRIGGER ledger_entries_match_calls AFTER INSERT',
+        replace: 'CREATE TRIGGER ledger_entries_match_calls AFTER DELETE',
+      },
+      {
+        file: 'sql/check_ledger.sql',
+        find: 'REFERENCING NEW TABLE AS inserted',
+        replace: 'REFERENCING OLD TABLE AS inserted',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'a frozen worker refunds what another works on',
+    why: 'The attempt is the fence of a refund.',
+    edits: [{ file: END_SQL, find: 'AND (o.attempt IS NULL OR o.attempt = c.attempts)', replace: '' }],
+    tests: [VERBS, SCHEDULES],
+  },
+  {
+    name: 'a refund of a lost job ignores that the call runs',
+    why: 'A job may be taken though nobody heard of it.',
+    edits: [{ file: END_SQL, find: 'AND (o.from_status IS NULL OR o.from_status = c.status)', replace: '' }],
+    tests: [VERBS, SCHEDULES],
+  },
+  {
+    name: 'a waiter refunds before the deadline',
+    why: 'Looking must not end what runs.',
+    edits: [{ file: END_SQL, find: 'AND (o.overdue IS NOT TRUE OR c.deadline_at < now())', replace: '' }],
+    tests: [VERBS, SCHEDULES],
+  },
+  {
+    name: 'credits go back to the wrong lot',
+    why: 'A refund gives back to the very grants it came from.',
+    edits: [
+      {
+        file: END_SQL,
+        find: 'SELECT x.id AS call_id, x.user_id, x.turn, x.status, charged.grant_id,',
+        replace:
+          'SELECT x.id AS call_id, x.user_id, x.turn, x.status, (SELECT g.id FROM grants g WHERE g.user_id = x.user_id ORDER BY g.id DESC LIMIT 1) AS grant_id,',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'an ended call keeps no result',
+    why: 'The result is written with the settlement, or it can be lost between the two.',
+    edits: [
+      {
+        file: END_SQL,
+        find: 'now() + make_interval(secs => e.result_seconds) FROM ended e',
+        replace: 'now() + make_interval(secs => e.result_seconds) FROM ended e WHERE false',
+      },
+    ],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'debt is forgotten by a refund',
+    why: 'Credits that come back are credits that the account gets.',
+    edits: [{ file: END_SQL, find: 'IF owes THEN', replace: 'IF false THEN' }],
+    tests: [DEBTS, SCHEDULES],
+  },
+  {
+    name: "what a settlement leaves is nobody's debt",
+    why: 'What was produced must be paid for one day.',
+    edits: [{ file: END_SQL, find: 'debt = u.debt + s.uncollected,', replace: '' }],
+    tests: [SCHEDULES],
+  },
+  {
+    name: 'the bytes of requests are not given free again',
+    why: 'An account would be shut out for good.',
+    edits: [{ file: END_SQL, find: ', request_bytes = u.request_bytes - s.bytes', replace: '' }],
+    tests: [SCHEDULES],
+  },
+]

@@ -1,0 +1,12 @@
+/** The quick tests that judge most of the bugs. */
+export const SCHEDULES = 'test/crash/schedules.test.ts'
+export const CUTS = 'test/crash/cuts.test.ts'
+export const MOMENTS = 'test/crash/failpoints.test.ts'
+export const VERBS = 'test/shared/calls/verbs.test.ts'
+export const DEBTS = 'test/shared/calls/debts.test.ts'
+export const BATCHES = 'test/shared/calls/batches.test.ts'
+export const PRICING = 'test/shared/calls/pricing.test.ts'
+export const PRECHARGE = 'test/upstreams/precharge.test.ts'
+
+/** Those that must pass where no bug is planted. */
+export const JUDGES = [SCHEDULES, VERBS, DEBTS, BATCHES, MOMENTS]

@@ -1,0 +1,7 @@
+import { CALL_PATH } from './call-path.ts'
+import { CHARGING } from './charging.ts'
+import { ENDING } from './ending.ts'
+import type { Mutant } from './mutant.ts'
+
+/** All bugs that the tests must find. */
+export const MUTANTS: readonly Mutant[] = [...CHARGING, ...ENDING, ...CALL_PATH]

@@ -1,0 +1,194 @@
+import { expect } from 'chai'
+import { PASSWORD, aPerson, anEmail, logIn, testQueues } from '../../support/console.ts'
+import { until } from '../../../scripts/harness/http.ts'
+import { startMailConsole } from './support/mailing.ts'
+import type { MailConsole } from './support/mailing.ts'
+
+describe('a forgotten password', () => {
+  let mailing: MailConsole
+  before(async () => {
+    mailing = await startMailConsole()
+  })
+  after(() => mailing.stop())
+
+  describe('forgot', () => {
+    it('answers every address with the same bytes', async () => {
+      const { email } = await aPerson(mailing.web)
+      const [known, unknown] = [await mailing.forgot(email), await mailing.forgot(anEmail())]
+      expect(known.status).to.equal(200)
+      expect(known.json).to.have.all.keys('ok', 'message')
+      expect(known.json.ok).to.equal(true)
+      expect(unknown.text).to.equal(known.text)
+      expect([...unknown.headers.keys()].toSorted()).to.deep.equal([...known.headers.keys()].toSorted())
+    })
+
+    it('writes the same row for every address, and mails those alone that have an account', async () => {
+      const { email } = await aPerson(mailing.web)
+      const nobody = anEmail()
+      await mailing.forgot(nobody)
+      await mailing.forgot(email.toUpperCase())
+      await mailing.mailbox.of(email, 2)
+      const row = await until('the mail to nobody is skipped', () =>
+        mailing.web.db('mails').where({ recipient: nobody, status: 'skipped' }).first(),
+      )
+      const other = await mailing.web.db('mails').where({ recipient: email, kind: 'reset' }).first()
+      expect(Object.keys(row)).to.deep.equal(Object.keys(other))
+      expect([row.user_id, other.user_id]).to.deep.equal([null, null])
+      expect(mailing.mailbox.received.filter(({ to }) => to.includes(nobody))).to.deep.equal([])
+    })
+
+    it('refuses what is no address', async () => {
+      for (const email of [undefined, 5, 'x', 'a@b', 'a@x.com\r\nBcc: b@x.com', 'a@x.com, b@x.com']) {
+        const { status, json } = await mailing.forgot(email)
+        expect([status, json.error], String(email)).to.deep.equal([400, 'invalid_email'])
+      }
+    })
+
+    it('mails a mailbox 5 links in an hour, then stays silent', async () => {
+      const person = await aPerson(mailing.web)
+      const replies = await Promise.all(Array.from({ length: 9 }, () => mailing.forgot(person.email)))
+      expect(new Set(replies.map(({ text }) => text)).size).to.equal(1)
+      await until('the others are skipped', async () => {
+        const rows = await mailing.web.db('mails').where({ recipient: person.email, kind: 'reset', status: 'skipped' })
+        return rows.length === 4
+      })
+      await mailing.mailbox.of(person.email, 6)
+      await until(
+        'nothing is left to send',
+        async () =>
+          !(await mailing.web
+            .db('mails')
+            .where({ recipient: person.email })
+            .whereIn('status', ['queued', 'sending'])
+            .first()),
+      )
+      expect(
+        mailing.mailbox.received.filter(({ to, mail }) => to.includes(person.email) && mail.text!.includes('/reset#')),
+      ).to.have.length(5)
+    })
+  })
+
+  describe('reset', () => {
+    it('sets the new password and ends every session', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      const other = await logIn(mailing.web, person.email)
+      const { status, json } = await mailing.reset(token, 'another horse 2')
+      expect([status, json.ok, typeof json.message]).to.deep.equal([200, true, 'string'])
+      expect([(await mailing.me(person.token)).status, (await mailing.me(other)).status]).to.deep.equal([401, 401])
+      expect((await mailing.web.post('/api/auth/login', { email: person.email, password: PASSWORD })).status).to.equal(
+        401,
+      )
+      expect(
+        (await mailing.web.post('/api/auth/login', { email: person.email, password: 'another horse 2' })).status,
+      ).to.equal(200)
+    })
+
+    it('works once', async () => {
+      const { token } = await mailing.aForgetfulPerson()
+      await mailing.reset(token, 'another horse 2')
+      const { status, json } = await mailing.reset(token, 'another horse 3')
+      expect([status, json.error]).to.deep.equal([400, 'invalid_token'])
+    })
+
+    it('is not spent by a weak password', async () => {
+      const { token } = await mailing.aForgetfulPerson()
+      for (const [password, error] of [
+        ['abcdef1', 'password_too_short'],
+        [`${'a'.repeat(72)}1`, 'password_too_long'],
+        [undefined, 'password_too_short'],
+        ['12345678', 'password_needs_letter_and_digit'],
+      ]) {
+        const { status, json } = await mailing.reset(token, password)
+        expect([status, json.error]).to.deep.equal([400, error])
+      }
+      expect((await mailing.reset(token, 'abcdefg1')).status).to.equal(200)
+    })
+
+    it('looks at the link before the password', async () => {
+      for (const token of ['a'.repeat(43), 'x', undefined, 5])
+        expect((await mailing.reset(token, 'weak')).json.error).to.equal('invalid_token')
+    })
+
+    it('takes a link for 30 minutes by the clock of the database, and no second longer', async () => {
+      const early = await mailing.aForgetfulPerson()
+      const late = await mailing.aForgetfulPerson()
+      const { rows } = await mailing.web.db.raw(
+        `SELECT expires_at - created_at BETWEEN interval '30 minutes' AND interval '30 minutes 5 seconds' AS half
+        FROM one_time_tokens WHERE email = ? AND purpose = 'reset'`,
+        [early.person.email],
+      )
+      expect(rows).to.deep.equal([{ half: true }])
+      await mailing.moveTokens(early.person.email, '-29 minutes -50 seconds')
+      expect((await mailing.reset(early.token, 'another horse 2')).status).to.equal(200)
+      await mailing.moveTokens(late.person.email, '-30 minutes -5 seconds')
+      expect((await mailing.reset(late.token, 'another horse 2')).json.error).to.equal('invalid_token')
+    })
+
+    it('takes the newest link alone', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      await mailing.forgot(person.email)
+      const newest = await mailing.tokenOf(person, 3)
+      expect((await mailing.reset(token, 'another horse 2')).json.error).to.equal('invalid_token')
+      expect((await mailing.reset(newest, 'another horse 2')).status).to.equal(200)
+    })
+
+    it('does not take a link that was asked for before the password was changed', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      expect(
+        (
+          await mailing.web.post(
+            '/api/auth/password',
+            { currentPassword: PASSWORD, password: 'another horse 2' },
+            person.token,
+          )
+        ).status,
+      ).to.equal(200)
+      expect((await mailing.reset(token, 'another horse 3')).json.error).to.equal('invalid_token')
+    })
+
+    it('lets exactly one of 20 simultaneous requests with one token win, and its password is the one that holds', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      const replies = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => mailing.reset(token, `another horse ${index}`)),
+      )
+      const won = replies.flatMap(({ status }, index) => (status === 200 ? [index] : []))
+      expect(won).to.have.length(1)
+      expect(replies.filter(({ json }) => json.error === 'invalid_token')).to.have.length(19)
+      expect(
+        (await mailing.web.post('/api/auth/login', { email: person.email, password: `another horse ${won[0]}` }))
+          .status,
+      ).to.equal(200)
+    })
+
+    it('leaves no session of a login with the old password that ran at the same time', async () => {
+      const { person, token } = await mailing.aForgetfulPerson()
+      const logins = Array.from({ length: 10 }, () =>
+        mailing.web.post('/api/auth/login', { email: person.email, password: PASSWORD }),
+      )
+      const resetting = mailing.reset(token, 'another horse 2')
+      const more = Array.from({ length: 10 }, () =>
+        mailing.web.post('/api/auth/login', { email: person.email, password: PASSWORD }),
+      )
+      expect((await resetting).status).to.equal(200)
+      const tokens = (await Promise.all([...logins, ...more])).flatMap(({ json }) =>
+        json.token ? [json.token as string] : [],
+      )
+      expect(await Promise.all(tokens.map(async (one) => (await mailing.me(one)).status))).to.deep.equal(
+        tokens.map(() => 401),
+      )
+    })
+  })
+
+  it('keeps no token at rest, neither in Postgres nor in Redis', async () => {
+    const { token } = await mailing.aForgetfulPerson()
+    for (const table of ['mails', 'one_time_tokens', 'users', 'sessions']) {
+      expect(JSON.stringify(await mailing.web.db(table)), table).not.to.contain(token)
+    }
+    const { redis, stop } = testQueues(mailing.web.config)
+    for (const key of await redis.keys('*')) {
+      const kept = await redis.dumpBuffer(key)
+      expect(kept?.includes(token) ?? false, key).to.equal(false)
+    }
+    await stop()
+  })
+})

@@ -1,0 +1,64 @@
+/** A console whose mails arrive in a mailbox, and what people do with the links in them. */
+import { startMailbox } from '../../../../scripts/harness/mailbox.ts'
+import type { Mailbox } from '../../../../scripts/harness/mailbox.ts'
+import type { Reply } from '../../../../scripts/harness/http.ts'
+import { aPerson, consoleConfig, startConsole, startMailWorker } from '../../../support/console.ts'
+import type { Person, TestConsole } from '../../../support/console.ts'
+
+export type MailConsole = {
+  web: TestConsole
+  mailbox: Mailbox
+  me: (token: string) => Promise<Reply>
+  verify: (token: unknown) => Promise<Reply>
+  resend: (token: string) => Promise<Reply>
+  /** Asks for a reset mail, each time from another address of the network. */
+  forgot: (email: unknown) => Promise<Reply>
+  reset: (token: unknown, password: unknown) => Promise<Reply>
+  /** The token in a person's mail, the `count`-th that they got. */
+  tokenOf: (person: Person, count?: number) => Promise<string>
+  /** A person, and the token of a reset mail: the second mail after the verification. */
+  aForgetfulPerson: () => Promise<{ person: Person; token: string }>
+  /** Moves the end of all tokens of an address by a Postgres interval. */
+  moveTokens: (email: string, by: string) => Promise<unknown>
+  stop: () => Promise<void>
+}
+
+export async function startMailConsole(): Promise<MailConsole> {
+  const mailbox = await startMailbox()
+  const config = await consoleConfig({ SMTP_URL: mailbox.url, MAIL_RATE_LIMIT: '5', TRUST_PROXY: '1' })
+  const web = await startConsole(config)
+  const worker = startMailWorker(config)
+  let clients = 0
+  const forgot = (email: unknown): Promise<Reply> =>
+    web.post('/api/email/forgot', { email }, undefined, {
+      'x-forwarded-for': `10.9.${clients >> 8}.${clients++ & 255}`,
+    })
+  const tokenOf = async (person: Person, count = 1): Promise<string> =>
+    (await mailbox.of(person.email, count))[count - 1]!.token!
+  return {
+    web,
+    mailbox,
+    forgot,
+    tokenOf,
+    me: (token) => web.get('/api/auth/me', token),
+    verify: (token) => web.post('/api/email/verify', { token }),
+    resend: (token) => web.post('/api/email/resend', {}, token),
+    reset: (token, password) => web.post('/api/email/reset', { token, password }),
+    aForgetfulPerson: async () => {
+      const person = await aPerson(web)
+      await mailbox.of(person.email)
+      await forgot(person.email)
+      return { person, token: await tokenOf(person, 2) }
+    },
+    moveTokens: async (email, by) =>
+      web
+        .db('one_time_tokens')
+        .where({ email })
+        .update({ expires_at: web.db.raw('expires_at + ?::interval', [by]) }),
+    stop: async () => {
+      await web.stop()
+      await worker.stop()
+      await mailbox.stop()
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import { post, until } from '../../../scripts/harness/http.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { outstandingOf } from '../../shared/calls/opening.ts'
+import { CHAT, chat, chatBody, countsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+
+const PRICING = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
+const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
+const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+
+describe('what is billed was charged', () => {
+  const FILLING = 'A'.repeat(960 * 1024)
+  const HIDDEN = `data:text/plain;base64,${FILLING}`
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway({}, ({ models }) => {
+      const entry = { upstream: 'sandbox', model: 'gpt-sandbox' }
+      models.push(
+        { id: 'priced-chat', modality: 'chat', pricing: PRICING, partTokens: PARTS, upstreams: [entry] },
+        {
+          id: 'tiered-chat',
+          modality: 'chat',
+          pricing: PRICING,
+          upstreams: [
+            { ...entry, model: 'refusing-gpt' },
+            { ...entry, allow: ['service_tier'] },
+          ],
+        },
+        {
+          id: 'set-chat',
+          modality: 'chat',
+          pricing: PRICING,
+          upstreams: [{ ...entry, allow: ['service_tier'], set: { service_tier: 'default' } }],
+        },
+        {
+          id: 'narrow-chat',
+          modality: 'chat',
+          pricing: { ...PRICING, perTokens: 1 },
+          bytesPerToken: 1,
+          upstreams: [entry],
+        },
+      )
+    })
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  /** 960 KB, each where it was free once; `[usage]` makes the sandbox bill a token for every four bytes. */
+  const asked = (more: object): object =>
+    chatBody(prompted('[usage 245760 10]'), { model: 'priced-chat', max_tokens: 10, ...more })
+  const besides = (...messages: object[]): object => ({
+    messages: [...messages, { role: 'user', content: prompted('[usage 245760 10]') }],
+  })
+  const schemaOf = (value: string): object => ({ type: 'object', properties: { link: { default: { url: value } } } })
+  const PLACES: Record<string, object> = {
+    response_format: {
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [FILLING] } } },
+    },
+    'a data: URI in response_format': {
+      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schemaOf(HIDDEN) } },
+    },
+    functions: { functions: [{ name: 'f', description: FILLING }] },
+    prediction: { prediction: { type: 'content', content: FILLING } },
+    'a file part': besides({ role: 'user', content: [{ type: 'file', file: { file_data: HIDDEN } }] }),
+    'a video_url part': besides({ role: 'user', content: [{ type: 'video_url', video_url: { url: HIDDEN } }] }),
+    'tools[].function.parameters…default.url': {
+      tools: [{ type: 'function', function: { name: 'f', parameters: schemaOf(HIDDEN) } }],
+    },
+    "a tool call's arguments": besides(
+      {
+        role: 'assistant',
+        tool_calls: [{ ...call, function: { name: 'f', arguments: JSON.stringify({ url: HIDDEN }) } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: '' },
+    ),
+    metadata: { metadata: { url: HIDDEN } },
+  }
+  for (const [place, more] of Object.entries(PLACES)) {
+    it(`where 960 KB stand in ${place}`, async () => {
+      const account = await anAccount(gateway.db, 10_000)
+      const reply = await post(`${gateway.url}${CHAT}`, account.key, asked(more))
+      expect(reply.status, reply.text.slice(0, 500)).to.equal(200)
+      const record = await recordOf(gateway.db, reply)
+      expect(record.creditsPrecharged).to.be.at.least(Math.ceil((960 * 1024) / 3 / 1000))
+      expect(record.creditsPrecharged).to.be.at.least(record.credits)
+      expect(record).to.include({ credits: 246, creditsUncollected: 0 })
+    })
+  }
+
+  /** Fifty calls at once, one of each place in turn. */
+  async function fifty(account: TestAccount): Promise<Reply[]> {
+    const places = Object.values(PLACES)
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, (_one, nth) =>
+        post(`${gateway.url}${CHAT}`, account.key, asked(places[nth % places.length]!)),
+      ),
+    )
+    await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0)
+    return replies
+  }
+
+  it('of fifty such calls at once from an account of 100 credits, all are refused and nothing stays uncollected', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const replies = await fifty(account)
+    expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([402]))
+    expect(await balanceOf(gateway.db, account.id)).to.equal(100)
+    expect((await countsOf(gateway.db, account)).charged).to.equal(0)
+  }).timeout(60_000)
+
+  it('of fifty such calls at once from an account of 1,000 credits, those run that it can pay for and nothing stays uncollected', async () => {
+    const account = await anAccount(gateway.db, 1000)
+    const replies = await fifty(account)
+    const done = replies.filter(({ status }) => status === 200)
+    expect(done).to.have.length.within(2, 4)
+    const records = await Promise.all(done.map((reply) => recordOf(gateway.db, reply)))
+    expect(records.map(({ creditsUncollected }) => creditsUncollected)).to.deep.equal(done.map(() => 0))
+    expect(await balanceOf(gateway.db, account.id)).to.equal(1000 - 246 * done.length)
+  }).timeout(60_000)
+
+  it('by the bytes that the model says make a token', async () => {
+    const account = await anAccount(gateway.db, 10_000)
+    const body = chatBody(prompted('[usage 1 1]'), { model: 'narrow-chat', max_tokens: 1 })
+    const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
+    expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(Buffer.byteLength(JSON.stringify(body)) + 3)
+  })
+
+  it("because a field that one upstream allows is sent to that one alone, and the operator's own value wins", async () => {
+    const account = await anAccount(gateway.db, 1000)
+    const prompt = prompted()
+    expect((await chat(gateway, account, prompt, { model: 'tiered-chat', service_tier: 'flex' })).status).to.equal(200)
+    const bodies = gateway.sandbox.journal(prompt).map(({ body }) => body as Record<string, unknown>)
+    expect(bodies.map(({ model, service_tier: tier }) => [model, tier])).to.deep.equal([
+      ...bodies.slice(1).map(() => ['refusing-gpt', undefined]),
+      ['gpt-sandbox', 'flex'],
+    ])
+    expect(bodies).to.have.length.above(1)
+    const fixed = prompted()
+    expect((await chat(gateway, account, fixed, { model: 'set-chat', service_tier: 'priority' })).status).to.equal(200)
+    expect(gateway.sandbox.journal(fixed)[0]!.body).to.include({ service_tier: 'default' })
+    const refused = await chat(gateway, account, 'x', { service_tier: 'flex' })
+    expect(refused.json.error).to.include({ type: 'invalid_request', param: 'service_tier' })
+  })
+})

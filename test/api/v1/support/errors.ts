@@ -1,0 +1,17 @@
+import { expect } from 'chai'
+import { shouldRetry, statusOf } from '../../../../src/shared/errors.ts'
+import type { ErrorCode } from '../../../../src/shared/errors.ts'
+import type { Reply } from '../../../../scripts/harness/http.ts'
+
+/** The whole answer of a refusal: its status, its form, its headers. */
+export function expectError(reply: Reply, code: ErrorCode, param: string | null = null): void {
+  expect(reply.status, reply.text).to.equal(statusOf(code))
+  expect(reply.json).to.have.all.keys('ok', 'error')
+  expect(reply.json.ok).to.equal(false)
+  expect(reply.json.error).to.include({ type: code, code, param })
+  expect(reply.json.error.message).to.be.a('string').that.is.not.empty
+  expect(reply.headers.get('content-type')).to.match(/^application\/json/)
+  expect(reply.headers.get('cache-control')).to.equal('no-store')
+  expect(reply.headers.get('x-request-id')).to.be.a('string')
+  expect(reply.headers.get('x-should-retry')).to.equal(String(shouldRetry(code)))
+}

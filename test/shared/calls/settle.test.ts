@@ -1,0 +1,99 @@
+import { expect } from 'chai'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import type { Calls } from '../../../src/shared/calls/calls.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { aResult, letExpire, movements, opened, remainders, rowOf, verbs } from './opening.ts'
+
+const failure = gatewayError('upstream_failed')
+
+describe('the settlement of a call', () => {
+  let db: Db
+  let calls: Calls
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    calls = verbs(db)
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  it('moves nothing where the estimate was right', async () => {
+    const account = await anAccount(db, 100)
+    const id = await opened(calls, account, 40)
+    const ended = await calls.settle(id, 'image', aResult(40))
+    expect(JSON.parse(ended!.answer.body).usage).to.include({ credits: 40, balance: 60 })
+    expect(await movements(db, id, account.grants)).to.deep.equal(['charge -40 0'])
+  })
+
+  it('gives back what was too much, to the lots that would have been burnt last', async () => {
+    const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30, days: 2 }, { amount: 30 }])
+    const id = await opened(calls, account, 80)
+    await calls.settle(id, 'image', aResult(35))
+    expect(await movements(db, id, account.grants)).to.deep.equal([
+      'charge -30 0',
+      'charge -30 1',
+      'charge -20 2',
+      'settlement 20 2',
+      'settlement 25 1',
+    ])
+    expect(await remainders(db, account.grants)).to.deep.equal([0, 25, 30])
+    expect(await rowOf(db, id)).to.include({
+      credits: 35,
+      credits_precharged: 80,
+      credits_uncollected: 0,
+      balance_after: 55,
+    })
+  })
+
+  it('gives everything back where the call turned out free', async () => {
+    const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
+    const id = await opened(calls, account, 50)
+    await calls.settle(id, 'image', aResult(0))
+    expect(await remainders(db, account.grants)).to.deep.equal([30, 30])
+    expect(await rowOf(db, id)).to.include({ status: 'succeeded', credits: 0 })
+  })
+
+  it('charges what was too little, in burn order', async () => {
+    const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 50 }])
+    const id = await opened(calls, account, 5)
+    await calls.settle(id, 'image', aResult(25))
+    expect(await movements(db, id, account.grants)).to.deep.equal([
+      'charge -5 0',
+      'settlement -5 0',
+      'settlement -15 1',
+    ])
+    expect(await rowOf(db, id)).to.include({ credits: 25, credits_uncollected: 0, balance_after: 35 })
+  })
+
+  it('collects down to zero at the most, and records what it could not collect', async () => {
+    const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 5 }])
+    const id = await opened(calls, account, 8)
+    const ended = await calls.settle(id, 'image', aResult(100))
+    expect(JSON.parse(ended!.answer.body).usage).to.include({ credits: 15, balance: 0 })
+    expect(await rowOf(db, id)).to.include({ credits: 15, credits_uncollected: 85, balance_after: 0 })
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+
+  it('collects nothing from a lot past its time', async () => {
+    const account = await anAccount(db, [{ amount: 10 }, { amount: 10, days: 1 }])
+    const id = await opened(calls, account, 10)
+    await letExpire(db, account.grants[1]!)
+    const late = await opened(calls, account, 10)
+    await calls.settle(late, 'image', aResult(15))
+    expect(await rowOf(db, late)).to.include({ credits: 10, credits_uncollected: 5 })
+    await calls.refund(id, failure)
+  })
+
+  it('shares a balance among calls that settle above their charge in one moment, and never below zero', async () => {
+    const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
+    const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 1)))
+    await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(8))))
+    const rows = await Promise.all(ids.map((id) => rowOf(db, id)))
+    expect(rows.reduce((sum, row) => sum + (row.credits as number), 0)).to.equal(50)
+    expect(rows.reduce((sum, row) => sum + (row.credits_uncollected as number), 0)).to.equal(30)
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+})
