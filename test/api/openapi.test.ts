@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { existsSync, readFileSync } from 'node:fs'
 import type { oas31 } from 'zod-openapi'
-import { CONSOLE_PATHS } from '../../src/api/console-app.ts'
+import { CONSOLE_PATHS } from '../../src/api/static/console.ts'
 import type { Endpoint } from '../../src/api/declaration.ts'
 import type { WebDeps } from '../../src/api/deps.ts'
 import { createLimits } from '../../src/api/limits.ts'

@@ -6,12 +6,12 @@ import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import type { Context } from 'koa'
 import { z } from 'zod'
-import { ApiError } from '../shared/errors.ts'
-import type { MediaName } from '../shared/media/media.ts'
-import { parseMediaName } from '../shared/media/media.ts'
-import type { MediaLocation, MediaReader } from '../shared/media/reader.ts'
-import type { WebDeps } from './deps.ts'
-import { endpoint } from './endpoint.ts'
+import { ApiError } from '../../shared/errors.ts'
+import type { MediaName } from '../../shared/media/media.ts'
+import { parseMediaName } from '../../shared/media/media.ts'
+import type { MediaLocation, MediaReader } from '../../shared/media/reader.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
 
 type StoredFile = MediaLocation & { kind: 'file' }
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { closeBrowser, openBrowser, openPage } from '../support/browser.ts'
-import { startTestWeb } from '../../scripts/harness/harness.ts'
-import type { TestWeb } from '../../scripts/harness/harness.ts'
-import { get } from '../../scripts/harness/http.ts'
+import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
+import type { TestWeb } from '../../../scripts/harness/harness.ts'
+import { get } from '../../../scripts/harness/http.ts'
 
 describe('the API documentation', () => {
   let web: TestWeb

@@ -8,8 +8,8 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware } from 'koa'
-import type { RequestState } from './middleware/request-context.ts'
-import { projectFolder, readAsset, serveAsset } from './static/assets.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+import { projectFolder, readAsset, serveAsset } from './assets.ts'
 
 /**
  * Nothing inline and no code from elsewhere. Pictures and films may be of any https address: results and avatars are.

@@ -6,11 +6,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type Router from '@koa/router'
 import type { Middleware } from 'koa'
-import type { WebDeps } from './deps.ts'
-import type { Endpoint } from './declaration.ts'
-import type { RequestState } from './middleware/request-context.ts'
-import { openApiDocument } from './openapi/document.ts'
-import { jsonAsset, projectFolder, readAsset, serveAsset } from './static/assets.ts'
+import type { WebDeps } from '../deps.ts'
+import type { Endpoint } from '../declaration.ts'
+import type { RequestState } from '../middleware/request-context.ts'
+import { openApiDocument } from '../openapi/document.ts'
+import { jsonAsset, projectFolder, readAsset, serveAsset } from './assets.ts'
 
 /** Swagger UI's style sheet has its pictures in it, as data. */
 const POLICY = [
