@@ -13,7 +13,7 @@ import { allowanceHeaders } from './limits.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
-import { readJsonBody, readOptionalJsonBody } from './middleware/json-body.ts'
+import { readFormBody, readOptionalFormBody } from './middleware/json-body.ts'
 import type { RequestState, Served } from './middleware/request-context.ts'
 import { parseFields } from './parse-fields.ts'
 
@@ -77,7 +77,7 @@ function counter({ limit: name, per, told }: LimitUse, { config, limits }: WebDe
 
 function bodyReader({ body, bodyIsOptional }: Declaration): ((ctx: Request) => Promise<JsonObject>) | undefined {
   if (!body) return undefined
-  return body === 'ignored' || bodyIsOptional ? readOptionalJsonBody : readJsonBody
+  return body === 'ignored' || bodyIsOptional ? readOptionalFormBody : readFormBody
 }
 
 function parseParams(schema: z.ZodObject, params: unknown): unknown {

@@ -11,6 +11,9 @@ import type { RequestState } from './request-context.ts'
 /** 1 MB after decoding, whatever Content-Length says (docs/api.md#request-bodies). */
 const MAX_BYTES = 1_048_576
 
+/** Where no prompt is sent. Anybody may send such bodies, as slowly as they like, so what has come of them must be little. */
+const MAX_FORM_BYTES = 65_536
+
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
 const MAX_DEPTH = 64
 
@@ -26,18 +29,21 @@ export type JsonObject = Record<string, unknown>
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 // latin1 maps each byte to one character, so that the bytes come through unharmed and invalid UTF-8 can be refused.
-const readBytes = koaBody({
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  text: true,
-  textTypes: ['application/json'],
-  encoding: 'latin1',
-  textLimit: MAX_BYTES,
-  onError: (error) => {
-    throw bodyError(error)
-  },
-})
+const bytesReader = (textLimit: number) =>
+  koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    text: true,
+    textTypes: ['application/json'],
+    encoding: 'latin1',
+    textLimit,
+    onError: (error) => {
+      throw bodyError(error)
+    },
+  })
+
+const READ_BYTES = { [MAX_BYTES]: bytesReader(MAX_BYTES), [MAX_FORM_BYTES]: bytesReader(MAX_FORM_BYTES) }
 
 function bodyError(error: Error): ApiError {
   const type = (error as { type?: string }).type
@@ -57,19 +63,24 @@ export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
 type Request = ParameterizedContext<RequestState>
 
 /** Reads and parses the body. @throws ApiError unsupported_media_type, payload_too_large or invalid_json. */
-export async function readJsonBody(ctx: Request): Promise<JsonObject> {
+export const readJsonBody = (ctx: Request): Promise<JsonObject> => readUpTo(MAX_BYTES, ctx)
+
+/** As `readJsonBody`, of what is short: everything but calls. */
+export const readFormBody = (ctx: Request): Promise<JsonObject> => readUpTo(MAX_FORM_BYTES, ctx)
+
+async function readUpTo(maxBytes: typeof MAX_BYTES | typeof MAX_FORM_BYTES, ctx: Request): Promise<JsonObject> {
   requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
-  if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
-  await readBytes(ctx as Context, async () => {})
+  if (Number(ctx.get('content-length')) > maxBytes) throw new ApiError('payload_too_large')
+  await READ_BYTES[maxBytes]!(ctx as Context, async () => {})
   const request = ctx.request as unknown as { body?: unknown }
   const body = parseJsonObject(typeof request.body === 'string' ? request.body : '')
   request.body = body
   return body
 }
 
-/** As `readJsonBody`; a request without a body counts as an empty object. */
-export const readOptionalJsonBody = async (ctx: Request): Promise<JsonObject> =>
-  Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '' ? readJsonBody(ctx) : {}
+/** As `readFormBody`; a request without a body counts as an empty object. */
+export const readOptionalFormBody = async (ctx: Request): Promise<JsonObject> =>
+  Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '' ? readFormBody(ctx) : {}
 
 function requireJson(contentType: string, contentEncoding: string): void {
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
