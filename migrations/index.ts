@@ -41,7 +41,7 @@ export const migrationSource: Knex.MigrationSource<string> = {
   getMigration: async (name) => withTheFunctions(MIGRATIONS[name]!),
 }
 
-// Of no meaning, but the same in every process that migrates.
+// An arbitrary number, the same in every process that migrates.
 const MIGRATION_LOCK = 7_604_113
 
 /**

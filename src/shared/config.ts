@@ -89,7 +89,7 @@ const variables = z.object({
 /** Everything an operator can set, parsed; names as in the environment, units as in docs/configuration.md. */
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
   BASE_URL: string
-  /** The rest of the environment, for the catalogue's `apiKeyEnv` alone: no other place reads a variable by name. */
+  /** The rest of the environment, for the catalogue's `apiKeyEnv` only: nothing else reads a variable by name. */
   secretOf: (variable: string) => string | undefined
 }
 

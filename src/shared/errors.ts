@@ -68,7 +68,7 @@ export const SUCCESS = 200
 /** All codes, for the OpenAPI document and the tests that walk the table. */
 export const errorCodes = (): ErrorCode[] => Object.keys(CATALOGUE) as ErrorCode[]
 
-/** What may be said beside a code. `message` and `param` reach the client: nothing internal belongs in them. */
+/** Details of an error. `message` and `param` reach the client: nothing internal belongs in them. */
 export type ErrorDetails = {
   /** One public sentence; the catalogue's own where absent. */
   message?: string

@@ -1,17 +1,17 @@
 /**
- * The auditor: looks at the books of active accounts now and then, and raises the alarm where they do not balance. It
- * changes nothing; what a breach means is for people to find out (`npm run admin -- audit` looks at all accounts).
+ * The auditor: checks the ledger of active accounts now and then, and raises an alarm if an invariant is broken. It
+ * changes nothing; people must find out what a breach means (`npm run admin -- audit` looks at all accounts).
  */
 import { auditActive } from '../shared/ledger/audit.ts'
 import type { WorkerDeps } from './deps.ts'
 
-/** How often the books are audited, in ms. */
+/** How often the ledger is audited, in ms. */
 export const AUDIT_EVERY_MS = 600_000
 
 /** Ledger entries that one audit reads at most: about a second, for which the reconciler's other work waits. */
 const MAX_ENTRIES = 50_000
 
-/** Audits when the last audit, whoever made it, is long enough ago. `now` in Unix ms. */
+/** Runs an audit if the last one, by any process, is long enough ago. `now` in Unix ms. */
 export async function auditWhenDue(
   { db, log, audits }: Pick<WorkerDeps, 'db' | 'log' | 'audits'>,
   now = Date.now(),

@@ -1,11 +1,11 @@
 /**
- * After the commit: tells the mail workers to look.
+ * Enqueues a mail after the commit that wrote it.
  */
 import type { MailId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { WebDeps } from '../deps.ts'
 
-/** Not waited for, and free to fail: the outbox has the mail, and the reconciler finds it without a nudge. */
+/** Not awaited and allowed to fail: the mail is in the outbox, where the reconciler finds it. */
 export function enqueueMail({ queues, log }: Pick<WebDeps, 'queues' | 'log'>, mailId: MailId): void {
   queues
     .enqueueMails([mailId])

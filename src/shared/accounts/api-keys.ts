@@ -1,6 +1,6 @@
 /**
- * API keys: `tg_` + 34 random base62 characters + the CRC-32 of those 34, base62, padded to six.
- * The checksum refuses junk without a query and lets secret scanners recognise a leaked key. Only SHA-256 is stored.
+ * API keys: `tg_` + 34 random base62 characters + the CRC-32 of those 34, base62, padded to six. The checksum rejects
+ * malformed keys without a query, and lets secret scanners recognise a leaked key. Only SHA-256 is stored.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -26,11 +26,11 @@ function checksum(text: string): string {
   return digits
 }
 
-/** A new secret, about 202 bits of chance. */
+/** A new secret with about 202 bits of entropy. */
 export function newSecret(): string {
   let body = ''
   while (body.length < RANDOM_CHARACTERS) {
-    // 248 = 4 × 62: the bytes above it would make the first letters likelier.
+    // 248 = 4 × 62: using the bytes above it would make some letters likelier.
     for (const byte of randomBytes(48)) if (byte < 248 && body.length < RANDOM_CHARACTERS) body += ALPHABET[byte % 62]
   }
   return `tg_${body}${checksum(body)}`
@@ -74,7 +74,7 @@ const presentKey = (row: KeyRow): ApiKey => ({
   revokedAt: row.revoked_at?.toISOString() ?? null,
 })
 
-/** A key just made, with the secret that nobody can read again. */
+/** A new key, with the secret that cannot be read again. */
 export type NewKey = { id: KeyId; secret: string; key: ApiKey }
 
 /** How many keys of an account may be valid at a time. */
@@ -102,7 +102,7 @@ export async function createKey(db: Db | Trx, accountId: AccountId, name: string
   })
 }
 
-/** Looks at the newest thousand keys alone, and at those that are valid: an account may have made any number. */
+/** Reads only the newest thousand keys and the valid ones: an account may have made any number. */
 async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
   const {
     rows: [counts],
@@ -139,7 +139,7 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
 }
 
 /**
- * Revokes a key; a second time changes nothing. No process takes it from the next statement on.
+ * Revokes a key; repeating it changes nothing. Every process refuses it from the next statement on.
  * @returns false where the account has no key of that id.
  */
 export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
@@ -149,7 +149,7 @@ export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promis
   return changed === 1
 }
 
-/** Who calls: the key, its account, and whether that account may do anything. */
+/** The holder of a key: the key, its account, and whether the account is active. */
 export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
 
 /** Finds the holder of a key: null for one that is malformed (without a query), unknown or revoked. */

@@ -1,11 +1,11 @@
 /**
- * E-mail addresses: what is taken for one. Pure.
+ * Parses e-mail addresses. Pure.
  */
 
-/** Longest address, in characters. */
+/** The longest address, in characters. */
 const MAX_LENGTH = 254
 
-/** ASCII only: look-alikes and characters that normalise to `@` have sent mails to strangers. */
+/** ASCII only: look-alike characters, and characters that normalise to `@`, have sent mails to strangers. */
 const ADDRESS =
   /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 
@@ -19,12 +19,13 @@ export function parseEmail(text: unknown): string | null {
   return lower
 }
 
-/** Hosts that ignore dots before the @, and the name that stands for all names of one of them. */
+/** Hosts that ignore dots before the @, each with its canonical name. */
 const DOTLESS_HOSTS: Record<string, string> = { 'gmail.com': 'gmail.com', 'googlemail.com': 'gmail.com' }
 
 /**
- * The mailbox that an address leads to, as limits count it: without the tag behind a `+`, and without dots where the host ignores
- * them. Where a host takes the plus for a letter, two mailboxes share a limit. Mails go to the address, never to this.
+ * The mailbox that an address leads to, as limits count it: without the tag behind a `+`, and without dots where the
+ * host ignores them. If a host treats the plus as a letter, two mailboxes share a limit. Mails go to the address,
+ * never to this form.
  */
 export function mailboxOf(email: string): string {
   const at = email.lastIndexOf('@')

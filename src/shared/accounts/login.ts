@@ -1,11 +1,11 @@
 /**
- * Login. Whether an account exists shows neither in the answer nor in its time: the gate is passed before any look-up, and an
- * unknown address costs the same hash.
+ * Login. Neither the answer nor its timing shows whether an account exists: the queue for hashing is entered before
+ * any look-up, and an unknown address costs the same hash.
  */
 import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { parseEmail } from './emails.ts'
-import { passHashingGate, verifyPassword } from './passwords.ts'
+import { withHashing, verifyPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
 import type { UserRow } from './users.ts'
@@ -14,7 +14,7 @@ import { findUser, findUserByEmail } from './users.ts'
 /** A login that was refused for a known account names it, for the log alone. */
 export type RefusedLogin = { refusal: 'invalid_credentials' | 'account_suspended'; accountId: AccountId | null }
 
-/** Any texts: one that is no address is nobody's. */
+/** Any texts: one that is not an address belongs to no account. */
 export type Credentials = { email: string; password: string; device: Device }
 
 /**
@@ -26,7 +26,7 @@ export async function logIn(
   db: Db,
   { email, password, device }: Credentials,
 ): Promise<(OpenedSession & { user: UserRow }) | RefusedLogin> {
-  const { user, right } = await passHashingGate(async () => {
+  const { user, right } = await withHashing(async () => {
     const address = parseEmail(email)
     const found = address === null ? null : await findUserByEmail(db, address)
     return { user: found, right: await verifyPassword(found?.password_hash ?? null, password) }

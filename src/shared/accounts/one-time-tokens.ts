@@ -1,6 +1,6 @@
 /**
- * One-time tokens: the links of mails. The raw token is never stored: it is derived from the mail's id whenever the mail is
- * tried, so that all tries of a mail carry one link, and nothing at rest opens anything.
+ * One-time tokens: the links of mails. The raw token is never stored: it is derived from the mail's id whenever the
+ * mail is tried, so that all tries of a mail carry the same link, and no stored value is a usable token.
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import type { Db, Trx } from '../infra/db.ts'
@@ -29,8 +29,10 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind; token: string; mailbox: string }
 
 /**
- * Puts the link of a mail into force, or lengthens its life for another try of the same mail. The account's row is to be locked.
- * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is due.
+ * Activates the link of a mail, or extends its life for another try of the same mail. The account's row must be
+ * locked.
+ * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is
+ *   due.
  */
 export async function issueToken(trx: Trx, { mailId, accountId, purpose, token, mailbox }: NewToken): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(
@@ -66,8 +68,8 @@ export async function findToken(db: Db | Trx, purpose: MailKind, token: string):
 }
 
 /**
- * Spends a token by one statement: of any number of simultaneous requests one wins. The account's row is to be locked, so
- * that a change of its password or address is seen.
+ * Spends a token by one statement: of any number of simultaneous requests one wins. The account's row must be locked,
+ * so that a change of its password or address is seen.
  */
 export async function spendToken(trx: Trx, purpose: MailKind, token: string): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(
@@ -77,7 +79,7 @@ export async function spendToken(trx: Trx, purpose: MailKind, token: string): Pr
   return rowCount === 1
 }
 
-// Of no meaning, but the same in every worker: the first of the two numbers of a lock on a mailbox.
+// An arbitrary number, the same in every worker: the first of the two keys of an advisory lock on a mailbox.
 const MAILBOX_LOCK = 7_604_114
 
 /** Lets one transaction at a time decide about the mails of a mailbox. To be taken before the row of an account. */
@@ -85,7 +87,10 @@ export async function lockMailbox(trx: Trx, mailbox: string): Promise<void> {
   await trx.raw('SELECT pg_advisory_xact_lock(?, hashtext(?))', [MAILBOX_LOCK, mailbox])
 }
 
-/** How many other links of a purpose a mailbox was mailed in the last hour, for whatever accounts. The mailbox is to be locked. */
+/**
+ * How many other links of a purpose a mailbox was mailed in the last hour, for whatever accounts. The mailbox must be
+ * locked.
+ */
 export async function tokensOfLastHour(trx: Trx, mailbox: string, purpose: MailKind, except: MailId): Promise<number> {
   const [row] = await trx('one_time_tokens')
     .where({ mailbox, purpose })

@@ -1,6 +1,6 @@
 /**
- * New passwords: by the old one, or by a mailed link. Hashing happens outside of transactions; whatever was decided before
- * is decided again, under the lock, by the statement that counts.
+ * Password changes: with the old password, or by a mailed link. Hashing happens outside of transactions, so
+ * everything checked before it is checked again, under the lock, by the statement that changes the password.
  */
 import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
@@ -8,7 +8,7 @@ import type { AccountId, MailId, SessionId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
-import { checkNewPassword, hashPassword, passHashingGate, verifyPassword } from './passwords.ts'
+import { checkNewPassword, hashPassword, withHashing, verifyPassword } from './passwords.ts'
 import { endSessions } from './sessions.ts'
 import { findUser, lockUser, setPasswordHash } from './users.ts'
 
@@ -16,14 +16,14 @@ import { findUser, lockUser, setPasswordHash } from './users.ts'
 export type PasswordChange = { accountId: AccountId; sessionId: SessionId; currentPassword: string; password: string }
 
 /**
- * Changes the password of who knows the current one. All other sessions and every reset link end.
+ * Changes the password of a user who knows the current one. Ends all other sessions and every reset link.
  * @throws ApiError wrong_password, overloaded.
  */
 export async function changePassword(
   db: Db,
   { accountId, sessionId, currentPassword, password }: PasswordChange,
 ): Promise<void> {
-  const hashes = await passHashingGate(async () => {
+  const hashes = await withHashing(async () => {
     const user = await findUser(db, accountId)
     const right = await verifyPassword(user?.password_hash ?? null, currentPassword)
     return right && user ? { current: user.password_hash, next: await hashPassword(password) } : null
@@ -38,8 +38,8 @@ export async function changePassword(
 }
 
 /**
- * Asks for a reset mail. The very same one row for every address, whether there is an account or not: neither the answer nor
- * its time can tell. The worker decides whether a mail goes out.
+ * Requests a reset mail. Writes the same single row for every address, whether it has an account or not, so that
+ * neither the answer nor its timing reveals it. The worker decides whether a mail is sent.
  */
 export async function requestReset(db: Db, email: string): Promise<MailId> {
   const id = newId('mail')
@@ -48,15 +48,15 @@ export async function requestReset(db: Db, email: string): Promise<MailId> {
 }
 
 /**
- * Sets a new password by a reset link; every session and every reset link of the account ends. The link is looked up first:
- * garbage costs no hash, and a weak password does not spend it.
+ * Sets a new password by a reset link; every session and every reset link of the account ends. The link is looked up
+ * first: an invalid one costs no hash, and a weak password does not use it up.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export async function resetPassword(db: Db, token: string, newPassword: unknown): Promise<AccountId> {
   const accountId = await findToken(db, 'reset', token)
   if (!accountId) throw new ApiError('invalid_token')
   const password = checkNewPassword(newPassword)
-  const passwordHash = await passHashingGate(() => hashPassword(password))
+  const passwordHash = await withHashing(() => hashPassword(password))
   await db.transaction(async (trx) => {
     await lockUser(trx, accountId)
     if (!(await spendToken(trx, 'reset', token))) throw new ApiError('invalid_token')

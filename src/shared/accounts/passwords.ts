@@ -1,5 +1,5 @@
 /**
- * Password hashing: argon2id behind one gate of bounded concurrency and length.
+ * Password hashing: argon2id, with bounded concurrency and a bounded queue.
  */
 import argon2 from 'argon2'
 import { ApiError } from '../errors.ts'
@@ -8,20 +8,20 @@ import type { ErrorCode } from '../errors.ts'
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-/** Hashes at once: more than the cores only adds memory. */
+/** Concurrent hashes: more than there are cores only costs memory. */
 const CONCURRENCY = 2
 
-/** Hashes that may wait, about two seconds of work; beyond it everybody hears 503. */
+/** Hashes that may wait, about two seconds of work; beyond that requests get 503. */
 const QUEUE_LENGTH = 200
 
 let running = 0
 const waiting: (() => void)[] = []
 
 /**
- * Passes the gate before any look-up, so that being refused says nothing about an account.
+ * Enters the queue for hashing before any look-up, so that a refusal says nothing about an account.
  * @throws ApiError `overloaded` when too many wait.
  */
-export async function passHashingGate<T>(work: () => Promise<T>): Promise<T> {
+export async function withHashing<T>(work: () => Promise<T>): Promise<T> {
   if (running >= CONCURRENCY) {
     if (waiting.length >= QUEUE_LENGTH) throw new ApiError('overloaded', { retryAfterSeconds: 1 })
     await new Promise<void>((resolve) => waiting.push(resolve))
@@ -37,7 +37,7 @@ export async function passHashingGate<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The PHC string of a password. Call it inside the gate. */
+/** The PHC string of a password. Call it within `withHashing`. */
 export const hashPassword = (password: string): Promise<string> => argon2.hash(password, PARAMETERS)
 
 let dummyHash: Promise<string> | undefined
@@ -45,14 +45,14 @@ const makeDummyHash = (): Promise<string> => (dummyHash ??= hashPassword('the pa
 
 /**
  * Whether a password belongs to a hash. For an account that does not exist (`null`) the same work is done on a dummy
- * hash of equal parameters, so that the time does not tell. Call it inside the gate.
+ * hash of equal parameters, so that timing reveals nothing. Call it within `withHashing`.
  */
 export async function verifyPassword(hash: string | null, password: string): Promise<boolean> {
   const matches = await argon2.verify(hash ?? (await makeDummyHash()), password)
   return hash !== null && matches
 }
 
-/** Makes the dummy hash ahead of the first login, which would otherwise be the slow one. */
+/** Prepares the dummy hash, so that the first login is not slower than the others. */
 export async function prepareDummyHash(): Promise<void> {
   await makeDummyHash()
 }
@@ -61,7 +61,7 @@ export async function prepareDummyHash(): Promise<void> {
 const MIN_LENGTH = 8
 const MAX_LENGTH = 72
 
-/** What is wrong with a new password, as a code of the catalogue; null when nothing is. */
+/** What is wrong with a new password, as an error code; null if nothing is. */
 export function newPasswordFault(password: unknown): ErrorCode | null {
   if (typeof password !== 'string') return 'password_too_short'
   const length = Array.from(password).length
@@ -71,7 +71,7 @@ export function newPasswordFault(password: unknown): ErrorCode | null {
   return isStorable(password) ? null : 'invalid_request'
 }
 
-/** Whether Postgres could store a text: nothing of this kind may be typed by accident and then be lost. */
+/** Whether Postgres can store a text (no NUL, no lone surrogate). */
 const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Registration: account, signup grant, verification mail and first session are one transaction. None comes without the others.
+ * Registration: account, signup grant, verification mail and first session are one transaction. None is stored
+ * without the others.
  */
 import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
@@ -7,7 +8,7 @@ import type { MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { grant } from '../ledger/ledger.ts'
 import { requestMail } from '../mail/mails.ts'
-import { hashPassword, passHashingGate } from './passwords.ts'
+import { hashPassword, withHashing } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
 import type { UserRow } from './users.ts'
@@ -22,7 +23,7 @@ export type Registration = {
   device: Device
 }
 
-/** A new account. `mailId`: the verification mail, to be nudged now that it is committed. */
+/** A new account. `mailId`: the verification mail, to be enqueued now that it is committed. */
 export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
 
 /**
@@ -33,7 +34,7 @@ export async function register(
   db: Db,
   { email, password, displayName, signupCredits, device }: Registration,
 ): Promise<Registered> {
-  const passwordHash = await passHashingGate(() => hashPassword(password))
+  const passwordHash = await withHashing(() => hashPassword(password))
   const accountId = newId('account')
   const mailId = newId('mail')
   return db.transaction(async (trx) => {

@@ -1,19 +1,19 @@
 /**
- * Sessions: one row a login. The token is 32 random bytes, base64url, known to its client alone; here rests its SHA-256.
- * A session lives 7 days by the clock of Postgres, and ends by deletion.
+ * Sessions: one row a login. The token is 32 random bytes, base64url, known only to its client; only its SHA-256 is
+ * stored. A session lives 7 days by the clock of Postgres, and ends by deletion.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, SessionId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 
-/** Who logs in from where, to recognise a session by: texts of the client's, made fit to be stored. */
+/** The client of a session, for its owner to recognise it by: texts that the client sent, made fit to be stored. */
 export type Device = { userAgent: string; ip: string }
 
 /** `passwordHash` is the hash that the login was checked against. */
 export type NewSession = Device & { accountId: AccountId; passwordHash: string }
 
-/** A session that was just made. Its token is told this once. */
+/** A new session. Its token is shown only this once. */
 export type OpenedSession = { sessionId: SessionId; token: string }
 
 /** Whose session it is. */
@@ -40,8 +40,9 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /**
- * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the old
- * password that is under way while a reset commits must leave nothing behind. FOR SHARE waits for such a change and looks again.
+ * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the
+ * old password that runs while a reset commits must not leave a session behind. FOR SHARE waits for such a change and
+ * looks again.
  * @returns null where it was.
  */
 export async function openSession(
@@ -85,7 +86,10 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
 export const endSession = async (db: Db | Trx, accountId: AccountId, sessionId: SessionId): Promise<boolean> =>
   (await db('sessions').where({ id: sessionId, user_id: accountId }).delete()) === 1
 
-/** Ends all sessions of an account but one. A statement of its own after the account's row was locked: it must see every login before that. */
+/**
+ * Ends all sessions of an account except one. A statement of its own after the account's row was locked: it must see
+ * every login before that.
+ */
 export async function endSessions(trx: Trx, accountId: AccountId, except: SessionId | null = null): Promise<void> {
   await trx('sessions')
     .where({ user_id: accountId })
@@ -117,6 +121,6 @@ export async function listSessions(db: Db, accountId: AccountId, current: Sessio
   }))
 }
 
-/** Deletes sessions past their time. Nothing depends on it: they are refused without it. */
+/** Deletes expired sessions. Only housekeeping: an expired session is refused anyway. */
 export const forgetExpiredSessions = async (db: Db): Promise<number> =>
   db('sessions').where('expires_at', '<', db.fn.now()).delete()

@@ -1,5 +1,5 @@
 /**
- * Where an account stands at this moment.
+ * The summary of an account: balance, debt and open calls.
  */
 import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
@@ -8,7 +8,7 @@ import type { Role } from './users.ts'
 /** `credits`: the balance. `debt`: what past calls left uncollected; the next credits repay it. `held`: what open calls have taken of it so far, and perhaps give back in part. `running`: open calls. */
 export type AccountState = { role: Role; credits: number; debt: number; held: number; running: number }
 
-/** Where this account stands; null where there is none. */
+/** The summary of this account; null if there is none. */
 export async function summaryOf(db: Db, id: AccountId): Promise<AccountState | null> {
   const { rows } = await db.raw<{ rows: AccountState[] }>(
     `

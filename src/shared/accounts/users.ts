@@ -51,7 +51,7 @@ const COLUMNS = [
   'created_at',
 ] as const
 
-/** What of an account may leave the process. */
+/** The fields of an account that may leave the process. */
 export function presentUser(row: UserRow): User {
   return {
     id: publicId('account', row.id),
@@ -109,7 +109,7 @@ export async function updateProfile(
     ...(displayName !== undefined && { display_name: displayName }),
     ...(avatarUrl !== undefined && { avatar_url: avatarUrl }),
   }
-  // The id is set to itself so that no change at all is a statement too.
+  // The id is set to itself, so that an empty change is a valid statement too.
   const [row] = await db('users')
     .where({ id })
     .update({ id, ...changes })
@@ -134,14 +134,17 @@ export async function setPasswordHash(trx: Trx, id: AccountId, passwordHash: str
     .update({ password_hash: passwordHash, password_changed_at: trx.raw('clock_timestamp()') })
 }
 
-/** Suspends or activates an account; false when there is none. Suspending ends its sessions; its keys obey at their next request. */
+/**
+ * Suspends or activates an account; false when there is none. Suspending ends its sessions; its keys are refused from
+ * their next request on.
+ */
 export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
   const found = (await trx('users').where({ id }).update({ status })) === 1
   if (status === 'suspended') await endSessions(trx, id)
   return found
 }
 
-/** Makes an account an operator's, or takes that away; it holds from the account's next request on. */
+/** Makes an account an operator, or takes the role away. Takes effect with the account's next request. */
 export const setRole = async (trx: Trx, id: AccountId, role: Role): Promise<void> => {
   await trx('users').where({ id }).update({ role })
 }

@@ -1,6 +1,6 @@
 /**
- * What waits for workers, as Postgres knows it: in Redis the oldest job stands anywhere among those of its queue, because
- * who has few calls open goes first.
+ * The backlog as Postgres sees it. In Redis the oldest job can be anywhere in its queue, because accounts with few
+ * open calls go first.
  */
 import type { Db } from '../infra/db.ts'
 import type { Modality } from './lifecycle.ts'

@@ -1,9 +1,9 @@
 /**
  * The verbs of a call: the only code that writes a call's status or moves credits for one. Web, workers, reconciler
- * and the admin command all call these. What each may do is the table in `lifecycle.ts`; how it is done in one statement
- * stands in `sql/open_calls.sql` and `sql/end_calls.sql`.
+ * and the admin command all call these. What each may do is the table in `lifecycle.ts`; how it is done in one
+ * statement stands in `sql/open_calls.sql` and `sql/end_calls.sql`.
  *
- * Every verb is guarded and safe to repeat: zero rows mean that somebody else did it, which is no error.
+ * Every verb is guarded and safe to repeat: zero rows mean that another process already did it, which is no error.
  */
 import { randomUUID } from 'node:crypto'
 import { batched } from '../infra/batcher.ts'
@@ -32,10 +32,13 @@ import type {
   UpstreamRef,
 } from './types.ts'
 
-/** How long a worker keeps trying to write an outcome while Postgres is away; the reconciler has the rest. */
+/**
+ * How long a worker keeps trying to write an outcome while Postgres is down, in ms. After that the reconciler takes
+ * over.
+ */
 const OUTCOME_PATIENCE_MS = 120_000
 
-/** How long an opening request does: longer, and its client had better hear a 503. */
+/** The same for a request that opens a call: after that its client gets a 503. */
 const OPEN_PATIENCE_MS = 2000
 
 /** An error of the connection or of neighbours, not of one call in the batch. */
@@ -56,7 +59,7 @@ export class Calls {
     output: string
   }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
 
-  /** @param observer hears what this process does, to measure it. */
+  /** @param observer measures what this process does. */
   constructor(db: Db, limits: CallLimits, observer?: CallsObserver) {
     this.db = db
     this.limits = limits
@@ -91,7 +94,7 @@ export class Calls {
   }
 
   /**
-   * Takes a call to work on it; null when it has ended (a job that ran twice, or came late).
+   * Takes a call to work on it; null if it has already ended (the job ran twice, or late).
    * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
    */
   async begin(id: CallId, run: string = randomUUID()): Promise<BegunCall | null> {
@@ -118,7 +121,7 @@ export class Calls {
 
   /**
    * Persists the upstream's task before the first poll, and keeps the lease while it is being polled.
-   * @returns false when the call has ended or another attempt has it: stop working.
+   * @returns false if the call has ended or another attempt owns it: stop working.
    */
   async submitted(
     id: CallId,
@@ -137,7 +140,7 @@ export class Calls {
     return changed === 1
   }
 
-  /** Hands a call back of which certainly nothing was sent, so that the next attempt is not taken for a second one. */
+  /** Requeues a call of which certainly nothing was sent, so that the next attempt does not count as a second one. */
   async requeue(id: CallId, attempt: number): Promise<void> {
     failpoint('call.requeuing', id)
     await this.db('calls')
@@ -199,14 +202,14 @@ export class Calls {
     )
   }
 
-  /** Frees the idempotency key of a call that was refused after all: a retry with it may try anew. */
+  /** Releases the idempotency key of a call that was refused after all, so that a retry can use it again. */
   async freeKey(id: CallId): Promise<void> {
     await this.db('calls').where({ id }).update({ idempotency_key: null, idempotency_expires_at: null })
   }
 
   /**
-   * Notes that the waiting client went away unanswered, so that a retry of it can join the call. Tries for as long as an outcome does: a
-   * retry that does not find the call pays anew.
+   * Records that the client went away without an answer, so that its retry can join the call. Keeps trying as long as
+   * for an outcome: a retry that does not find the call would pay again.
    */
   async markAbandoned(id: CallId): Promise<void> {
     await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
@@ -215,7 +218,7 @@ export class Calls {
   }
 
   /**
-   * Hands a call that went unanswered to this retry and to no other; if its client goes away too, another may have it.
+   * Claims an abandoned call for this retry and no other. If this client goes away too, another retry can claim it.
    * @param dead web processes whose waiting requests died with them.
    * @returns null where no such call is left.
    */
@@ -290,7 +293,7 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
     case 'opened':
       return { opened: true, balance: row.balance, outstanding: row.outstanding }
     case 'exists':
-      // Our own id: an earlier try of this very statement had committed, and only its answer was lost.
+      // Our own id: an earlier try of this statement had committed, and only its acknowledgement was lost.
       return row.existing_id === request.id
         ? { opened: true, balance: row.balance, outstanding: row.outstanding }
         : { opened: false, existing: row.existing_id! }

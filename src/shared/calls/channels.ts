@@ -1,5 +1,5 @@
 /**
- * The Redis channels between workers and web processes, and what is said on them. Pure.
+ * The Redis channels between workers and web processes, and their messages. Pure.
  */
 import type { AccountId, CallId } from '../ids.ts'
 import type { Answer, LongAnswer } from './answers.ts'
@@ -7,15 +7,18 @@ import { INLINE_BYTES, isLong } from './answers.ts'
 import type { CallStatus } from './lifecycle.ts'
 
 /**
- * What a worker tells of a call while it runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON texts; `from` is the
- * number of the first of them, so that a lost message is noticed.
+ * An update that a worker publishes while a call runs. `progress` is 0 to 100. `chunks` are chat chunks as JSON
+ * texts; `from` is the number of the first of them, so that a lost message is noticed.
  */
 export type CallUpdate =
   | { type: 'running' }
   | { type: 'progress'; progress: number }
   | { type: 'chunks'; from: number; chunks: string[] }
 
-/** A change of an account, for whoever follows it: of one of its calls, or (`callId` null) of its balance alone. Credits. */
+/**
+ * A change of an account, for its followers: of one of its calls, or (`callId` null) of its balance alone. Amounts in
+ * credits.
+ */
 export type AccountEvent =
   | { callId: CallId; status: CallStatus; balance: number | null }
   | { callId: null; balance: number }
@@ -41,8 +44,8 @@ export type Reply = { callId: CallId } & (
 )
 
 /**
- * The reply that tells a call's end. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait for it, and a web
- * process would hold the answers of many calls at once.
+ * The reply that carries the end of a call. A long answer is not in it: Redis cuts a subscriber off when 32 MB wait
+ * for it, and a web process would hold the answers of many calls at once.
  */
 export const endOf = (callId: CallId, answer: Answer | LongAnswer): Reply =>
   isLong(answer) || answer.body.length > INLINE_BYTES ? { callId, kind: 'stored' } : { callId, kind: 'end', answer }

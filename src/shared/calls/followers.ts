@@ -1,12 +1,12 @@
 /**
- * Who follows the changes of which account, over one Redis subscription an account, however many follow it.
+ * Followers of account changes: one Redis subscription per account, however many followers it has.
  */
 import type { Redis } from 'ioredis'
 import type { AccountId } from '../ids.ts'
 import type { AccountEvent } from './channels.ts'
 import { accountOfChannel, eventChannel } from './channels.ts'
 
-/** Hears each change; null after a reconnect, when changes may have been missed. */
+/** Called with each change; with null after a reconnect, when changes may have been missed. */
 export type Follower = (event: AccountEvent | null) => void
 
 /** The followers of one process. */

@@ -1,5 +1,5 @@
 /**
- * The life of a call, as data. `calls.ts` does what this table allows; nobody else writes a call's status.
+ * The life of a call, as data. `calls.ts` does what this table allows; no other code writes a call's status.
  *
  * ```
  *          open              begin                 settle
@@ -9,10 +9,10 @@
  *  (none) ── reject ──► rejected        (refused after its key was accepted; costs nothing)
  * ```
  *
- * The words: a **call** is one paid request; a **charge** takes its price from the caller's **grants** when it opens; a
- * **settlement** corrects that charge to the real price when it succeeds; a **refund** gives all of it back when it fails; a
- * **lease** is how long a running call may stay silent before the **reconciler** looks after it.
- * The table in words: docs/architecture.md#the-verbs. Pure: imports nothing.
+ * A **call** is one paid request; a **charge** takes its price from the caller's **grants** when it opens; a
+ * **settlement** corrects that charge to the real price when it succeeds; a **refund** gives all of it back when it
+ * fails; a **lease** is how long a running call may stay silent before the **reconciler** takes it over. The table in
+ * words: docs/architecture.md#the-verbs. Pure: imports nothing.
  */
 
 /** What a model makes. One queue each. */
@@ -28,7 +28,7 @@ export const OPEN_STATUSES = ['queued', 'running'] as const satisfies readonly C
 /** Whether a call in this status has ended for good. */
 export const hasEnded = (status: CallStatus): boolean => status !== 'queued' && status !== 'running'
 
-/** The verbs and the only statuses they lead from and to. `null` is a call that does not exist yet. */
+/** The verbs, and the only statuses that they lead from and to. `null` is a call that does not exist yet. */
 export const TRANSITIONS = {
   open: { from: [null], to: 'queued' },
   reject: { from: [null], to: 'rejected' },
@@ -46,10 +46,10 @@ export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 60
 /** Bytes of requests that one account may have open at once: they are held by Redis, which has no room of its own to waste. */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
-/** How long a new call may wait without a sign of life before the reconciler asks where its job is. */
+/** How long a new call may wait before the reconciler checks whether its job still exists. */
 export const QUEUED_LEASE_SECONDS = 6
 
-/** How long a running call may be silent; workers renew the lease of what they hold well before it ends. */
+/** How long a running call may stay silent. Workers renew the leases of their calls well before that. */
 export const RUNNING_LEASE_SECONDS = 20
 
 /** How far past its deadline an unfinished call may be before anybody may refund it. */

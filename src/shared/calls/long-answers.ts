@@ -1,6 +1,5 @@
 /**
- * Long answers on their way out of Postgres: in slices, so that a reader costs a slice of memory and no connection while it
- * takes its time.
+ * Reads long answers from Postgres in slices, so that a slow reader costs one slice of memory and no connection.
  */
 import { bulkhead } from 'cockatiel'
 import type { Db } from '../infra/db.ts'
@@ -11,13 +10,13 @@ import { bytesOf } from './answers.ts'
 /** The length of a slice, in bytes. Postgres unpacks the whole output for each slice, so they are not small. */
 const SLICE_BYTES = 512 * 1024
 
-/** What one reader holds at the most, in bytes: the slice that it is being sent, and the next one. */
+/** The most that one reader holds, in bytes: the slice being sent and the next one. */
 export const READER_BYTES = 2 * SLICE_BYTES
 
 /** How many answers are read as a whole at a time. */
 const PARALLEL_WHOLES = 2
 
-/** A result was swept while it was read: its reader sees a connection that breaks. */
+/** The result was deleted while it was read. Its reader sees a broken connection. */
 export class AnswerGone extends Error {}
 
 /** Reads long answers. */
@@ -28,7 +27,7 @@ export type LongAnswers = {
   withWhole: <T>(answer: LongAnswer, use: (body: string) => T) => Promise<T>
 }
 
-/** A reader of which at most `parallelSlices` statements run at a time, so that calls find a connection beside it. */
+/** A reader that runs at most `parallelSlices` statements at a time, so that connections stay free for calls. */
 export function createLongAnswers(db: Db, parallelSlices: number): LongAnswers {
   const slices = bulkhead(parallelSlices, Infinity)
   const wholes = bulkhead(PARALLEL_WHOLES, Infinity)

@@ -1,13 +1,13 @@
 /**
- * Who measures the verbs. They tell what they did after it was done; a process that measures nothing tells nobody. Types
- * only: what is counted, and under which names, is the business of `src/shared/metrics`.
+ * What a process can measure of the verbs: each is reported after it was done. Types only; metrics and their names
+ * are in `src/shared/metrics`.
  */
 import type { EndedRow } from './statements.ts'
 import type { OpenRequest } from './types.ts'
 import type { Modality } from './lifecycle.ts'
 
 export type CallsObserver = {
-  /** A statement that opens or ends calls carries so many of them. */
+  /** How many calls one statement opened or ended. */
   batch: (verb: 'open' | 'end', size: number) => void
   /** A call was charged and opened, in so many ms. */
   opened: (request: OpenRequest, ms: number) => void

@@ -1,5 +1,5 @@
 /**
- * The worker's side of the way back.
+ * The worker's side of the reply channel.
  */
 import type { Redis } from 'ioredis'
 import type { CallId } from '../ids.ts'
@@ -9,13 +9,13 @@ import type { BegunCall, Ended } from './types.ts'
 import type { AccountEvent, CallUpdate } from './channels.ts'
 import { cancelChannel, endOf, eventChannel, replyChannel, writeReply } from './channels.ts'
 
-/** The worker's side. Publishing never fails a call: a lost message is found by the waiter. */
+/** The worker's side. Publishing never fails a call: whoever waits for it also reads its row. */
 export function createPublisher(redis: Redis, prefix: string) {
   const publish = async (channel: string, message: string): Promise<void> => {
     await redis.publish(channel, message).catch(() => {})
   }
   return {
-    /** Tells the waiting web process the answer, and the account's followers that the call has ended. */
+    /** Publishes the answer to the waiting web process, and the end of the call to the account's followers. */
     async ended({ replyTo, callId, accountId, status, balance, answer }: Ended<Answer | LongAnswer>): Promise<void> {
       failpoint('reply.publishing', callId)
       const event: AccountEvent = { callId, status, balance }
@@ -25,11 +25,11 @@ export function createPublisher(redis: Redis, prefix: string) {
       ])
       failpoint('reply.published', callId)
     },
-    /** Passes on what happens while the call runs. */
+    /** Publishes an update of a running call. */
     async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {
       await publish(replyChannel(prefix, replyTo), writeReply({ callId, kind: 'update', update }))
     },
-    /** Tells the waiting web process, and the account's followers, that a worker has begun the call. */
+    /** Publishes to the waiting web process and the account's followers that a worker has begun the call. */
     async begun({ replyTo, id, accountId }: Pick<BegunCall, 'replyTo' | 'id' | 'accountId'>): Promise<void> {
       const event: AccountEvent = { callId: id, status: 'running', balance: null }
       await Promise.all([

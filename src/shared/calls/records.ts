@@ -13,10 +13,10 @@ import { INLINE_BYTES, answerOf, longAnswerOf } from './answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import { hasEnded } from './lifecycle.ts'
 
-/** What every state of a call tells. `requestHash` in hex, where its request could be retried. */
+/** Fields of every call state. `requestHash` in hex, where its request could be retried. */
 type Known = { callId: CallId; accountId: AccountId; modality: Modality; requestHash: string | null }
 
-/** Where a call stands for somebody who wants its answer. */
+/** The state of a call, for a client that wants its answer. */
 export type CallState =
   | ({ state: 'open'; status: 'queued' | 'running'; deadlineInMs: number } & Known)
   | ({ state: 'ended' } & Known & Ended<Answer | LongAnswer>)
@@ -45,13 +45,13 @@ export type CallRecord = {
   count: number
 }
 
-/** A refusal after its key was accepted: it is recorded at no credits. */
+/** A refusal after the key was accepted, recorded at no cost. */
 export type Refusal = {
   id: CallId
   accountId: AccountId
   keyId: KeyId
   modality: Modality
-  /** The model as asked for: any text a client may send. */
+  /** The model as requested: any text that a client may send. */
   model: string
   error: ErrorCode
   requestId: string
@@ -119,7 +119,7 @@ export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[
   return rows.map((row) => row.id)
 }
 
-/** Postgres stores neither NUL nor lone surrogates; a record must not fail over them. */
+/** Postgres stores neither NUL nor lone surrogates; they must not make a record fail. */
 const storable = (text: string) => Array.from(text.toWellFormed().replaceAll('\0', '\uFFFD')).slice(0, 200).join('')
 
 /**

@@ -1,10 +1,10 @@
 /**
- * The way back: from the worker that ended a call to the web process that waits for it, without polling.
+ * The reply channel: how the worker that ended a call reaches the web process that waits for it, without polling.
  *
- * Each web process subscribes to one Redis channel of its own and names it on the calls it opens. The worker publishes
- * there after its commit. A message that is lost costs nothing: the row has the truth, and the rows of all waiting calls are
- * looked at after every reconnect and every few seconds, in one statement. Whoever waits for a call that another process
- * opened listens to the account's events.
+ * Each web process subscribes to one Redis channel of its own and names it on the calls it opens. The worker
+ * publishes there after its commit. A lost message does no harm: the rows of all calls that are waited for are read
+ * after every reconnect and every few seconds, in one statement. Whoever waits for a call that another process opened
+ * listens to the account's events.
  */
 import type { Redis } from 'ioredis'
 import type { AccountId, CallId } from '../ids.ts'
@@ -106,21 +106,24 @@ export class Replies {
     await this.options.publisher.publish(cancelChannel(this.options.prefix), callId)
   }
 
-  /** Tells whoever follows an account of a change that this process made. Never fails: a page that is loaded has the truth. */
+  /**
+   * Publishes a change that this process made to the followers of an account. Never fails: a page can always be
+   * reloaded.
+   */
   publishEvent(account: AccountId, event: AccountEvent): void {
     void this.options.publisher
       .publish(eventChannel(this.options.prefix, account), JSON.stringify(event))
       .catch(() => {})
   }
 
-  /** Looks whether calls that are waited for have ended unheard. Never throws. */
+  /** Checks whether calls that are waited for have ended without a reply. Never throws. */
   async recheck(): Promise<void> {
     if (this.waiters.size === 0) return
     const ended = await this.options.findEnded([...this.waiters.keys()]).catch(() => [])
     await Promise.all(ended.map((callId) => this.lookAt(callId, false)))
   }
 
-  /** Forgets every wait, and ends the regular looks: the process stops. */
+  /** Drops every wait and stops the regular checks, because the process is stopping. */
   stop(): void {
     clearInterval(this.ticks)
     for (const waiters of this.waiters.values()) for (const waiter of waiters) waiter.cancel()
@@ -146,7 +149,7 @@ export class Replies {
     for (const waiter of this.waiters.get(callId) ?? []) waiter.resolve(answer)
   }
 
-  /** Never throws: while Postgres is away the next look will tell. */
+  /** Never throws: while Postgres is down, the next check decides. */
   private async lookAt(callId: CallId, overdue: boolean): Promise<void> {
     const answer = await this.options.readAnswer(callId, overdue).catch(() => null)
     if (answer) this.resolveAll(callId, answer)

@@ -1,6 +1,6 @@
 /**
- * What a caller asks for, once it was validated at the edge (`src/api/v1/schemas.ts`): the part of a job that upstream
- * adapters read. It travels in the job and never rests in Postgres.
+ * A validated request (`src/api/v1/schemas.ts`): the part of a job that upstream adapters read. It travels in the job
+ * and never rests in Postgres.
  */
 
 /** One message; content is a text, an array of parts, or null for an assistant's tool calls. */

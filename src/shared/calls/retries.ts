@@ -10,18 +10,21 @@ import type { AccountId, CallId, KeyId } from '../ids.ts'
 const RETRY_WINDOW_SECONDS = 600
 
 /**
- * How far before the last sign of life of a process that died its answers may have stayed unsent, in seconds: its clock and that of
- * Postgres are not the same.
+ * Answers written this many seconds before the last heartbeat of a dead process count as unsent, because its clock
+ * and that of Postgres differ.
  */
 const DEATH_MARGIN_SECONDS = 2
 
 /** A retry. `keyId`: the key that it came with; `requestHash` in hex; `replyTo`: the web process that will answer it. */
 export type Retry = { accountId: AccountId; keyId: KeyId; requestHash: string; replyTo: string }
 
-/** A web process that no longer listens. `lastSeenMs`: its last sign of life, Unix time in ms; null where it left none. */
+/** A web process that is gone. `lastSeenMs`: its last heartbeat, Unix time in ms; null if it left none. */
 export type DeadProcess = { address: string; lastSeenMs: number | null }
 
-/** A call whose answer can still be given: it is open, or it succeeded and its result is kept. One that failed is tried anew. */
+/**
+ * A call whose answer can still be given: it is open, or it succeeded and its result is kept. A failed call is not
+ * joined; the retry opens a new one.
+ */
 const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
   AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now()))`
 

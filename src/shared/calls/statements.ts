@@ -47,7 +47,7 @@ export type EndedRow = {
   running_ms: number | null
 }
 
-/** What became of one request, as `open_calls` tells it. */
+/** The outcome of one request, as `open_calls` returns it. */
 export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null; balance: number; outstanding: number }
 
 /** What one account may have at once: `maxOutstanding` open calls, with requests of `maxRequestBytes` bytes (64 MB unless given). */

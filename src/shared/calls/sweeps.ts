@@ -1,10 +1,10 @@
 /**
- * What time takes away from calls: results past their time, idempotency keys that may be used again, and, where an operator
- * says so, whole records.
+ * Retention: deletes results past their time, frees idempotency keys, and deletes whole records if the operator has
+ * set a limit.
  */
 import type { Db } from '../infra/db.ts'
 
-/** Forgets results past RESULT_TTL_SECONDS; at most `limit` at a time. @returns how many. */
+/** Deletes results past RESULT_TTL_SECONDS, at most `limit` at a time. @returns how many. */
 export async function sweepResults(db: Db, limit: number): Promise<number> {
   return db('call_results')
     .whereIn(

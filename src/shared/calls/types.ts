@@ -1,5 +1,5 @@
 /**
- * The words of the verbs: what they take and what they answer. Types only.
+ * The types of the verbs: what they take and what they return.
  */
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 import type { Answer, LongAnswer } from './answers.ts'
@@ -29,7 +29,7 @@ export type OpenRequest = {
   requestBytes: number
 }
 
-/** Why a call was not opened, as the error code its client meets; or the call that was there before it. */
+/** Why a call was not opened: the error code for its client, or the call that already existed. */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
@@ -38,7 +38,7 @@ export type OpenOutcome =
       refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' | 'too_many_bytes'
     }
 
-/** What a worker learns when it begins a call. */
+/** What a worker gets when it begins a call. */
 export type BegunCall = {
   id: CallId
   accountId: AccountId
@@ -48,7 +48,7 @@ export type BegunCall = {
   estimate: Tokens
   /** Counts from 1; the fence of `refund` and `submitted`. */
   attempt: number
-  /** An attempt before this one may have sent its request: the fate of that request is unknown. */
+  /** An earlier attempt may have sent its request, whose outcome is unknown. */
   resumed: boolean
   upstream: string | null
   upstreamRef: UpstreamRef | null
@@ -93,7 +93,7 @@ export type RefundGuard = {
   overdue?: boolean
 }
 
-/** An open call that nobody seems to look after. */
+/** An open call whose lease has run out. */
 export type StaleCall = {
   id: CallId
   modality: Modality

@@ -1,18 +1,18 @@
 /**
- * Which web processes live. A request dies with its process and leaves no word; so each process gives a sign of life, by which a retry
- * tells the answers that a dead process sent from those that it did not.
+ * Heartbeats of web processes. A process that is killed takes its waiting requests with it without a trace. Its last
+ * heartbeat tells a retry which answers it can have sent and which it cannot.
  */
 import type { Redis } from 'ioredis'
 import { replyChannel } from './channels.ts'
 import type { DeadProcess } from './retries.ts'
 
-/** A sign of life comes this often, in ms. */
+/** How often a process sends a heartbeat, in ms. */
 const SIGN_EVERY_MS = 1000
 
-/** How long the last sign of a process is kept, in ms: longer than a retry looks back. */
+/** How long the last heartbeat of a process is kept, in ms: longer than a retry looks back. */
 const KEPT_MS = 15 * 60_000
 
-/** The signs of life of all web processes, in one Redis hash. */
+/** The heartbeats of all web processes, in one Redis hash. */
 export class WebProcesses {
   private readonly redis: Redis
   private readonly prefix: string
@@ -28,21 +28,24 @@ export class WebProcesses {
     this.key = `${prefix}:web-processes`
   }
 
-  /** Begins to give signs of life. */
+  /** Starts the heartbeat. */
   start(): void {
     const sign = () => void this.redis.hset(this.key, this.address, Date.now()).catch(() => {})
     this.ticks ??= setInterval(sign, SIGN_EVERY_MS).unref()
     sign()
   }
 
-  /** Every request of this process was answered, or is known to have gone: it leaves nothing to look for. Never throws. */
+  /**
+   * Ends the heartbeat and removes it: every request of this process was answered or marked as abandoned. Never
+   * throws.
+   */
   async stop(): Promise<void> {
     clearInterval(this.ticks)
     await this.redis.hdel(this.key, this.address).catch(() => {})
   }
 
   /**
-   * The processes that no longer listen, of these addresses and of all that have ever given a sign of life.
+   * The processes that are gone, among these addresses and all that have ever sent a heartbeat.
    * @throws where Redis cannot be reached.
    */
   async findDead(addresses: readonly string[]): Promise<DeadProcess[]> {

@@ -1,5 +1,5 @@
 /**
- * The gateway's own count of what a chat answered, where the upstream reports no usage. Pure.
+ * The gateway's own count of the output of a chat, used if the upstream reports no usage. Pure.
  */
 
 type Fields = Record<string, unknown>

@@ -14,7 +14,7 @@ import type { Price } from '../calls/pricing.ts'
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** What each protocol can serve: a model that its upstream's protocol cannot serve ends the process at start. */
+/** What each protocol can serve. A process refuses to start with a model that its upstream's protocol cannot serve. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
   openai: ['chat', 'image', 'video'],
   anthropic: ['chat'],
@@ -105,7 +105,7 @@ export type Upstream = z.infer<typeof upstreamSchema> & {
   apiKey: string | null
 }
 
-/** One way to serve a model: an upstream and how its requests are dressed. */
+/** One way to serve a model: an upstream, and how requests to it are adapted. */
 export type Route = Omit<z.infer<typeof entrySchema>, 'upstream'> & { upstream: Upstream }
 
 type Common = { routes: Route[]; price: Price }
@@ -198,8 +198,8 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
 }
 
 /**
- * What an operator should know about a catalogue that is valid, a sentence each: videos cost the same however long they
- * are, so a model should say how long they may be.
+ * Warnings about a valid catalogue, one sentence each: a video costs the same however long it is, so its model should
+ * state durations.
  */
 export function catalogueWarnings({ models }: Catalogue): string[] {
   return [...models.values()]
@@ -213,7 +213,7 @@ export function catalogueWarnings({ models }: Catalogue): string[] {
 
 /** The catalogue in use. `reload` changes it whole or not at all. */
 export type CatalogueHolder = {
-  /** The catalogue of this moment: take it once a request, so that one request sees one catalogue. */
+  /** The current catalogue. Take it once per request, so that one request sees one catalogue. */
   current: () => Catalogue
   /** Reads the file again. @throws ConfigError and keeps the old catalogue when the file is bad. */
   reload: () => void

@@ -9,7 +9,7 @@ import type { Config } from '../config.ts'
 export type Db = Knex
 export type Trx = Knex.Transaction
 
-// Postgres sends bigint as text. Every bigint of ours is bounded by a constraint far below 2^53; a value beyond it is a
+// Postgres sends bigint as text. Every bigint column is bounded by a constraint far below 2^53. A larger value is a
 // defect and must not be rounded silently.
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
   const value = Number(text)
@@ -19,16 +19,17 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 
 const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { rejectUnauthorized: true } } as const
 
-// Knex would write of lost connections to the console; each statement tells its own caller.
+// Keeps knex from writing lost connections to the console: each statement reports its own error.
 const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
 
 /** How long a request waits for a connection, in ms; beyond it Postgres counts as unreachable. */
 const ACQUIRE_MS = 3000
 
 /**
- * A statement that was prepared while its tables were empty keeps its plan, a walk through the whole table, when they have grown:
- * measured, calls then cost ten times as much. Every path of ours has an index; the audit asks for its own way.
- * What Postgres is discouraged from counts as so dear, up to version 17, that it would compile the statement: statements of ours are short.
+ * A statement that was prepared while its tables were empty keeps its plan, a walk through the whole table, when they
+ * have grown: measured, calls then cost ten times as much. Every query here has an index; the audit turns sequential
+ * scans on again for itself. Up to version 17, disabling sequential scans makes plans look so expensive that Postgres
+ * would compile them with JIT, which does not pay for short statements.
  */
 function preferIndexes(connection: pg.Client, done: (error: Error | null, connection: pg.Client) => void): void {
   connection.query('SET enable_seqscan = off; SET jit = off', (error) => done(error, connection))
@@ -57,7 +58,7 @@ export function connectDb(
     pool: { min: 0, max: config.DATABASE_POOL, propagateCreateError: true, afterCreate: preferIndexes },
     acquireConnectionTimeout: acquireMs,
     asyncStackTraces: false,
-    // Otherwise an error's message has the statement's values in it: results, addresses, hashes, in every log line about it.
+    // Otherwise error messages, and so the log, would contain the statement's values: results, addresses, hashes.
     compileSqlOnError: false,
     log: silent,
   })
@@ -78,8 +79,8 @@ const UNREACHABLE_TEXT =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i
 
 /**
- * Whether an error says that Postgres could not be reached, or went away. The statement's fate is then unknown: 20 of
- * 20 such errors at a COMMIT had committed.
+ * Whether an error means that Postgres could not be reached or went away. The statement may still have committed: in
+ * a test, 20 of 20 COMMITs that failed this way had.
  */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -92,7 +93,9 @@ export function isUnreachable(error: unknown): boolean {
   return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXT.test(error.message)
 }
 
-/** Whether Postgres rolled the statement back only because of its neighbours: running it again is right. */
+/**
+ * Whether Postgres rolled the statement back only because of concurrent ones (deadlock, serialization): run it again.
+ */
 export function isContention(error: unknown): boolean {
   const code = error instanceof Error ? (error as { code?: unknown }).code : undefined
   return code === '40001' || code === '40P01' || code === '55P03'
@@ -102,8 +105,8 @@ export function isContention(error: unknown): boolean {
 const PAUSES_MS = [50, 200, 500, 1000, 2000]
 
 /**
- * Runs a statement until it is answered. Only for statements that are safe to repeat (same ids, guarded by their own
- * WHERE): a lost answer looks like a lost statement.
+ * Retries a statement until Postgres answers. Only for statements that are safe to repeat (same ids, guarded by their
+ * own WHERE), because a lost answer cannot be told from a lost statement.
  * @param patienceMs how long to keep trying while Postgres is away; the last error is thrown after it.
  */
 export async function retryWhileUnreachable<T>(patienceMs: number, run: () => Promise<T>): Promise<T> {

@@ -1,14 +1,14 @@
 /**
- * The durable steps of a call as events on one `node:diagnostics_channel`, for tracing and for crash tests: a subscriber
- * is called synchronously, at the very point that the step's name says. Without a subscriber a failpoint costs about a
- * nanosecond. Messages carry ids only, never what a caller sent.
+ * The failpoints of a call: events at each durable step, on one `node:diagnostics_channel`, for tracing and for crash
+ * tests: a subscriber is called synchronously, exactly where the name of the failpoint says. Without a subscriber a
+ * failpoint costs about a nanosecond. Messages carry ids only, never what a caller sent.
  */
 import { channel } from 'node:diagnostics_channel'
 
 /** The channel's name; its messages are `Failpoint`s. */
 export const FAILPOINT_CHANNEL = 'tollgate:failpoint'
 
-/** Every step, and where exactly it stands. What ends in -ing is before the effect, what ends in -ed after it. */
+/** Every failpoint and its exact place. What ends in -ing is before the effect, what ends in -ed after it. */
 export const FAILPOINTS = {
   'call.opening': 'web: before the charge is sent to Postgres',
   'call.opened': 'web: the charge is committed',
@@ -45,7 +45,7 @@ export type Failpoint = { name: FailpointName; callId: string }
 
 const failpoints = channel(FAILPOINT_CHANNEL)
 
-/** Tells whoever listens that a call is at this step. */
+/** Publishes that a call has reached this failpoint. */
 export function failpoint(name: FailpointName, callId: string): void {
   if (failpoints.hasSubscribers) failpoints.publish({ name, callId } satisfies Failpoint)
 }

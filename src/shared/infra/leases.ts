@@ -1,11 +1,11 @@
 /**
- * Work that one process does at a time. Kept in Postgres: a lock in Redis would be forgotten by a flush.
+ * Leases: work that one process does at a time. Kept in Postgres, because a flush of Redis would lose the lock.
  */
 import type { Db } from './db.ts'
 
 /**
- * Does `work` unless another process is at it.
- * @param seconds after which a holder counts as dead; longer than the work ever takes.
+ * Does `work` unless another process is doing it.
+ * @param seconds after which the holder counts as dead; must be longer than the work ever takes.
  * @returns whether the work was done here.
  */
 export async function underLease(db: Db, name: string, seconds: number, work: () => Promise<void>): Promise<boolean> {

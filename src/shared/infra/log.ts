@@ -10,7 +10,7 @@ export type Log = Logger
 const SECRETS =
   /\b(tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})|(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
 
-/** A text with everything that looks like a secret taken out: the last wall, not the first. */
+/** Removes everything that looks like a secret from a text. A last line of defence, not the first. */
 export const withoutSecrets = (text: string): string =>
   text.replace(SECRETS, (_match, _secret, scheme?: string) => (scheme ? `${scheme}[secret]@` : '[secret]'))
 
@@ -28,8 +28,8 @@ export function describeError(error: unknown): Record<string, unknown> {
 }
 
 /**
- * Lines leave together, as soon as there are 8 KiB of them or after 50 ms: a write for each would cost a call two turns of the
- * event loop. An exit writes what is left; only a SIGKILL can take those 50 ms with it.
+ * Lines are written together, once there are 8 KiB of them or after 50 ms: one write a line would cost each call two
+ * turns of the event loop. An exit flushes the rest; only SIGKILL can lose the last 50 ms.
  */
 const TOGETHER = { sync: false, minLength: 8192, periodicFlush: 50 }
 

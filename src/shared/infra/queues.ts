@@ -1,6 +1,6 @@
 /**
- * The queues: one a modality, so that chat never waits behind videos; one for mail; one for the reconciler. A job is
- * a nudge that carries the request; what happened to a call stands in its row, never in a job's state or result.
+ * The queues: one a modality, so that chat never waits behind videos; one for mail; one for the reconciler. A job
+ * carries the request. What happened to a call is recorded in its row, never in a job's state or result.
  */
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
@@ -20,7 +20,7 @@ export type CallJob = Trace & {
   deadlineAt: number
 }
 
-/** A nudge to look at a mail: whom it is for, and what it says, stays in Postgres. */
+/** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }
 
 /** BullMQ's own bounds of a priority; 1 goes first. */
@@ -63,7 +63,7 @@ export function createQueues(connection: Redis, prefix: string) {
         defaultJobOptions: JOB_OPTIONS,
         streams: { events: { maxLen: 100 } },
       })
-      // Each command tells its own caller; without a listener a lost connection would end the process.
+      // Each command reports its own error; without a listener a lost connection would end the process.
       found.on('error', () => {})
       open.set(name, found)
     }
@@ -110,7 +110,7 @@ export function createQueues(connection: Redis, prefix: string) {
       return { waiting: waiting + prioritized, active, delayed }
     },
 
-    /** Nudges the mail workers to look at these mails; one that has its job already keeps it. */
+    /** Enqueues jobs for these mails. A mail that already has a job keeps it. */
     async enqueueMails(ids: MailId[]): Promise<void> {
       await queue('mail').addBulk(
         ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })),

@@ -1,5 +1,5 @@
 /**
- * Redis connections. Redis is dispatch: nothing in it decides money, and it may be flushed at any second.
+ * Redis connections. Redis is dispatch only: nothing in it decides about money, and it may be flushed at any time.
  */
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
@@ -38,7 +38,7 @@ function connect(config: RedisConfig, options: Omit<RedisOptions, 'replyMapping'
     ? { tls: { rejectUnauthorized: config.REDIS_TLS_VERIFY === 'on' } }
     : {}
   const redis = new TurnwiseRedis(config.REDIS_URL, { retryStrategy, connectTimeout: 2000, ...tls, ...options })
-  // Without a listener a lost connection would end the process; each command's own error tells its caller.
+  // Without a listener a lost connection would end the process. Each command reports its own error.
   redis.on('error', () => {})
   return redis
 }
@@ -54,7 +54,7 @@ export function connectPatient(config: RedisConfig): Redis {
 }
 
 /**
- * Refuses a Redis that may throw jobs away to make room. Managed services that hide CONFIG are believed.
+ * Refuses a Redis that may throw jobs away to make room. Managed services that hide CONFIG are trusted.
  * @throws ConfigError where the eviction policy is not `noeviction`.
  */
 export async function refuseEvictingRedis(redis: Redis): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * From which request something came: its id, and the W3C trace context of whoever sent it. Both travel with the job and
- * stand in every log line about the call; the context goes to the upstream too, as it came: the gateway makes no spans of
- * its own. `tracestate` ends here: it is the client's own business, not that of a provider.
+ * The origin of a call: the id of its request and the client's W3C trace context. Both travel with the job and are in
+ * every log line about the call. The context is passed on to the upstream unchanged, since the gateway makes no spans
+ * of its own. `tracestate` is not passed on: it is the client's, not the provider's.
  */
 
 export type Trace = { requestId: string; traceparent?: string }
@@ -27,7 +27,7 @@ export function parseTraceparent(header: string): string | undefined {
   return `00-${traceId}-${parentId}-${version === '00' ? flags : `0${Number.parseInt(flags, 16) & 1}`}`
 }
 
-/** What a log line says of where it came from. */
+/** The trace fields of a log line. */
 export const traceFields = ({ requestId, traceparent }: Partial<Trace> = {}): Partial<Trace> => ({
   ...(requestId && { requestId }),
   ...(traceparent && { traceparent }),

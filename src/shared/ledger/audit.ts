@@ -1,7 +1,7 @@
 /**
- * The invariants of the money as queries that return the offending rows: none, when the books are right. Tests run them
- * after everything that moves money; `admin audit` and the reconciler run the same ones in production.
- * The rules in words: docs/money.md#the-audit.
+ * The invariants of the ledger, as queries that return the rows that break them. Tests run them after everything that
+ * moves credits; `admin audit` and the auditor run the same queries in production. The rules in words:
+ * docs/money.md#the-audit.
  */
 import type { Db, Trx } from '../infra/db.ts'
 
@@ -91,7 +91,7 @@ const INVARIANTS: Record<string, string> = {
     WHERE finished_at IS NULL AND deadline_at < now() - interval '1 minute'`,
 }
 
-/** A part of the accounts as the whole of each table; the queries above are then about that part. */
+/** Restricts each table to some of the accounts, so that the queries above check only those. */
 const PART = ['users WHERE id', 'grants WHERE user_id', 'ledger_entries WHERE user_id', 'calls WHERE user_id'].map(
   (part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`,
 )
@@ -101,17 +101,18 @@ const TABLES = ['users', 'grants', 'ledger_entries', 'calls']
 /** How many of the newest calls say which accounts are active. */
 const RECENT_CALLS = 10_000
 
-/** Checks every invariant of all accounts. It reads every entry there is: minutes, where there are many millions. */
+/** Checks every invariant for all accounts. It reads every ledger entry, which takes minutes for many millions. */
 export const audit = (db: Db): Promise<Audit> =>
   inSnapshot(db, async (trx) => {
-    // One of its queries alone may take longer than any statement of ours otherwise may (db.ts).
+    // One of its queries may take longer than the usual statement timeout (db.ts).
     await trx.raw('SET LOCAL statement_timeout = 0')
     return check(trx)
   })
 
 /**
- * Checks every invariant of accounts that were active lately, in random order, until they have `maxEntries` ledger entries
- * together. It is cheap, and over time looks at all of them but those with more entries than that: `audit` has these.
+ * Checks every invariant of accounts that were active lately, in random order, until they have `maxEntries` ledger
+ * entries together. It is cheap and reaches every account over time, except those with more entries than that, which
+ * only `audit` checks.
  */
 export const auditActive = (db: Db, maxEntries: number): Promise<Audit> =>
   inSnapshot(db, async (trx) => check(trx, await activeAccounts(trx, maxEntries)))
@@ -120,7 +121,7 @@ export const auditActive = (db: Db, maxEntries: number): Promise<Audit> =>
 const inSnapshot = (db: Db, work: (trx: Trx) => Promise<Audit>): Promise<Audit> =>
   db.transaction(
     async (trx) => {
-      // An audit reads whole tables, which connections of ours otherwise avoid (db.ts).
+      // An audit reads whole tables, which connections otherwise avoid (db.ts).
       await trx.raw('SET LOCAL enable_seqscan = on')
       return work(trx)
     },

@@ -1,6 +1,6 @@
 /**
  * The ledger: grants and entries. Credits that move for a call move in `open_calls` and `end_calls` (see `sql/`);
- * everything else that moves credits is here. Whoever moves credits holds the account's row first.
+ * everything else that moves credits is here. Code that moves credits locks the account's row first.
  */
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, CallId, GrantId } from '../ids.ts'
@@ -15,7 +15,7 @@ export type EntryKind = (typeof ENTRY_KINDS)[number]
 /** The most credits one grant can hold. */
 export const MAX_GRANT_CREDITS = 1_000_000_000_000
 
-/** A lot of credits to give. `id` is the caller's, so that a repeated try is seen as one. */
+/** A lot of credits to grant. `id` is made by the caller, so that a repeated try is recognised. */
 export type NewGrant = {
   id: GrantId
   accountId: AccountId
@@ -25,7 +25,7 @@ export type NewGrant = {
   note?: string | null
 }
 
-/** A ledger entry as people see it (docs/money.md#the-ledger). */
+/** A ledger entry as its owner sees it (docs/money.md#the-ledger). */
 export type LedgerEntry = {
   /** Unique within its account. */
   id: string
@@ -40,8 +40,8 @@ export type LedgerEntry = {
 }
 
 /**
- * Gives credits, in the caller's transaction: a grant comes with its cause or not at all. Where the account has debt, they repay
- * it first.
+ * Grants credits in the caller's transaction, so that a grant is stored with its cause or not at all. If the account
+ * has debt, the grant repays it first.
  * @returns the balance after it.
  * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (a constraint says so).
  */
@@ -73,11 +73,11 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
   return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance
 }
 
-/** Whether an account was ever given a grant of this origin. The account's row is to be locked. */
+/** Whether an account was ever given a grant of this origin. The account's row must be locked. */
 export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
   (await trx('grants').where({ user_id: accountId, origin }).first('id')) !== undefined
 
-/** Repays what an account owes from what it can spend; its row is held. @returns the balance after it. */
+/** Repays the debt of an account from its spendable credits. Its row must be locked. @returns the balance after it. */
 async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
   const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM collect_debts(ARRAY[?::uuid])', [
     accountId,
@@ -97,7 +97,7 @@ async function lock(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
 }
 
 /**
- * Takes what is left of grants past their time out of the balances, by an entry of kind `expiry` each.
+ * Removes what is left of expired grants from the balances, with one `expiry` entry each.
  * @returns how many grants expired; fewer than `limit` means that none is left.
  */
 export async function expireGrants(db: Db, limit: number): Promise<number> {
@@ -208,7 +208,7 @@ export type Grant = {
   origin: Origin
   amount: number
   remaining: number
-  /** From then on it pays for nothing; null: never. */
+  /** When it expires and pays for nothing any more; null: never. */
   expiresAt: string | null
   createdAt: string
 }

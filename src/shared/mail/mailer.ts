@@ -1,5 +1,5 @@
 /**
- * The two ways a mail goes out: SMTP where SMTP_URL is set, else a line in MAIL_FILE, which reaches no real mailbox.
+ * The mail transports: SMTP if SMTP_URL is set, else a line in MAIL_FILE, which reaches no real mailbox.
  */
 import { appendFile, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -11,14 +11,14 @@ import { publicId } from '../ids.ts'
 import { withoutSecrets } from '../infra/log.ts'
 import type { MailContent } from './templates.ts'
 
-/** A mail to hand over. Its id makes the Message-ID, so that its tries are one mail to whoever gets two of them. */
+/** A mail to send. Its id becomes the Message-ID, so that a recipient of two tries sees one mail. */
 export type OutgoingMail = MailContent & { id: MailId; to: string }
 
 export type Mailer = {
   transport: 'smtp' | 'file'
-  /** Hands a mail over; an abort gives the try up. @throws whatever the server or the disk says: see `describeFailure`. */
+  /** Sends a mail; an abort ends the try. @throws whatever the server or the disk says: see `describeFailure`. */
   send: (mail: OutgoingMail, signal: AbortSignal) => Promise<{ messageId: string }>
-  /** Closes idle connections, and others when their mail is through. */
+  /** Closes idle connections at once, and the others when their mail was sent. */
   close: () => void
 }
 
@@ -41,7 +41,7 @@ function parseSender(text: string): { name: string; address: string } {
     : { name: '', address: text.trim() }
 }
 
-/** In ms: a server that hangs must not hold a worker's slot for the library's minutes. */
+/** In ms: a server that hangs must not hold a worker for minutes, as the library's defaults would. */
 const SMTP_TIMES = {
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
@@ -60,17 +60,18 @@ function smtpMailer(
     pool: true,
     maxConnections: connections,
     ...SMTP_TIMES,
-    // A connection that closed in mid-mail: our own pauses decide when to try again.
+    // A connection that closed in the middle of a mail is retried after our own pauses.
     maxRequeues: 0,
     disableFileAccess: true,
     disableUrlAccess: true,
-    // Whatever the address asks for: the library would log whole mails, and with them their links.
+    // Whatever SMTP_URL says: the library would log whole mails, links included.
     logger: false,
   })
   return {
     transport: 'smtp',
     send: async ({ id, to, subject, text, html }, signal) => {
-      // The library reads whatever it is given as a list with names: a line end or a bracket sends the mail to somebody else.
+      // The library parses recipients as a list with names: a line break or a bracket would send the mail to someone
+      // else.
       if (parseEmail(to) !== to) throw new Error('The recipient is no plain address.')
       const messageId = messageIdOf(id)
       await transport.sendMail({
@@ -95,7 +96,8 @@ function fileMailer(file: string, from: string, messageIdOf: (id: MailId) => str
     transport: 'file',
     send: async ({ id, to, subject, text, html }) => {
       await mkdir(dirname(file), { recursive: true })
-      // One write in append mode: lines of several processes do not mix. Links open accounts: nobody else may read them.
+      // One write in append mode: lines of several processes do not mix. The links in it open accounts, so only the
+      // owner may read the file.
       await appendFile(file, `${JSON.stringify({ date: new Date().toISOString(), from, to, subject, text, html })}\n`, {
         mode: 0o600,
       })
@@ -105,7 +107,7 @@ function fileMailer(file: string, from: string, messageIdOf: (id: MailId) => str
   }
 }
 
-/** Why a mail did not go out. `permanent`: the server refuses this very recipient and says that it always will. */
+/** Why a mail was not sent. `permanent`: the server refuses this very recipient and says that it always will. */
 export type MailFailure = { reason: string; permanent: boolean }
 
 const REASON_LENGTH = 300

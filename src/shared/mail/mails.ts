@@ -1,8 +1,10 @@
 /**
- * The outbox. A mail is a row, written in the transaction of what causes it; the queue only nudges a worker to look at it.
+ * The outbox. A mail is a row, written in the transaction of what causes it. The queue only tells a worker to look at
+ * it.
  *
- * queued → sending → sent; back to queued after a try that failed; skipped when no mail was due; dead when it was given up.
- * `next_try_at` is when a row may be taken, and while it is being sent, when its worker counts as dead.
+ * queued → sending → sent; back to queued after a try that failed; skipped when no mail was due; dead when all tries
+ * failed (a dead letter). `next_try_at` is when a row may be taken, and while it is being sent, when its worker
+ * counts as dead.
  */
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, MailId } from '../ids.ts'
@@ -15,7 +17,7 @@ export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 /** A mail to write. The account of a reset is not known to who asks for it, and stays null. */
 export type NewMail = { id: MailId; kind: MailKind; recipient: string; accountId: AccountId | null }
 
-/** A mail that this worker has taken. `tries` counts this try. */
+/** A mail that this worker has claimed. `tries` includes this one. */
 export type ClaimedMail = NewMail & { tries: number }
 
 /** A mail as operators see it. */
@@ -33,16 +35,16 @@ export type MailRecord = {
 
 const NOTE_LENGTH = 500
 
-/** What a note can hold of a text. */
+/** Cuts a text to what a note can hold. */
 const noteOf = (text: string): string =>
   Array.from(withoutSecrets(text).toWellFormed().replaceAll('\0', '')).slice(0, NOTE_LENGTH).join('')
 
-/** Asks for a mail: it is not lost from the moment this is committed. */
+/** Writes a mail to the outbox: once this is committed, it cannot be lost. */
 export async function requestMail(db: Db | Trx, { id, kind, recipient, accountId }: NewMail): Promise<void> {
   await db('mails').insert({ id, kind, recipient, user_id: accountId })
 }
 
-/** Takes a mail that is due, for `leaseSeconds`; null for one that is not due, or that another worker has. */
+/** Claims a due mail for `leaseSeconds`; null if it is not due or another worker has it. */
 export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
   const { rows } = await db.raw<{
     rows: { kind: MailKind; recipient: string; user_id: AccountId | null; tries: number }[]
@@ -68,7 +70,7 @@ export async function dueInMs(db: Db, id: MailId): Promise<number | null> {
   return rows[0]?.ms ?? null
 }
 
-/** Notes that a mail was delivered, or that none was due, and why. Whoever says so is right: no guard by try. */
+/** Records that a mail was delivered, or that none was due and why. Not guarded by the try: any try may say so. */
 export async function finishMail(
   db: Db,
   id: MailId,
@@ -81,10 +83,10 @@ export async function finishMail(
     .update({ status, note, finished_at: db.fn.now() })
 }
 
-/** How a try ended. `pauseMs` until the next one; null gives the mail up. */
+/** How a try ended. `pauseMs` is the pause before the next one; null makes the mail a dead letter. */
 export type FailedTry = { id: MailId; tries: number; reason: string; pauseMs: number | null }
 
-/** Notes a failed try. A try that was taken for dead, and taken over by another worker, changes nothing. */
+/** Records a failed try. Changes nothing if another worker has meanwhile taken the mail over. */
 export async function failTry(db: Db, { id, tries, reason, pauseMs }: FailedTry): Promise<void> {
   const next =
     pauseMs === null
@@ -95,7 +97,7 @@ export async function failTry(db: Db, { id, tries, reason, pauseMs }: FailedTry)
     .update({ ...next, note: noteOf(reason) })
 }
 
-/** Mails that have been due for `graceSeconds`: their nudge was lost, or is late. The longest due first. */
+/** Mails that have been due for `graceSeconds`: their job was lost or is late. The longest due first. */
 export async function dueMails(db: Db, graceSeconds: number, limit: number): Promise<MailId[]> {
   return db('mails')
     .whereIn('status', ['queued', 'sending'])
@@ -113,7 +115,7 @@ export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; d
   return { oldestDueSeconds: Math.max(0, rows[0]!.seconds ?? 0), dead: rows[0]!.dead }
 }
 
-/** Verification mails of an account in the last hour. The account's row is to be locked. */
+/** Verification mails of an account in the last hour. The account's row must be locked. */
 export async function verificationsOfLastHour(
   trx: Trx,
   accountId: AccountId,
@@ -175,7 +177,7 @@ export async function listMails<S extends MailStatus>(
   }))
 }
 
-/** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
+/** Retries dead letters, one or all, with a full set of tries. @returns how many. */
 export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
   return db('mails')
     .where({ status: 'dead' })

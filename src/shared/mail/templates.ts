@@ -1,12 +1,12 @@
 /**
- * What the mails say: text and HTML from one description. Pure. Nothing that a user typed stands in them but the address they
- * go to, which is ASCII, and escaped all the same.
+ * The mails: text and HTML rendered from one description. Pure. The only user input in them is the recipient's
+ * address, which is ASCII and is escaped all the same.
  */
 
 /** A mail's content. */
 export type MailContent = { subject: string; text: string; html: string }
 
-/** A letter before it is written: paragraphs, and perhaps one thing to do. */
+/** A mail before it is rendered: paragraphs, and perhaps one button. */
 type Draft = { subject: string; paragraphs: string[]; action?: { label: string; url: string }; closing: string[] }
 
 const PRODUCT = 'Tollgate'
@@ -40,7 +40,7 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
   })
 }
 
-/** Shows that mail arrives. */
+/** A mail that shows that mail arrives. */
 export function testMail(baseUrl: string, address: string): MailContent {
   return write({
     subject: `Test mail from ${PRODUCT}`,
@@ -65,7 +65,7 @@ function writeText({ paragraphs, action, closing }: Draft): string {
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!)
 
-// Mail programs know tables and inline styles, little else.
+// Mail clients support tables and inline styles, and little else.
 const BODY =
   'margin:0;padding:24px;background:#f4f4f5;font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;color:#18181b'
 const CARD = 'max-width:520px;margin:0 auto;padding:32px;background:#ffffff;border:1px solid #e4e4e7;border-radius:8px'

@@ -23,7 +23,7 @@ export type Bucket = {
   keyOf: (name: MediaName) => string
 }
 
-/** Opens the bucket at the first call, and gives the same one ever after. */
+/** Opens the bucket at the first call, and returns the same one after that. */
 export type OpenBucket = () => Promise<Bucket>
 
 /** The region that S3-compatible servers take where none is configured. */
@@ -74,7 +74,7 @@ export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, n
 
 /**
  * An address under which anybody can read a result for some seconds, without credentials. It is signed for one
- * method: S3 refuses a HEAD under an address that was signed for GET.
+ * method: S3 refuses a HEAD with a URL that was signed for GET.
  */
 export async function signedUrl(
   { sdk, client, name: bucket, keyOf }: Bucket,

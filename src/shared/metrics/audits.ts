@@ -1,6 +1,6 @@
 /**
- * What the last audit of the books found, where every process can read it: a worker audits, operators ask a web process.
- * Redis may forget it, which only means that none is known.
+ * The result of the last audit, in Redis: a worker audits, and web processes show the result. If Redis loses it, no
+ * result is shown until the next audit.
  */
 import type { Redis } from 'ioredis'
 import type { Registry } from 'prom-client'
@@ -14,7 +14,7 @@ export type AuditResult = z.infer<typeof auditResult>
 
 export type Audits = ReturnType<typeof createAudits>
 
-/** The updates of the last audit, in Redis. */
+/** The Redis key of the last audit's result. */
 export function createAudits(redis: Redis, prefix: string) {
   const key = `${prefix}:audit`
   return {

@@ -1,5 +1,5 @@
 /**
- * What waits for workers, in numbers: the signal to scale them by. Every web process tells the same: take the maximum.
+ * Metrics of the backlog: scale workers by them. Every web process reports the same values: take the maximum.
  */
 import type { Registry } from 'prom-client'
 import { oldestQueued } from '../calls/backlog.ts'

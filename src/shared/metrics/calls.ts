@@ -1,5 +1,5 @@
 /**
- * Calls in numbers: how many, how long each stage takes, and the credits they move.
+ * Metrics of calls: how many, how long each stage takes, and the credits they move.
  */
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'

@@ -12,7 +12,7 @@ type Description<Label extends string> = { name: string; help: string; labelName
 /** How long a reading may take, in ms: one service that hangs must not hide everything else. */
 const PATIENCE_MS = 2000
 
-/** Shows what `read` answers. What cannot be read now has no values: a zero would be a lie. */
+/** Shows what `read` answers. What cannot be read now has no value: a zero would be wrong. */
 export function showGauge<Label extends string = never>(
   registry: Registry,
   { name, help, labelNames = [] }: Description<Label>,
@@ -47,7 +47,7 @@ async function inTime<T>(read: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** A reading that several gauges take from: whoever asks while one is on its way gets the same. */
+/** A reading shared by several gauges: concurrent requests get the same one. */
 export function sharedReading<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
   return () =>

@@ -1,11 +1,11 @@
 /**
- * The pool of connections to Postgres in numbers.
+ * Metrics of the connection pool to Postgres.
  */
 import type { Registry } from 'prom-client'
 import type { Db } from '../infra/db.ts'
 import { only, showGauge } from './gauges.ts'
 
-/** The part of knex' pool (tarn) that tells how it stands. */
+/** The part of knex' pool (tarn) that reports its state. */
 type Pool = { numUsed: () => number; numFree: () => number; numPendingAcquires: () => number; max: number }
 
 /** Shows the pool of this process. */

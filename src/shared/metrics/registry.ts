@@ -9,7 +9,7 @@ import { isSameSecret } from '../infra/same-secret.ts'
 /** The registry of a process; not prom-client's global one, since tests run several processes in one. */
 export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>): Registry {
   const registry = new Registry()
-  // Watching the event loop and the garbage collector is for those who look.
+  // The event loop and the garbage collector are only watched if metrics are enabled.
   if (METRICS_TOKEN !== undefined) collectDefaultMetrics({ register: registry })
   return registry
 }

@@ -1,9 +1,8 @@
 /**
- * Which addresses a customer may name and the workers may connect to (docs/api.md#addresses-in-requests).
- * A text is judged by
- * what the WHATWG URL parser makes of it, because that parser is also the one that connects: `127.1`, `0x7f.1`,
- * `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no look-ups; what a name resolves to is the
- * business of `src/workers/fetching`.
+ * Which addresses a customer may name and the workers may connect to (docs/api.md#addresses-in-requests). A text is
+ * judged by what the WHATWG URL parser makes of it, because the same parser is used to connect: `127.1`, `0x7f.1`,
+ * `2130706433` and full-width digits are all 127.0.0.1 to it. Pure: no look-ups; what a name resolves to is checked
+ * in `src/workers/fetching`.
  */
 import { BlockList, isIP } from 'node:net'
 import { parseDataImage } from '../media/media.ts'
@@ -12,9 +11,8 @@ import { parseDataImage } from '../media/media.ts'
 export const MAX_IMAGE_URL_LENGTH = 2048
 
 /**
- * IPv4 networks that are not the public internet: the IANA IPv4 Special-Purpose Address Registry, multicast,
- * the reserved class E, and the one public address that is a cloud's inside (168.63.129.16 answers every Azure
- * machine with its own configuration).
+ * IPv4 networks that are not the public internet: the IANA IPv4 Special-Purpose Address Registry, multicast, the
+ * reserved class E, and 168.63.129.16, a public address that answers every Azure machine with its own configuration.
  */
 const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8], // this network
@@ -77,8 +75,8 @@ export function isPublicAddress(ip: string): boolean {
 }
 
 /**
- * The IP address that a URL's host is, without brackets, or null for a name. Needed because Node calls no lookup
- * hook for an address: whoever guards names alone lets `http://127.0.0.1` through.
+ * The IP address that a URL's host is, without brackets, or null for a name. Needed because Node calls no lookup hook
+ * for a literal address: a guard of names alone would let `http://127.0.0.1` through.
  */
 export function literalAddress(url: URL): string | null {
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
@@ -108,8 +106,8 @@ function isPublicName(hostname: string): boolean {
 }
 
 /**
- * Whether the host of a URL can be one of the public internet, as far as its spelling tells: a public IP address,
- * or a name of at least two labels under no private suffix.
+ * Whether the host of a URL can be on the public internet, judging by its spelling: a public IP address, or a name of
+ * at least two labels under no private suffix.
  */
 export function namesPublicHost(url: URL): boolean {
   const literal = literalAddress(url)
@@ -137,6 +135,6 @@ export function imageUrlProblem(text: string): string | null {
   return namesPublicHost(url) && !isAmbiguous(authority, url) ? null : SPECIAL_HOST
 }
 
-/** Whether an IPv4 address is written in a way of its own: `0127.0.0.1` is 87.0.0.1 to one parser, 127.0.0.1 to another. */
+/** Whether an IPv4 address is spelled ambiguously: `0127.0.0.1` is 87.0.0.1 to one parser and 127.0.0.1 to another. */
 const isAmbiguous = (authority: string, url: URL): boolean =>
   isIP(url.hostname) === 4 && authority.replace(/:\d*$/, '') !== url.hostname

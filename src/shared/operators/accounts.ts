@@ -47,13 +47,13 @@ export async function findAccounts(db: Db, text: string, limit: number): Promise
   return rows.map(presentOperated)
 }
 
-/** One account; null where there is none. */
+/** One account; null if there is none. */
 export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccount | null> {
   const row = await findUser(db, id)
   return row && presentOperated(row)
 }
 
-/** How an upstream did in the last hour, by the calls that ended. `latencyMs`: the median. */
+/** The calls of an upstream that ended in the last hour. `latencyMs`: the median. */
 export type UpstreamReport = {
   upstream: string
   calls: number

@@ -14,10 +14,10 @@ export const ACTIONS = [
 ] as const
 export type ActionKind = (typeof ACTIONS)[number]
 
-/** Who acts: an operator's account, or null for the command line. */
+/** The operator who acts; null for the command line. */
 export type Operator = AccountId | null
 
-/** What an action says beyond who did what to whom: amounts in credits, notes, public ids. */
+/** Details of an action: amounts in credits, notes, public ids. */
 export type ActionDetails = Record<string, string | number | null>
 
 /** An action as operators see it. Addresses are those of now. */

@@ -41,7 +41,7 @@ export const putRole = async (db: Db, operator: Operator, id: AccountId, role: R
     await recordAction(trx, operator, 'role_changed', id, { role })
   })
 
-/** Gives dead letters all their tries again: one, or every one. @returns how many there were. */
+/** Retries dead letters, one or all, with a full set of tries. @returns how many. */
 export const requeueDeadMails = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
   db.transaction(async (trx) => {
     const revived = await requeueMails(trx, id)

@@ -74,7 +74,7 @@ function tokensOf({ reported, isReportStale, counted, estimatedInput }: ChatEvid
   return { input, output: isReportStale ? Math.max(output, counted) : output }
 }
 
-/** Of an answer that was cut: an early report may not count the input yet. */
+/** For an answer that was cut: an early report may not include the input yet. */
 function cutTokens(evidence: ChatEvidence): Tokens {
   const { input, output } = tokensOf(evidence)
   return { input: input > 0 ? input : evidence.estimatedInput, output }

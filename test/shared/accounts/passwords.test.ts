@@ -4,7 +4,7 @@ import {
   checkNewPassword,
   hashPassword,
   newPasswordFault,
-  passHashingGate,
+  withHashing,
   verifyPassword,
 } from '../../../src/shared/accounts/passwords.ts'
 
@@ -57,13 +57,13 @@ describe('the hashing gate', () => {
     let most = 0
     const { work, finish } = held()
     const passing = Array.from({ length: 202 }, () =>
-      passHashingGate(async () => {
+      withHashing(async () => {
         most = Math.max(most, ++running)
         await work()
         running -= 1
       }),
     )
-    const refused = await passHashingGate(work).catch((error: unknown) => error)
+    const refused = await withHashing(work).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ApiError)
     expect(refused).to.include({ code: 'overloaded', retryAfterSeconds: 1 })
     finish()
@@ -73,8 +73,8 @@ describe('the hashing gate', () => {
 
   it('is left by work that fails', async () => {
     await Promise.all(
-      Array.from({ length: 10 }, () => passHashingGate(() => Promise.reject(new Error('no'))).catch(() => {})),
+      Array.from({ length: 10 }, () => withHashing(() => Promise.reject(new Error('no'))).catch(() => {})),
     )
-    expect(await passHashingGate(() => Promise.resolve('through'))).to.equal('through')
+    expect(await withHashing(() => Promise.resolve('through'))).to.equal('through')
   })
 })
