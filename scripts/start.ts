@@ -13,7 +13,9 @@ const holder = await enter(folder)
 if (holder !== undefined) {
   const port = runningIn(folder)?.environment['PORT']
   const where = port === undefined ? '' : `, at http://localhost:${port}`
-  console.error(`Tollgate already runs from ${shown(folder)} (process ${holder.pid}${where}). Stop that one first.`)
+  console.error(
+    `Tollgate is already running from ${shown(folder)} (process ${holder.pid}${where}). Stop that one first.`,
+  )
   process.exit(1)
 }
 
@@ -36,7 +38,7 @@ const starter = new Starter(folder, fail)
 
 function interrupt(): void {
   signals += 1
-  if (signals === 1) console.log('\nstopping: requests and jobs have up to 30 s to end (Ctrl-C again ends them now)')
+  if (signals === 1) console.log('\nstopping: requests and jobs have up to 30 s to finish (Ctrl-C again stops at once)')
   else starter.finishQuickly()
   over()
 }

@@ -21,10 +21,10 @@ function curl(address: string, key: string, body?: object, ...flags: string[]): 
 export function examples(base: string, key: string, models: readonly ListedModel[]): { title: string; line: string }[] {
   const first = (modality: string): ListedModel | undefined => models.find((model) => model.modality === modality)
   const [chat, image, video] = [first('chat'), first('image'), first('video')]
-  const found = [{ title: 'the models and their prices', line: curl(`${base}/v1/models`, key) }]
+  const found = [{ title: 'models and prices', line: curl(`${base}/v1/models`, key) }]
   const call = (title: string, model: ListedModel | undefined, path: string, body: object): void => {
     if (model === undefined) return
-    const price = model.modality === 'chat' ? 'by tokens' : `${model.credits} credits`
+    const price = model.modality === 'chat' ? 'per token' : `${model.credits} credits`
     found.push({ title: `${title} (${price})`, line: curl(`${base}${path}`, key, { model: model.id, ...body }) })
   }
   call('a chat', chat, '/v1/chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] })
@@ -36,7 +36,7 @@ export function examples(base: string, key: string, models: readonly ListedModel
     const body = { model: later.id, prompt: 'a slow river' }
     const ask = curl(`${base}/v1/${later.modality}s/generations`, key, body, '-H', "'Prefer: respond-async'")
     const id = `$(${ask} | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')`
-    const title = `the same, answered at once and fetched when it has ended (${later.credits} credits)`
+    const title = `the same, accepted at once and fetched when it is done (${later.credits} credits)`
     found.push({ title, line: curl(`"${base}/v1/calls/${id}?wait=60"`, key) })
   }
   return found
@@ -56,10 +56,10 @@ export function banner({
   models: readonly ListedModel[]
   took: string
 }): string {
-  const password = demo.password ?? '(made from another data folder, and kept there)'
+  const password = demo.password ?? '(created from another data folder; see there)'
   return [
     '',
-    `Tollgate is up after ${took}. Ctrl-C stops it; the next start finds everything again.`,
+    `Tollgate is up after ${took}. Ctrl-C stops it; everything is kept for the next start.`,
     '',
     `  Console    ${publicUrl}/`,
     `  Sign in    ${demo.email}   ${password}`,

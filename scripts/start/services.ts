@@ -16,7 +16,7 @@ type OnDeath = (story: string) => void
 /** The Postgres of this start: that of DATABASE_URL, or an embedded one over the data folder. */
 export async function postgresFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {
   const given = process.env['DATABASE_URL']
-  if (given) return { url: given, about: 'the one of DATABASE_URL' }
+  if (given) return { url: given, about: 'from DATABASE_URL' }
   const postgres = await startPostgres({
     folder,
     port: 5432,
@@ -29,7 +29,7 @@ export async function postgresFor(folder: string, say: (line: string) => void, o
 /** The Redis of this start: that of REDIS_URL, or a private one over the data folder. */
 export async function redisFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {
   const given = process.env['REDIS_URL']
-  if (given) return { url: given, about: 'the one of REDIS_URL' }
+  if (given) return { url: given, about: 'from REDIS_URL' }
   const program = await redisProgram(say)
   const redis = await startRedis({
     program,

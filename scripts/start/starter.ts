@@ -120,13 +120,13 @@ export class Starter {
   }
 
   async #sandbox(): Promise<{ about: string }> {
-    if (process.env['MODELS_FILE']) return { about: 'not started: MODELS_FILE names a catalogue of its own' }
+    if (process.env['MODELS_FILE']) return { about: 'not started: MODELS_FILE names another catalogue' }
     const { port, file } = await sandboxCatalogue(this.#folder)
     if (file !== undefined) this.#environment['MODELS_FILE'] = file
     const sandbox = this.#run('sandbox', ['dist/src/sandbox/main.js', '--port', String(port)])
     await sandbox.up(async () => !(await isFree(port)))
     const note = file === undefined ? '' : ` (4010 is taken; the catalogue with this port is ${shown(file)})`
-    return { about: `the upstream for trying things out, 127.0.0.1:${port}${note}` }
+    return { about: `a sandbox upstream at 127.0.0.1:${port}${note}` }
   }
 
   async #web(port: number): Promise<{ about: string }> {
@@ -140,7 +140,7 @@ export class Starter {
     const port = Number(process.env['HEALTH_PORT']) || (await freePort())
     const worker = this.#run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
     await worker.up(() => isReady(port))
-    return { about: 'takes every queue' }
+    return { about: 'consumes all queues' }
   }
 
   async #welcome(port: number): Promise<void> {

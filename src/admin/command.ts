@@ -30,6 +30,6 @@ export type Command = {
 export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {
   const parsed = parseEmail(email)
   const user = parsed === null ? null : await findUserByEmail(db, parsed)
-  if (!user) throw new CommandError(`There is no account ${email ?? '(no address given)'}.`)
+  if (!user) throw new CommandError(`There is no account with the address ${email ?? '(none given)'}.`)
   return user
 }

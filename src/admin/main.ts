@@ -53,13 +53,13 @@ async function main(argv: string[]): Promise<number> {
     return positionals.length === 0 && !values.help ? 1 : 0
   }
   const command = COMMANDS.find((one) => wordsOf(one).every((word, index) => positionals[index] === word))
-  if (!command) throw new CommandError(`There is no command "${positionals.slice(0, 2).join(' ')}". Try --help.`)
+  if (!command) throw new CommandError(`Unknown command "${positionals.slice(0, 2).join(' ')}". Try --help.`)
   const { json, help: _help, ...given } = values
   const options = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, value === true ? 'yes' : value]),
   ) as Options
   const stray = Object.keys(options).find((name) => !command.options?.includes(name) && !command.flags?.includes(name))
-  if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" has no option --${stray}.`)
+  if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" does not take the option --${stray}.`)
   const db = connectDb(readDatabaseConfig())
   try {
     const report = await command.run(db, positionals.slice(wordsOf(command).length), options)

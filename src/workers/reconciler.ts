@@ -126,7 +126,7 @@ async function refundLost(
   sentence: string,
   guard: Parameters<WorkerDeps['calls']['refund']>[2],
 ): Promise<void> {
-  const error = gatewayError('upstream_failed', `${sentence} Its credits were refunded.`)
+  const error = gatewayError('upstream_failed', `${sentence} The credits charged for it were refunded.`)
   const ended = await calls.refund(call.id, error, guard)
   if (!ended) return
   log.warn({ ...about(call), status: call.status, overdue: call.overdue }, 'call refunded by the reconciler')

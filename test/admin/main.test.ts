@@ -151,10 +151,13 @@ describe("the operator's command line", function () {
 
   it('refuses with one sentence on stderr and exit code 1', async () => {
     const refusals: [string[], RegExp][] = [
-      [['credits', 'grant', 'nobody@example.com', '5', '--json'], /^There is no account nobody@example\.com\.$/],
-      [['malformedAnswer'], /no command "malformedAnswer"/],
-      [['audit', '--note', 'x'], /has no option --note/],
-      [['audit', '--malformedAnswer'], /--malformedAnswer/],
+      [
+        ['credits', 'grant', 'nobody@example.com', '5', '--json'],
+        /^There is no account with the address nobody@example\.com\.$/,
+      ],
+      [['nonsense'], /Unknown command "nonsense"/],
+      [['audit', '--note', 'x'], /does not take the option --note/],
+      [['audit', '--nonsense'], /--nonsense/],
     ]
     const ends = await Promise.all(refusals.map(([args]) => admin(args)))
     refusals.forEach(([, sentence], at) => expectRefused(ends[at]!, sentence))

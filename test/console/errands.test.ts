@@ -61,16 +61,16 @@ describe('errands in the console', () => {
     await open('/playground/image', 'Playground')
     await page.getByRole('button', { name: 'Paste a key' }).click()
     await page.getByLabel('API key').fill(secret)
-    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.getByRole('button', { name: 'Use key' }).click()
     await page.getByLabel('Prompt').fill('the fox, in snow')
-    await page.getByText('Picture to edit (optional)').click()
+    await page.getByText('Image to edit (optional)').click()
     const choose = (buffer: Buffer): Promise<void> =>
-      page.getByLabel('Or a file').setInputFiles({ name: 'fox.png', mimeType: 'image/png', buffer })
+      page.getByLabel('Or upload a file').setInputFiles({ name: 'fox.png', mimeType: 'image/png', buffer })
     await choose(Buffer.alloc(700_001))
     await page.getByText('choose an image of at most 700 kB').waitFor()
     await choose(PICTURE)
-    await page.getByAltText('The chosen picture').waitFor()
-    await page.getByRole('button', { name: 'Generate from the image' }).click()
+    await page.getByAltText('The chosen image').waitFor()
+    await page.getByRole('button', { name: 'Generate from image' }).click()
     await until('the edited picture shows', () =>
       page.evaluate<boolean>(`document.querySelector('.media img')?.naturalWidth > 1`),
     )
@@ -80,8 +80,8 @@ describe('errands in the console', () => {
     expect((sent!.body as { files: { bytes: number }[] }).files.map(({ bytes }) => bytes)).to.deep.equal([
       PICTURE.length,
     ])
-    await page.getByRole('button', { name: 'Remove it' }).click()
-    await page.getByRole('button', { name: 'Generate the image' }).waitFor()
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Generate image' }).waitFor()
     expect(faults()).to.deep.equal([])
     await close()
   })
@@ -93,7 +93,7 @@ describe('errands in the console', () => {
     await open('/playground/video?model=sized-video', 'Playground')
     await page.getByRole('button', { name: 'Paste a key' }).click()
     await page.getByLabel('API key').fill(secret)
-    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.getByRole('button', { name: 'Use key' }).click()
     const [resolution, seconds] = [page.getByLabel('Resolution'), page.getByLabel('Seconds')]
     const offered = async () => [
       await resolution.locator('option').allInnerTexts(),
@@ -110,7 +110,7 @@ describe('errands in the console', () => {
     expect((await offered())[1]).to.deep.equal(['Default', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
     expect([await resolution.inputValue(), await seconds.inputValue()]).to.deep.equal(['', '8'])
     await page.getByLabel('Prompt').fill('waves for eight seconds')
-    await page.getByRole('button', { name: 'Generate the video' }).click()
+    await page.getByRole('button', { name: 'Generate video' }).click()
     await page.getByTestId('receipt').waitFor()
     const [sent] = world.sandbox.journal('waves for eight seconds')
     expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')
@@ -146,12 +146,12 @@ describe('errands in the console', () => {
     await open('/operator/mails', 'Operator')
     const row = page.locator('tbody tr', { hasText: email })
     expect(await row.innerText()).to.contain('<b>451</b> try later')
-    await page.getByRole('button', { name: `Send the mail to ${email} again` }).click()
+    await page.getByRole('button', { name: `Retry the e-mail to ${email}` }).click()
     await row.waitFor({ state: 'detached' })
     expect(await world.link(email, 2)).to.contain('/reset#token=')
     await page.getByRole('link', { name: 'Audit' }).click()
     const action = page
-      .locator('tbody tr', { hasText: 'Sent a mail again' })
+      .locator('tbody tr', { hasText: 'Retried an e-mail' })
       .filter({ hasText: 'postmaster@example.com' })
     expect(await action.innerText()).to.contain('postmaster@example.com')
     expect(faults()).to.deep.equal([])

@@ -41,7 +41,7 @@ async function useKey(page: Page, secret: string): Promise<void> {
   await page.getByRole('link', { name: 'Playground' }).click()
   await page.getByRole('button', { name: 'Paste a key' }).click()
   await page.getByLabel('API key').fill(secret)
-  await page.getByRole('button', { name: 'Use it' }).click()
+  await page.getByRole('button', { name: 'Use key' }).click()
 }
 
 describe('the console, from sign-up to sign-out', () => {
@@ -65,7 +65,7 @@ describe('the console, from sign-up to sign-out', () => {
     await page.goto(await world.link(email))
     await page.getByRole('button', { name: 'Verify my address' }).click()
     await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-    await page.getByRole('link', { name: 'To the overview' }).click()
+    await page.getByRole('link', { name: 'Go to the overview' }).click()
     await page.getByRole('heading', { name: 'First steps' }).waitFor()
     expect(await page.getByText('is not verified yet').count()).to.equal(0)
 
@@ -93,14 +93,14 @@ describe('the console, from sign-up to sign-out', () => {
     await page.getByRole('link', { name: 'Image' }).click()
     await page.getByLabel('Prompt').fill('a red fox')
     expect(await page.getByTestId('ceiling').innerText()).to.equal('At most 40 credits')
-    await page.getByRole('button', { name: 'Generate the image' }).click()
+    await page.getByRole('button', { name: 'Generate image' }).click()
     await holds(page, `document.querySelector('.media img')?.naturalWidth > 0`)
     expect(await receipt(page)).to.match(/^Cost 40 credits · .* balance 959/)
 
     // A video.
     await page.getByRole('link', { name: 'Video' }).click()
     await page.getByLabel('Prompt').fill('waves at dusk')
-    await page.getByRole('button', { name: 'Generate the video' }).click()
+    await page.getByRole('button', { name: 'Generate video' }).click()
     await page
       .getByTestId('result')
       .getByText(/Running… \d+ %/)
@@ -242,7 +242,7 @@ describe('the console, from sign-up to sign-out', () => {
     await another.getByRole('heading', { name: 'Sign in' }).waitFor()
     await another.getByLabel('E-mail address').fill('stay@example.com')
     await another.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await another.getByLabel('StaySignedIn signed in').check()
+    await another.getByLabel('Stay signed in').check()
     await another.getByRole('button', { name: 'Sign in' }).click()
     await another.getByRole('heading', { name: 'Overview' }).waitFor()
     const third = await page.context().newPage()
@@ -265,7 +265,7 @@ describe('the console, from sign-up to sign-out', () => {
     await page.getByRole('button', { name: 'Grant', exact: true }).click()
     await page.getByText('Granted. The balance of customer@example.com is 750 credits.').waitFor()
     await page.getByRole('button', { name: 'Suspend', exact: true }).click()
-    await page.getByRole('button', { name: 'Suspend the account' }).click()
+    await page.getByRole('button', { name: 'Suspend account' }).click()
     await page.getByRole('button', { name: 'Activate', exact: true }).waitFor()
     const { status } = await fetch(`${world.url}/api/account`, {
       headers: { authorization: `Bearer ${customer.token}` },

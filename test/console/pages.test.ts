@@ -166,7 +166,7 @@ describe('the pages of the console', () => {
     await open('/calls', 'Calls')
     await settled(page)
     await page.keyboard.press('Tab')
-    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to the content')
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to content')
     await page.keyboard.press('Enter')
     const row = page.locator('tbody a').first()
     const focused = (): Promise<string | null> => page.evaluate('document.activeElement.getAttribute("href")')

@@ -69,7 +69,7 @@ describe('the catalogue of errors', () => {
 
   it('knows its codes, and no property of objects for one', () => {
     expect(isErrorCode('rate_limited')).to.equal(true)
-    for (const text of ['', 'malformedAnswer', 'toString', '__proto__', 'constructor'])
+    for (const text of ['', 'nonsense', 'toString', '__proto__', 'constructor'])
       expect(isErrorCode(text), text).to.equal(false)
   })
 

@@ -20,10 +20,10 @@ export const accountCommands: Command[] = [
     summary: 'Create an account.',
     run: async (db, [address, password]) => {
       const email = parseEmail(address)
-      if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not an e-mail address.`)
+      if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not a valid e-mail address.`)
       const passwordHash = await hashPassword(checked(password))
       const user = await createUser(db, { id: newId('account'), email, passwordHash })
-      if (!user) throw new CommandError(`There is already an account ${email}.`)
+      if (!user) throw new CommandError(`An account with the address ${email} already exists.`)
       return report(user, 'Account created.')
     },
   },
@@ -32,16 +32,16 @@ export const accountCommands: Command[] = [
     summary: 'Show an account and its balance.',
     run: async (db, [email]) => report(await accountOf(db, email), 'Account:'),
   },
-  status('suspend', 'suspended', 'Suspend an account: its sessions end, its keys answer 403.'),
+  status('suspend', 'suspended', 'Suspend an account: its sessions end and its keys are refused with 403.'),
   status('activate', 'active', 'Activate a suspended account.'),
   {
     usage: 'account role <email> admin|user',
-    summary: 'Create an account an operator\'s, or take that away. Operators find the console\'s page "Operator".',
+    summary: 'Make an account an operator or take the role away. Operators see the "Operator" page in the console.',
     run: async (db, [email, role]) => {
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
       await putRole(db, null, user.id, role)
-      return { ...report(user, `Role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }
+      return { ...report(user, `The role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }
     },
   },
 ]
@@ -53,7 +53,7 @@ function status(verb: string, to: 'active' | 'suspended', summary: string): Comm
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
       await putStatus(db, null, user.id, to)
-      return report({ ...user, status: to }, `Account is now ${to}.`)
+      return report({ ...user, status: to }, `The account is now ${to}.`)
     },
   }
 }

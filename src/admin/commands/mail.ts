@@ -17,22 +17,22 @@ const describe = (mail: MailRecord): string =>
 export const mailCommands: Command[] = [
   {
     usage: 'mail list [--all]',
-    summary: `List the dead letters, newest first: mails that were given up. With --all, the newest ${LISTED} mails of every state.`,
+    summary: `List the dead letters (e-mails that could not be delivered), newest first. With --all, the newest ${LISTED} e-mails in any state.`,
     flags: ['all'],
     run: async (db, _args, { all }) => {
       const mails = await listMails(db, all ? ['queued', 'sending', 'sent', 'skipped', 'dead'] : ['dead'], LISTED)
-      return { json: { mails }, text: mails.length === 0 ? 'There are none.' : mails.map(describe).join('\n') }
+      return { json: { mails }, text: mails.length === 0 ? 'No e-mails found.' : mails.map(describe).join('\n') }
     },
   },
   {
     usage: 'mail retry <id>|all',
     summary:
-      'Give a dead letter, or all of them, every try again. The workers send it within seconds, with the same link.',
+      'Retry a dead letter, or all of them, with a full set of attempts. The workers send it within seconds, with the same link.',
     run: async (db, [text = '']) => {
       const id = text === 'all' ? text : parseId('mail', text)
       const revived = id ? await requeueDeadMails(db, null, id) : 0
       if (revived === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
-      return { json: { revived }, text: `${revived} to be sent.` }
+      return { json: { revived }, text: `${revived} queued for sending.` }
     },
   },
 ]

@@ -40,9 +40,9 @@ export const moneyCommands: Command[] = [
   {
     usage: 'key create <email> [name]',
     summary: 'Create an API key and print its secret, once.',
-    run: async (db, [email, name = 'made by the operator']) => {
+    run: async (db, [email, name = 'created by the operator']) => {
       const user = await accountOf(db, email)
-      if (Array.from(name).length > 60) throw new CommandError("A key's name has at most 60 characters.")
+      if (Array.from(name).length > 60) throw new CommandError("A key's name must be at most 60 characters long.")
       const key = await createKey(db, user.id, name).catch((error: unknown) => {
         throw error instanceof ApiError ? new CommandError(error.message) : error
       })
@@ -63,7 +63,7 @@ export const moneyCommands: Command[] = [
   },
   {
     usage: 'audit',
-    summary: 'Check every invariant of the money; exit code 1 on a breach.',
+    summary: 'Check the ledger: every invariant must hold. Exits with 1 on a breach.',
     run: async (db) => {
       const { checked, breaches } = await audit(db)
       const counts = Object.entries(checked)
@@ -96,7 +96,7 @@ function originOf(text: string): Origin {
 function futureDate(text: string): Date {
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text))
-    throw new CommandError('--expires is a time in ISO 8601, such as 2030-01-31T00:00:00Z.')
-  if (date.getTime() <= Date.now()) throw new CommandError('--expires lies in the past.')
+    throw new CommandError('--expires must be an ISO 8601 time, such as 2030-01-31T00:00:00Z.')
+  if (date.getTime() <= Date.now()) throw new CommandError('--expires must be in the future.')
   return date
 }

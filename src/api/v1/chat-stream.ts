@@ -74,7 +74,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   if (placed.joined) return leave(ctx, deps, placed)
   const error = gatewayError(
     'upstream_failed',
-    'The client disconnected before the call began. Its credits were refunded.',
+    'The client disconnected before the call began. The credits charged for it were refunded.',
   )
   const warn = (cause: unknown) => deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
   // Before the leaving is noted: a retry must not join a call that is refunded under it.

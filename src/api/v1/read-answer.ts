@@ -16,7 +16,7 @@ export function readAnswer({ db, calls }: { db: Db; calls: Calls }): ReadAnswer 
     if (overdue) {
       const ended = await calls.refund(
         callId,
-        gatewayError('upstream_failed', 'The call was not finished in time. Its credits were refunded.'),
+        gatewayError('upstream_failed', 'The call was not finished in time. The credits charged for it were refunded.'),
         { overdue: true },
         0,
       )

@@ -64,7 +64,7 @@ function failed(
   sent: string | null,
 ): Problem {
   if (error === 'unauthorized' && sent !== null && sent === token.value) {
-    forgetToken('Your session has ended. Sign in again to continue where you were.')
+    forgetToken('Your session has ended. Sign in again to continue.')
   }
   if (response.status === 429) return new Problem(error, waitText(Number(response.headers.get('retry-after'))))
   if (response.status >= 500) return new Problem(error, UNREACHABLE)

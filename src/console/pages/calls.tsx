@@ -85,11 +85,11 @@ export function CallsPage({ params, query }: PageProps) {
 const Nothing = ({ filtered }: { filtered: boolean }) =>
   filtered ? (
     <Empty title="No matching calls">
-      Change the filters, or <a href="/calls">show all calls</a>.
+      Change the filters or <a href="/calls">show all calls</a>.
     </Empty>
   ) : (
     <Empty title="No calls yet">
-      Make one in the <a href="/playground">playground</a>; it appears here at once.
+      Make one in the <a href="/playground">playground</a>. It will appear here right away.
     </Empty>
   )
 

@@ -42,7 +42,9 @@ export function CreditsPage({ query }: PageProps) {
         <List
           of={grants}
           rows={3}
-          empty={<Empty title="No credits yet">Your operator can grant you some. They appear here at once.</Empty>}
+          empty={
+            <Empty title="No credits yet">Your operator can grant you some. They will appear here right away.</Empty>
+          }
         >
           {(items) => <GrantTable grants={items} />}
         </List>

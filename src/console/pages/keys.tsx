@@ -28,10 +28,10 @@ export function KeysPage() {
       }
     >
       <p class="soft">
-        Your programs call the gateway with a key, as <code>Authorization: Bearer tg_…</code>.
+        Your programs send a key with every request, as <code>Authorization: Bearer tg_…</code>.
       </p>
       <section class="panel">
-        <List of={keys} empty={<Empty title="No keys yet">Create one, and call your first model with it.</Empty>}>
+        <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
           {(items) => <KeyTable keys={items} revoke={setRevoking} />}
         </List>
       </section>
@@ -121,7 +121,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
     return (
       <Dialog title="Your new key" close={close}>
         <div class="notice" role="status">
-          Copy it now: it will not be shown again.
+          Copy it now. It will not be shown again.
         </div>
         <div data-testid="secret">
           <Code text={secret} label="Copy the key" />
@@ -145,7 +145,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           required
           maxLength={60}
           autoFocus
-          hint="To recognise it by: laptop, server, …"
+          hint="Something to recognize it by: laptop, server, …"
           invalid={problem?.code === 'invalid_request'}
         />
         <ErrorMessage problem={problem} />
@@ -168,8 +168,8 @@ function Revoke({ apiKey, close, revoked }: { apiKey: ApiKey; close: () => void;
   return (
     <Dialog title={`Revoke ${apiKey.name}?`} close={close}>
       <p>
-        Programs that use <code>{apiKey.hint}</code> are refused from now on. This cannot be undone. Calls that are
-        already running go on.
+        Programs that use <code>{apiKey.hint}</code> will be refused from now on. Calls already in progress will finish.
+        This cannot be undone.
       </p>
       <ErrorMessage problem={problem} />
       <div class="row">

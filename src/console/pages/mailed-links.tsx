@@ -41,14 +41,16 @@ function begin(link: number): { token: string; stage: Stage; link: number } {
 }
 
 const Missing = () => (
-  <Card title="Open the link in our mail">
-    <p class="soft">This page needs the complete link that we sent you. After a reload, open it from the mail again.</p>
+  <Card title="Open the link in our e-mail">
+    <p class="soft">
+      This page needs the complete link that we sent you. If you reloaded the page, open it from the e-mail again.
+    </p>
   </Card>
 )
 
 const ContinueLink = () => (
   <p class="links">
-    <a href="/overview">{session.value === null ? 'Sign in' : 'To the overview'}</a>
+    <a href="/overview">{session.value === null ? 'Sign in' : 'Go to the overview'}</a>
   </p>
 )
 
@@ -61,7 +63,7 @@ export function VerifyPage() {
     return (
       <Card title="This link no longer works" announce>
         <p class="soft">
-          A link works once, within 24 hours. If your address is not verified yet, sign in and ask for another mail.
+          A link works once, within 24 hours. If your address is not verified yet, sign in and request another e-mail.
         </p>
         <ContinueLink />
       </Card>
@@ -94,7 +96,7 @@ function Verify({ token, come, verified }: Step & { verified: (email: string) =>
     })
   return (
     <Card title="Verify your e-mail address">
-      <p class="soft">One click confirms that this mailbox is yours.</p>
+      <p class="soft">Click to confirm that this address is yours.</p>
       <ErrorMessage problem={problem} />
       <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>
         {problem ? 'Try again' : 'Verify my address'}
@@ -111,11 +113,11 @@ export function ResetPage() {
     return (
       <Card title="This link no longer works" announce>
         <p class="soft">
-          A link works once, within 30 minutes, and only the newest one works. Ask for another mail. Your password has
+          A link works once, within 30 minutes, and only the newest one works. Request another e-mail. Your password has
           not been changed.
         </p>
         <p class="links">
-          <a href="/forgot">Ask for another mail</a>
+          <a href="/forgot">Request another e-mail</a>
         </p>
       </Card>
     )
@@ -155,7 +157,7 @@ function Reset({ token, come }: Step) {
   }
   return (
     <Card title="Choose a new password">
-      <p class="soft">This signs you out everywhere. Then you sign in again.</p>
+      <p class="soft">This signs you out everywhere. You can then sign in with the new password.</p>
       <form ref={form} onSubmit={submit} noValidate>
         <PasswordField
           label="New password"

@@ -16,7 +16,7 @@ export function ModelsPage() {
   return (
     <Page title="Models">
       <p class="soft">
-        A chat is billed by its tokens, an image or a video at a fixed price. Failed calls cost nothing.
+        Chats are billed by the token; images and videos have a fixed price. Failed calls cost nothing.
       </p>
       <List of={models} empty={none}>
         {(items) => (

@@ -212,7 +212,7 @@ function Unverified() {
   return (
     <div class="notice" role="status">
       <span>
-        {said ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our mail.</>}
+        {said ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
         {problem && <strong> {problem.message}</strong>}
       </span>
       {said === null && (
@@ -234,7 +234,7 @@ function FirstSteps() {
   const keys = useLoad('keys', getKeys)
   const hasKey = keys.data?.data.some((key) => key.revokedAt === null) ?? false
   const steps = [
-    [account.value?.user.emailVerified ?? false, <>Verify your address by the link in our mail</>],
+    [account.value?.user.emailVerified ?? false, <>Verify your address with the link in our e-mail</>],
     [
       hasKey,
       <>

@@ -70,7 +70,7 @@ function Profile() {
             name="avatarUrl"
             type="url"
             defaultValue={user.avatarUrl}
-            hint="An https address, or empty."
+            hint="An https:// address, or leave it empty."
             invalid={problem?.message.startsWith('avatarUrl')}
           />
           <ErrorMessage problem={problem} />
@@ -125,7 +125,7 @@ function Password() {
 }
 
 const THEMES = [
-  ['system', 'Same as the system'],
+  ['system', 'Match the system'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ] as const
@@ -154,17 +154,17 @@ function Mail() {
       setSaid(
         transport === 'smtp'
           ? `Sent to ${to}.`
-          : `No mail server is configured: the mail was written to a file, and ${to} receives nothing.`,
+          : `No mail server is configured. The e-mail was written to a file; nothing was sent to ${to}.`,
       )
     })
   }
   return (
     <section class="panel">
-      <h2>Mail</h2>
-      <p class="soft">Check whether mail from this server reaches you.</p>
+      <h2>E-mail</h2>
+      <p class="soft">Check whether e-mail from this server reaches you.</p>
       <ErrorMessage problem={problem} />
       <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
-        Send me a test mail
+        Send me a test e-mail
       </Action>
       <Done text={said} />
     </section>
@@ -190,10 +190,10 @@ function Sessions() {
           {sessions.data.data.map((session) => (
             <li key={session.id}>
               <span>
-                {session.userAgent || 'An unknown program'}
+                {session.userAgent || 'Unknown device'}
                 <br />
                 <small class="soft">
-                  {session.ip || 'unknown address'} · since <Time iso={session.createdAt} /> · last seen{' '}
+                  {session.ip || 'unknown address'} · signed in <Time iso={session.createdAt} /> · last seen{' '}
                   <Time iso={session.lastSeenAt} />
                 </small>
               </span>
@@ -203,7 +203,7 @@ function Sessions() {
                 <button
                   type="button"
                   class="small danger"
-                  aria-label={`End the session of ${session.userAgent || 'an unknown program'}`}
+                  aria-label={`End the session of ${session.userAgent || 'an unknown device'}`}
                   onClick={() => end(session)}
                 >
                   End

@@ -42,11 +42,11 @@ export function Card({
   )
 }
 
-/** "StaySignedIn signed in" is a choice with a price: docs/console.md. */
+/** "Stay signed in" is a choice with a price: docs/console.md. */
 const StaySignedIn = () => (
   <label class="check">
     <input type="checkbox" name="stay" />
-    StaySignedIn signed in on this computer
+    Stay signed in on this computer
   </label>
 )
 
@@ -90,7 +90,7 @@ export function SignUpPage() {
   }
   return (
     <Card title="Create an account">
-      <p class="soft">Then create a key, and call your first model.</p>
+      <p class="soft">Then create a key and call your first model.</p>
       <form onSubmit={submit} noValidate>
         <Field
           label="E-mail address"
@@ -131,7 +131,7 @@ export function ForgotPage() {
   }
   if (said !== null) {
     return (
-      <Card title="Check your mailbox" announce>
+      <Card title="Check your inbox" announce>
         <p class="soft">{said} The link works once, within 30 minutes.</p>
         <p class="links">
           <a href="/sign-in">Back to sign-in</a>
@@ -141,7 +141,7 @@ export function ForgotPage() {
   }
   return (
     <Card title="Forgot your password?">
-      <p class="soft">We mail you a link to choose a new one.</p>
+      <p class="soft">We will e-mail you a link to choose a new one.</p>
       <form onSubmit={submit} noValidate>
         <Field
           label="E-mail address"
@@ -167,10 +167,10 @@ export function ForgotPage() {
 export function NotFoundPage() {
   const { url } = useLocation()
   return (
-    <Card title="There is nothing here">
-      <p class="soft">No page has the address {url}.</p>
+    <Card title="Page not found">
+      <p class="soft">There is no page at {url}.</p>
       <p class="links">
-        <a href="/overview">To the overview</a>
+        <a href="/overview">Go to the overview</a>
       </p>
     </Card>
   )

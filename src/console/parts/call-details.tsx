@@ -21,7 +21,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
       {
         name: 'Refused',
         at: call.finishedAt,
-        note: call.count > 1 ? `${number(call.count)} times in this minute` : 'Nothing was charged',
+        note: call.count > 1 ? `${number(call.count)} times in that minute` : 'Nothing was charged',
         tone: 'bad',
       },
     ]
@@ -38,7 +38,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
       name: 'Settled',
       at: call.finishedAt,
       amount: sum(after),
-      note: after.length === 0 ? 'Nothing to correct' : balanceNote(after),
+      note: after.length === 0 ? 'No difference to settle' : balanceNote(after),
       tone: 'good',
     })
   } else steps.push({ name: 'Settled', at: null })
@@ -73,7 +73,7 @@ export function Facts({ call, keyName }: { call: CallRecord; keyName?: string })
     ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
     ['Credits', number(call.credits)],
     ['Pre-charge', number(call.creditsPrecharged)],
-    ...(call.creditsUncollected > 0 ? [['Not collected', number(call.creditsUncollected)] as [string, string]] : []),
+    ...(call.creditsUncollected > 0 ? [['Uncollected', number(call.creditsUncollected)] as [string, string]] : []),
     ...(call.inputTokens === null
       ? []
       : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
@@ -96,13 +96,13 @@ export function Facts({ call, keyName }: { call: CallRecord; keyName?: string })
 
 /** What the errors of calls mean, and what to do. */
 const ADVICE: Partial<Record<string, string>> = {
-  upstream_failed: "The model's provider failed. Every credit was given back; you can send the request again.",
+  upstream_failed: "The model's provider failed. All credits were refunded; you can send the request again.",
   insufficient_credits:
-    'The balance was too low for the most that this call could cost. Get credits, or lower max_tokens.',
-  rate_limited: 'Too many requests in one minute, or too many calls at once. Send fewer, or wait a little.',
-  unsupported_model: 'There is no such model, or that endpoint does not serve it. The Models page lists them all.',
-  invalid_prompt: 'A prompt is a text of 1 to 2000 characters.',
-  invalid_messages: 'messages is a non-empty list of {role, content}.',
+    'The balance was lower than the most this call could cost. Get more credits, or lower max_tokens.',
+  rate_limited: 'Too many requests in one minute, or too many calls at once. Slow down, or wait a moment.',
+  unsupported_model: 'There is no such model, or the endpoint does not serve it. The Models page lists all models.',
+  invalid_prompt: 'A prompt must have 1 to 2,000 characters.',
+  invalid_messages: 'messages must be a non-empty list of {role, content}.',
   upstream_unavailable: 'No provider is configured for this model at the moment.',
   overloaded: 'The service was overloaded. Nothing was charged; send the request again.',
 }
@@ -129,7 +129,7 @@ export function Media({ url, modality }: { url: string; modality: CallRecord['mo
   if (gone)
     return (
       <p class="soft">
-        The result is no longer kept, or its address cannot be shown here:{' '}
+        The result has expired or cannot be shown here:{' '}
         <a href={url} rel="noreferrer">
           {url}
         </a>
@@ -141,7 +141,7 @@ export function Media({ url, modality }: { url: string; modality: CallRecord['mo
         <video src={address} controls muted playsInline preload="auto" onError={() => setGone(true)} />
       ) : (
         <a href={address} target="_blank" rel="noreferrer">
-          <img src={address} alt="What the model made" onError={() => setGone(true)} />
+          <img src={address} alt="Generated image" onError={() => setGone(true)} />
         </a>
       )}
       <figcaption>
@@ -165,8 +165,8 @@ export function curlOf(call: CallRecord): string {
     `-H 'Content-Type: application/json' -d '${body}'`,
   ].join(' \\\n  ')
   return call.status === 'rejected'
-    ? `# a call like it\n${made}`
-    : `# its answer again\n${fetched}\n\n# a call like it (prompts are never stored)\n${made}`
+    ? `# send a similar call\n${made}`
+    : `# fetch its answer again\n${fetched}\n\n# send a similar call (prompts are not stored)\n${made}`
 }
 
 export const Curl = ({ call }: { call: CallRecord }) => <Code text={curlOf(call)} label="Copy as curl" />

@@ -32,7 +32,7 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   return (
     <div class="shell">
       <a class="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <header class="top">
         <a class="brand" href="/overview">

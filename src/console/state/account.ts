@@ -73,8 +73,7 @@ async function listen(session: string, over: AbortSignal, again: boolean): Promi
     credentials: 'omit',
     signal: over,
   })
-  if (response.status === 401 && !over.aborted)
-    forgetToken('Your session has ended. Sign in again to continue where you were.')
+  if (response.status === 401 && !over.aborted) forgetToken('Your session has ended. Sign in again to continue.')
   if (!response.ok || !response.body) return
   live.value = true
   if (again) refresh()
@@ -86,7 +85,7 @@ function take(event: string, data: string): void {
   if (event === 'account' && account.value)
     account.value = { ...account.value, ...(JSON.parse(data) as AccountState), user: account.value.user }
   if (event === 'refresh') refresh()
-  if (event === 'signed_out') forgetToken('Your session has ended. Sign in again to continue where you were.')
+  if (event === 'signed_out') forgetToken('Your session has ended. Sign in again to continue.')
 }
 
 function refresh(): void {

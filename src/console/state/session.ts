@@ -53,5 +53,5 @@ export function forgetToken(reason: string | null = null): void {
 // Signed out in one tab is signed out in all that share the storage.
 addEventListener('storage', (event) => {
   if (event.key === PLACE && event.newValue === null && token.value !== null)
-    forgetToken('You signed out in another tab.')
+    forgetToken('You were signed out in another tab.')
 })

@@ -17,25 +17,25 @@ export function verificationMail(baseUrl: string, address: string, token: string
     subject: `Confirm your e-mail address for ${PRODUCT}`,
     paragraphs: [
       `The address ${address} was used to register an account at ${baseUrl}.`,
-      'If that was you, open this page within 24 hours and confirm it there:',
+      'If that was you, confirm the address within 24 hours:',
     ],
     action: { label: 'Confirm my address', url: `${baseUrl}/verify#token=${token}` },
-    closing: ['If it was not you, ignore this mail: somebody may have mistyped their address.'],
+    closing: ['If that was not you, ignore this e-mail: someone may have mistyped their address.'],
   })
 }
 
 /** Lets the owner of an address choose a new password. */
 export function resetMail(baseUrl: string, address: string, token: string): MailContent {
   return write({
-    subject: `Choose a new password for ${PRODUCT}`,
+    subject: `Reset your ${PRODUCT} password`,
     paragraphs: [
-      `Somebody asked for a new password for the account ${address} at ${baseUrl}.`,
-      'If that was you, open this page within 30 minutes and choose one:',
+      `Someone asked to reset the password of the account ${address} at ${baseUrl}.`,
+      'If that was you, open this page within 30 minutes and choose a new password:',
     ],
     action: { label: 'Choose a new password', url: `${baseUrl}/reset#token=${token}` },
     closing: [
-      'The link works once, and only the newest link works. A new password signs you out everywhere.',
-      'If it was not you, ignore this mail: your password stays the same.',
+      'The link works once, and only the newest link works. Changing your password signs you out everywhere.',
+      'If that was not you, ignore this e-mail: your password stays the same.',
     ],
   })
 }
@@ -43,10 +43,10 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
 /** A mail that shows that mail arrives. */
 export function testMail(baseUrl: string, address: string): MailContent {
   return write({
-    subject: `Test mail from ${PRODUCT}`,
+    subject: `Test e-mail from ${PRODUCT}`,
     paragraphs: [
-      `This is the test mail that was requested at ${baseUrl} for ${address}.`,
-      'Mail from there reaches you.',
+      `This is the test e-mail that was requested at ${baseUrl} for ${address}.`,
+      'E-mail from this service reaches you.',
     ],
     closing: ['You do not need to do anything.'],
   })
@@ -79,7 +79,7 @@ function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
     action &&
     [
       `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
-      `<p style="${SMALL}">If the button does not work, copy this address into your browser:<br>${escape(action.url)}</p>`,
+      `<p style="${SMALL}">If the button does not work, paste this address into your browser:<br>${escape(action.url)}</p>`,
     ].join('\n')
   return [
     '<!doctype html>',

@@ -44,7 +44,7 @@ export function measureBacklog(registry: Registry, { db, queues }: { db: Db; que
       ]
     },
   )
-  showGauge(registry, { name: 'mails_dead', help: 'Mails that were given up (dead letters).' }, async () =>
+  showGauge(registry, { name: 'mails_dead', help: 'Undelivered e-mails (dead letters).' }, async () =>
     only((await mails()).dead),
   )
 }

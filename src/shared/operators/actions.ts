@@ -1,5 +1,5 @@
 /**
- * What operators did. Rows are added in the transaction of the change itself, and never changed.
+ * Operator actions. Rows are added in the transaction of the change itself, and never changed.
  */
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, ActionId } from '../ids.ts'

@@ -121,7 +121,10 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   log.error({ ...aboutRun(run), err: error }, 'defect')
   return {
     is: 'failed',
-    error: gatewayError('internal_error', 'Something went wrong on our side. The credits of this call were refunded.'),
+    error: gatewayError(
+      'internal_error',
+      'Something went wrong on our side. The credits charged for this call were refunded.',
+    ),
   }
 }
 

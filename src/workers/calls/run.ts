@@ -59,7 +59,10 @@ const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limite
 
 /** The public end of a call that its upstream failed. What the upstream said stays in the log: it may quote a secret. */
 export function upstreamFailure(sentence: string): Outcome {
-  return { is: 'failed', error: gatewayError('upstream_failed', `${sentence} The credits of this call were refunded.`) }
+  return {
+    is: 'failed',
+    error: gatewayError('upstream_failed', `${sentence} The credits charged for this call were refunded.`),
+  }
 }
 
 /** The public sentence about an upstream's failure. */

@@ -109,7 +109,7 @@ describe('the pages behind mailed links', () => {
 
     it('asks for the mail where there is no token', async () => {
       await opened.page.goto(`${web.url}/verify`)
-      expect(await heading(opened.page)).to.equal('Open the link in our mail')
+      expect(await heading(opened.page)).to.equal('Open the link in our e-mail')
       expect(await opened.page.getByRole('button').count()).to.equal(0)
     })
 

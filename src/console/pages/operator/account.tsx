@@ -129,13 +129,13 @@ function Ask({ account, verb, close, done }: AskProps) {
     <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={close}>
       <p>
         {verb === 'suspend'
-          ? 'Its sessions end at once, and its keys are refused. Calls that are already running go on. You can activate it again.'
-          : 'It can sign in and call again.'}
+          ? 'Its sessions end now and its keys are refused. Calls already in progress will finish. You can activate it again.'
+          : 'It can sign in and make calls again.'}
       </p>
       <ErrorMessage problem={problem} />
       <div class="row">
-        <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Working…" onClick={change}>
-          {verb === 'suspend' ? 'Suspend the account' : 'Activate the account'}
+        <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Saving…" onClick={change}>
+          {verb === 'suspend' ? 'Suspend account' : 'Activate account'}
         </Action>
         <button type="button" class="quiet" onClick={close}>
           Cancel
@@ -184,7 +184,7 @@ function GiveCredits({ id, email, done }: { id: string; email: string; done: () 
           invalid={problem?.message.startsWith('amount')}
         />
         <Choice label="Origin" name="origin" options={ORIGINS} />
-        <Field label="Note" name="note" maxLength={200} hint="Why. The account sees it in its ledger." />
+        <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
         <Field
           label="Expires (optional, UTC)"
           name="expiresAt"

@@ -23,7 +23,7 @@ export function AccountsSection({ search }: { search: string }) {
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of its address, or its id."
+          hint="Part of its e-mail address, or its id."
           maxLength={254}
         />
         <button type="submit">Find</button>

@@ -22,7 +22,7 @@ export function OperatorPage({ params, query }: PageProps) {
     return (
       <Page title="Operator">
         <section class="panel">
-          <Empty title="This page is for operators">Your account may not use it.</Empty>
+          <Empty title="This page is for operators">Your account does not have access to it.</Empty>
         </section>
       </Page>
     )

@@ -26,12 +26,12 @@ export function CallSection({ id }: { id: string }) {
           name="call"
           defaultValue={id}
           placeholder="call_…"
-          hint="Its id: the X-Call-Id of its answer."
+          hint="The call id, from the X-Call-Id response header."
         />
         <button type="submit">Show</button>
       </form>
       {id === '' ? (
-        <Empty title="Which call?">Customers find the id in the call's answer and in their console.</Empty>
+        <Empty title="Which call?">Customers find the id in the response and in their console.</Empty>
       ) : (
         <AnyCall key={id} id={id} />
       )}
@@ -47,7 +47,7 @@ function AnyCall({ id }: { id: string }) {
     <>
       {data.account && (
         <p>
-          Of <a href={`/operator/accounts/${data.account.id}`}>{data.account.email}</a>
+          Account <a href={`/operator/accounts/${data.account.id}`}>{data.account.email}</a>
         </p>
       )}
       <ErrorNote call={data.call} />
@@ -73,9 +73,9 @@ export function MailsSection() {
     })
   return (
     <section class="panel">
-      <h2>Mails that were given up</h2>
+      <h2>Undelivered e-mails</h2>
       <ErrorMessage problem={mails.problem ?? problem} retry={mails.reload} />
-      <List of={mails} empty={<Empty title="None">Every mail was delivered, or is still being tried.</Empty>}>
+      <List of={mails} empty={<Empty title="None">Every e-mail was delivered or is still being retried.</Empty>}>
         {(items) => <MailTable mails={items} retry={retry} />}
       </List>
     </section>
@@ -94,9 +94,9 @@ function MailTable({ mails, retry }: { mails: MailRecord[]; retry: (mail: MailRe
             <th scope="col" class="right">
               Tries
             </th>
-            <th scope="col">Last reason</th>
+            <th scope="col">Last error</th>
             <th scope="col">
-              <span class="hidden">Send again</span>
+              <span class="hidden">Retry</span>
             </th>
           </tr>
         </thead>
@@ -114,10 +114,10 @@ function MailTable({ mails, retry }: { mails: MailRecord[]; retry: (mail: MailRe
                 <Action
                   class="small"
                   busy={false}
-                  aria-label={`Send the mail to ${mail.recipient} again`}
+                  aria-label={`Retry the e-mail to ${mail.recipient}`}
                   onClick={() => retry(mail)}
                 >
-                  Send again
+                  Retry
                 </Action>
               </td>
             </tr>
@@ -133,7 +133,7 @@ export function UpstreamsSection() {
   return (
     <section class="panel">
       <h2>
-        The last hour{' '}
+        Last hour{' '}
         <button type="button" class="small quiet more" onClick={upstreams.reload}>
           Refresh
         </button>
@@ -186,10 +186,12 @@ export function ActionsSection() {
   const actions = useLoad('actions', getActions)
   return (
     <section class="panel">
-      <h2>What operators did</h2>
+      <h2>Operator actions</h2>
       <List
         of={actions}
-        empty={<Empty title="Nothing yet">Grants, suspensions and the like are recorded here for good.</Empty>}
+        empty={
+          <Empty title="No actions yet">Grants, suspensions and other changes are recorded here permanently.</Empty>
+        }
       >
         {(items) => <ActionTable actions={items} />}
       </List>
@@ -202,7 +204,7 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   account_suspended: 'Suspended',
   account_activated: 'Activated',
   role_changed: 'Changed the role',
-  mail_revived: 'Sent a mail again',
+  mail_revived: 'Retried an e-mail',
 }
 
 const detailText = ({ details }: OperatorAction): string =>
@@ -220,8 +222,8 @@ export function ActionTable({ actions }: { actions: OperatorAction[] }) {
             <th scope="col">Time</th>
             <th scope="col">Who</th>
             <th scope="col">What</th>
-            <th scope="col">To whom</th>
-            <th scope="col">More</th>
+            <th scope="col">Account</th>
+            <th scope="col">Details</th>
           </tr>
         </thead>
         <tbody>

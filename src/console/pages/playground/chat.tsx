@@ -115,7 +115,8 @@ export function ChatPlayground({ models, model, choose }: Props) {
         {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} />}
         {talk.stopped && (
           <p class="receipt" role="status">
-            Stopped. You pay for what was written. {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
+            Stopped. You pay for the text generated so far.{' '}
+            {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
           </p>
         )}
         <Composer text={text} type={setText} submit={submit}>
@@ -142,7 +143,7 @@ function Messages({ talk, name }: { talk: Conversation; name: string }) {
       data-testid="messages"
     >
       {talk.messages.length === 0 && (
-        <p class="soft">Ask something. The answer appears as it is written, and you pay for its tokens.</p>
+        <p class="soft">Ask something. The answer appears as it is generated and is billed by the token.</p>
       )}
       {talk.messages.map(({ role, content }, index) => (
         <div key={index} class={`message ${role}`}>

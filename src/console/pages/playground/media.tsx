@@ -62,7 +62,7 @@ const dataUrl = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader()
     reader.onload = () => resolve(reader.result as string)
-    reader.onerror = () => reject(new Error('The file cannot be read.'))
+    reader.onerror = () => reject(new Error('The file could not be read.'))
     reader.readAsDataURL(file)
   })
 
@@ -107,7 +107,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <div class="row between">
             <Ceiling most={ceilingOf(model)} />
             <Action type="submit" busy={work.busy} busyText="Generating…" disabled={playgroundKey.value === ''}>
-              {image ? 'Generate from the image' : `Generate the ${kind}`}
+              {image ? 'Generate from image' : `Generate ${kind}`}
             </Action>
           </div>
         </form>
@@ -172,31 +172,31 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
     setProblem(null)
     if (!file) return
     if (file.size > MOST_BYTES)
-      return setProblem('A request can hold 1 MB: choose an image of at most 700 kB, or give its address.')
+      return setProblem('Requests are limited to 1 MB. Choose an image of at most 700 kB, or enter its URL.')
     dataUrl(file).then(put, (error: Error) => setProblem(error.message))
   }
-  const name = kind === 'image' ? 'Picture to edit (optional)' : 'First frame (optional)'
+  const name = kind === 'image' ? 'Image to edit (optional)' : 'First frame (optional)'
   return (
     <details open={image !== ''}>
       <summary>{name}</summary>
       <Field
-        label="Its address"
+        label="Image URL"
         type="url"
         value={image.startsWith('data:') ? '' : image}
         placeholder="https://…"
         onInput={(event) => put(event.currentTarget.value)}
       />
       <Field
-        label="Or a file"
+        label="Or upload a file"
         type="file"
         accept="image/png,image/jpeg,image/webp"
         onChange={(event) => read(event.currentTarget.files?.[0])}
       />
       {image.startsWith('data:') && (
         <p class="row">
-          <img src={image} width="64" alt="The chosen picture" />
+          <img src={image} width="64" alt="The chosen image" />
           <button type="button" class="small quiet" onClick={() => put('')}>
-            Remove it
+            Remove
           </button>
         </p>
       )}
@@ -223,7 +223,7 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
       ) : (
         !work.busy &&
         !work.problem && (
-          <Empty title={`Your ${kind} appears here`}>It is kept for a while, and listed under Calls.</Empty>
+          <Empty title={`Your ${kind} appears here`}>It is kept for a while and listed under Calls.</Empty>
         )
       )}
       {work.cost && <Receipt cost={work.cost} callId={work.callId} />}

@@ -39,7 +39,7 @@ export function PlaygroundPage({ params, query }: PageProps) {
       ) : !model ? (
         <section class="panel">
           <Empty title={`No ${kind} models are available`}>
-            See the <a href="/models">models</a> that are.
+            See the <a href="/models">available models</a>.
           </Empty>
         </section>
       ) : kind === 'chat' ? (

@@ -39,11 +39,11 @@ export function KeyBar() {
       <span class="row">
         {key !== '' && (
           <button type="button" class="small quiet" onClick={() => setPlaygroundKey('')}>
-            Forget it
+            Forget
           </button>
         )}
         <button type="button" class="small quiet" onClick={() => setAsking('paste')}>
-          {key === '' ? 'Paste a key' : 'Another key'}
+          {key === '' ? 'Paste a key' : 'Use another key'}
         </button>
         {key === '' && (
           <button type="button" class="small" onClick={() => setAsking('make')}>
@@ -62,9 +62,9 @@ export function KeyBar() {
               autoComplete="off"
               required
               autoFocus
-              hint="It is kept in this tab only, until you close it."
+              hint="It is kept in this tab only, until you close the tab."
             />
-            <button type="submit">Use it</button>
+            <button type="submit">Use key</button>
           </form>
         </Dialog>
       )}
@@ -102,7 +102,7 @@ export function Ceiling({ most }: { most: number }) {
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
       At most <strong class="digits">{credits(most)}</strong>
-      {short ? `; you have ${number(balance)}, so it would be refused` : ''}
+      {short ? `. You have ${number(balance)}, so the call would be refused` : ''}
     </p>
   )
 }
