@@ -15,10 +15,13 @@ export class Program {
   readonly #child: ChildProcess
   #lines: string[] = []
   #print: ((line: string) => void) | undefined
+  readonly #closed: Promise<void>
   #asked = false
+  #isUp = false
 
   /**
-   * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines.
+   * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines; but
+   * not where it found its port taken, which `up` answers.
    */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (story: string) => void) {
     this.name = name
@@ -32,8 +35,8 @@ export class Program {
       if (stream) createInterface({ input: stream }).on('line', (line) => this.#take(line))
     }
     // Its last words may come after its end.
-    this.#child.once('close', (code, killedBy) => {
-      if (this.#asked) return
+    this.#closed = once(this.#child, 'close').then(([code, killedBy]) => {
+      if (this.#asked || this.#foundPortTaken) return
       onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. ${this.#lastWords}`)
     })
   }
@@ -50,11 +53,25 @@ export class Program {
     this.#print = print
   }
 
-  /** Waits until `ready` answers true. Throws an Error when that takes longer than a minute. */
-  async up(ready: () => Promise<boolean>): Promise<void> {
-    if ((await waitUntil(() => this.#ended || ready(), 60_000, 50)) && !this.#ended) return
-    if (this.#ended) return
-    throw new Error(`${this.name} is not ready after a minute. ${this.#lastWords}`)
+  /** Whether it has lately written this. */
+  hasSaid(words: string): boolean {
+    return this.#lines.some((line) => line.includes(words))
+  }
+
+  /**
+   * Waits until `ready` answers true, or it has ended. Answers false when it ended because somebody else has its port.
+   * Throws an Error when that takes longer than a minute.
+   */
+  async up(ready: () => boolean | Promise<boolean>): Promise<boolean> {
+    const done = await waitUntil(() => this.#ended || ready(), 60_000, 50)
+    if (!done) throw new Error(`${this.name} is not ready after a minute. ${this.#lastWords}`)
+    if (this.#ended) await this.#closed
+    else this.#isUp = true
+    return !this.#foundPortTaken
+  }
+
+  get #foundPortTaken(): boolean {
+    return !this.#isUp && this.#ended && this.hasSaid('EADDRINUSE')
   }
 
   get #lastWords(): string {

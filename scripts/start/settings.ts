@@ -21,6 +21,13 @@ export async function webPort(given: string | undefined): Promise<number> {
   throw new Error(`PORT ${port} is taken; without PORT, the next free one from 3000 on is used`)
 }
 
+/** The port of the worker's health: HEALTH_PORT as it is given, else any free one. Throws an Error when HEALTH_PORT is taken. */
+export async function healthPort(given: string | undefined): Promise<number> {
+  const port = Number(given) || (await freePort())
+  if (await isFree(port)) return port
+  throw new Error(`HEALTH_PORT ${port} is taken; without HEALTH_PORT, any free one is used`)
+}
+
 /**
  * The catalogue and the port of the sandbox upstream that it names. Where that port is taken, a copy of the catalogue
  * with another one is written to the data folder.

@@ -1,5 +1,4 @@
 import { build, buildIsStale } from '../builder.ts'
-import { freePort, isFree } from '../services/ports.ts'
 import { seconds } from '../tools.ts'
 import { runToEnd } from './admin.ts'
 import { banner } from './banner.ts'
@@ -10,7 +9,7 @@ import { demoAccount } from './demo.ts'
 import { Program } from './program.ts'
 import { postgresFor, redisFor } from './services.ts'
 import type { Service } from './services.ts'
-import { keptSettings, sandboxCatalogue, webPort } from './settings.ts'
+import { healthPort, keptSettings, sandboxCatalogue, webPort } from './settings.ts'
 
 /** Thrown inside of a start that was asked to stop. */
 export class Stopped extends Error {}
@@ -42,10 +41,8 @@ export class Starter {
     )
     const redis = this.#stage('redis', async () => this.#keep(await redisFor(this.#folder, say, this.#onDeath)))
     await this.#settled([postgres, redis, this.#stage('build', () => this.#build())])
-    const port = await webPort(process.env['PORT'])
     this.#environment = {
       ...keptSettings(this.#folder),
-      PORT: String(port),
       DATABASE_URL: (await postgres).url,
       REDIS_URL: (await redis).url,
     }
@@ -55,7 +52,9 @@ export class Starter {
     // What the programs write from here on (mails, media) is for this user's eyes alone.
     process.umask(0o077)
     await this.#stage('sandbox', () => this.#sandbox())
-    await this.#settled([this.#stage('web', () => this.#web(port)), this.#stage('worker', () => this.#worker())])
+    // The worker writes the address of the web process into its mails.
+    const { port } = await this.#stage('web', () => this.#web())
+    await this.#stage('worker', () => this.#worker())
     await this.#welcome(port)
     for (const program of this.#programs.filter(({ name }) => name !== 'sandbox')) {
       program.follow((line) => console.log(`${program.name.padEnd(6)} | ${line}`))
@@ -108,9 +107,21 @@ export class Starter {
 
   #run(name: string, args: readonly string[], more: Environment = {}): Program {
     const program = new Program(name, args, { ...process.env, ...this.#environment, ...more }, this.#onDeath)
+    const before = this.#programs.findIndex((one) => one.name === name)
+    if (before >= 0) this.#programs.splice(before, 1)
     this.#programs.push(program)
     this.#record()
     return program
+  }
+
+  /** Launches a program until it has a port: each launch looks for one anew, and somebody else may be faster to take it. */
+  async #listening<T>(
+    launch: () => Promise<{ program: Program; ready: () => Promise<boolean>; result: T }>,
+  ): Promise<T> {
+    for (;;) {
+      const { program, ready, result } = await launch()
+      if ((await program.up(ready)) || this.#stopping) return result
+    }
   }
 
   async #build(): Promise<{ about: string }> {
@@ -121,25 +132,36 @@ export class Starter {
 
   async #sandbox(): Promise<{ about: string }> {
     if (process.env['MODELS_FILE']) return { about: 'not started: MODELS_FILE names another catalogue' }
-    const { port, file } = await sandboxCatalogue(this.#folder)
-    if (file !== undefined) this.#environment['MODELS_FILE'] = file
-    const sandbox = this.#run('sandbox', ['dist/src/sandbox/main.js', '--port', String(port)])
-    await sandbox.up(async () => !(await isFree(port)))
+    const { port, file } = await this.#listening(async () => {
+      const found = await sandboxCatalogue(this.#folder)
+      if (found.file === undefined) delete this.#environment['MODELS_FILE']
+      else this.#environment['MODELS_FILE'] = found.file
+      const program = this.#run('sandbox', ['dist/src/sandbox/main.js', '--port', String(found.port)])
+      return { program, ready: async () => program.hasSaid('listening on'), result: found }
+    })
     const note = file === undefined ? '' : ` (4010 is taken; the catalogue with this port is ${shown(file)})`
     return { about: `a sandbox upstream at 127.0.0.1:${port}${note}` }
   }
 
-  async #web(port: number): Promise<{ about: string }> {
-    const web = this.#run('web', ['dist/src/api/main.js'])
-    await web.up(() => isReady(port))
+  async #web(): Promise<{ about: string; port: number }> {
+    const port = await this.#listening(async () => {
+      const found = await webPort(process.env['PORT'])
+      this.#environment['PORT'] = String(found)
+      const program = this.#run('web', ['dist/src/api/main.js'])
+      // Whoever else took the port may be a Tollgate too, and ready.
+      const ready = async () => (isQuiet || program.hasSaid('web process listens')) && (await isReady(found))
+      return { program, ready, result: found }
+    })
     const moved = process.env['PORT'] || port === 3000 ? '' : ' (3000 is taken)'
-    return { about: `http://localhost:${port}${moved}` }
+    return { about: `http://localhost:${port}${moved}`, port }
   }
 
   async #worker(): Promise<{ about: string }> {
-    const port = Number(process.env['HEALTH_PORT']) || (await freePort())
-    const worker = this.#run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
-    await worker.up(() => isReady(port))
+    await this.#listening(async () => {
+      const port = await healthPort(process.env['HEALTH_PORT'])
+      const program = this.#run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
+      return { program, ready: () => isReady(port), result: port }
+    })
     return { about: 'consumes all queues' }
   }
 
@@ -155,6 +177,9 @@ export class Starter {
     console.log(banner({ base, publicUrl, demo, models: data, took: seconds(Date.now() - this.#startedAt) }))
   }
 }
+
+/** Whether the programs leave out of their logs that they listen. */
+const isQuiet = ['warn', 'error', 'fatal', 'silent'].includes(process.env['LOG_LEVEL'] ?? '')
 
 async function isReady(port: number): Promise<boolean> {
   try {

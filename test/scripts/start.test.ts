@@ -2,13 +2,17 @@ import { expect } from 'chai'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import type { Server } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { lives, markOf, waitUntil } from '../../scripts/services/processes.ts'
 import type { ProcessMark } from '../../scripts/services/processes.ts'
+import { readIfThere } from '../../scripts/services/secrets.ts'
 import { examples } from '../../scripts/start/banner.ts'
 import { enter, keepRunning, leave, runningIn } from '../../scripts/start/data-folder.ts'
 import { webPort } from '../../scripts/start/settings.ts'
@@ -16,9 +20,9 @@ import { privateFolder } from '../../scripts/harness/services.ts'
 
 type Start = { child: ChildProcess; text: () => string; ended: Promise<number | null> }
 
-/** Runs `npm start`'s script over its own data folder. Resolves when it is up or has ended. */
-async function start(folder: string): Promise<Start> {
-  const env: NodeJS.ProcessEnv = { ...process.env, TOLLGATE_DATA: folder }
+/** Runs `npm start`'s script over its own data folder. */
+function launch(folder: string, more: NodeJS.ProcessEnv = {}): Start {
+  const env: NodeJS.ProcessEnv = { ...process.env, TOLLGATE_DATA: folder, ...more }
   for (const name of ['DATABASE_URL', 'REDIS_URL', 'PORT', 'MODELS_FILE']) delete env[name]
   const child = spawn(process.execPath, ['--import', 'tsx', 'scripts/start.ts'], {
     cwd: root,
@@ -31,8 +35,18 @@ async function start(folder: string): Promise<Start> {
       text += chunk.toString()
     })
   const ended = once(child, 'close').then(([code]) => code as number | null)
-  await waitUntil(() => text.includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
   return { child, text: () => text, ended }
+}
+
+/** Waits until a start is up or has ended. */
+async function settled({ child, text }: Start): Promise<void> {
+  await waitUntil(() => text().includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
+}
+
+async function start(folder: string): Promise<Start> {
+  const begun = launch(folder)
+  await settled(begun)
+  return begun
 }
 
 function line(text: string, name: string): string {
@@ -82,6 +96,68 @@ describe('npm start', function () {
       again.child.kill('SIGKILL')
     }
   })
+})
+
+/**
+ * Run ahead of a program that listens, at its first launch: names the port that was found for it, and lets it go on when somebody
+ * else has taken that port.
+ */
+const HELD_BACK = `
+  import { existsSync, renameSync, writeFileSync } from 'node:fs'
+  import { setTimeout as sleep } from 'node:timers/promises'
+  const name = /dist.src.(api|sandbox).main/.exec(process.argv[1] ?? '')?.[1]
+  const file = process.env.HOLD_FOLDER + '/' + name
+  if (name && !existsSync(file)) {
+    const at = process.argv.indexOf('--port')
+    writeFileSync(file + '.part', at > 0 ? process.argv[at + 1] : process.env.PORT)
+    renameSync(file + '.part', file)
+    while (!existsSync(file + '.taken')) await sleep(20)
+  }`
+
+type Stranger = { port: number; server: Server }
+
+/** Somebody else, who takes the port of such a program while it is held back, and answers whatever is asked of it. */
+async function takePort({ child, text }: Start, folder: string, name: string): Promise<Stranger> {
+  const file = join(folder, name)
+  await waitUntil(() => existsSync(file) || child.exitCode !== null, 80_000)
+  const port = Number(readIfThere(file) ?? expect.fail(`${name} was not launched: ${text()}`))
+  const server = createHttpServer((_request, response) => response.end('{}')).listen(port)
+  await once(server, 'listening')
+  writeFileSync(`${file}.taken`, '')
+  return { port, server }
+}
+
+describe('npm start, whose port is taken between the look and the listening,', () => {
+  it('takes the next one, for the web process and for the sandbox, and says so', async () => {
+    const hold = mkdtempSync(join(tmpdir(), 'tollgate-ports-'))
+    const begun = launch(privateFolder(), {
+      HOLD_FOLDER: hold,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(HELD_BACK)}`,
+    })
+    const { child, text, ended } = begun
+    const strangers: Stranger[] = []
+    try {
+      for (const name of ['sandbox', 'api']) strangers.push(await takePort(begun, hold, name))
+      const [sandbox, web] = strangers as [Stranger, Stranger]
+      await settled(begun)
+      const base = new URL(line(text(), 'Console'))
+      expect(Number(base.port)).to.not.equal(web.port)
+      expect(text()).to.match(/^web .* \(3000 is taken\)$/m)
+      expect(text()).to.match(/^sandbox .* \(4010 is taken; /m)
+      expect(text()).to.not.include(`127.0.0.1:${sandbox.port} `)
+      const answer = await fetch(new URL('/v1/chat/completions', base), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${line(text(), 'API key')}` },
+        body: JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello!' }] }),
+      })
+      expect(answer.status, await answer.text()).to.equal(200)
+    } finally {
+      child.kill('SIGTERM')
+      for (const { server } of strangers) server.close()
+      rmSync(hold, { recursive: true })
+    }
+    expect(await ended, text()).to.equal(0)
+  }).timeout(120_000)
 })
 
 describe('the data folder', () => {
