@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { SCHEDULES, CUTS, MOMENTS, VERBS } from './judges.ts'
+import { CUTS, CUT_CHATS, ENDS, MOMENTS, SCHEDULES, VERBS } from './judges.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
@@ -175,7 +175,7 @@ export const CALL_PATH: readonly Mutant[] = [
         replace: 'return REFUNDED',
       },
     ],
-    tests: ['test/workers/calls/chat-settlement.test.ts', 'test/upstreams/cut-chats.test.ts'],
+    tests: [ENDS, CUT_CHATS],
   },
   {
     name: 'a left stream is refunded',
@@ -187,6 +187,6 @@ export const CALL_PATH: readonly Mutant[] = [
         replace: 'return REFUNDED',
       },
     ],
-    tests: ['test/workers/calls/chat-settlement.test.ts', 'test/upstreams/cut-chats.test.ts'],
+    tests: [ENDS, CUT_CHATS],
   },
 ]

@@ -7,6 +7,8 @@ export const DEBTS = 'test/shared/calls/debts.test.ts'
 export const BATCHES = 'test/shared/calls/batches.test.ts'
 export const PRICING = 'test/shared/calls/pricing.test.ts'
 export const PRECHARGE = 'test/upstreams/precharge.test.ts'
+export const ENDS = 'test/workers/calls/chat-settlement.test.ts'
+export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 
 /** Those that must pass where no bug is planted. */
-export const JUDGES = [SCHEDULES, VERBS, DEBTS, BATCHES, MOMENTS]
+export const JUDGES = [SCHEDULES, VERBS, DEBTS, BATCHES, MOMENTS, PRICING, PRECHARGE, ENDS, CUT_CHATS]
