@@ -5,7 +5,7 @@ import { freePort } from '../services/ports.ts'
 import { findUserByEmail } from '../../src/shared/accounts/users.ts'
 import type { AccountId } from '../../src/shared/ids.ts'
 import { newId } from '../../src/shared/ids.ts'
-import { putRole } from '../../src/shared/operators/changes.ts'
+import { setAccountRole } from '../../src/shared/operators/changes.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway, Settings } from './harness.ts'
@@ -45,7 +45,7 @@ export async function startWorld(settings: Settings = {}): Promise<World> {
         await db.transaction((trx) =>
           grant(trx, { id: newId('grant'), accountId: id, origin: 'purchase', amount: credits }),
         )
-      if (admin) await putRole(db, null, id, 'admin')
+      if (admin) await setAccountRole(db, null, id, 'admin')
       return { id, email, token: json.token as string }
     },
     link: async (email, count = 1) => {

@@ -35,7 +35,7 @@ function argumentsOf(kind: Kind): string[] {
 }
 
 /** A step that a process came to. `at` in Unix ms. */
-export type ToldStep = Failpoint & { name: FailpointName; callId: CallId; at: number }
+export type ReachedFailpoint = Failpoint & { name: FailpointName; callId: CallId; at: number }
 
 /** How a process ended. `at` in Unix ms. */
 export type End = { code: number | null; signal: NodeJS.Signals | null; at: number }
@@ -60,7 +60,7 @@ export class Program {
     const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...preload, ...argumentsOf(kind)])
     this.child = spawn(command, args, {
       cwd: root,
-      env: { ...env, TELL_STEPS: this.stepsFile },
+      env: { ...env, FAILPOINT_LOG: this.stepsFile },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [this.child.stdout, this.child.stderr]) {
@@ -78,7 +78,7 @@ export class Program {
   }
 
   /** The steps it has come to, oldest first. Read anew each time. */
-  get steps(): ToldStep[] {
+  get steps(): ReachedFailpoint[] {
     return (readIfThere(this.stepsFile) ?? '')
       .split('\n')
       .slice(0, -1)

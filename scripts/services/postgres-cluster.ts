@@ -100,7 +100,7 @@ export function serverOf(place: PostgresPlace): { process: ProcessMark; port: nu
  * Removes the pid file of a server that was killed. Postgres itself refuses to start while *any* process of the same
  * user has that pid. Two servers on one folder stay impossible: Postgres also looks at its shared memory.
  */
-export function forgetDeadServer(place: PostgresPlace): void {
+export function removeStalePidFile(place: PostgresPlace): void {
   const file = join(dataOf(place), 'postmaster.pid')
   if (existsSync(file) && serverOf(place) === undefined) rmSync(file, { force: true })
 }

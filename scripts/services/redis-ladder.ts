@@ -4,7 +4,7 @@ import { findProgram } from './processes.ts'
 export type RedisSource = { from: 'program'; path: string } | { from: 'apt' } | { from: 'nowhere'; message: string }
 
 /** What the decision depends on. */
-export type RedisSurroundings = {
+export type RedisEnvironment = {
   platform: NodeJS.Platform
   /** Whether this process may install packages. */
   isRoot: boolean
@@ -13,11 +13,11 @@ export type RedisSurroundings = {
 }
 
 /** The surroundings of this process. */
-export function surroundings(): RedisSurroundings {
+export function redisEnvironment(): RedisEnvironment {
   return { platform: process.platform, isRoot: process.getuid?.() === 0, find: (name) => findProgram(name) }
 }
 
-function advice({ platform, find }: RedisSurroundings): string {
+function advice({ platform, find }: RedisEnvironment): string {
   const own = 'or set REDIS_URL to a Redis (6.2 or newer) or Valkey of your own'
   if (platform === 'darwin') return `run "brew install redis", ${own}`
   if (find('apt-get') !== undefined) return `run "sudo apt-get install redis-server", ${own}`
@@ -33,7 +33,7 @@ function advice({ platform, find }: RedisSurroundings): string {
  * Where no REDIS_URL is given, the first that holds: a server program on the PATH, Debian's package where this process
  * may install it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
  */
-export function chooseRedis(at: RedisSurroundings): RedisSource {
+export function chooseRedis(at: RedisEnvironment): RedisSource {
   const path = at.find('redis-server') ?? at.find('valkey-server')
   if (path !== undefined) return { from: 'program', path }
   if (at.isRoot && at.platform === 'linux' && at.find('apt-get') !== undefined) return { from: 'apt' }

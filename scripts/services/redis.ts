@@ -7,7 +7,7 @@ import type { Lifetime } from './local-server.ts'
 import { findProgram } from './processes.ts'
 import type { ProcessMark } from './processes.ts'
 import { installRedis } from './redis-apt.ts'
-import { chooseRedis, surroundings } from './redis-ladder.ts'
+import { chooseRedis, redisEnvironment } from './redis-ladder.ts'
 import { keptSecret } from './secrets.ts'
 
 /** How to run a private Redis or Valkey. */
@@ -46,7 +46,7 @@ export function requireVersion(program: string): void {
  * Throws an Error that tells a person what to do where there is none.
  */
 export async function redisProgram(say: (line: string) => void): Promise<string> {
-  const source = chooseRedis(surroundings())
+  const source = chooseRedis(redisEnvironment())
   if (source.from === 'nowhere') throw new Error(source.message)
   if (source.from === 'program') return source.path
   say('there is no Redis on this machine: apt-get install redis-server (for its program; no service is started)')

@@ -10,7 +10,7 @@ import { dyingWithParent } from '../services/processes.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 
 /** Where tests run: their services, and the folder of the tree. */
-export type Surroundings = TestAddresses & { folder: string; bail?: boolean; env?: Record<string, string> }
+export type MochaEnvironment = TestAddresses & { folder: string; bail?: boolean; env?: Record<string, string> }
 
 /** How a run of mocha ended; `counts` is missing where it did not even load its files. */
 export type Run = { counts: Counts | undefined; output: string }
@@ -18,7 +18,7 @@ export type Run = { counts: Counts | undefined; output: string }
 /** Runs test files (or folders of them) of a tree in a process of its own, to the end. */
 export async function runMocha(
   tests: readonly string[],
-  { folder, bail = false, env, databaseUrl, redisUrl }: Surroundings,
+  { folder, bail = false, env, databaseUrl, redisUrl }: MochaEnvironment,
 ): Promise<Run> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')

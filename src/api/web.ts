@@ -17,7 +17,7 @@ import { openCatalogue } from '../shared/catalogue/catalogue.ts'
 import { prepareDummyHash } from '../shared/accounts/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/infra/queues.ts'
-import { connectPatient, connectProducer, refuseEvictingRedis } from '../shared/infra/redis.ts'
+import { connectPersistent, connectProducer, refuseEvictingRedis } from '../shared/infra/redis.ts'
 import type { CallsObserver } from '../shared/calls/observer.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
@@ -43,7 +43,7 @@ const LAST_ANSWERS_MS = 2000
 const IDLE_SWEEP_MS = 100
 
 /** Requests that wait for a call which another request opened: each holds a connection. */
-const MOST_JOINS = { perAccount: 1000, perProcess: 20_000 }
+const MAX_JOINS = { perAccount: 1000, perProcess: 20_000 }
 
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(
@@ -56,7 +56,7 @@ export async function startWeb(
   const metrics = createWebMetrics(config)
   const services = connect(config, metrics.observer)
   const { db, redis, queues } = services
-  const subscriber = connectPatient(config)
+  const subscriber = connectPersistent(config)
   const draining = new AbortController()
   const stopping = new AbortController()
   // Every waiting request listens to it, every page that follows its account to the other.
@@ -79,7 +79,7 @@ export async function startWeb(
     limits: createLimits(redis, config),
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
     outgoing: new Outgoing(),
-    joins: new Quota(MOST_JOINS),
+    joins: new Quota(MAX_JOINS),
     media: createMediaReader(config),
     draining: draining.signal,
     stopping: stopping.signal,

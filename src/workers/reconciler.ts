@@ -7,10 +7,10 @@ import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import { underLease } from '../shared/infra/leases.ts'
 import { failpoint } from '../shared/infra/failpoints.ts'
-import { forgetExpiredSessions } from '../shared/accounts/sessions.ts'
+import { deleteExpiredSessions } from '../shared/accounts/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
-import { forgetOldMails } from '../shared/mail/mails.ts'
+import { deleteOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { sweepMails } from './mail/processor.ts'
@@ -48,8 +48,8 @@ export function createReconciler(deps: WorkerDeps) {
     keys: () => sweepIdempotencyKeys(deps.db, 10 * BATCH),
     records: () => sweepRecords(deps),
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
-    sessions: hourly(() => forgetExpiredSessions(deps.db)),
-    oldMails: hourly(() => forgetOldMails(deps.db)),
+    sessions: hourly(() => deleteExpiredSessions(deps.db)),
+    oldMails: hourly(() => deleteOldMails(deps.db)),
     audit: () => auditWhenDue(deps),
   }
   return async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { openDatabase, reloadCatalogue, warnOfCatalogue } from '../shared/infra/
 import type { Running } from '../shared/infra/process.ts'
 import { openCatalogue } from '../shared/catalogue/catalogue.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/infra/queues.ts'
-import { connectPatient, refuseEvictingRedis } from '../shared/infra/redis.ts'
+import { connectPersistent, refuseEvictingRedis } from '../shared/infra/redis.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
@@ -47,7 +47,7 @@ export async function startWorker(
   warnOfCatalogue(catalogue, log)
   const metrics = createWorkerMetrics(config)
   const { db, calls } = openDatabase(config, metrics.observer)
-  const redis = connectPatient(config)
+  const redis = connectPersistent(config)
   await refuseEvictingRedis(redis)
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
@@ -71,7 +71,7 @@ export async function startWorker(
     audits: createAudits(redis, config.REDIS_PREFIX),
   }
   showWork(metrics, { db, held })
-  const cancels = connectPatient(config)
+  const cancels = connectPersistent(config)
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined

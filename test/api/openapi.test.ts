@@ -11,7 +11,7 @@ import { endpoints } from '../../src/api/routes.ts'
 import { errorCodes, statusOf } from '../../src/shared/errors.ts'
 import { newId, parseId, publicId } from '../../src/shared/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
-import { putRole } from '../../src/shared/operators/changes.ts'
+import { setAccountRole } from '../../src/shared/operators/changes.ts'
 import { PASSWORD, anEmail, consoleConfig, startMailWorker, testQueues } from '../support/console.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
@@ -218,7 +218,7 @@ describe('the OpenAPI document', () => {
     async function signUp(role: 'user' | 'admin' = 'user'): Promise<string> {
       const { token, user } = (await client()('POST', '/api/auth/register', { email: anEmail(), password: PASSWORD }))
         .json
-      if (role !== 'user') await putRole(gateway.db, null, parseId('account', user.id as string)!, role)
+      if (role !== 'user') await setAccountRole(gateway.db, null, parseId('account', user.id as string)!, role)
       return token as string
     }
 

@@ -2,7 +2,7 @@ import type { Reply } from '../../scripts/harness/http.ts'
 import { post } from '../../scripts/harness/http.ts'
 
 /** One answer that a client got, or did not. `ms` from its sending. */
-export type Told = { at: number; ms: number; status: number; reply: Reply | null; error: string }
+export type ClientOutcome = { at: number; ms: number; status: number; reply: Reply | null; error: string }
 
 /** A request of a client, by its number. */
 export type Ask = (nth: number) => { path: string; body: object; headers?: Record<string, string> }
@@ -12,7 +12,7 @@ const AFTER_REFUSAL_MS = 50
 
 /** Asks on and on, so many at a time, until it is told to stop. */
 export class Crowd {
-  readonly told: Told[] = []
+  readonly outcomes: ClientOutcome[] = []
   private stopped = false
   private readonly loops: Promise<void>[]
 
@@ -21,10 +21,10 @@ export class Crowd {
     let nth = 0
     this.loops = Array.from({ length: size }, async () => {
       while (!this.stopped) {
-        const told = await tell(url(), key, ask(nth++))
-        this.told.push(told)
+        const outcome = await callOnce(url(), key, ask(nth++))
+        this.outcomes.push(outcome)
         // Whoever is turned away at once would else do nothing but ask: a flood that nobody meant.
-        if (told.status === 0 || told.status === 503)
+        if (outcome.status === 0 || outcome.status === 503)
           await new Promise((resolve) => {
             setTimeout(resolve, AFTER_REFUSAL_MS)
           })
@@ -33,15 +33,19 @@ export class Crowd {
   }
 
   /** Lets what is on its way be answered, and answers what everybody was told. */
-  async stop(): Promise<Told[]> {
+  async stop(): Promise<ClientOutcome[]> {
     this.stopped = true
     await Promise.all(this.loops)
-    return this.told
+    return this.outcomes
   }
 }
 
 /** Sends one request and waits for its answer; a connection that breaks is an answer of status 0. */
-export async function tell(url: string, key: string, { path, body, headers }: ReturnType<Ask>): Promise<Told> {
+export async function callOnce(
+  url: string,
+  key: string,
+  { path, body, headers }: ReturnType<Ask>,
+): Promise<ClientOutcome> {
   const at = Date.now()
   const startedAt = performance.now()
   try {
@@ -66,9 +70,9 @@ export const image = (prompt: string) => ({ path: 'images/generations', body: { 
 export const video = (prompt: string) => ({ path: 'videos/generations', body: { model: 'sandbox-video', prompt } })
 
 /** How often each status was told, for people. */
-export function statuses(told: readonly Told[]): string {
+export function statuses(outcomes: readonly ClientOutcome[]): string {
   const counts = new Map<number, number>()
-  for (const { status } of told) counts.set(status, (counts.get(status) ?? 0) + 1)
+  for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1)
   return [...counts]
     .toSorted(([a], [b]) => a - b)
     .map(([status, count]) => `${count} × ${status}`)

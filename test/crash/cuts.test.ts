@@ -4,7 +4,7 @@ import type { Arena } from '../support/crash.ts'
 import { startArena } from '../support/crash.ts'
 import { KINDS, LINES, casesOf, figures, playAll } from './cuts.ts'
 import type { Case } from './cuts.ts'
-import { inSoak, tell } from './scale.ts'
+import { inSoak, report } from './scale.ts'
 
 const ARENAS = 6
 
@@ -34,7 +34,7 @@ describe('a connection cut at any statement of a call', () => {
     it(`between ${side} and ${store} neither loses the call nor pays it twice, before and after each statement`, async () => {
       const cases: Case[] = []
       for (const kind of KINDS) cases.push(...(await casesOf(arenas[0]!, kind, [{ side, store }])))
-      tell(
+      report(
         figures(
           await playAll(
             arenas,

@@ -5,7 +5,7 @@ import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Installation } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { medianOf } from './clients.ts'
-import { inSoak, seed, tell } from './scale.ts'
+import { inSoak, seed, report } from './scale.ts'
 import { spread } from './storm/recoveries.ts'
 import { stepsOf } from './storm/steps.ts'
 import { storm } from './storm/storm.ts'
@@ -38,7 +38,7 @@ describe('processes killed at named steps of calls, under load', () => {
 
   async function rage(options: Pick<StormOptions, 'kills' | 'flush'>): Promise<StormFigures> {
     const figures = await storm(town, sandbox, { ...size, ...options, seed, steps })
-    tell(
+    report(
       `${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded, ${figures.repaid} credits of debt repaid; seed ${seed}`,
     )
     return figures
@@ -46,7 +46,7 @@ describe('processes killed at named steps of calls, under load', () => {
 
   it('leave no call open, none charged twice and no client without the answer of its key', async () => {
     const { recoveries } = await rage({ kills: KILLS.calm })
-    tell(
+    report(
       `taken over after the death of their worker: chats ${spread(recoveries.chat)}; images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`,
     )
     expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
@@ -62,7 +62,7 @@ describe('processes killed at named steps of calls, under load', () => {
         },
       })
       const all = (['web', 'worker'] as const).flatMap((kind) => stepsOf(kind).map((step) => `${kind} ${step}`))
-      tell(`died at ${steps.size} of ${all.length} steps`)
+      report(`died at ${steps.size} of ${all.length} steps`)
       expect(all.filter((step) => !steps.has(step))).to.deep.equal([])
     }).timeout(600_000)
   }

@@ -7,8 +7,8 @@ import { anAccount } from '../../scripts/harness/factories.ts'
 import { get, until } from '../../scripts/harness/http.ts'
 import type { Installation, Program } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
-import { Crowd, chat, image, medianOf, statuses, tell as ask } from './clients.ts'
-import { inSoak, tell } from './scale.ts'
+import { Crowd, chat, image, medianOf, statuses, callOnce as ask } from './clients.ts'
+import { inSoak, report } from './scale.ts'
 
 /** Calls of the account that floods. */
 const FLOOD = 1000
@@ -48,7 +48,7 @@ describe('a gateway under load', () => {
     expect(statuses(accepted), accepted.find(({ status }) => status !== 202)?.error).to.equal(`${FLOOD} × 202`)
     const beside = await measure()
     const waiting = (await callsOf(town.db, flooder.id)).filter(({ status }) => status === 'queued').length
-    tell(
+    report(
       `idle ${Math.round(idle)} ms, beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`,
     )
     expect(waiting, 'the flood still waits').to.be.above(0)
@@ -77,16 +77,16 @@ describe('a gateway under load', () => {
       (nth) => (nth % 3 === 0 ? image(`rolling ${nth}`) : chat(`rolling ${nth} [delay 50]`)),
     )
     try {
-      await until('load', () => crowd.told.length > 20)
+      await until('load', () => crowd.outcomes.length > 20)
       for (let generation = 0; generation < GENERATIONS; generation++) await replaceBoth()
     } finally {
       await crowd.stop()
     }
-    const { told } = crowd
-    tell(`${GENERATIONS} × new web and worker: ${statuses(told)}`)
-    const wrong = told.filter(({ status }) => ![200, 202, 503].includes(status))
+    const { outcomes } = crowd
+    report(`${GENERATIONS} × new web and worker: ${statuses(outcomes)}`)
+    const wrong = outcomes.filter(({ status }) => ![200, 202, 503].includes(status))
     expect(wrong.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`)).to.deep.equal([])
-    for (const { status, reply } of told) {
+    for (const { status, reply } of outcomes) {
       if (status === 202)
         expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
     }

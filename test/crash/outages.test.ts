@@ -13,8 +13,8 @@ import type { Installation, Program } from '../../scripts/harness/installation.t
 import { install } from '../../scripts/harness/installation.ts'
 import { startPrivatePostgres, startPrivateRedis } from '../../scripts/harness/services.ts'
 import { Crowd, chat, image, statuses } from './clients.ts'
-import type { Told } from './clients.ts'
-import { inSoak, tell } from './scale.ts'
+import type { ClientOutcome } from './clients.ts'
+import { inSoak, report } from './scale.ts'
 
 const CLIENTS = 12
 
@@ -56,10 +56,13 @@ describe('an outage under load', () => {
       account.key,
       (nth) => (nth % 2 === 0 ? chat(`outage ${nth}`) : image(`outage ${nth}`)),
     )
-  const served = (load: Crowd, since: number): Told | undefined =>
-    load.told.find(({ at, status }) => at > since && status === 200)
+  const served = (load: Crowd, since: number): ClientOutcome | undefined =>
+    load.outcomes.find(({ at, status }) => at > since && status === 200)
 
-  async function observed(load: Crowd, outage: () => Promise<number>): Promise<{ first: Told; backAt: number }> {
+  async function observed(
+    load: Crowd,
+    outage: () => Promise<number>,
+  ): Promise<{ first: ClientOutcome; backAt: number }> {
     try {
       await until('calls to be served', () => served(load, 0))
       const backAt = await outage()
@@ -73,22 +76,22 @@ describe('an outage under load', () => {
   async function through(name: string, outage: () => Promise<number>): Promise<void> {
     const load = crowd()
     const { first, backAt } = await observed(load, outage)
-    const { told } = load
+    const { outcomes } = load
     const calls = await untilEnded(town.db, account.id, 30_000)
-    const other = told.filter(({ status }) => ![200, 502, 503].includes(status))
+    const other = outcomes.filter(({ status }) => ![200, 502, 503].includes(status))
     expect(
       other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`),
       'nothing but answers, refunds and documented refusals',
     ).to.deep.equal([])
-    for (const { status, reply } of told)
+    for (const { status, reply } of outcomes)
       if (status === 503) expect(reply!.headers.get('retry-after'), reply!.text).to.match(/^\d+$/)
     const succeeded = calls.filter(({ status }) => status === 'succeeded').length
-    expect(told.filter(({ status }) => status === 200).length, 'every 200 is a call that succeeded').to.be.at.most(
+    expect(outcomes.filter(({ status }) => status === 200).length, 'every 200 is a call that succeeded').to.be.at.most(
       succeeded,
     )
     await expectBooksToBalance(town.db)
     const againMs = Math.max(0, first.at + first.ms - backAt)
-    tell(`${name}: ${statuses(told)}; serving again ${Math.round(againMs)} ms after it was back`)
+    report(`${name}: ${statuses(outcomes)}; serving again ${Math.round(againMs)} ms after it was back`)
     expect(againMs).to.be.below(SERVING_AGAIN_MS)
   }
 

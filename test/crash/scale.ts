@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 export const inSoak = process.env['TOLLGATE_SOAK'] === '1'
 
 /** What a test measured, for people: one line a figure. */
-export const tell = (line: string): void => console.log(`      · ${line}`)
+export const report = (line: string): void => console.log(`      · ${line}`)
 
 /** The seed of this run's random choices: a failure prints it, and TOLLGATE_SEED plays it again. */
 export const seed = Number(process.env['TOLLGATE_SEED'] ?? randomInt(2 ** 31))

@@ -5,32 +5,32 @@ import type { Db } from '../../src/shared/infra/db.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { schedules } from './schedule/moves.ts'
 import { play } from './schedule/run.ts'
-import { seed, tell } from './scale.ts'
+import { seed, report } from './scale.ts'
 
 /** How many schedules `npm test` plays; the soak plays ten thousand, each with a seed of its own. */
 const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 200)
 
 describe('any schedule of calls and faults', () => {
   let db: Db
-  let broom: Db
+  let cleanupDb: Db
   before(async () => {
     const own = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off' } as const
     db = connectDb({ ...own, DATABASE_POOL: 8 })
-    broom = connectDb({ ...own, DATABASE_POOL: 1 })
+    cleanupDb = connectDb({ ...own, DATABASE_POOL: 1 })
   })
-  after(() => Promise.all([db.destroy(), broom.destroy()]))
+  after(() => Promise.all([db.destroy(), cleanupDb.destroy()]))
 
   it('ends every call, charges it once, settles or refunds it once, and answers whoever waits', async () => {
     const startedAt = performance.now()
     let played = 0
     const result = await fc.check(
       fc.asyncProperty(schedules, async (schedule) => {
-        await play(db, broom, `schedule-${++played}`, schedule)
+        await play(db, cleanupDb, `schedule-${++played}`, schedule)
       }),
       { numRuns: RUNS, seed, endOnFailure: true },
     )
     const each = (performance.now() - startedAt) / played
-    tell(`${played} schedules, ${each.toFixed(0)} ms each, seed ${seed}`)
+    report(`${played} schedules, ${each.toFixed(0)} ms each, seed ${seed}`)
     const story = result.errorInstance instanceof Error ? result.errorInstance.message : ''
     expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; schedule ${result.numRuns}: ${story}`).to.equal(false)
   }).timeout(120_000 + 200 * RUNS)

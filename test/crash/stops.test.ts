@@ -6,8 +6,8 @@ import { untilEnded } from '../support/crash.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Installation, Program } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
-import { chat, statuses, tell as ask } from './clients.ts'
-import { inSoak, tell } from './scale.ts'
+import { chat, statuses, callOnce as ask } from './clients.ts'
+import { inSoak, report } from './scale.ts'
 
 /** Calls in progress when both processes are stopped. */
 const IN_FLIGHT = 50
@@ -38,14 +38,14 @@ describe('an orderly stop', () => {
     await worker.reaches('upstream.sending', IN_FLIGHT)
     await town.start('worker')
     const startedAt = performance.now()
-    const [ends, told] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])
-    tell(
-      `stopped with ${IN_FLIGHT} calls in progress: ${statuses(told)}, gone after ${Math.round(performance.now() - startedAt)} ms`,
+    const [ends, outcomes] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])
+    report(
+      `stopped with ${IN_FLIGHT} calls in progress: ${statuses(outcomes)}, gone after ${Math.round(performance.now() - startedAt)} ms`,
     )
     expect(ends.map(({ code }) => code)).to.deep.equal([0, 0])
     expect(
-      told.filter(({ status }) => status !== 200 && status !== 202),
-      statuses(told),
+      outcomes.filter(({ status }) => status !== 200 && status !== 202),
+      statuses(outcomes),
     ).to.deep.equal([])
     const calls = await untilEnded(town.db, account.id, 60_000)
     expect(calls.filter(({ status }) => status === 'succeeded').length).to.equal(IN_FLIGHT)

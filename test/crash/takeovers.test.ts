@@ -8,9 +8,9 @@ import { until } from '../../scripts/harness/http.ts'
 import type { Installation } from '../../scripts/harness/installation.ts'
 import { install } from '../../scripts/harness/installation.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
-import { chat, image, statuses, tell as ask, video } from './clients.ts'
+import { chat, image, statuses, callOnce as ask, video } from './clients.ts'
 import { meanwhile } from './meanwhile.ts'
-import { inSoak, tell } from './scale.ts'
+import { inSoak, report } from './scale.ts'
 
 /** The promise is 10 s, on a machine that is not busy with other tests too. */
 const LONGEST_MS = 25_000
@@ -28,7 +28,7 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
 describe('calls that a process left behind', () => {
   let sandbox: Sandbox
-  const towns: Installation[] = []
+  const installations: Installation[] = []
   let runs: Record<keyof ReturnType<typeof scenarios>, () => Promise<void>>
 
   before(async () => {
@@ -36,16 +36,16 @@ describe('calls that a process left behind', () => {
     runs = meanwhile(scenarios())
   })
   after(async () => {
-    await Promise.all(towns.map((town) => town.end()))
+    await Promise.all(installations.map((installation) => installation.end()))
     await sandbox.close()
   })
 
-  const newTown = async (
+  const newInstallation = async (
     ...given: Parameters<typeof install> extends [unknown, ...infer Rest] ? Rest : never
   ): Promise<Installation> => {
-    const town = await install(sandbox, ...given)
-    towns.push(town)
-    return town
+    const installation = await install(sandbox, ...given)
+    installations.push(installation)
+    return installation
   }
 
   it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => {
@@ -72,58 +72,58 @@ describe('calls that a process left behind', () => {
 
   const scenarios = () => ({
     charged: async () => {
-      const town = await newTown()
+      const installation = await newInstallation()
       const [web, next] = await Promise.all([
-        town.start('web', { crashAt: 'call.opened' }),
-        town.start('web'),
-        town.start('worker'),
+        installation.start('web', { crashAt: 'call.opened' }),
+        installation.start('web'),
+        installation.start('worker'),
       ])
-      const account = await anAccount(town.db, 100)
+      const account = await anAccount(installation.db, 100)
       const headers = { 'idempotency-key': 'once' }
       expect((await ask(web.url, account.key, { ...image('charged'), headers })).status).to.equal(0)
-      const [call] = await untilEnded(town.db, account.id, LONGEST_MS)
+      const [call] = await untilEnded(installation.db, account.id, LONGEST_MS)
       const tookMs = call!.finished_at!.getTime() - (await web.ended).at
       expect(call).to.include({ status: 'failed', credits: 0, credits_precharged: 40, attempts: 0 })
-      expect(await balanceOf(town.db, account.id)).to.equal(100)
+      expect(await balanceOf(installation.db, account.id)).to.equal(100)
       expect(
         (await ask(next.url, account.key, { ...image('charged'), headers })).status,
         'the answer under its key',
       ).to.equal(502)
       expect(sandbox.billed('charged').total).to.equal(0)
-      await expectBooksToBalance(town.db)
-      tell(`web killed between charge and enqueue: refunded after ${seconds(tookMs)}`)
+      await expectBooksToBalance(installation.db)
+      report(`web killed between charge and enqueue: refunded after ${seconds(tookMs)}`)
     },
 
     enqueued: async () => {
-      const town = await newTown()
+      const installation = await newInstallation()
       const [web, next] = await Promise.all([
-        town.start('web', { crashAt: 'call.enqueued' }),
-        town.start('web'),
-        town.start('worker'),
+        installation.start('web', { crashAt: 'call.enqueued' }),
+        installation.start('web'),
+        installation.start('worker'),
       ])
-      const account = await anAccount(town.db, 100)
+      const account = await anAccount(installation.db, 100)
       const headers = { 'idempotency-key': 'once' }
       expect((await ask(web.url, account.key, { ...image('enqueued'), headers })).status).to.equal(0)
       const again = await ask(next.url, account.key, { ...image('enqueued'), headers })
       expect(again.status, again.reply?.text).to.equal(200)
       expect(again.reply!.headers.get('idempotent-replayed')).to.equal('true')
-      expect(await balanceOf(town.db, account.id)).to.equal(60)
+      expect(await balanceOf(installation.db, account.id)).to.equal(60)
       expect(sandbox.billed('enqueued').total).to.equal(1)
-      await expectBooksToBalance(town.db)
+      await expectBooksToBalance(installation.db)
     },
 
     killed: async () => {
-      const town = await newTown()
-      const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
-      const account = await anAccount(town.db, 1000)
+      const installation = await newInstallation()
+      const [web, first] = await Promise.all([installation.start('web'), installation.start('worker')])
+      const account = await anAccount(installation.db, 1000)
       const words = `[delay ${UPSTREAM_MS}]`
       const asked = [chat(`killed chat ${words}`), image(`killed image ${words}`)].map((one) =>
         ask(web.url, account.key, one),
       )
       await first.reaches('upstream.sending', 2)
-      await town.start('worker')
+      await installation.start('worker')
       const { at } = await first.kill()
-      const calls = await untilEnded(town.db, account.id, LONGEST_MS + UPSTREAM_MS)
+      const calls = await untilEnded(installation.db, account.id, LONGEST_MS + UPSTREAM_MS)
       const tookMs = Math.max(
         ...calls.map(
           ({ finished_at, modality }) => finished_at!.getTime() - at - (modality === 'chat' ? UPSTREAM_MS : 0),
@@ -132,19 +132,21 @@ describe('calls that a process left behind', () => {
       // A chat is sent again; a second picture could be a second bill.
       expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 502])
       expect([sandbox.billed('killed chat').total, sandbox.billed('killed image').total]).to.deep.equal([2, 1])
-      await expectBooksToBalance(town.db)
+      await expectBooksToBalance(installation.db)
       expect(tookMs).to.be.below(LONGEST_MS)
-      tell(`worker killed with a chat and an image: ended ${seconds(tookMs)} after it, beyond the upstream's own time`)
+      report(
+        `worker killed with a chat and an image: ended ${seconds(tookMs)} after it, beyond the upstream's own time`,
+      )
     },
 
     flushed: async () => {
       const redis = await startPrivateRedis()
-      const town = await newTown(
+      const installation = await newInstallation(
         { CHAT_CONCURRENCY: '4', IMAGE_CONCURRENCY: '4', VIDEO_CONCURRENCY: '4' },
         { redisUrl: redis.url },
       )
-      const [web] = await Promise.all([town.start('web'), town.start('worker')])
-      const account = await anAccount(town.db, 100_000)
+      const [web] = await Promise.all([installation.start('web'), installation.start('worker')])
+      const account = await anAccount(installation.db, 100_000)
       const kinds = [
         () => chat('flushed [delay 150]'),
         () => chat('flushed [chunks 4 40]', { stream: true }),
@@ -153,55 +155,55 @@ describe('calls that a process left behind', () => {
       ]
       const asked = Array.from({ length: 200 }, (_one, nth) => ask(web.url, account.key, kinds[nth % kinds.length]!()))
       await until('calls in every state', async () => {
-        const states = (await callsOf(town.db, account.id)).map(({ status }) => status)
+        const states = (await callsOf(installation.db, account.id)).map(({ status }) => status)
         return states.length === 200 && ['queued', 'running', 'succeeded'].every((state) => states.includes(state))
       })
       await flushAll(redis.url)
       const flushedAt = performance.now()
-      const told = await Promise.all(asked)
+      const outcomes = await Promise.all(asked)
       const tookMs = performance.now() - flushedAt
-      const calls = await untilEnded(town.db, account.id)
+      const calls = await untilEnded(installation.db, account.id)
       expect(
-        told.filter(({ status }) => status !== 200 && status !== 502),
-        statuses(told),
+        outcomes.filter(({ status }) => status !== 200 && status !== 502),
+        statuses(outcomes),
       ).to.deep.equal([])
       expect(calls.length).to.equal(200)
-      expect(await balanceOf(town.db, account.id)).to.equal(
+      expect(await balanceOf(installation.db, account.id)).to.equal(
         100_000 - calls.reduce((sum, { credits }) => sum + credits, 0),
       )
-      await expectBooksToBalance(town.db)
+      await expectBooksToBalance(installation.db)
       await redis.stop()
-      tell(`Redis flushed with 200 calls in all states: ${statuses(told)}, the last after ${seconds(tookMs)}`)
+      report(`Redis flushed with 200 calls in all states: ${statuses(outcomes)}, the last after ${seconds(tookMs)}`)
     },
 
     collected: async () => {
       const redis = await startPrivateRedis()
-      const town = await newTown({}, { redisUrl: redis.url })
-      const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
-      const account = await anAccount(town.db, 1000)
+      const installation = await newInstallation({}, { redisUrl: redis.url })
+      const [web, first] = await Promise.all([installation.start('web'), installation.start('worker')])
+      const account = await anAccount(installation.db, 1000)
       const asked = ask(web.url, account.key, video('collected again [duration 1]'))
       await first.reaches('task.persisted')
       await first.kill()
       await flushAll(redis.url)
       for (const crashAt of RECONCILER_STEPS) {
-        const reconciler = town.launch('worker', { crashAt, WORKER_QUEUES: 'maintenance' })
+        const reconciler = installation.launch('worker', { crashAt, WORKER_QUEUES: 'maintenance' })
         expect((await reconciler.ended).signal).to.equal('SIGKILL')
         expect(reconciler.steps.at(-1)?.name).to.equal(crashAt)
       }
-      await town.start('worker')
-      const told = await asked
-      expect(told.status, told.reply?.text).to.equal(200)
+      await installation.start('worker')
+      const outcome = await asked
+      expect(outcome.status, outcome.reply?.text).to.equal(200)
       expect(sandbox.billed('collected again').total, 'submissions that were billed').to.equal(1)
-      expect(await balanceOf(town.db, account.id)).to.equal(750)
-      await expectBooksToBalance(town.db)
+      expect(await balanceOf(installation.db, account.id)).to.equal(750)
+      await expectBooksToBalance(installation.db)
       await redis.stop()
-      tell(`task whose job was lost, its reconciler killed twice: answered after ${seconds(told.ms)}`)
+      report(`task whose job was lost, its reconciler killed twice: answered after ${seconds(outcome.ms)}`)
     },
 
     frozen: async () => {
-      const town = await newTown()
-      const [web, frozen] = await Promise.all([town.start('web'), town.start('worker')])
-      const account = await anAccount(town.db, 1000)
+      const installation = await newInstallation()
+      const [web, frozen] = await Promise.all([installation.start('web'), installation.start('worker')])
+      const account = await anAccount(installation.db, 1000)
       const asked = [
         ask(web.url, account.key, chat('frozen chat [delay 1500]')),
         ask(web.url, account.key, image('frozen image [delay 1500]')),
@@ -209,39 +211,41 @@ describe('calls that a process left behind', () => {
       await frozen.reaches('upstream.sending', 2)
       frozen.signal('SIGSTOP')
       const frozenAt = performance.now()
-      const other = await town.start('worker')
-      const calls = await untilEnded(town.db, account.id, LONGEST_MS)
+      const other = await installation.start('worker')
+      const calls = await untilEnded(installation.db, account.id, LONGEST_MS)
       const tookMs = performance.now() - frozenAt
       await until("the frozen worker's time to be over", () => performance.now() - frozenAt > FROZEN_MS, 2 * FROZEN_MS)
       frozen.signal('SIGCONT')
-      const told = await Promise.all(asked)
+      const outcomes = await Promise.all(asked)
       // The chat was sent again by the other worker; a second picture could have been a second bill.
-      expect(told.map(({ status }) => status)).to.deep.equal([200, 502])
+      expect(outcomes.map(({ status }) => status)).to.deep.equal([200, 502])
       await other.stop()
       const after = await ask(web.url, account.key, chat('after the frost'))
       expect(after.status, `the worker that was frozen works on: ${after.reply?.text}`).to.equal(200)
-      expect((await callsOf(town.db, account.id)).slice(0, 2), 'what had ended stays as it was').to.deep.equal(calls)
+      expect((await callsOf(installation.db, account.id)).slice(0, 2), 'what had ended stays as it was').to.deep.equal(
+        calls,
+      )
       expect(sandbox.billed('frozen chat').total).to.equal(2)
       expect(sandbox.billed('frozen image').total).to.equal(1)
-      await expectBooksToBalance(town.db)
-      tell(`worker frozen for ${seconds(FROZEN_MS)}: its calls ended after ${seconds(tookMs)}, once`)
+      await expectBooksToBalance(installation.db)
+      report(`worker frozen for ${seconds(FROZEN_MS)}: its calls ended after ${seconds(tookMs)}, once`)
     },
 
     handedOver: async () => {
-      const town = await newTown()
-      const [web, first] = await Promise.all([town.start('web'), town.start('worker')])
-      const account = await anAccount(town.db, 1000)
+      const installation = await newInstallation()
+      const [web, first] = await Promise.all([installation.start('web'), installation.start('worker')])
+      const account = await anAccount(installation.db, 1000)
       const asked = ask(web.url, account.key, video(`handed over [duration ${VIDEO_SECONDS}]`))
       await first.reaches('task.polled', 2)
-      const [stopped] = await Promise.all([first.stop(), town.start('worker')])
+      const [stopped] = await Promise.all([first.stop(), installation.start('worker')])
       expect(stopped.code).to.equal(0)
-      const told = await asked
-      expect(told.status, told.reply?.text).to.equal(200)
+      const outcome = await asked
+      expect(outcome.status, outcome.reply?.text).to.equal(200)
       expect(sandbox.billed('handed over').total, 'submissions that were billed').to.equal(1)
-      expect(await balanceOf(town.db, account.id)).to.equal(750)
-      await expectBooksToBalance(town.db)
-      tell(
-        `video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: one submission, answered after ${seconds(told.ms)}`,
+      expect(await balanceOf(installation.db, account.id)).to.equal(750)
+      await expectBooksToBalance(installation.db)
+      report(
+        `video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: one submission, answered after ${seconds(outcome.ms)}`,
       )
     },
   })

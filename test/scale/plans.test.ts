@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { createKeyLookup, listKeys, newSecret } from '../../src/shared/accounts/api-keys.ts'
 import { tokensOfLastHour } from '../../src/shared/accounts/one-time-tokens.ts'
-import { findSession, forgetExpiredSessions, listSessions } from '../../src/shared/accounts/sessions.ts'
+import { findSession, deleteExpiredSessions, listSessions } from '../../src/shared/accounts/sessions.ts'
 import { findUserByEmail } from '../../src/shared/accounts/users.ts'
 import { oldestQueued } from '../../src/shared/calls/backlog.ts'
 import { listCalls } from '../../src/shared/calls/call-list.ts'
 import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/calls/records.ts'
-import { claimLeft, claimOrphan, waitingProcesses } from '../../src/shared/calls/retries.ts'
+import { claimUnanswered, claimOfDeadProcess, waitingProcesses } from '../../src/shared/calls/retries.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/sweeps.ts'
 import { usageByDay } from '../../src/shared/calls/usage.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
@@ -23,7 +23,7 @@ import {
 } from '../../src/shared/ledger/ledger.ts'
 import {
   dueMails,
-  forgetOldMails,
+  deleteOldMails,
   listMails,
   mailBacklog,
   verificationsOfLastHour,
@@ -156,12 +156,12 @@ const READS: Record<string, Record<string, Read>> = {
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
     'the call that a retry joins': {
-      read: ({ db, mine }) => claimLeft(db, aRetry(mine)),
+      read: ({ db, mine }) => claimUnanswered(db, aRetry(mine)),
       index: 'calls_to_join',
       sorts: true,
     },
     'the call that a dead process left': {
-      read: ({ db, mine }) => claimOrphan(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]),
+      read: ({ db, mine }) => claimOfDeadProcess(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]),
       index: 'calls_',
       sorts: true,
     },
@@ -207,8 +207,8 @@ const READS: Record<string, Record<string, Read>> = {
     'call records past their time': { read: ({ db }) => sweepCalls(db, 3650, 2000), index: 'calls_pkey' },
     'grants past their time': { read: ({ db }) => expireGrants(db, 200), index: 'grants_expiry' },
     'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
-    'mails past their time': { read: ({ db }) => forgetOldMails(db), index: 'mails_finished', sorts: true },
-    'sessions past their time': { read: ({ db }) => forgetExpiredSessions(db), index: 'sessions_expiry' },
+    'mails past their time': { read: ({ db }) => deleteOldMails(db), index: 'mails_finished', sorts: true },
+    'sessions past their time': { read: ({ db }) => deleteExpiredSessions(db), index: 'sessions_expiry' },
     'links of a mailbox in the last hour': {
       read: ({ db }) => inTrx(db, (trx) => tokensOfLastHour(trx, 'somebody@example.com', 'reset', newId('mail'))),
       index: 'one_time_tokens_mailbox',

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chooseRedis } from '../../scripts/services/redis-ladder.ts'
-import type { RedisSurroundings } from '../../scripts/services/redis-ladder.ts'
+import type { RedisEnvironment } from '../../scripts/services/redis-ladder.ts'
 import { requireVersion } from '../../scripts/services/redis.ts'
 import { privateFolder, startPrivateRedis } from '../../scripts/harness/services.ts'
 
-function machine(programs: readonly string[], more: Partial<RedisSurroundings> = {}): RedisSurroundings {
+function machine(programs: readonly string[], more: Partial<RedisEnvironment> = {}): RedisEnvironment {
   return {
     platform: 'linux',
     isRoot: false,
@@ -32,7 +32,7 @@ describe('where Redis comes from', () => {
   })
 
   it('is else an advice that fits the system', () => {
-    const advice = (at: RedisSurroundings): string => {
+    const advice = (at: RedisEnvironment): string => {
       const source = chooseRedis(at)
       return source.from === 'nowhere' ? source.message : ''
     }

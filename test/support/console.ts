@@ -4,7 +4,7 @@ import { connectDb } from '../../src/shared/infra/db.ts'
 import { createLog } from '../../src/shared/infra/log.ts'
 import { createMailer } from '../../src/shared/mail/mailer.ts'
 import { createQueues } from '../../src/shared/infra/queues.ts'
-import { connectPatient } from '../../src/shared/infra/redis.ts'
+import { connectPersistent } from '../../src/shared/infra/redis.ts'
 import { createMailProcessor } from '../../src/workers/mail/processor.ts'
 import type { RetryPlan } from '../../src/workers/mail/retry-plan.ts'
 import { get, send, until } from '../../scripts/harness/http.ts'
@@ -56,7 +56,7 @@ export async function logIn(web: TestConsole, email: string, password = PASSWORD
 /** A worker of the mail queue. `retries` takes the place of the plan whose pauses are minutes. */
 export function startMailWorker(config: Config, retries?: RetryPlan): { stop: () => Promise<void> } {
   const db = connectDb({ ...config, DATABASE_POOL: 6 })
-  const connection = connectPatient(config)
+  const connection = connectPersistent(config)
   const mailer = createMailer(config)
   const process = createMailProcessor({ config, db, log: createLog('silent', 'worker'), mailer, retries })
   const worker = new Worker('mail', process, {
@@ -78,7 +78,7 @@ export function startMailWorker(config: Config, retries?: RetryPlan): { stop: ()
 
 /** The producer side of the queues, as the reconciler has it. */
 export function testQueues(config: Config) {
-  const redis = connectPatient(config)
+  const redis = connectPersistent(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   return {
     redis,

@@ -27,7 +27,7 @@ type Pool = {
  * Decides in which order the effects of several processes happen. Each effect waits until it is released; those released
  * together really run together. Between two releases everything comes to rest, so that a schedule can be replayed.
  */
-export class Turns {
+export class Scheduler {
   /** What happened, in order, for a failure's story. */
   readonly history: string[] = []
   private parked: Parked[] = []

@@ -10,7 +10,7 @@ import { UpstreamError } from '../../src/workers/upstreams/adapter.ts'
 import type { UpstreamUsage } from '../../src/workers/upstreams/adapter.ts'
 import { createUpstreams } from '../../src/workers/upstreams/registry.ts'
 import type { Upstreams } from '../../src/workers/upstreams/registry.ts'
-import { seed, tell } from '../crash/scale.ts'
+import { seed, report } from '../crash/scale.ts'
 import { contextOf, decodeReference, routeTo } from '../workers/upstreams/sandbox-upstreams.ts'
 import { startBilling } from './support/billing.ts'
 import type { Bill } from './support/billing.ts'
@@ -100,7 +100,7 @@ describe('the pre-charge of any chat', () => {
       }),
       { numRuns: REQUESTS, seed },
     )
-    tell(
+    report(
       `${REQUESTS} chats in ${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${counts.billed} billed, ${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`,
     )
     // A property of requests that nobody serves would say little.

@@ -6,7 +6,7 @@ import { Calls } from '../../src/shared/calls/calls.ts'
 import { auditActive } from '../../src/shared/ledger/audit.ts'
 import { createAudits } from '../../src/shared/metrics/audits.ts'
 import { newId } from '../../src/shared/ids.ts'
-import { connectPatient } from '../../src/shared/infra/redis.ts'
+import { connectPersistent } from '../../src/shared/infra/redis.ts'
 import { AUDIT_EVERY_MS, auditWhenDue } from '../../src/workers/auditor.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
@@ -23,7 +23,7 @@ describe('the auditor', () => {
   let audits: ReturnType<typeof createAudits>
   before(async () => {
     db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
-    redis = connectPatient({ REDIS_URL: (await testRedis()).url, REDIS_TLS_VERIFY: 'on' })
+    redis = connectPersistent({ REDIS_URL: (await testRedis()).url, REDIS_TLS_VERIFY: 'on' })
   })
   beforeEach(() => {
     audits = createAudits(redis, newId('call'))

@@ -5,7 +5,7 @@ import { parseEmail } from '../../shared/accounts/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/accounts/passwords.ts'
 import type { UserRow } from '../../shared/accounts/users.ts'
 import { createUser, presentUser } from '../../shared/accounts/users.ts'
-import { putRole, putStatus } from '../../shared/operators/changes.ts'
+import { setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 
@@ -40,7 +40,7 @@ export const accountCommands: Command[] = [
     run: async (db, [email, role]) => {
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
-      await putRole(db, null, user.id, role)
+      await setAccountRole(db, null, user.id, role)
       return { ...report(user, `The role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }
     },
   },
@@ -52,7 +52,7 @@ function status(verb: string, to: 'active' | 'suspended', summary: string): Comm
     summary,
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
-      await putStatus(db, null, user.id, to)
+      await setAccountStatus(db, null, user.id, to)
       return report({ ...user, status: to }, `The account is now ${to}.`)
     },
   }

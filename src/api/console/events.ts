@@ -27,13 +27,13 @@ const SESSION_CHECK_MS = 20_000
 const GATHER_MS = 100
 
 /** The most calls that are told at once; of more, a page is better asked for. */
-const MOST_CALLS = 50
+const MAX_CALLS = 50
 
 /** Streams of one account in one process. */
-const MOST_STREAMS = 20
+const MAX_STREAMS = 20
 
 /** Streams of all accounts in one process: each asks Postgres every 20 s whether its session holds. */
-const MOST_STREAMS_OF_ALL = 2000
+const MAX_STREAMS_IN_PROCESS = 2000
 
 /** When a refused page may try again, in seconds. */
 const RETRY_SECONDS = 30
@@ -42,7 +42,7 @@ type Deps = Pick<WebDeps, 'db' | 'replies' | 'outgoing' | 'draining' | 'log'>
 
 /** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
-  const streams = new Quota({ perAccount: MOST_STREAMS, perProcess: MOST_STREAMS_OF_ALL })
+  const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
   return async ({ who: { accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
     const token = bearerToken(ctx.get('authorization'))
     // Before anything is awaited: whoever asks meanwhile must meet the count.
@@ -74,7 +74,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
 }
 
 function refusalOf(held: number): ApiError {
-  if (held < MOST_STREAMS) return new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
+  if (held < MAX_STREAMS) return new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
   return new ApiError('rate_limited', {
     message: 'Too many event streams are open for this account.',
     retryAfterSeconds: RETRY_SECONDS,
@@ -105,7 +105,7 @@ class Changes {
   }
 
   hear(event: AccountEvent | null): void {
-    if (event === null || this.calls.size >= MOST_CALLS) this.missed = true
+    if (event === null || this.calls.size >= MAX_CALLS) this.missed = true
     else if (event.callId !== null) this.calls.add(event.callId)
     this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
   }

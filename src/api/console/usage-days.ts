@@ -14,13 +14,13 @@ const DAY_MS = 86_400_000
 const GRACE_MS = 3_600_000
 
 /** The most days that are kept, of all accounts together: some ten megabytes. */
-const MOST_DAYS = 20_000
+const MAX_KEPT_DAYS = 20_000
 
 /** Reads usage; keeps the days of which nothing can change any more. */
 export class UsageDays {
   private readonly db: Db
   /** By account and day. */
-  private readonly kept = new LRUCache<string, UsageRow[]>({ max: MOST_DAYS })
+  private readonly kept = new LRUCache<string, UsageRow[]>({ max: MAX_KEPT_DAYS })
 
   constructor(db: Db) {
     this.db = db

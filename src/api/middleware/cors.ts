@@ -38,7 +38,7 @@ const REQUEST_HEADERS = [
 const SDK_HEADER = /^(?:x-stainless|openai)-[a-z0-9-]{1,40}$/
 
 /** How many headers of SDKs one preflight may ask for. */
-const MOST_SDK_HEADERS = 30
+const MAX_SDK_HEADERS = 30
 
 /** For how long a browser remembers a preflight, in seconds: two hours, the most that Chromium takes. */
 const MAX_AGE_SECONDS = '7200'
@@ -63,7 +63,7 @@ function answerPreflight(ctx: Context): void {
     .get('access-control-request-headers')
     .split(',')
     .map((name) => name.trim().toLowerCase())
-  const ofSdks = asked.filter((name) => SDK_HEADER.test(name)).slice(0, MOST_SDK_HEADERS)
+  const ofSdks = asked.filter((name) => SDK_HEADER.test(name)).slice(0, MAX_SDK_HEADERS)
   ctx.set({
     'Access-Control-Allow-Methods': METHODS,
     'Access-Control-Allow-Headers': [...REQUEST_HEADERS, ...ofSdks].join(', '),

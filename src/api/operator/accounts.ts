@@ -13,7 +13,7 @@ import { MAX_GRANT_CREDITS, ORIGINS, listGrants } from '../../shared/ledger/ledg
 import type { OperatedAccount } from '../../shared/operators/accounts.ts'
 import { findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
-import { grantCredits, putStatus } from '../../shared/operators/changes.ts'
+import { grantCredits, setAccountStatus } from '../../shared/operators/changes.ts'
 import { call, credits, grant, id, listOf, ok } from '../answers.ts'
 import { line, moment, startOf } from '../fields.ts'
 import type { WebDeps } from '../deps.ts'
@@ -174,6 +174,6 @@ async function changeStatus(
   if (account === by) {
     throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
   }
-  if (!(await putStatus(db, by, account, status))) throw new ApiError('not_found')
+  if (!(await setAccountStatus(db, by, account, status))) throw new ApiError('not_found')
   return (await findAccount(db, account))!
 }

@@ -135,7 +135,7 @@ async function enqueue(
     deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)
     if (!refunded) return
-    if (request.idempotency) await deps.calls.freeKey(request.id)
+    if (request.idempotency) await deps.calls.releaseIdempotencyKey(request.id)
     throw new ApiError('service_unavailable', { cause: error })
   }
 }

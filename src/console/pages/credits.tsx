@@ -15,7 +15,7 @@ import { useLoad } from '../state/load.ts'
 const PAGE = 50
 
 /** The most entries of one download: 100 pages of them. */
-const MOST_ENTRIES = 10_000
+const MAX_EXPORT_ENTRIES = 10_000
 
 export function CreditsPage({ query }: PageProps) {
   const grants = useLoad('grants', getGrants)
@@ -155,7 +155,7 @@ function Download() {
   const download = (): void =>
     run(async () => {
       const entries: LedgerEntry[] = []
-      for (let cursor: string | undefined; entries.length < MOST_ENTRIES;) {
+      for (let cursor: string | undefined; entries.length < MAX_EXPORT_ENTRIES;) {
         const page = await getLedger({ limit: '100', cursor })
         entries.push(...page.data)
         if (page.nextCursor === null) break
@@ -170,7 +170,7 @@ function Download() {
         class="quiet small"
         busy={busy}
         busyText="Collecting…"
-        title={`The newest ${number(MOST_ENTRIES)} entries at most`}
+        title={`The newest ${number(MAX_EXPORT_ENTRIES)} entries at most`}
         onClick={download}
       >
         Download CSV

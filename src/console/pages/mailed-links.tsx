@@ -133,7 +133,13 @@ export function ResetPage() {
 }
 
 /** Not the password's fault: the same one may do in a moment. */
-const PASSING = new Set<string>(['unreachable', 'internal_error', 'service_unavailable', 'overloaded', 'rate_limited'])
+const TRANSIENT = new Set<string>([
+  'unreachable',
+  'internal_error',
+  'service_unavailable',
+  'overloaded',
+  'rate_limited',
+])
 
 function Reset({ token, come }: Step) {
   const { busy, problem, run } = useSubmit()
@@ -150,7 +156,7 @@ function Reset({ token, come }: Step) {
       } catch (thrown) {
         const { code } = thrown as Problem
         if (code === 'invalid_token') return come('invalid')
-        if (!PASSING.has(code)) field().focus()
+        if (!TRANSIENT.has(code)) field().focus()
         throw thrown
       }
     })
@@ -166,7 +172,7 @@ function Reset({ token, come }: Step) {
           autoComplete="new-password"
           required
           hint={PASSWORD_HINT}
-          invalid={problem !== null && !PASSING.has(problem.code)}
+          invalid={problem !== null && !TRANSIENT.has(problem.code)}
         />
         <ErrorMessage problem={problem} />
         <Action type="submit" class="full" busy={busy} busyText="Changing…">

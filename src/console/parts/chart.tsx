@@ -8,7 +8,7 @@ import { shown } from '../state/theme.ts'
 import { dayText, number } from './format.ts'
 
 /** Models with a colour of their own; the rest share the last. */
-const MOST_MODELS = 7
+const MAX_MODELS = 7
 
 const COLOURS = {
   light: ['#3451d1', '#0e8f86', '#b7791f', '#a0449c', '#c2410c', '#4b7a1f', '#5f6b87', '#9aa1b5'],
@@ -24,7 +24,7 @@ export function stackOf(usage: UsageRow[], days: string[]): Stack {
   const totals = new Map<string, number>()
   for (const { model, credits } of usage) totals.set(model, (totals.get(model) ?? 0) + credits)
   const ranked = [...totals.keys()].toSorted((a, b) => totals.get(b)! - totals.get(a)!)
-  const own = ranked.slice(0, ranked.length > MOST_MODELS + 1 ? MOST_MODELS : MOST_MODELS + 1)
+  const own = ranked.slice(0, ranked.length > MAX_MODELS + 1 ? MAX_MODELS : MAX_MODELS + 1)
   const models = own.length < ranked.length ? [...own, 'other models'] : own
   const place = new Map(days.map((day, index) => [day, index]))
   const rows = models.map(() => days.map(() => 0))

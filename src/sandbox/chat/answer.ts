@@ -38,7 +38,7 @@ export interface TokenCounts {
   readonly reasoning?: number
 }
 
-const PLEASANTRY =
+const DEFAULT_TEXT =
   'Hello from the sandbox upstream! I am no model at all, only a small and patient server that speaks ' +
   'like one, so that you can try everything here without spending anything. Your message has arrived in one piece.'
 const MULTIBYTE = 'Grüße, 你好 und 😀: '
@@ -105,7 +105,7 @@ function plainText(prompt: string, steering: Steering): string {
   if (steering.big !== undefined) return FILLER_MARK
   if (steering.answer !== undefined) return steering.answer
   if (steering.echo) return withoutSteering(prompt)
-  if (steering.tokens === undefined) return PLEASANTRY
+  if (steering.tokens === undefined) return DEFAULT_TEXT
   return Array.from({ length: steering.tokens }, (_, at) => VOCABULARY[at % VOCABULARY.length]).join(' ')
 }
 

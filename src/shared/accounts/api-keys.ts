@@ -78,10 +78,10 @@ const presentKey = (row: KeyRow): ApiKey => ({
 export type NewKey = { id: KeyId; secret: string; key: ApiKey }
 
 /** How many keys of an account may be valid at a time. */
-const MOST_VALID = 100
+const MAX_VALID = 100
 
 /** How many keys an account may make in 24 hours, and how many of its revoked ones it is shown. */
-const MOST_A_DAY = 1000
+const MAX_PER_DAY = 1000
 
 /**
  * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys which are
@@ -110,14 +110,14 @@ async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
     `
     SELECT (SELECT count(*) FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL) AS valid,
       (SELECT cast(ceil(extract(epoch FROM created_at - now())) + 86400 AS int) FROM api_keys
-        WHERE user_id = :accountId ORDER BY id DESC OFFSET ${MOST_A_DAY - 1} LIMIT 1) AS "waitSeconds"`,
+        WHERE user_id = :accountId ORDER BY id DESC OFFSET ${MAX_PER_DAY - 1} LIMIT 1) AS "waitSeconds"`,
     { accountId },
   )
-  if (counts!.valid >= MOST_VALID) throw new ApiError('too_many_keys')
+  if (counts!.valid >= MAX_VALID) throw new ApiError('too_many_keys')
   const { waitSeconds } = counts!
   if (waitSeconds === null || waitSeconds <= 0) return
   throw new ApiError('rate_limited', {
-    message: `An account can create at most ${MOST_A_DAY} keys a day.`,
+    message: `An account can create at most ${MAX_PER_DAY} keys a day.`,
     retryAfterSeconds: waitSeconds,
   })
 }
@@ -131,7 +131,7 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
       SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL
       UNION ALL
       (SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NOT NULL
-        ORDER BY id DESC LIMIT ${MOST_A_DAY})
+        ORDER BY id DESC LIMIT ${MAX_PER_DAY})
     ) AS keys ORDER BY id DESC`,
     { accountId },
   )

@@ -122,5 +122,5 @@ export async function listSessions(db: Db, accountId: AccountId, current: Sessio
 }
 
 /** Deletes expired sessions. Only housekeeping: an expired session is refused anyway. */
-export const forgetExpiredSessions = async (db: Db): Promise<number> =>
+export const deleteExpiredSessions = async (db: Db): Promise<number> =>
   db('sessions').where('expires_at', '<', db.fn.now()).delete()

@@ -18,7 +18,7 @@ import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
 import type { DeadProcess, Retry } from './retries.ts'
-import { claimLeft, claimOrphan } from './retries.ts'
+import { claimUnanswered, claimOfDeadProcess } from './retries.ts'
 import type { AccountLimits, Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type {
@@ -203,7 +203,7 @@ export class Calls {
   }
 
   /** Releases the idempotency key of a call that was refused after all, so that a retry can use it again. */
-  async freeKey(id: CallId): Promise<void> {
+  async releaseIdempotencyKey(id: CallId): Promise<void> {
     await this.db('calls').where({ id }).update({ idempotency_key: null, idempotency_expires_at: null })
   }
 
@@ -223,7 +223,9 @@ export class Calls {
    * @returns null where no such call is left.
    */
   async claimForRetry(retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
-    return (await claimLeft(this.db, retry)) ?? (dead.length > 0 ? claimOrphan(this.db, retry, dead) : null)
+    return (
+      (await claimUnanswered(this.db, retry)) ?? (dead.length > 0 ? claimOfDeadProcess(this.db, retry, dead) : null)
+    )
   }
 
   /** Open calls whose lease has run out, longest first: the reconciler's work. */

@@ -97,7 +97,7 @@ export class Replies {
       },
     )
     // It may have ended before the subscription stood.
-    await this.lookAt(callId, false)
+    await this.checkCall(callId, false)
     return wait
   }
 
@@ -120,7 +120,7 @@ export class Replies {
   async recheck(): Promise<void> {
     if (this.waiters.size === 0) return
     const ended = await this.options.findEnded([...this.waiters.keys()]).catch(() => [])
-    await Promise.all(ended.map((callId) => this.lookAt(callId, false)))
+    await Promise.all(ended.map((callId) => this.checkCall(callId, false)))
   }
 
   /** Drops every wait and stops the regular checks, because the process is stopping. */
@@ -137,12 +137,13 @@ export class Replies {
   private onReply(message: string): void {
     const reply = readReply(message)
     if (reply.kind === 'end') this.resolveAll(reply.callId, reply.answer)
-    else if (reply.kind === 'stored') void this.lookAt(reply.callId, false)
+    else if (reply.kind === 'stored') void this.checkCall(reply.callId, false)
     else for (const waiter of this.waiters.get(reply.callId) ?? []) waiter.onUpdate(reply.update)
   }
 
   private onEvent(event: AccountEvent | null): void {
-    if (event?.callId && hasEnded(event.status) && this.waiters.has(event.callId)) void this.lookAt(event.callId, false)
+    if (event?.callId && hasEnded(event.status) && this.waiters.has(event.callId))
+      void this.checkCall(event.callId, false)
   }
 
   private resolveAll(callId: CallId, answer: Answer | LongAnswer): void {
@@ -150,7 +151,7 @@ export class Replies {
   }
 
   /** Never throws: while Postgres is down, the next check decides. */
-  private async lookAt(callId: CallId, overdue: boolean): Promise<void> {
+  private async checkCall(callId: CallId, overdue: boolean): Promise<void> {
     const answer = await this.options.readAnswer(callId, overdue).catch(() => null)
     if (answer) this.resolveAll(callId, answer)
   }
@@ -165,7 +166,7 @@ export class Replies {
     this.waiters.set(callId, all)
     let timer = setTimeout(
       () => {
-        timer = setInterval(() => void this.lookAt(callId, true), OVERDUE_CHECK_MS)
+        timer = setInterval(() => void this.checkCall(callId, true), OVERDUE_CHECK_MS)
       },
       Math.max(0, deadlineInMs),
     )

@@ -41,7 +41,7 @@ const OF_RETRY = `c.user_id = :accountId AND c.request_hash = decode(:requestHas
  * another retry's lock, and goes on to the next one: SKIP LOCKED would pass over a call that is just being ended or renewed.
  * @returns null where there is none.
  */
-export function claimLeft(db: Db, retry: Retry): Promise<CallId | null> {
+export function claimUnanswered(db: Db, retry: Retry): Promise<CallId | null> {
   return claim(
     db,
     'claim_left',
@@ -54,7 +54,7 @@ export function claimLeft(db: Db, retry: Retry): Promise<CallId | null> {
 }
 
 /** Takes over the oldest call that waited at a process which died: it is open, or it ended when nobody could answer it any more. */
-export function claimOrphan(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
+export function claimOfDeadProcess(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
   return claim(
     db,
     'claim_orphan',

@@ -7,7 +7,7 @@ import { replyChannel } from './channels.ts'
 import type { DeadProcess } from './retries.ts'
 
 /** How often a process sends a heartbeat, in ms. */
-const SIGN_EVERY_MS = 1000
+const HEARTBEAT_EVERY_MS = 1000
 
 /** How long the last heartbeat of a process is kept, in ms: longer than a retry looks back. */
 const KEPT_MS = 15 * 60_000
@@ -31,7 +31,7 @@ export class WebProcesses {
   /** Starts the heartbeat. */
   start(): void {
     const sign = () => void this.redis.hset(this.key, this.address, Date.now()).catch(() => {})
-    this.ticks ??= setInterval(sign, SIGN_EVERY_MS).unref()
+    this.ticks ??= setInterval(sign, HEARTBEAT_EVERY_MS).unref()
     sign()
   }
 
@@ -49,13 +49,18 @@ export class WebProcesses {
    * @throws where Redis cannot be reached.
    */
   async findDead(addresses: readonly string[]): Promise<DeadProcess[]> {
-    const signs = await this.redis.hgetall(this.key)
-    const others = [...new Set([...addresses, ...Object.keys(signs)])].filter((address) => address !== this.address)
+    const heartbeats = await this.redis.hgetall(this.key)
+    const others = [...new Set([...addresses, ...Object.keys(heartbeats)])].filter(
+      (address) => address !== this.address,
+    )
     if (others.length === 0) return []
     const listeners = await this.redis.pubsub('NUMSUB', ...others.map((address) => replyChannel(this.prefix, address)))
     const dead = others
       .filter((_, at) => Number(listeners[2 * at + 1]) === 0)
-      .map((address) => ({ address, lastSeenMs: signs[address] === undefined ? null : Number(signs[address]) }))
+      .map((address) => ({
+        address,
+        lastSeenMs: heartbeats[address] === undefined ? null : Number(heartbeats[address]),
+      }))
     await this.forget(dead)
     return dead
   }

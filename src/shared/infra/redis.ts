@@ -49,7 +49,7 @@ export function connectProducer(config: RedisConfig): Redis {
 }
 
 /** For workers and subscribers: commands wait until Redis is back. */
-export function connectPatient(config: RedisConfig): Redis {
+export function connectPersistent(config: RedisConfig): Redis {
   return connect(config, { maxRetriesPerRequest: null })
 }
 

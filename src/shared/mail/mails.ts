@@ -189,7 +189,7 @@ export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<nu
 const KEPT_DAYS = { skipped: 2, sent: 30, dead: 90 } as const
 
 /** Deletes finished mails past their time, and with them what is left of their links. */
-export async function forgetOldMails(db: Db): Promise<number> {
+export async function deleteOldMails(db: Db): Promise<number> {
   const pastItsTime = '(status = ? AND finished_at < now() - make_interval(days => ?))'
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `DELETE FROM mails WHERE ${Object.keys(KEPT_DAYS)

@@ -27,7 +27,12 @@ export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & {
   })
 
 /** Suspends or activates an account; false where there is none. */
-export const putStatus = async (db: Db, operator: Operator, id: AccountId, status: AccountStatus): Promise<boolean> =>
+export const setAccountStatus = async (
+  db: Db,
+  operator: Operator,
+  id: AccountId,
+  status: AccountStatus,
+): Promise<boolean> =>
   db.transaction(async (trx) => {
     const found = await setStatus(trx, id, status)
     if (found) await recordAction(trx, operator, status === 'suspended' ? 'account_suspended' : 'account_activated', id)
@@ -35,7 +40,7 @@ export const putStatus = async (db: Db, operator: Operator, id: AccountId, statu
   })
 
 /** Gives an account a role. */
-export const putRole = async (db: Db, operator: Operator, id: AccountId, role: Role): Promise<void> =>
+export const setAccountRole = async (db: Db, operator: Operator, id: AccountId, role: Role): Promise<void> =>
   db.transaction(async (trx) => {
     await setRole(trx, id, role)
     await recordAction(trx, operator, 'role_changed', id, { role })

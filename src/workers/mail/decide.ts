@@ -13,7 +13,7 @@ import { resetMail, verificationMail } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
 /** `skip`: why nobody gets this mail, for operators. */
-export type Decision = { letter: MailContent } | { skip: string }
+export type Decision = { content: MailContent } | { skip: string }
 
 type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
 
@@ -33,7 +33,7 @@ export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyL
       return { skip: 'the link was used, or the password changed since' }
     }
     const write = mail.kind === 'verification' ? verificationMail : resetMail
-    return { letter: write(baseUrl, mail.recipient, token) }
+    return { content: write(baseUrl, mail.recipient, token) }
   })
 }
 

@@ -63,7 +63,7 @@ async function work(
   const patience = AbortSignal.timeout(SEND_MS)
   try {
     await mailer.send(
-      { ...decision.letter, id: mail.id, to: mail.recipient },
+      { ...decision.content, id: mail.id, to: mail.recipient },
       shutdown ? AbortSignal.any([patience, shutdown]) : patience,
     )
   } catch (error) {

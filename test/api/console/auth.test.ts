@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { putStatus } from '../../../src/shared/operators/changes.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { PASSWORD, aPerson, anEmail, consoleConfig, logIn, startConsole } from '../../support/console.ts'
@@ -62,13 +62,13 @@ describe('/api/auth', () => {
 
     it('answers 403 to a suspended account, whatever the password, and opens no session', async () => {
       const { email, id } = await aPerson(web)
-      await putStatus(web.db, null, idOf(id), 'suspended')
+      await setAccountStatus(web.db, null, idOf(id), 'suspended')
       for (const password of [PASSWORD, 'wrong horse 1']) {
         const { status, json } = await login(email, password)
         expect([status, json.error]).to.deep.equal([403, 'account_suspended'])
       }
       expect(await web.db('sessions').where({ user_id: idOf(id) })).to.deep.equal([])
-      await putStatus(web.db, null, idOf(id), 'active')
+      await setAccountStatus(web.db, null, idOf(id), 'active')
       expect((await login(email, PASSWORD)).status).to.equal(200)
     })
 

@@ -17,7 +17,7 @@ import { eventChannel } from '../../../src/shared/calls/channels.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
 import { newId, parseId } from '../../../src/shared/ids.ts'
-import { connectPatient } from '../../../src/shared/infra/redis.ts'
+import { connectPersistent } from '../../../src/shared/infra/redis.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, startConsole } from '../../support/console.ts'
 import { until } from '../../../scripts/harness/http.ts'
@@ -33,8 +33,8 @@ describe('GET /api/events', () => {
   const draining = new AbortController()
   before(async () => {
     web = await startConsole()
-    redis = connectPatient(web.config)
-    subscriber = connectPatient(web.config)
+    redis = connectPersistent(web.config)
+    subscriber = connectPersistent(web.config)
     const log = createLog('silent', 'web')
     const replies = new Replies({
       subscriber,

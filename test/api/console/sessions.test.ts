@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { createHash } from 'node:crypto'
-import { putStatus } from '../../../src/shared/operators/changes.ts'
-import { endSessions, forgetExpiredSessions, openSession } from '../../../src/shared/accounts/sessions.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
+import { endSessions, deleteExpiredSessions, openSession } from '../../../src/shared/accounts/sessions.ts'
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { PASSWORD, aPerson, consoleConfig, logIn, startConsole } from '../../support/console.ts'
@@ -145,9 +145,9 @@ describe('sessions', () => {
 
   it('of a suspended account are refused at once, and do not come back with it', async () => {
     const { token, id, email } = await aPerson(web)
-    await putStatus(web.db, null, idOf(id), 'suspended')
+    await setAccountStatus(web.db, null, idOf(id), 'suspended')
     expect(await me(token)).to.equal(401)
-    await putStatus(web.db, null, idOf(id), 'active')
+    await setAccountStatus(web.db, null, idOf(id), 'active')
     expect(await me(token)).to.equal(401)
     expect(await me(await logIn(web, email))).to.equal(200)
   })
@@ -205,7 +205,7 @@ describe('sessions', () => {
     const { token } = await aPerson(web)
     const { token: live } = await aPerson(web)
     await move(token, 'expires_at', '-8 days')
-    expect(await forgetExpiredSessions(web.db)).to.be.at.least(1)
+    expect(await deleteExpiredSessions(web.db)).to.be.at.least(1)
     expect(await web.db('sessions').where({ token_hash: hashOf(token) })).to.deep.equal([])
     expect(await me(live)).to.equal(200)
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { endpoints } from '../../../src/api/routes.ts'
 import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
-import { putRole } from '../../../src/shared/operators/changes.ts'
+import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -20,7 +20,7 @@ describe('/api/operator', () => {
 
   async function anOperator(): Promise<Person> {
     const person = await aPerson(web)
-    await putRole(web.db, null, parseId('account', person.id)!, 'admin')
+    await setAccountRole(web.db, null, parseId('account', person.id)!, 'admin')
     return person
   }
 
@@ -50,7 +50,7 @@ describe('/api/operator', () => {
   it('is closed from the very request after the role is taken away', async () => {
     const operator = await anOperator()
     expect((await web.get('/api/operator/accounts', operator.token)).status).to.equal(200)
-    await putRole(web.db, null, parseId('account', operator.id)!, 'user')
+    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'user')
     expect((await web.get('/api/operator/accounts', operator.token)).status).to.equal(403)
   })
 

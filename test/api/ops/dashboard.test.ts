@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { connectPatient } from '../../../src/shared/infra/redis.ts'
+import { connectPersistent } from '../../../src/shared/infra/redis.ts'
 import { createQueues } from '../../../src/shared/infra/queues.ts'
 import { newId, publicId } from '../../../src/shared/ids.ts'
 import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
@@ -19,7 +19,7 @@ const basic = (password = PASSWORD, user = 'admin') => ({
 async function startWithAJob(settings: Record<string, string>) {
   const config = await testConfig('http://127.0.0.1:9', { DASHBOARD_PASSWORD: PASSWORD, TRUST_PROXY: '1', ...settings })
   const web = await startTestWeb(config)
-  const redis = connectPatient(config)
+  const redis = connectPersistent(config)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const callId = newId('call')
   await queues.queue('chat').obliterate({ force: true })

@@ -13,8 +13,8 @@ import { aStoredChat, neverReads } from '../../support/stored-answers.ts'
 import { ownMb } from '../../../scripts/harness/memory.ts'
 
 const MEGABYTE = 1024 * 1024
-const MOST_MB = 450
-const MOST_MS = 500
+const MAX_MB = 450
+const MAX_MS = 500
 
 /** Asks an address without a pause; answers the longest time that it took since it was last asked for that, in ms. */
 const PROBE = `
@@ -87,7 +87,7 @@ describe('the memory of a web process', function () {
       for (const { status, text } of replies) expect([status, text.length > content.length]).to.deep.equal([200, true])
     })
     for (const socket of readers) socket.destroy()
-    expect(mb).to.be.below(MOST_MB)
-    expect(ms).to.be.below(MOST_MS)
+    expect(mb).to.be.below(MAX_MB)
+    expect(ms).to.be.below(MAX_MS)
   })
 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { putStatus } from '../../../src/shared/operators/changes.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { messageOf, statusOf } from '../../../src/shared/errors.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -177,13 +177,13 @@ describe('refusals of the gateway', () => {
   })
 
   it('answer 403 account_suspended to a suspended account whatever it asks, and take it again once it is active', async () => {
-    await putStatus(gateway.db, null, account.id, 'suspended')
+    await setAccountStatus(gateway.db, null, account.id, 'suspended')
     const reply = await image(gateway, account, 'x')
     expectError(reply, 'account_suspended')
     await expectUntouched(reply, 'account_suspended')
     expectError(await get(`${gateway.url}/v1/models`, account.key), 'account_suspended')
     expectError(await get(`${gateway.url}/v1/calls/call_1`, account.key), 'account_suspended')
-    await putStatus(gateway.db, null, account.id, 'active')
+    await setAccountStatus(gateway.db, null, account.id, 'active')
     expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
   })
 

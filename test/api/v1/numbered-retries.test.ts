@@ -306,7 +306,7 @@ describe('a retry after the death of the web process that its first try waited a
   it('is a call of its own where that process had answered the first before it died, or stopped in order', async () => {
     await installation.start('worker')
     const redis = new Redis(installation.config.REDIS_URL)
-    const signs = `${installation.config.REDIS_PREFIX}:web-processes`
+    const heartbeats = `${installation.config.REDIS_PREFIX}:web-processes`
     try {
       for (const end of ['kill', 'stop'] as const) {
         const prompt = prompted()
@@ -319,8 +319,8 @@ describe('a retry after the death of the web process that its first try waited a
           .first<{ reply_to: string }>('reply_to')
         if (end === 'kill')
           await until(
-            'signs of life after the answer',
-            async () => Number(await redis.hget(signs, address)) > answeredAt + 3000,
+            'heartbeats after the answer',
+            async () => Number(await redis.hget(heartbeats, address)) > answeredAt + 3000,
           )
         await victim[end]()
         expect(isReplay(await image(survivor, account, prompt, {}, numbered(1))), end).to.equal(false)

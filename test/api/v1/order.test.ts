@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
-import { putStatus } from '../../../src/shared/operators/changes.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -114,7 +114,7 @@ describe("the order of a call's checks", () => {
     for (const spoil of spoils) spoil(draft, path)
     if (draft.isSpent)
       for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/models`, account.key)
-    if (draft.isSuspended) await putStatus(gateway.db, null, account.id, 'suspended')
+    if (draft.isSuspended) await setAccountStatus(gateway.db, null, account.id, 'suspended')
     const reply = await send('POST', `${gateway.url}${path}`, {
       key: draft.key,
       body: draft.spoil(JSON.stringify(draft.fields)),

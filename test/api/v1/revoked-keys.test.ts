@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { createKey, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
-import { putStatus } from '../../../src/shared/operators/changes.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -114,12 +114,12 @@ describe('a revoked or suspended key', () => {
 
     it(`takes ${what} no more while its account is suspended, and again after that`, async () => {
       const usual = await request(asked)
-      await putStatus(gateway.db, null, account.id, 'suspended')
+      await setAccountStatus(gateway.db, null, account.id, 'suspended')
       const refused = await request(asked)
       expect([refused.status, refused.json.error.type]).to.deep.equal([403, 'account_suspended'])
       expect(await recordOf(gateway.db, refused)).to.include({ status: 'rejected', errorType: 'account_suspended' })
       for (const name of ALLOWANCE) expect(refused.headers.get(name), name).to.equal(null)
-      await putStatus(gateway.db, null, account.id, 'active')
+      await setAccountStatus(gateway.db, null, account.id, 'active')
       expect((await request(asked)).status).to.equal(usual.status)
     })
   }

@@ -6,7 +6,7 @@ import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'
 import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
 import { World } from '../world/world.ts'
 import type { Account } from '../world/accounts.ts'
-import { forgetAccounts, openAccount } from '../world/accounts.ts'
+import { deleteAccounts, openAccount } from '../world/accounts.ts'
 import { Request } from '../world/clients.ts'
 import type { Asked } from '../world/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -22,10 +22,10 @@ const MAX_EFFECTS = 12
 
 /**
  * Plays a schedule against a real Postgres, lets everything heal, and judges the end.
- * @param broom a pool of its own that sweeps up afterwards: see `forgetAccounts`
+ * @param broom a pool of its own that sweeps up afterwards: see `deleteAccounts`
  * @throws an Error that says which promise was broken.
  */
-export async function play(db: Db, broom: Db, name: string, { lots, moves }: Schedule): Promise<void> {
+export async function play(db: Db, cleanupDb: Db, name: string, { lots, moves }: Schedule): Promise<void> {
   const world = new World(db, name)
   const accounts = await Promise.all(lots.map((amounts) => openAccount(db, amounts)))
   const story: Story = { db, world, accounts, requests: [], prices: new Map() }
@@ -48,7 +48,7 @@ export async function play(db: Db, broom: Db, name: string, { lots, moves }: Sch
   } finally {
     story.requests.forEach((request) => request.forget())
     await world.end()
-    await forgetAccounts(broom)
+    await deleteAccounts(cleanupDb)
   }
 }
 

@@ -106,14 +106,14 @@ class Storm {
         await this.lose(flush)
       }
     }
-    if (flush) await this.rageOn(flush)
+    if (flush) await this.continueThroughFlush(flush)
     this.raging = false
     await Promise.all(slots)
     await Promise.all(load)
   }
 
   /** Goes on for the steps at which chance has let nobody die: a lost task is collected again only when its lease has run out. */
-  private async rageOn(flush: () => Promise<void>): Promise<void> {
+  private async continueThroughFlush(flush: () => Promise<void>): Promise<void> {
     const all = stepsOf('web').length + stepsOf('worker').length
     const startedAt = performance.now()
     for (let flushes = 0; this.steps.size < all && performance.now() - startedAt < OVERTIME_MS; await pause(50)) {

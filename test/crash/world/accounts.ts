@@ -33,8 +33,8 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
  * Empties the database of worlds, in one round trip. The ledger's own guard against that is for production.
  * @param broom a pool that does nothing else: a connection whose role changes forgets every plan that it has
  */
-export async function forgetAccounts(broom: Db): Promise<void> {
-  await broom.raw(`
+export async function deleteAccounts(cleanupDb: Db): Promise<void> {
+  await cleanupDb.raw(`
     BEGIN; SET LOCAL session_replication_role = replica;
     DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants; DELETE FROM api_keys; DELETE FROM users;
     COMMIT`)

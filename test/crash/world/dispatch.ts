@@ -3,7 +3,7 @@ import type { Job, Processor } from 'bullmq'
 import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import type { CallJob, Queues } from '../../../src/shared/infra/queues.ts'
-import type { Process, Turns } from '../../support/faults.ts'
+import type { Process, Scheduler } from '../../support/faults.ts'
 
 /** What becomes of the next jobs that are handed in: taken, taken without anybody hearing of it, or not. */
 export type EnqueueFate = 'taken' | 'acknowledgement lost' | 'refused'
@@ -34,10 +34,10 @@ export class Dispatch {
   readonly defects: unknown[] = []
   private readonly jobs = new Map<CallId, Entry>()
   private readonly seen: { modality: Modality; data: CallJob }[] = []
-  private readonly turns: Turns
+  private readonly turns: Scheduler
   private tokens = 0
 
-  constructor(turns: Turns) {
+  constructor(turns: Scheduler) {
     this.turns = turns
   }
 

@@ -14,7 +14,7 @@ import type {
   UpstreamContext,
   UpstreamUsage,
 } from '../../../src/workers/upstreams/adapter.ts'
-import type { Process, Turns } from '../../support/faults.ts'
+import type { Process, Scheduler } from '../../support/faults.ts'
 
 /** How an upstream treats what it is asked. `answer` of a task is how it ends. */
 export type Manner = {
@@ -40,9 +40,9 @@ export class Upstream {
   readonly manners = new Map<string, Manner>()
   private readonly asked = new Map<string, number>()
   private readonly tasks = new Map<string, { prompt: string; polls: number }>()
-  private readonly turns: Turns
+  private readonly turns: Scheduler
 
-  constructor(turns: Turns) {
+  constructor(turns: Scheduler) {
     this.turns = turns
   }
 

@@ -24,7 +24,7 @@ import { createHeldCalls } from '../../../src/workers/calls/held-calls.ts'
 import { reconcileCalls } from '../../../src/workers/reconciler.ts'
 import type { Results } from '../../../src/workers/calls/results.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
-import { Process, Turns } from '../../support/faults.ts'
+import { Process, Scheduler } from '../../support/faults.ts'
 import { Dispatch } from './dispatch.ts'
 import { Upstream } from './upstream.ts'
 import { Wire } from './wire.ts'
@@ -73,7 +73,7 @@ const verbs = [
 ] as const
 
 /** The verbs of a process of its own, each one effect. */
-function callsOf(db: Db, turns: Turns, process: Process, lost: LostCalls): Calls {
+function callsOf(db: Db, turns: Scheduler, process: Process, lost: LostCalls): Calls {
   const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_OUTSTANDING })
   const gated = Object.create(calls) as Calls
   for (const verb of verbs) {
@@ -133,7 +133,7 @@ export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<
 /** A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they may. */
 export class World {
   readonly db: Db
-  readonly turns: Turns
+  readonly turns: Scheduler
   readonly dispatch: Dispatch
   readonly wire = new Wire()
   readonly upstream: Upstream
@@ -152,7 +152,7 @@ export class World {
   constructor(db: Db, name: string) {
     this.db = db
     this.name = name
-    this.turns = new Turns(db)
+    this.turns = new Scheduler(db)
     this.dispatch = new Dispatch(this.turns)
     this.upstream = new Upstream(this.turns)
   }

@@ -4,16 +4,16 @@ import { batched } from '../../../src/shared/infra/batcher.ts'
 /** A run that is held until it is let go, and the batches it was given. */
 function heldRun() {
   const batches: number[][] = []
-  let letGo = (): void => {}
+  let release = (): void => {}
   const gate = new Promise<void>((resolve) => {
-    letGo = resolve
+    release = resolve
   })
   const run = async (items: number[]): Promise<number[]> => {
     batches.push(items)
     await gate
     return items.map((item) => item * 10)
   }
-  return { batches, run, letGo: () => letGo() }
+  return { batches, run, release: () => release() }
 }
 
 describe('batched', () => {
@@ -35,7 +35,7 @@ describe('batched', () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
     const answers = Array.from({ length: 100 }, (_, at) => one(at))
-    held.letGo()
+    held.release()
     expect(await Promise.all(answers)).to.deep.equal(Array.from({ length: 100 }, (_, at) => at * 10))
     expect(held.batches.map((batch) => batch.length)).to.deep.equal([64, 36])
     expect(held.batches.flat()).to.deep.equal(Array.from({ length: 100 }, (_, at) => at))
@@ -54,7 +54,7 @@ describe('batched', () => {
     })
     answers.push(one(3))
     expect(held.batches).to.deep.equal([[1]])
-    held.letGo()
+    held.release()
     expect(await Promise.all(answers)).to.deep.equal([10, 20, 30])
     expect(held.batches).to.deep.equal([[1], [2, 3]])
   })

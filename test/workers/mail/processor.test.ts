@@ -4,7 +4,7 @@ import type { Options, Report } from '../../../src/admin/command.ts'
 import { CommandError } from '../../../src/admin/command.ts'
 import { newId, parseId } from '../../../src/shared/ids.ts'
 import type { MailId } from '../../../src/shared/ids.ts'
-import { requestMail, claimMail, dueInMs, failTry, finishMail, forgetOldMails } from '../../../src/shared/mail/mails.ts'
+import { requestMail, claimMail, dueInMs, failTry, finishMail, deleteOldMails } from '../../../src/shared/mail/mails.ts'
 import { sweepMails } from '../../../src/workers/mail/processor.ts'
 import { RETRY_PLAN } from '../../../src/workers/mail/retry-plan.ts'
 import type { RetryPlan } from '../../../src/workers/mail/retry-plan.ts'
@@ -334,7 +334,7 @@ describe('the mail worker', () => {
       }
       const gone = [await aged('skipped', 3), await aged('sent', 31), await aged('dead', 91)]
       const kept = [await aged('skipped', 1), await aged('sent', 29), await aged('dead', 89), await aMail()]
-      await forgetOldMails(web.db)
+      await deleteOldMails(web.db)
       expect(await web.db('mails').whereIn('id', gone)).to.deep.equal([])
       expect(await web.db('mails').whereIn('id', kept)).to.have.length(4)
       await web.db('mails').whereIn('id', kept).delete()

@@ -56,7 +56,7 @@ function useWork(kind: 'image' | 'video') {
 }
 
 /** The largest picture that fits into a request of 1 MB as a data: address. */
-const MOST_BYTES = 700_000
+const MAX_READER_BYTES = 700_000
 
 const dataUrl = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
@@ -171,7 +171,7 @@ function Picture({ kind, image, put }: { kind: 'image' | 'video'; image: string;
   const read = (file: File | undefined): void => {
     setProblem(null)
     if (!file) return
-    if (file.size > MOST_BYTES)
+    if (file.size > MAX_READER_BYTES)
       return setProblem('Requests are limited to 1 MB. Choose an image of at most 700 kB, or enter its URL.')
     dataUrl(file).then(put, (error: Error) => setProblem(error.message))
   }

@@ -3,31 +3,28 @@ import { resetMail, testMail, verificationMail } from '../../../src/shared/mail/
 
 const token = 'T'.repeat(43)
 
-describe('letters', () => {
-  const letters = {
+describe('the mails', () => {
+  const mails = {
     verification: {
-      letter: verificationMail('https://gate.example', 'ada@example.com', token),
+      mail: verificationMail('https://gate.example', 'ada@example.com', token),
       link: `https://gate.example/verify#token=${token}`,
     },
     reset: {
-      letter: resetMail('https://gate.example', 'ada@example.com', token),
+      mail: resetMail('https://gate.example', 'ada@example.com', token),
       link: `https://gate.example/reset#token=${token}`,
     },
   }
 
-  for (const [kind, { letter, link }] of Object.entries(letters)) {
+  for (const [kind, { mail, link }] of Object.entries(mails)) {
     it(`say the same in text and HTML: the address and the link (${kind})`, () => {
-      expect(letter.text).to.contain('ada@example.com').and.to.contain(`\n${link}\n`)
-      expect(letter.html)
-        .to.contain('ada@example.com')
-        .and.to.contain(`href="${link}"`)
-        .and.to.contain(`<br>${link}</p>`)
-      expect(letter.subject).to.match(/^[ -~]{10,70}$/)
+      expect(mail.text).to.contain('ada@example.com').and.to.contain(`\n${link}\n`)
+      expect(mail.html).to.contain('ada@example.com').and.to.contain(`href="${link}"`).and.to.contain(`<br>${link}</p>`)
+      expect(mail.subject).to.match(/^[ -~]{10,70}$/)
     })
 
     it(`link to nothing else, and load nothing (${kind})`, () => {
-      expect(new Set(letter.html.match(/href="[^"]*"/g))).to.deep.equal(new Set([`href="${link}"`]))
-      expect(letter.html).not.to.match(/<(img|script|link|iframe|style)\b/i)
+      expect(new Set(mail.html.match(/href="[^"]*"/g))).to.deep.equal(new Set([`href="${link}"`]))
+      expect(mail.html).not.to.match(/<(img|script|link|iframe|style)\b/i)
     })
 
     it(`carry the token in the fragment, which no server and no log gets to see (${kind})`, () => {
@@ -37,8 +34,8 @@ describe('letters', () => {
   }
 
   it('are pure ASCII text of short lines but for the link', () => {
-    for (const { letter } of Object.values(letters)) {
-      expect(letter.text).to.match(/^[\n -~]+$/)
+    for (const { mail } of Object.values(mails)) {
+      expect(mail.text).to.match(/^[\n -~]+$/)
     }
   })
 
