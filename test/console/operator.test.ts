@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { newId } from '../../src/shared/ids.ts'
+import { requestMail } from '../../src/shared/mail/mails.ts'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
+import { visit } from './support/visit.ts'
+
+describe("the operator's pages", () => {
+  let world: World
+  let browser: Browser
+  before(async function () {
+    browser = await openBrowser(this)
+    world = await startWorld()
+  })
+  after(async () => {
+    await closeBrowser()
+    await world?.stop()
+  })
+
+  it('lets an operator send a mail again that was given up', async () => {
+    const email = 'lost@example.com'
+    await world.person(email)
+    await world.person('postmaster@example.com', { admin: true })
+    await world.link(email)
+    const id = newId('mail')
+    await requestMail(world.db, { id, kind: 'reset', recipient: email, accountId: null })
+    const given = { status: 'dead', tries: 8, note: '<b>451</b> try later', finished_at: world.db.fn.now() }
+    await world.db('mails').where({ id }).update(given)
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('postmaster@example.com')
+    await open('/operator/mails', 'Operator')
+    const row = page.locator('tbody tr', { hasText: email })
+    expect(await row.innerText()).to.contain('<b>451</b> try later')
+    await page.getByRole('button', { name: `Retry the e-mail to ${email}` }).click()
+    await row.waitFor({ state: 'detached' })
+    expect(await world.link(email, 2)).to.contain('/reset#token=')
+    await page.getByRole('link', { name: 'Audit' }).click()
+    const action = page
+      .locator('tbody tr', { hasText: 'Retried an e-mail' })
+      .filter({ hasText: 'postmaster@example.com' })
+    expect(await action.innerText()).to.contain('postmaster@example.com')
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+})

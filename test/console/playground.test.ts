@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { until } from '../../scripts/harness/http.ts'
+import { PIXEL } from '../workers/upstreams/sandbox-upstreams.ts'
+import { startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
+import { visit } from './support/visit.ts'
+import { aCustomer } from './support/customer.ts'
+
+const PICTURE = Buffer.from(PIXEL, 'base64')
+
+describe('the playground', () => {
+  let world: World
+  let browser: Browser
+  before(async function () {
+    browser = await openBrowser(this)
+    world = await startWorld()
+  })
+  after(async () => {
+    await closeBrowser()
+    await world?.stop()
+  })
+
+  it('edits a picture of this computer in the playground', async () => {
+    const { secret } = await aCustomer(world, 'painter@example.com', 100)
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('painter@example.com')
+    await open('/playground/image', 'Playground')
+    await page.getByRole('button', { name: 'Paste a key' }).click()
+    await page.getByLabel('API key').fill(secret)
+    await page.getByRole('button', { name: 'Use key' }).click()
+    await page.getByLabel('Prompt').fill('the fox, in snow')
+    await page.getByText('Image to edit (optional)').click()
+    const choose = (buffer: Buffer): Promise<void> =>
+      page.getByLabel('Or upload a file').setInputFiles({ name: 'fox.png', mimeType: 'image/png', buffer })
+    await choose(Buffer.alloc(700_001))
+    await page.getByText('choose an image of at most 700 kB').waitFor()
+    await choose(PICTURE)
+    await page.getByAltText('The chosen image').waitFor()
+    await page.getByRole('button', { name: 'Generate from image' }).click()
+    await until('the edited picture shows', () =>
+      page.evaluate<boolean>(`document.querySelector('.media img')?.naturalWidth > 1`),
+    )
+    expect(await page.getByTestId('receipt').innerText()).to.match(/^Cost 40 credits · .* balance 60/)
+    const [sent] = world.sandbox.journal('the fox, in snow')
+    expect(sent!.path).to.equal('/v1/images/edits')
+    expect((sent!.body as { files: { bytes: number }[] }).files.map(({ bytes }) => bytes)).to.deep.equal([
+      PICTURE.length,
+    ])
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('button', { name: 'Generate image' }).waitFor()
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('offers the durations and resolutions of a model, and sends what was chosen', async () => {
+    const { secret } = await aCustomer(world, 'director@example.com', 1000)
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('director@example.com')
+    await open('/playground/video?model=sized-video', 'Playground')
+    await page.getByRole('button', { name: 'Paste a key' }).click()
+    await page.getByLabel('API key').fill(secret)
+    await page.getByRole('button', { name: 'Use key' }).click()
+    const [resolution, seconds] = [page.getByLabel('Resolution'), page.getByLabel('Seconds')]
+    const offered = async () => [
+      await resolution.locator('option').allInnerTexts(),
+      await seconds.locator('option').allInnerTexts(),
+    ]
+    expect(await offered()).to.deep.equal([
+      ['Default (720p)', '720p', '1080p'],
+      ['Default (4)', '4', '8'],
+    ])
+    await resolution.selectOption('1080p')
+    await seconds.selectOption('8')
+    await page.getByLabel('Model').selectOption('sandbox-video')
+    await until('the other model is offered', async () => (await offered())[0]!.includes('480p'))
+    expect((await offered())[1]).to.deep.equal(['Default', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
+    expect([await resolution.inputValue(), await seconds.inputValue()]).to.deep.equal(['', '8'])
+    await page.getByLabel('Prompt').fill('waves for eight seconds')
+    await page.getByRole('button', { name: 'Generate video' }).click()
+    await page.getByTestId('receipt').waitFor()
+    const [sent] = world.sandbox.journal('waves for eight seconds')
+    expect(JSON.stringify(sent!.body)).to.include('"seconds":"8"').and.not.to.include('size')
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+})
