@@ -46,41 +46,41 @@ export function lastLines(file: string, count = 15): string {
 
 /** A server program that this process starts, stops, kills and starts again on 127.0.0.1. */
 export class LocalServer {
-  readonly #kind: ServerKind
-  #server: { process: ProcessMark; port: number } | undefined
-  #asked = false
+  private readonly kind: ServerKind
+  private server: { process: ProcessMark; port: number } | undefined
+  private asked = false
 
   /** Starts nothing yet; `running` is one that runs already, whoever started it. */
   constructor(kind: ServerKind, running?: { process: ProcessMark; port: number }) {
-    this.#kind = kind
-    this.#server = running
+    this.kind = kind
+    this.server = running
   }
 
   /** The port; after stop or kill the one it had. Throws an Error when it never ran. */
   get port(): number {
-    return this.#known.port
+    return this.known.port
   }
 
   /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
   get process(): ProcessMark {
-    return this.#known.process
+    return this.known.process
   }
 
   /** Whether it runs. */
   get runs(): boolean {
-    return this.#server !== undefined && lives(this.#server.process)
+    return this.server !== undefined && lives(this.server.process)
   }
 
-  get #known(): { process: ProcessMark; port: number } {
-    if (this.#server === undefined) throw new Error(`${this.#kind.name} was never started`)
-    return this.#server
+  private get known(): { process: ProcessMark; port: number } {
+    if (this.server === undefined) throw new Error(`${this.kind.name} was never started`)
+    return this.server
   }
 
   /** Stops it and waits until all of its processes are gone; kills them when that takes longer than 30 s. */
-  async stop(name: NodeJS.Signals = this.#kind.stopSignal): Promise<void> {
+  async stop(name: NodeJS.Signals = this.kind.stopSignal): Promise<void> {
     if (!this.runs) return
-    this.#asked = true
-    const children = this.#kind.children?.(this.process) ?? []
+    this.asked = true
+    const children = this.kind.children?.(this.process) ?? []
     await end(this.process, name, 30_000)
     for (const child of children) await end(child, 'SIGQUIT', 1_000)
   }
@@ -88,11 +88,11 @@ export class LocalServer {
   /** Kills it without warning, as a crash would; resolves when all of its processes are gone. */
   async kill(): Promise<void> {
     if (!this.runs) return
-    this.#asked = true
+    this.asked = true
     // A child may outlive its parent for a moment, and the next start is refused until it has gone.
-    const all = [this.process, ...(this.#kind.children?.(this.process) ?? [])]
+    const all = [this.process, ...(this.kind.children?.(this.process) ?? [])]
     for (const process of all) signal(process, 'SIGKILL')
-    if (!(await waitUntil(() => !all.some(lives), 10_000))) throw new Error(`a killed ${this.#kind.name} does not end`)
+    if (!(await waitUntil(() => !all.some(lives), 10_000))) throw new Error(`a killed ${this.kind.name} does not end`)
   }
 
   /**
@@ -101,12 +101,12 @@ export class LocalServer {
    */
   async start(): Promise<void> {
     if (this.runs) return
-    const { firstPort, name, passing } = this.#kind
-    const fixed = this.#server?.port
+    const { firstPort, name, passing } = this.kind
+    const fixed = this.server?.port
     const giveUpAt = Date.now() + 15_000
     let port = fixed ?? (await freePort(firstPort))
     for (;;) {
-      const failure = await this.#launch(port)
+      const failure = await this.launch(port)
       if (failure === undefined) return
       const taken = passing.portTaken.test(failure)
       const lingering = passing.lingering?.test(failure) ?? false
@@ -117,8 +117,8 @@ export class LocalServer {
     }
   }
 
-  #spawn(port: number): ChildProcess {
-    const { command, identity, input, lifetime, log, prepare, stopSignal } = this.#kind
+  private spawn(port: number): ChildProcess {
+    const { command, identity, input, lifetime, log, prepare, stopSignal } = this.kind
     prepare?.()
     const words = lifetime === 'detached' ? command(port) : dyingWithParent(stopSignal, command(port))
     const [program = '', ...args] = words
@@ -133,9 +133,9 @@ export class LocalServer {
   }
 
   /** One try; answers the log's end when the server ended instead of coming up. */
-  async #launch(port: number): Promise<string | undefined> {
-    const { lifetime, log, onDeath, ready } = this.#kind
-    const child = this.#spawn(port)
+  private async launch(port: number): Promise<string | undefined> {
+    const { lifetime, log, onDeath, ready } = this.kind
+    const child = this.spawn(port)
     let ended = false
     child.once('exit', () => {
       ended = true
@@ -155,10 +155,10 @@ export class LocalServer {
       await end(process, 'SIGQUIT', 2_000)
       return lastLines(log)
     }
-    this.#server = { process, port }
-    this.#asked = false
+    this.server = { process, port }
+    this.asked = false
     child.once('exit', () => {
-      if (!this.#asked) onDeath?.(lastLines(log))
+      if (!this.asked) onDeath?.(lastLines(log))
     })
     if (lifetime === 'detached') child.unref()
     return undefined

@@ -75,16 +75,16 @@ async function connects(url: string): Promise<boolean> {
 
 /** A Postgres of our own, listening on 127.0.0.1 alone. Made by `startPostgres`. */
 export class Postgres {
-  readonly #server: LocalServer
-  readonly #password: string
+  private readonly server: LocalServer
+  private readonly password: string
   /** The folder with its data, which may lie outside of the one that was asked for: see `placeFor`. */
   readonly data: string
 
   /** Takes what the functions below have found. */
   constructor(place: PostgresPlace, options: PostgresOptions, password: string) {
-    this.#password = password
+    this.password = password
     this.data = dataOf(place)
-    this.#server = new LocalServer(
+    this.server = new LocalServer(
       {
         name: 'Postgres',
         command: (port) => [programOf(place, 'postgres'), '-D', dataOf(place), ...settingsOf(options, port)],
@@ -108,17 +108,17 @@ export class Postgres {
 
   /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
   get port(): number {
-    return this.#server.port
+    return this.server.port
   }
 
   /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
   get process(): ProcessMark {
-    return this.#server.process
+    return this.server.process
   }
 
   /** Whether it runs. */
   get runs(): boolean {
-    return this.#server.runs
+    return this.server.runs
   }
 
   /** The address of its database `tollgate`, password included. */
@@ -128,17 +128,17 @@ export class Postgres {
 
   /** The address of another of its databases, as the owner of all. */
   urlOf(database: string): string {
-    return addressOf(this.port, this.#password, database)
+    return addressOf(this.port, this.password, database)
   }
 
   /** Stops it and waits until all of its processes are gone; kills them when it takes longer than 30 s. */
   async stop(mode: StopMode = 'fast'): Promise<void> {
-    await this.#server.stop(stopSignals[mode])
+    await this.server.stop(stopSignals[mode])
   }
 
   /** Kills it without warning, as a crash would; resolves when all of its processes are gone. */
   async kill(): Promise<void> {
-    await this.#server.kill()
+    await this.server.kill()
   }
 
   /**
@@ -146,7 +146,7 @@ export class Postgres {
    * down.
    */
   async start(): Promise<void> {
-    await this.#server.start()
+    await this.server.start()
   }
 }
 

@@ -58,13 +58,13 @@ export async function redisProgram(say: (line: string) => void): Promise<string>
 
 /** A Redis of our own, listening on 127.0.0.1 alone, behind a password. Made by `startRedis`. */
 export class PrivateRedis {
-  readonly #server: LocalServer
-  readonly #password: string
+  private readonly server: LocalServer
+  private readonly password: string
 
   /** Takes what `startRedis` has found; `running` is one that runs already. */
   constructor(options: RedisOptions, password: string, running?: { process: ProcessMark; port: number }) {
-    this.#password = password
-    this.#server = new LocalServer(
+    this.password = password
+    this.server = new LocalServer(
       {
         name: 'Redis',
         // Its settings come on standard input: a password among the arguments would be everybody's to read.
@@ -84,27 +84,27 @@ export class PrivateRedis {
 
   /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
   get port(): number {
-    return this.#server.port
+    return this.server.port
   }
 
   /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
   get process(): ProcessMark {
-    return this.#server.process
+    return this.server.process
   }
 
   /** Its address, password included. */
   get url(): string {
-    return `redis://:${this.#password}@127.0.0.1:${this.port}`
+    return `redis://:${this.password}@127.0.0.1:${this.port}`
   }
 
   /** Stops it: it writes what is to be kept, and ends. Resolves when it is gone. */
   async stop(): Promise<void> {
-    await this.#server.stop()
+    await this.server.stop()
   }
 
   /** Kills it without warning, as a crash would; resolves when it is gone. */
   async kill(): Promise<void> {
-    await this.#server.kill()
+    await this.server.kill()
   }
 
   /**
@@ -112,7 +112,7 @@ export class PrivateRedis {
    * end.
    */
   async start(): Promise<void> {
-    await this.#server.start()
+    await this.server.start()
   }
 }
 

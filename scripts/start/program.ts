@@ -12,12 +12,12 @@ const remembered = 40
 export class Program {
   readonly name: string
   readonly process: ProcessMark
-  readonly #child: ChildProcess
-  #lines: string[] = []
-  #print: ((line: string) => void) | undefined
-  readonly #closed: Promise<void>
-  #asked = false
-  #isUp = false
+  private readonly child: ChildProcess
+  private lines: string[] = []
+  private print: ((line: string) => void) | undefined
+  private readonly closed: Promise<void>
+  private asked = false
+  private isUp = false
 
   /**
    * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines; but
@@ -28,34 +28,34 @@ export class Program {
     // Should the starter be killed, nothing that this program could finish would be left to it: its database dies too.
     const [command = '', ...rest] = dyingWithParent('SIGKILL', [process.execPath, ...args])
     // A session of its own, so that Ctrl-C in a terminal reaches the starter alone, which stops everything in order.
-    this.#child = spawn(command, rest, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
-    if (this.#child.pid === undefined) throw new Error(`${name} cannot be run: ${args.join(' ')}`)
-    this.process = markOf(this.#child.pid)
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      if (stream) createInterface({ input: stream }).on('line', (line) => this.#take(line))
+    this.child = spawn(command, rest, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    if (this.child.pid === undefined) throw new Error(`${name} cannot be run: ${args.join(' ')}`)
+    this.process = markOf(this.child.pid)
+    for (const stream of [this.child.stdout, this.child.stderr]) {
+      if (stream) createInterface({ input: stream }).on('line', (line) => this.take(line))
     }
     // Its last words may come after its end.
-    this.#closed = once(this.#child, 'close').then(([code, killedBy]) => {
-      if (this.#asked || this.#foundPortTaken) return
-      onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. ${this.#lastWords}`)
+    this.closed = once(this.child, 'close').then(([code, killedBy]) => {
+      if (this.asked || this.foundPortTaken) return
+      onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. ${this.lastWords}`)
     })
   }
 
-  #take(line: string): void {
-    this.#lines.push(line)
-    if (this.#lines.length > remembered) this.#lines.shift()
-    this.#print?.(line)
+  private take(line: string): void {
+    this.lines.push(line)
+    if (this.lines.length > remembered) this.lines.shift()
+    this.print?.(line)
   }
 
   /** Hands each line of its output to `print`, beginning with those that are remembered. */
   follow(print: (line: string) => void): void {
-    for (const line of this.#lines) print(line)
-    this.#print = print
+    for (const line of this.lines) print(line)
+    this.print = print
   }
 
   /** Whether it has lately written this. */
   hasSaid(words: string): boolean {
-    return this.#lines.some((line) => line.includes(words))
+    return this.lines.some((line) => line.includes(words))
   }
 
   /**
@@ -63,28 +63,28 @@ export class Program {
    * Throws an Error when that takes longer than a minute.
    */
   async up(ready: () => boolean | Promise<boolean>): Promise<boolean> {
-    const done = await waitUntil(() => this.#ended || ready(), 60_000, 50)
-    if (!done) throw new Error(`${this.name} is not ready after a minute. ${this.#lastWords}`)
-    if (this.#ended) await this.#closed
-    else this.#isUp = true
-    return !this.#foundPortTaken
+    const done = await waitUntil(() => this.ended || ready(), 60_000, 50)
+    if (!done) throw new Error(`${this.name} is not ready after a minute. ${this.lastWords}`)
+    if (this.ended) await this.closed
+    else this.isUp = true
+    return !this.foundPortTaken
   }
 
-  get #foundPortTaken(): boolean {
-    return !this.#isUp && this.#ended && this.hasSaid('EADDRINUSE')
+  private get foundPortTaken(): boolean {
+    return !this.isUp && this.ended && this.hasSaid('EADDRINUSE')
   }
 
-  get #lastWords(): string {
-    return `Its last lines:\n${this.#lines.slice(-15).join('\n')}`
+  private get lastWords(): string {
+    return `Its last lines:\n${this.lines.slice(-15).join('\n')}`
   }
 
-  get #ended(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  private get ended(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
   /** Kills it. */
   kill(): void {
-    this.#asked = true
+    this.asked = true
     signal(this.process, 'SIGKILL')
   }
 
@@ -92,9 +92,9 @@ export class Program {
    * Asks it to end, kills it when it has not after `withinMs`, and resolves when its output has been read to the end.
    */
   async stop(withinMs: number): Promise<void> {
-    this.#asked = true
-    if (this.#ended) return
-    const closed = once(this.#child, 'close')
+    this.asked = true
+    if (this.ended) return
+    const closed = once(this.child, 'close')
     await end(this.process, 'SIGTERM', withinMs)
     await closed
   }

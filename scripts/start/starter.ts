@@ -16,18 +16,18 @@ export class Stopped extends Error {}
 
 /** Everything that `npm start` runs, in the order in which it comes up; it goes down in the other direction. */
 export class Starter {
-  readonly #folder: string
-  readonly #onDeath: (story: string) => void
-  readonly #startedAt = Date.now()
-  readonly #services: Service[] = []
-  readonly #programs: Program[] = []
-  #environment: Environment = {}
-  #stopping = false
+  private readonly folder: string
+  private readonly onDeath: (story: string) => void
+  private readonly startedAt = Date.now()
+  private readonly services: Service[] = []
+  private readonly programs: Program[] = []
+  private environment: Environment = {}
+  private stopping = false
 
   /** `onDeath` is called when one of its processes ends by itself, with which and its last lines. */
   constructor(folder: string, onDeath: (story: string) => void) {
-    this.#folder = folder
-    this.#onDeath = onDeath
+    this.folder = folder
+    this.onDeath = onDeath
   }
 
   /**
@@ -36,118 +36,118 @@ export class Starter {
    */
   async start(): Promise<void> {
     const say = (line: string): void => console.log(`           ${line}`)
-    const postgres = this.#stage('postgres', async () =>
-      this.#keep(await postgresFor(this.#folder, say, this.#onDeath)),
+    const postgres = this.stage('postgres', async () =>
+      this.keep(await postgresFor(this.folder, say, this.onDeath)),
     )
-    const redis = this.#stage('redis', async () => this.#keep(await redisFor(this.#folder, say, this.#onDeath)))
-    await this.#settled([postgres, redis, this.#stage('build', () => this.#build())])
-    this.#environment = {
-      ...keptSettings(this.#folder),
+    const redis = this.stage('redis', async () => this.keep(await redisFor(this.folder, say, this.onDeath)))
+    await this.settled([postgres, redis, this.stage('build', () => this.build())])
+    this.environment = {
+      ...keptSettings(this.folder),
       DATABASE_URL: (await postgres).url,
       REDIS_URL: (await redis).url,
     }
-    await this.#stage('migrations', async () => ({
-      about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.#environment }),
+    await this.stage('migrations', async () => ({
+      about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.environment }),
     }))
     // What the programs write from here on (mails, media) is for this user's eyes alone.
     process.umask(0o077)
-    await this.#stage('sandbox', () => this.#sandbox())
+    await this.stage('sandbox', () => this.sandbox())
     // The worker writes the address of the web process into its mails.
-    const { port } = await this.#stage('web', () => this.#web())
-    await this.#stage('worker', () => this.#worker())
-    await this.#welcome(port)
-    for (const program of this.#programs.filter(({ name }) => name !== 'sandbox')) {
+    const { port } = await this.stage('web', () => this.web())
+    await this.stage('worker', () => this.worker())
+    await this.welcome(port)
+    for (const program of this.programs.filter(({ name }) => name !== 'sandbox')) {
       program.follow((line) => console.log(`${program.name.padEnd(6)} | ${line}`))
     }
   }
 
   /** Stops everything: the web process lets its requests end, the worker its jobs, both within 30 s. */
   async stop(): Promise<void> {
-    this.#stopping = true
+    this.stopping = true
     for (const name of ['web', 'worker', 'sandbox']) {
-      const program = this.#programs.find((one) => one.name === name)
+      const program = this.programs.find((one) => one.name === name)
       await program?.stop(name === 'sandbox' ? 2_000 : 30_000)
     }
-    for (const service of this.#services.toReversed()) await service.own?.stop()
+    for (const service of this.services.toReversed()) await service.own?.stop()
   }
 
   /** Kills what `stop` still waits for; it then goes on at once. */
   finishQuickly(): void {
-    for (const program of this.#programs) program.kill()
+    for (const program of this.programs) program.kill()
   }
 
   /** Lets every part come to its end, so that nothing is still being started when the first failure is told. */
-  async #settled(parts: readonly Promise<unknown>[]): Promise<void> {
+  private async settled(parts: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(parts)
     await Promise.all(parts)
   }
 
-  async #stage<T extends { about: string }>(name: string, work: () => Promise<T>): Promise<T> {
-    if (this.#stopping) throw new Stopped()
+  private async stage<T extends { about: string }>(name: string, work: () => Promise<T>): Promise<T> {
+    if (this.stopping) throw new Stopped()
     const startedAt = Date.now()
     const result = await work()
-    if (this.#stopping) throw new Stopped()
+    if (this.stopping) throw new Stopped()
     console.log(`${name.padEnd(10)} ${seconds(Date.now() - startedAt).padStart(6)}   ${result.about}`)
     return result
   }
 
-  #keep(service: Service): Service {
+  private keep(service: Service): Service {
     // Redis goes down before Postgres, whichever was up first.
-    if (service.url.startsWith('postgres')) this.#services.unshift(service)
-    else this.#services.push(service)
-    this.#record()
+    if (service.url.startsWith('postgres')) this.services.unshift(service)
+    else this.services.push(service)
+    this.record()
     return service
   }
 
-  #record(): void {
-    const own = this.#services.flatMap(({ own: service }) => (service ? [service.process] : []))
-    const processes = [...own, ...this.#programs.map((program) => program.process)]
-    keepRunning(this.#folder, { processes, environment: this.#environment })
+  private record(): void {
+    const own = this.services.flatMap(({ own: service }) => (service ? [service.process] : []))
+    const processes = [...own, ...this.programs.map((program) => program.process)]
+    keepRunning(this.folder, { processes, environment: this.environment })
   }
 
-  #run(name: string, args: readonly string[], more: Environment = {}): Program {
-    const program = new Program(name, args, { ...process.env, ...this.#environment, ...more }, this.#onDeath)
-    const before = this.#programs.findIndex((one) => one.name === name)
-    if (before >= 0) this.#programs.splice(before, 1)
-    this.#programs.push(program)
-    this.#record()
+  private run(name: string, args: readonly string[], more: Environment = {}): Program {
+    const program = new Program(name, args, { ...process.env, ...this.environment, ...more }, this.onDeath)
+    const before = this.programs.findIndex((one) => one.name === name)
+    if (before >= 0) this.programs.splice(before, 1)
+    this.programs.push(program)
+    this.record()
     return program
   }
 
   /** Launches a program until it has a port: each launch looks for one anew, and somebody else may be faster to take it. */
-  async #listening<T>(
+  private async listening<T>(
     launch: () => Promise<{ program: Program; ready: () => Promise<boolean>; result: T }>,
   ): Promise<T> {
     for (;;) {
       const { program, ready, result } = await launch()
-      if ((await program.up(ready)) || this.#stopping) return result
+      if ((await program.up(ready)) || this.stopping) return result
     }
   }
 
-  async #build(): Promise<{ about: string }> {
+  private async build(): Promise<{ about: string }> {
     if (!buildIsStale()) return { about: 'dist is up to date' }
     await build()
     return { about: 'compiled into dist' }
   }
 
-  async #sandbox(): Promise<{ about: string }> {
+  private async sandbox(): Promise<{ about: string }> {
     if (process.env['MODELS_FILE']) return { about: 'not started: MODELS_FILE names another catalogue' }
-    const { port, file } = await this.#listening(async () => {
-      const found = await sandboxCatalogue(this.#folder)
-      if (found.file === undefined) delete this.#environment['MODELS_FILE']
-      else this.#environment['MODELS_FILE'] = found.file
-      const program = this.#run('sandbox', ['dist/src/sandbox/main.js', '--port', String(found.port)])
+    const { port, file } = await this.listening(async () => {
+      const found = await sandboxCatalogue(this.folder)
+      if (found.file === undefined) delete this.environment['MODELS_FILE']
+      else this.environment['MODELS_FILE'] = found.file
+      const program = this.run('sandbox', ['dist/src/sandbox/main.js', '--port', String(found.port)])
       return { program, ready: async () => program.hasSaid('listening on'), result: found }
     })
     const note = file === undefined ? '' : ` (4010 is taken; the catalogue with this port is ${shown(file)})`
     return { about: `a sandbox upstream at 127.0.0.1:${port}${note}` }
   }
 
-  async #web(): Promise<{ about: string; port: number }> {
-    const port = await this.#listening(async () => {
+  private async web(): Promise<{ about: string; port: number }> {
+    const port = await this.listening(async () => {
       const found = await webPort(process.env['PORT'])
-      this.#environment['PORT'] = String(found)
-      const program = this.#run('web', ['dist/src/api/main.js'])
+      this.environment['PORT'] = String(found)
+      const program = this.run('web', ['dist/src/api/main.js'])
       // Whoever else took the port may be a Tollgate too, and ready.
       const ready = async () => (isQuiet || program.hasSaid('web process listens')) && (await isReady(found))
       return { program, ready, result: found }
@@ -156,25 +156,25 @@ export class Starter {
     return { about: `http://localhost:${port}${moved}`, port }
   }
 
-  async #worker(): Promise<{ about: string }> {
-    await this.#listening(async () => {
+  private async worker(): Promise<{ about: string }> {
+    await this.listening(async () => {
       const port = await healthPort(process.env['HEALTH_PORT'])
-      const program = this.#run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
+      const program = this.run('worker', ['dist/src/workers/main.js'], { HEALTH_PORT: String(port) })
       return { program, ready: () => isReady(port), result: port }
     })
     return { about: 'consumes all queues' }
   }
 
-  async #welcome(port: number): Promise<void> {
+  private async welcome(port: number): Promise<void> {
     const base = `http://localhost:${port}`
     const models = (key: string): Promise<Response> =>
       fetch(`http://127.0.0.1:${port}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
-    const environment = { ...process.env, ...this.#environment }
-    const demo = await demoAccount(this.#folder, environment, async (key) => (await models(key)).ok)
+    const environment = { ...process.env, ...this.environment }
+    const demo = await demoAccount(this.folder, environment, async (key) => (await models(key)).ok)
     const { data } = (await (await models(demo.key)).json()) as { data: ListedModel[] }
-    if (this.#stopping) throw new Stopped()
+    if (this.stopping) throw new Stopped()
     const publicUrl = (process.env['BASE_URL'] || base).replace(/\/+$/, '')
-    console.log(banner({ base, publicUrl, demo, models: data, took: seconds(Date.now() - this.#startedAt) }))
+    console.log(banner({ base, publicUrl, demo, models: data, took: seconds(Date.now() - this.startedAt) }))
   }
 }
 

@@ -47,39 +47,39 @@ function unpackedSize(header: Buffer): number {
 
 /** Unpacks the image data beside the reading, to see that it is all there; what comes out is counted and dropped. */
 class Pixels {
-  readonly #inflate = createInflate({ chunkSize: 64 * 1024 })
-  readonly #ended: Promise<void>
-  #over = false
-  #count = 0
+  private readonly inflate = createInflate({ chunkSize: 64 * 1024 })
+  private readonly ended: Promise<void>
+  private over = false
+  private count = 0
 
   constructor(expected: number) {
-    this.#ended = new Promise<void>((resolve, reject) => {
-      this.#inflate.on('data', (part: Buffer) => {
-        this.#count += part.length
-        if (this.#count > expected) this.#inflate.destroy(broken('it has more pixels than its header says'))
+    this.ended = new Promise<void>((resolve, reject) => {
+      this.inflate.on('data', (part: Buffer) => {
+        this.count += part.length
+        if (this.count > expected) this.inflate.destroy(broken('it has more pixels than its header says'))
       })
-      this.#inflate.on('end', () => (this.#count === expected ? resolve() : reject(broken('pixels are missing'))))
-      this.#inflate.on('error', (error) => {
+      this.inflate.on('end', () => (this.count === expected ? resolve() : reject(broken('pixels are missing'))))
+      this.inflate.on('error', (error) => {
         reject(error instanceof MediaRefused ? error : broken('its pixels do not unpack'))
       })
-    }).finally(() => (this.#over = true))
+    }).finally(() => (this.over = true))
     // The failure is met by whoever waits next; until then it must not count as unhandled.
-    this.#ended.catch(() => undefined)
+    this.ended.catch(() => undefined)
   }
 
   async write(part: Buffer): Promise<void> {
-    if (this.#over) return this.#ended
-    if (this.#inflate.write(part)) return
-    await Promise.race([this.#ended, new Promise((resolve) => this.#inflate.once('drain', resolve))])
+    if (this.over) return this.ended
+    if (this.inflate.write(part)) return
+    await Promise.race([this.ended, new Promise((resolve) => this.inflate.once('drain', resolve))])
   }
 
   finish(): Promise<void> {
-    this.#inflate.end()
-    return this.#ended
+    this.inflate.end()
+    return this.ended
   }
 
   abandon(): void {
-    this.#inflate.destroy()
+    this.inflate.destroy()
   }
 }
 

@@ -48,70 +48,70 @@ export function* waitFor(work: Promise<void>): Format {
 
 /** One file on its way through a format. */
 export class Reading {
-  readonly #format: Format
-  #need: Need | null = null
-  #taken = Buffer.alloc(0)
-  #done = 0
+  private readonly format: Format
+  private need: Need | null = null
+  private taken = Buffer.alloc(0)
+  private done = 0
 
   constructor(format: Format) {
-    this.#format = format
-    this.#next(null)
+    this.format = format
+    this.next(null)
   }
 
   /** @throws MediaRefused as soon as the bytes cannot become a complete file any more */
   async write(chunk: Uint8Array): Promise<void> {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     let offset = 0
-    while (this.#need && offset < bytes.length) {
-      if (this.#need.kind === 'wait') await this.#settle(this.#need.work)
-      else offset = await this.#feed(this.#need, bytes, offset)
+    while (this.need && offset < bytes.length) {
+      if (this.need.kind === 'wait') await this.settle(this.need.work)
+      else offset = await this.feed(this.need, bytes, offset)
     }
   }
 
   /** Says that the file ends here. @throws MediaRefused where the format still needs something */
   async end(): Promise<void> {
-    while (this.#need) {
-      if (this.#need.kind === 'wait') await this.#settle(this.#need.work)
-      else if (this.#need.kind === 'take' && this.#need.orEnd && this.#done === 0) this.#next(null)
-      else if (this.#need.kind === 'pass' && this.#need.bytes === Infinity) this.#next(null)
+    while (this.need) {
+      if (this.need.kind === 'wait') await this.settle(this.need.work)
+      else if (this.need.kind === 'take' && this.need.orEnd && this.done === 0) this.next(null)
+      else if (this.need.kind === 'pass' && this.need.bytes === Infinity) this.next(null)
       else throw cutShort()
     }
   }
 
   /** Lets the format free what it holds. Safe at any time, also after the end. */
   abandon(): void {
-    this.#need = null
-    this.#format.return()
+    this.need = null
+    this.format.return()
   }
 
   /** Gives a chunk's bytes from `offset` on to a need; returns the offset of the first unused byte. */
-  async #feed(need: Exclude<Need, { kind: 'wait' }>, bytes: Buffer, offset: number): Promise<number> {
+  private async feed(need: Exclude<Need, { kind: 'wait' }>, bytes: Buffer, offset: number): Promise<number> {
     if (need.kind === 'until') {
       const found = bytes.indexOf(need.byte, offset)
       if (found < 0) return bytes.length
-      this.#next(null)
+      this.next(null)
       return found + 1
     }
-    const part = bytes.subarray(offset, offset + Math.min(need.bytes - this.#done, bytes.length - offset))
-    if (need.kind === 'take') part.copy(this.#taken, this.#done)
+    const part = bytes.subarray(offset, offset + Math.min(need.bytes - this.done, bytes.length - offset))
+    if (need.kind === 'take') part.copy(this.taken, this.done)
     else await need.sink?.(part)
-    this.#done += part.length
-    if (this.#done === need.bytes) this.#next(need.kind === 'take' ? this.#taken : null)
+    this.done += part.length
+    if (this.done === need.bytes) this.next(need.kind === 'take' ? this.taken : null)
     return offset + part.length
   }
 
-  async #settle(work: Promise<void>): Promise<void> {
+  private async settle(work: Promise<void>): Promise<void> {
     await work
-    this.#next(null)
+    this.next(null)
   }
 
   /** Moves the format on to its next need that is not met by nothing at all. */
-  #next(answer: Buffer | null): void {
-    let step = this.#format.next(answer)
-    while (!step.done && isEmpty(step.value)) step = this.#format.next(Buffer.alloc(0))
-    this.#need = step.done ? null : step.value
-    this.#done = 0
-    if (this.#need?.kind === 'take') this.#taken = Buffer.alloc(this.#need.bytes)
+  private next(answer: Buffer | null): void {
+    let step = this.format.next(answer)
+    while (!step.done && isEmpty(step.value)) step = this.format.next(Buffer.alloc(0))
+    this.need = step.done ? null : step.value
+    this.done = 0
+    if (this.need?.kind === 'take') this.taken = Buffer.alloc(this.need.bytes)
   }
 }
 
