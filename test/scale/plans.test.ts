@@ -14,13 +14,7 @@ import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db, Trx } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
 import type { CallId } from '../../src/shared/ids.ts'
-import {
-  entriesOfCall,
-  expireGrants,
-  listEntries,
-  listGrants,
-  spendableCredits,
-} from '../../src/shared/ledger/ledger.ts'
+import { entriesOfCall, expireGrants, listEntries, listGrants } from '../../src/shared/ledger/ledger.ts'
 import {
   dueMails,
   deleteOldMails,
@@ -33,7 +27,7 @@ import { listActions } from '../../src/shared/operators/actions.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { loadAccounts, loadHistory } from '../../scripts/harness/loaded-books.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
-import { anOrder, verbs } from '../shared/calls/opening.ts'
+import { anOrder, spendableCredits, verbs } from '../shared/calls/opening.ts'
 
 const ACCOUNTS = 8000
 const CALLS = 60_000
@@ -229,8 +223,9 @@ const LIVED_IN = `
   SELECT gen_random_uuid(), 'verification', email, id, CASE WHEN n = 4 AND seq % 20 = 0 THEN 'dead' ELSE 'sent' END, at, at
   FROM (SELECT *, row_number() OVER () AS seq FROM users) u, generate_series(0, 4) n, LATERAL (SELECT now() - n * interval '2 days' - seq * interval '10 seconds' AS at) t;
   INSERT INTO mails (id, kind, recipient, user_id) SELECT gen_random_uuid(), 'verification', email, id FROM users LIMIT 100;
-  INSERT INTO one_time_tokens (mail_id, user_id, purpose, token_hash, email, asked_at, expires_at)
-  SELECT id, user_id, kind, sha256(id::text::bytea), recipient, created_at, created_at + interval '1 day' FROM mails;
+  INSERT INTO one_time_tokens (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
+  SELECT id, user_id, kind, sha256(id::text::bytea), recipient, recipient, created_at, created_at + interval '1 day'
+  FROM mails;
   INSERT INTO operator_actions (id, action, account_id, created_at)
   SELECT gen_random_uuid(), 'credits_granted', id, now() FROM users, generate_series(0, 4);
   UPDATE calls SET idempotency_key = 'key-' || id, idempotency_expires_at = created_at + interval '1 day' WHERE created_at > now() - interval '1 day';

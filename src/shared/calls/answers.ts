@@ -32,15 +32,17 @@ export const isLong = (answer: Answer | LongAnswer): answer is LongAnswer => 'fr
 export const bytesOf = ({ frame, outputBytes }: LongAnswer): number =>
   frame.head.length + outputBytes - frame.skipStart - frame.skipEnd + frame.tail.length
 
-/** The columns of an ended call that its answer shows. */
-export type EndedCall = {
-  modality: Modality
-  status: CallStatus
-  httpStatus: number
-  credits: number
-  balanceAfter: number
-  latencyMs: number
-}
+/** The columns of an ended call that its answer shows: a failure looks the same in each modality. Times in ms. */
+export type EndedCall =
+  | { status: 'failed'; modality?: Modality; httpStatus: number }
+  | {
+      status: Exclude<CallStatus, 'failed'>
+      modality: Modality
+      httpStatus: number
+      credits: number
+      balanceAfter: number
+      latencyMs: number
+    }
 
 /** Token counts under our own names and under those that OpenAI clients read (docs/api.md#answers). */
 export type ChatUsage = {

@@ -14,12 +14,13 @@ import { SUCCESS, statusOf } from '../errors.ts'
 import type { CallId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import { answerOf, errorOutput } from './answers.ts'
+import type { EndedCall } from './answers.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
 import type { DeadProcess, Retry } from './retries.ts'
 import { claimUnanswered, claimOfDeadProcess } from './retries.ts'
-import type { AccountLimits, Begin, BegunRow, OpenRow, OutcomeRow } from './statements.ts'
+import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
 import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
@@ -173,7 +174,14 @@ export class Calls {
         result_seconds: this.limits.resultSeconds,
       },
       settlement.output,
-      modality,
+      (ended) => ({
+        status: 'succeeded',
+        modality,
+        httpStatus: SUCCESS,
+        credits: ended.credits,
+        balanceAfter: ended.balance,
+        latencyMs: ended.latency_ms,
+      }),
       OUTCOME_PATIENCE_MS,
     )
   }
@@ -197,7 +205,7 @@ export class Calls {
         result_seconds: this.limits.resultSeconds,
       },
       errorOutput(error),
-      'chat',
+      () => ({ status: 'failed', httpStatus: statusOf(error.type) }),
       patienceMs,
     )
   }
@@ -241,31 +249,25 @@ export class Calls {
     return rows
   }
 
-  private async end(row: OutcomeRow, output: string, modality: Modality, patienceMs: number): Promise<Ended | null> {
+  private async end(
+    row: OutcomeRow,
+    output: string,
+    shown: (ended: EndedRow) => EndedCall,
+    patienceMs: number,
+  ): Promise<Ended | null> {
     failpoint(row.status === 'succeeded' ? 'call.settling' : 'call.refunding', row.id)
     const startedAt = performance.now()
     const ended = await retryWhileUnreachable(patienceMs, () => this.endTogether({ row, output }))
     if (!ended) return null
     failpoint(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
     this.observer?.ended(ended, performance.now() - startedAt)
-    const answer = answerOf(
-      {
-        modality,
-        status: ended.status,
-        httpStatus: row.http_status,
-        credits: ended.credits,
-        balanceAfter: ended.balance,
-        latencyMs: ended.latency_ms,
-      },
-      output,
-    )
     return {
       callId: ended.id,
       accountId: ended.user_id,
       replyTo: ended.reply_to,
       status: ended.status,
       balance: ended.balance,
-      answer,
+      answer: answerOf(shown(ended), output),
     }
   }
 

@@ -237,12 +237,3 @@ export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]>
     createdAt: row.created_at.toISOString(),
   }))
 }
-
-/** Credits of an account that could pay for a call now: its balance without what has expired and was not yet swept. */
-export async function spendableCredits(db: Db, accountId: AccountId): Promise<number> {
-  const { rows } = await db.raw<{ rows: { credits: number }[] }>(
-    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])',
-    [accountId],
-  )
-  return rows[0]!.credits
-}

@@ -97,3 +97,12 @@ export async function letExpire(db: Db, grant: GrantId): Promise<void> {
 export async function outstandingOf(db: Db, id: AccountId): Promise<number> {
   return (await db('users').where({ id }).first<{ outstanding_calls: number }>('outstanding_calls')).outstanding_calls
 }
+
+/** What an account could spend on a call now: its balance without what has expired and was not yet swept. */
+export async function spendableCredits(db: Db, accountId: AccountId): Promise<number> {
+  const { rows } = await db.raw<{ rows: { credits: number }[] }>(
+    'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])',
+    [accountId],
+  )
+  return rows[0]!.credits
+}

@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
-import { expireGrants, grant, listEntries, listGrants, spendableCredits } from '../../../src/shared/ledger/ledger.ts'
+import { expireGrants, grant, listEntries, listGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
-import { aResult, letExpire, opened, remainders, verbs } from '../calls/opening.ts'
+import { aResult, letExpire, opened, remainders, spendableCredits, verbs } from '../calls/opening.ts'
 
 describe('the ledger', () => {
   let db: Db
