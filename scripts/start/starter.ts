@@ -36,9 +36,7 @@ export class Starter {
    */
   async start(): Promise<void> {
     const say = (line: string): void => console.log(`           ${line}`)
-    const postgres = this.stage('postgres', async () =>
-      this.keep(await postgresFor(this.folder, say, this.onDeath)),
-    )
+    const postgres = this.stage('postgres', async () => this.keep(await postgresFor(this.folder, say, this.onDeath)))
     const redis = this.stage('redis', async () => this.keep(await redisFor(this.folder, say, this.onDeath)))
     await this.settled([postgres, redis, this.stage('build', () => this.build())])
     this.environment = {
