@@ -7,7 +7,9 @@ const BATCHER = 'src/shared/infra/batcher.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
 
-/** What the table in docs/performance.md is made of. The first is no means at all: how far two equal systems seem apart. */
+/**
+ * What the table in docs/performance.md is made of. The first is no means at all: how far two equal systems seem apart.
+ */
 export const ABLATIONS: readonly Ablation[] = [
   { name: 'nothing (the noise)', edits: [] },
   {

@@ -1,7 +1,8 @@
 /**
- * `npx tsx bench/ablations.ts [--only WORD] [--in-flight 50,200] [--rounds 6] [--seconds 3]`: what each means to make calls cheaper is worth.
- * Each is taken out of a copy of the sources (bench/ablations-list.ts); the copy is built, started beside the real thing on the same
- * Postgres and Redis, and both are loaded in turn in one run. Prints calls a second with and without it, and CPU by process.
+ * `npx tsx bench/ablations.ts [--only WORD] [--in-flight 50,200] [--rounds 6] [--seconds 3]`: what each means to make
+ * calls cheaper is worth. Each is taken out of a copy of the sources (bench/ablations-list.ts); the copy is built,
+ * started beside the real thing on the same Postgres and Redis, and both are loaded in turn in one run. Prints calls a
+ * second with and without it, and CPU by process.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'

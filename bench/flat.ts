@@ -1,8 +1,8 @@
 /**
- * `npx tsx bench/flat.ts [--rows 1000000] [--accounts 10000] [--few 1000] [--in-flight 50] [--seconds 3] [--rounds 7]`: whether a call
- * costs the same when the tables are full. Two databases in one Postgres, one with few calls and one with many, each with a web
- * and a worker of its own, are loaded in turn in one run: by one hot account, and by all accounts in turn. Prints the ratio
- * of calls a second. The books of both are audited before and after.
+ * `npx tsx bench/flat.ts [--rows 1000000] [--accounts 10000] [--few 1000] [--in-flight 50] [--seconds 3] [--rounds 7]`:
+ * whether a call costs the same when the tables are full. Two databases in one Postgres, one with few calls and one
+ * with many, each with a web and a worker of its own, are loaded in turn in one run: by one hot account, and by all
+ * accounts in turn. Prints the ratio of calls a second. The books of both are audited before and after.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -118,7 +118,9 @@ async function loadSide(
   return { rate, p50: latencies.p50, p99: latencies.p99, cpu }
 }
 
-/** Before each round: nothing open, and the few rows are few again. The many grow by what is called, a percent or two. */
+/**
+ * Before each round: nothing open, and the few rows are few again. The many grow by what is called, a percent or two.
+ */
 async function settleDown(side: Side): Promise<void> {
   await until(
     'the end of every call',

@@ -1,7 +1,8 @@
 /**
- * `npm run bench [-- --peer] [--seconds 4] [--rounds 3] [--in-flight 1,50,200]`: what a call costs, measured in one run so that the
- * figures can be compared: the upstream directly, a bare proxy without billing or queue, Tollgate's chat with everything on, and
- * with --peer a stateless gateway that does not bill. Absolute times are this machine's; ratios travel.
+ * `npm run bench [-- --peer] [--seconds 4] [--rounds 3] [--in-flight 1,50,200]`: what a call costs, measured in one run
+ * so that the figures can be compared: the upstream directly, a bare proxy without billing or queue, Tollgate's chat
+ * with everything on, and with --peer a stateless gateway that does not bill. Absolute times are this machine's; ratios
+ * travel.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -115,7 +116,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** How long each subject is loaded before anything is measured, in ms: a process just started runs code that is not yet compiled. */
+/**
+ * How long each subject is loaded before anything is measured, in ms: a process just started runs code that is not yet
+ * compiled.
+ */
 const WARM_UP = { connections: 50, ms: 8000 }
 
 /** Rounds in turn, so that what disturbs the machine disturbs all; the median round of each counts. */

@@ -31,7 +31,10 @@ export async function startServices(folder: string) {
   return { postgres, redis }
 }
 
-/** A catalogue of one chat model, at a price at which every call has a charge and a settlement that gives something back. */
+/**
+ * A catalogue of one chat model, at a price at which every call has a charge and a settlement that gives something
+ * back.
+ */
 export function writeCatalogue(folder: string, upstreamPort: number): string {
   const file = join(folder, 'models.json')
   writeFileSync(
@@ -61,7 +64,10 @@ export type StackOptions = {
   redisUrl: string
 }
 
-/** Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, logs at info. */
+/**
+ * Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, logs at
+ * info.
+ */
 export async function startStack({
   name,
   tree = root,

@@ -2,8 +2,8 @@
  * Accounts, their API keys, and their credits: grants (lots with one origin) and the append-only ledger.
  *
  * The rules that must never break stand here as constraints, not only in code: no negative balance, no negative
- * remainder, one entry of a kind for a call and grant, a sign for every kind. What ties the ledger to calls, and keeps it
- * append-only, are triggers of `sql/`.
+ * remainder, one entry of a kind for a call and grant, a sign for every kind. What ties the ledger to calls, and keeps
+ * it append-only, are triggers of `sql/`.
  */
 import type { Knex } from 'knex'
 import { FEW_EARLY_STATISTICS } from './storage.ts'

@@ -1,6 +1,6 @@
 /**
- * Sessions, the outbox of mails, and the one-time tokens of the links in them. No secret rests here: sessions and tokens
- * are kept as SHA-256, a mail as what it is about and for whom.
+ * Sessions, the outbox of mails, and the one-time tokens of the links in them. No secret rests here: sessions and
+ * tokens are kept as SHA-256, a mail as what it is about and for whom.
  */
 import type { Knex } from 'knex'
 

@@ -1,8 +1,8 @@
 /**
  * The schema: all migrations in order, and the functions and triggers of `sql/`.
  *
- * The migrations are a static source: knex's own folder scan stores file extensions, and calls a history that began with `.ts`
- * and goes on with `.js` corrupt.
+ * The migrations are a static source: knex's own folder scan stores file extensions, and calls a history that began
+ * with `.ts` and goes on with `.js` corrupt.
  */
 import type { Knex } from 'knex'
 import * as appliedSql from './001_applied_sql.ts'
@@ -45,8 +45,8 @@ export const migrationSource: Knex.MigrationSource<string> = {
 const MIGRATION_LOCK = 7_604_113
 
 /**
- * Brings a database up to date, in one transaction: migrations that it has not had, and files of `sql/` that have changed. Two
- * that migrate at once do so one after the other.
+ * Brings a database up to date, in one transaction: migrations that it has not had, and files of `sql/` that have
+ * changed. Two that migrate at once do so one after the other.
  * @returns what was applied, by name.
  */
 export async function migrate(db: Knex): Promise<{ migrations: string[]; functions: string[] }> {

@@ -1,7 +1,8 @@
 /**
- * `sql/`: the current text of every function and trigger of the money, one file each, named after its function. A file is
- * applied when its content is not what was applied last. A function is never taken away by a newer release: processes of the
- * release before still call it. Whoever changes a function's parameters or its answer gives it a new name.
+ * `sql/`: the current text of every function and trigger of the money, one file each, named after its function. A file
+ * is applied when its content is not what was applied last. A function is never taken away by a newer release:
+ * processes of the release before still call it. Whoever changes a function's parameters or its answer gives it a new
+ * name.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -29,8 +30,8 @@ function read(folder: string): SqlFile[] {
 /**
  * Applies what has changed, in the caller's transaction: all of it or nothing.
  * @returns the functions that were applied, by name.
- * @throws where a file does not define exactly the one function that it is named after, or defines it with other parameters or
- * another answer than the function that the database has under this name.
+ * @throws where a file does not define exactly the one function that it is named after, or defines it with other
+ * parameters or another answer than the function that the database has under this name.
  */
 export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDER): Promise<string[]> {
   const applied = new Map(

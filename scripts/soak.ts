@@ -13,9 +13,9 @@ import { MutantRunner } from './soak/mutants/runner.ts'
 import { seconds } from './tools.ts'
 
 /**
- * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds to play a failure again; exit code 1
- * on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random choices of a run,
- * `--lanes N` runs so many busy jobs at a time.
+ * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds to play a failure again; exit
+ * code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random choices
+ * of a run, `--lanes N` runs so many busy jobs at a time.
  */
 const { values } = parseArgs({
   options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '3' } },

@@ -126,8 +126,8 @@ export type Catalogue = ReturnType<typeof sandboxCatalogue>
 let configurations = 0
 
 /**
- * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares: what a
- * failed test left running takes no other test's jobs. `change` edits the catalogue.
+ * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares:
+ * what a failed test left running takes no other test's jobs. `change` edits the catalogue.
  */
 export async function testConfig(
   sandboxUrl: string,
@@ -161,8 +161,8 @@ export async function testConfig(
 export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise<void> }
 
 /**
- * A web process in this one, on a free port. `db` is a pool of the test's own. To stop it fails where an endpoint answered with an
- * error that it does not declare.
+ * A web process in this one, on a free port. `db` is a pool of the test's own. To stop it fails where an endpoint
+ * answered with an error that it does not declare.
  */
 export async function startTestWeb(config?: Config): Promise<TestWeb> {
   const own = config ?? (await testConfig('http://127.0.0.1:9'))

@@ -37,8 +37,8 @@ export const get = (url: string, key?: string, headers?: Record<string, string>)
   send('GET', url, { key, headers })
 
 /**
- * How long a test waits for what must come, in ms: long beside what it takes on a busy machine, and below the time-out of a test. What is
- * promised within a time is measured by its own test.
+ * How long a test waits for what must come, in ms: long beside what it takes on a busy machine, and below the time-out
+ * of a test. What is promised within a time is measured by its own test.
  */
 const PATIENCE_MS = 30_000
 

@@ -26,7 +26,9 @@ const UP: Record<Kind, string> = { web: 'web process listens', worker: 'worker p
 
 let compiled: boolean | undefined
 
-/** The compiled programs where they are of these very sources, as production runs them; else the sources through tsx. */
+/**
+ * The compiled programs where they are of these very sources, as production runs them; else the sources through tsx.
+ */
 function argumentsOf(kind: Kind): string[] {
   compiled ??= !buildIsStale()
   return compiled
@@ -147,7 +149,9 @@ export class Installation {
     this.env = env
   }
 
-  /** Starts a process without waiting for it. `crashAt` names a step (and `#n`, its n-th time) at which it kills itself. */
+  /**
+   * Starts a process without waiting for it. `crashAt` names a step (and `#n`, its n-th time) at which it kills itself.
+   */
   launch(kind: Kind, { crashAt = '', ...settings }: Settings = {}): Program {
     const program = new Program(kind, { ...this.env, ...settings, CRASH_AT: crashAt }, dirname(this.config.MODELS_FILE))
     this.programs.push(program)

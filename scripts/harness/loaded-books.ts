@@ -42,13 +42,13 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
 }
 
 /**
- * Replaces all calls, results, grants and ledger entries by a history of `calls` calls over the last 30 days, as if these
- * accounts had made them: a tenth by the first account, the rest by the others in turn. Each call has a charge, and a
- * settlement or a refund; those of the last day have their results. The books balance: everything is a closed formula
- * of a call's number, so that a million calls take set-based statements and a minute or two.
+ * Replaces all calls, results, grants and ledger entries by a history of `calls` calls over the last 30 days, as if
+ * these accounts had made them: a tenth by the first account, the rest by the others in turn. Each call has a charge,
+ * and a settlement or a refund; those of the last day have their results. The books balance: everything is a closed
+ * formula of a call's number, so that a million calls take set-based statements and a minute or two.
  *
- * Nothing may run against the database meanwhile. Needs a superuser: the ledger's own triggers check each statement as a whole
- * and would join everything with everything.
+ * Nothing may run against the database meanwhile. Needs a superuser: the ledger's own triggers check each statement as
+ * a whole and would join everything with everything.
  */
 export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], calls: number): Promise<void> {
   await db.transaction(async (trx) => {
@@ -62,7 +62,10 @@ export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], ca
   await vacuum(db)
 }
 
-/** Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would begin to clean up. */
+/**
+ * Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would begin to clean
+ * up.
+ */
 async function vacuum(db: Db): Promise<void> {
   const connection: unknown = await db.client.acquireConnection()
   try {

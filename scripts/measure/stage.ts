@@ -93,8 +93,8 @@ export type Taken = { name: string; cpuSeconds: number; beforeMb: number; mostMb
 const LOOK_MS = 500
 
 /**
- * Does something and watches what the processes take meanwhile. Their children are counted before and behind it only: to look
- * for them is to read all of /proc, and would be what is measured.
+ * Does something and watches what the processes take meanwhile. Their children are counted before and behind it only:
+ * to look for them is to read all of /proc, and would be what is measured.
  */
 export async function watching<T>(
   processes: readonly Process[],

@@ -6,9 +6,9 @@ import type { Stage } from './stage.ts'
 import { readStreams } from './streams-run.ts'
 
 /**
- * `npx tsx scripts/measure/streams.ts [--streams 50] [--many 500] [--seconds 30]`: how long a chunk of a chat stream takes
- * from the upstream to the client, and whether many streams at once come whole, through one web and one worker process of
- * the compiled program.
+ * `npx tsx scripts/measure/streams.ts [--streams 50] [--many 500] [--seconds 30]`: how long a chunk of a chat stream
+ * takes from the upstream to the client, and whether many streams at once come whole, through one web and one worker
+ * process of the compiled program.
  */
 const { values: options } = parseArgs({
   options: {

@@ -1,6 +1,6 @@
 /**
- * A chat upstream whose chunks say when they left it. As a program it prints its port, for measurements in which it must
- * not share a processor's turn with what is measured.
+ * A chat upstream whose chunks say when they left it. As a program it prints its port, for measurements in which it
+ * must not share a processor's turn with what is measured.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
@@ -60,8 +60,8 @@ function tick(response: ServerResponse, chunks: number, everyMs: number): void {
   response.once('close', () => clearInterval(timer))
 }
 
-// No top-level await here: mocha cannot require such a module, imports it instead, and all that it shares with other tests
-// (the database's name, for one) would be loaded a second time.
+// No top-level await here: mocha cannot require such a module, imports it instead, and all that it shares with other
+// tests (the database's name, for one) would be loaded a second time.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   void startTicking().then(({ port }) => process.stdout.write(`${port}\n`))
 }

@@ -1,7 +1,7 @@
 /**
- * Whether time tells which addresses have an account: `npx tsx scripts/measure/timing.ts [pairs]`. Starts a web process on the
- * services of the tests, sends the same request for an address that has an account and for one that has none, in random
- * order, and prints the difference of the medians with its 95 % interval.
+ * Whether time tells which addresses have an account: `npx tsx scripts/measure/timing.ts [pairs]`. Starts a web process
+ * on the services of the tests, sends the same request for an address that has an account and for one that has none, in
+ * random order, and prints the difference of the medians with its 95 % interval.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -38,7 +38,10 @@ type Fn = { name: string; result: string; settings: string | null; about: string
 const HEADER =
   '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
 
-/** The schema of a database as text that reads like SQL, the same for equal schemas: without data, owners and knex' own tables. */
+/**
+ * The schema of a database as text that reads like SQL, the same for equal schemas: without data, owners and knex' own
+ * tables.
+ */
 export async function dumpSchema(db: Knex): Promise<string> {
   const { rows: tables } = await db.raw<{ rows: Table[] }>(TABLES)
   const { rows: functions } = await db.raw<{ rows: Fn[] }>(FUNCTIONS)

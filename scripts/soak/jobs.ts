@@ -24,8 +24,8 @@ const FIGURE = /^\s+· (.*)$/
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
 /**
- * The parts of the soak: what measures times and must run alone; and, beside each other, those that mostly wait and those
- * that keep the machine busy.
+ * The parts of the soak: what measures times and must run alone; and, beside each other, those that mostly wait and
+ * those that keep the machine busy.
  */
 export function jobsOf(
   addresses: TestAddresses,

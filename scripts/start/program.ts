@@ -20,8 +20,8 @@ export class Program {
   private isUp = false
 
   /**
-   * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines; but
-   * not where it found its port taken, which `up` answers.
+   * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines;
+   * but not where it found its port taken, which `up` answers.
    */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (story: string) => void) {
     this.name = name

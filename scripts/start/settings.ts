@@ -21,7 +21,10 @@ export async function webPort(given: string | undefined): Promise<number> {
   throw new Error(`PORT ${port} is taken; without PORT, the next free one from 3000 on is used`)
 }
 
-/** The port of the worker's health: HEALTH_PORT as it is given, else any free one. Throws an Error when HEALTH_PORT is taken. */
+/**
+ * The port of the worker's health: HEALTH_PORT as it is given, else any free one. Throws an Error when HEALTH_PORT is
+ * taken.
+ */
 export async function healthPort(given: string | undefined): Promise<number> {
   const port = Number(given) || (await freePort())
   if (await isFree(port)) return port

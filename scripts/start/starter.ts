@@ -112,7 +112,9 @@ export class Starter {
     return program
   }
 
-  /** Launches a program until it has a port: each launch looks for one anew, and somebody else may be faster to take it. */
+  /**
+   * Launches a program until it has a port: each launch looks for one anew, and somebody else may be faster to take it.
+   */
   private async listening<T>(
     launch: () => Promise<{ program: Program; ready: () => Promise<boolean>; result: T }>,
   ): Promise<T> {

@@ -1,6 +1,6 @@
 /**
- * The bytes of answers that their clients have not taken yet, over all sockets. What a client does not read lies in this
- * process, so an account, and all together, may leave so much unread and no more.
+ * The bytes of answers that their clients have not taken yet, over all sockets. What a client does not read lies in
+ * this process, so an account, and all together, may leave so much unread and no more.
  */
 import type { Context } from 'koa'
 import { ApiError } from '../shared/errors.ts'
@@ -27,8 +27,8 @@ export type Hold = {
 type Counted = { account: string; held: () => number; drop: () => void }
 
 /**
- * The count of one process. Where it is full, the account that leaves most unread loses its largest answer: readers of a few
- * accounts must not keep everybody else from theirs.
+ * The count of one process. Where it is full, the account that leaves most unread loses its largest answer: readers of
+ * a few accounts must not keep everybody else from theirs.
  */
 export class Outgoing {
   private readonly unread = new Quota(UNREAD)

@@ -15,7 +15,9 @@ export class Quota {
     this.bounds = bounds
   }
 
-  /** Takes an amount for an account. @returns false, with nothing taken, where it or the process would hold too much. */
+  /**
+   * Takes an amount for an account. @returns false, with nothing taken, where it or the process would hold too much.
+   */
   take(account: string, amount: number): boolean {
     const own = this.of(account) + amount
     if (own > this.bounds.perAccount || this.total + amount > this.bounds.perProcess) return false

@@ -1,6 +1,6 @@
 /**
- * Closes connections whose client takes nothing of what it is sent. A client that waits for a call is none of them, however
- * long it waits: there is nothing that it could take.
+ * Closes connections whose client takes nothing of what it is sent. A client that waits for a call is none of them,
+ * however long it waits: there is nothing that it could take.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -42,8 +42,8 @@ function look(socket: Socket, before: Progress | null, now: number, slowMs: numb
 }
 
 /**
- * What the kernel has taken for the client, as a text that changes with it. Of the write that is under way Node tells nothing
- * but at its end; its handle knows what is left of it, as Node's own socket time-outs ask it.
+ * What the kernel has taken for the client, as a text that changes with it. Of the write that is under way Node tells
+ * nothing but at its end; its handle knows what is left of it, as Node's own socket time-outs ask it.
  */
 function takenBy(socket: Socket): string {
   const handle = (socket as { _handle?: { writeQueueSize?: number } })._handle

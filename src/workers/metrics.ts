@@ -1,5 +1,6 @@
 /**
- * The metrics of a worker process. What the calls' verbs tell is measured there; here are the upstreams and the way back.
+ * The metrics of a worker process. What the calls' verbs tell is measured there; here are the upstreams and the way
+ * back.
  */
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'

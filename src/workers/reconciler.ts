@@ -1,6 +1,6 @@
 /**
- * The reconciler: finishes what nobody else will. It runs on the maintenance queue, one at a time across all workers; every
- * step calls the same guarded verbs as everybody, so a run too many changes nothing.
+ * The reconciler: finishes what nobody else will. It runs on the maintenance queue, one at a time across all workers;
+ * every step calls the same guarded verbs as everybody, so a run too many changes nothing.
  */
 import type { StaleCall } from '../shared/calls/types.ts'
 import { gatewayError } from '../shared/errors.ts'
@@ -15,12 +15,15 @@ import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { sweepMails } from './mail/processor.ts'
 
-/** How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run). */
+/**
+ * How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run).
+ */
 export const RECONCILE_EVERY_MS = 1500
 
 /**
- * After this nobody waits for a run any more: its process may have died in it, and lost calls wait. A sweep of the storage may
- * take longer, and then two run beside each other, which does no harm: what moves credits is guarded by itself.
+ * After this nobody waits for a run any more: its process may have died in it, and lost calls wait. A sweep of the
+ * storage may take longer, and then two run beside each other, which does no harm: what moves credits is guarded by
+ * itself.
  */
 const LEASE_SECONDS = 6
 
@@ -30,7 +33,10 @@ const BATCH = 200
 /** How long a call is left alone that was found with its job in the queue, in seconds. */
 const STILL_QUEUED_LEASE_SECONDS = 10
 
-/** How often this process sweeps what nobody waits for, in ms: media (which walks the storage), ended sessions, old mails. */
+/**
+ * How often this process sweeps what nobody waits for, in ms: media (which walks the storage), ended sessions, old
+ * mails.
+ */
 const SWEEP_EVERY_MS = 3_600_000
 
 /** How long one run goes on with deleting old call records, in ms. */
@@ -72,8 +78,8 @@ function hourly(work: () => Promise<unknown>): () => Promise<unknown> {
 }
 
 /**
- * Deletes call records past CALL_RETENTION_DAYS, where that is set: batches for half a second at most, because lost calls wait
- * meanwhile. What is left is the next run's.
+ * Deletes call records past CALL_RETENTION_DAYS, where that is set: batches for half a second at most, because lost
+ * calls wait meanwhile. What is left is the next run's.
  */
 async function sweepRecords({ db, config }: WorkerDeps): Promise<void> {
   const days = config.CALL_RETENTION_DAYS

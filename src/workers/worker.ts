@@ -36,7 +36,9 @@ const DRAIN_MS = 25_000
 /** How often the reconciler's schedule is written again: a flushed Redis has forgotten it. In ms. */
 const RESCHEDULE_MS = 5000
 
-/** Starts the worker process for the queues of WORKER_QUEUES. @param fetching is for tests: names that lead elsewhere. */
+/**
+ * Starts the worker process for the queues of WORKER_QUEUES. @param fetching is for tests: names that lead elsewhere.
+ */
 export async function startWorker(
   config: Config,
   log: Log,
@@ -123,9 +125,9 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
 })
 
 /**
- * How many queue workers a queue has in a process, together at its concurrency. A taker asks for one job after the other, each a round
- * trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each holds a Redis connection that
- * waits for jobs.
+ * How many queue workers a queue has in a process, together at its concurrency. A taker asks for one job after the
+ * other, each a round trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each
+ * holds a Redis connection that waits for jobs.
  */
 const WORKERS_PER_QUEUE: Record<QueueName, number> = { chat: 4, image: 1, video: 1, mail: 1, maintenance: 1 }
 

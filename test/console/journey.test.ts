@@ -205,7 +205,8 @@ describe('the console, from sign-up to sign-out', () => {
     const { id } = await world.person('away@example.com')
     const { page, signIn, close } = await visit(browser, world)
     await signIn('away@example.com')
-    // Away from the page first: what it still asks for would learn of the session's end before the visit that is tested.
+    // Away from the page first: what it still asks for would learn of the session's end before the visit that is
+    // tested.
     await page.goto('about:blank')
     await world.db('sessions').where({ user_id: id }).delete()
     await page.goto(`${world.url}/calls?status=failed`)

@@ -72,7 +72,10 @@ describe('an outage under load', () => {
     }
   }
 
-  /** Loads the gateway, lets an outage happen, and waits until calls are served again. Answers how long that took from `back`. */
+  /**
+   * Loads the gateway, lets an outage happen, and waits until calls are served again. Answers how long that took from
+   * `back`.
+   */
   async function through(name: string, outage: () => Promise<number>): Promise<void> {
     const load = crowd()
     const { first, backAt } = await observed(load, outage)

@@ -33,7 +33,10 @@ export function anchorsOf(text: string): Set<string> {
   return new Set([...headings, ...marked])
 }
 
-/** What is wrong with a place that a text names, such as `docs/money.md#debt`; null where it exists. `path` from the root. */
+/**
+ * What is wrong with a place that a text names, such as `docs/money.md#debt`; null where it exists. `path` from the
+ * root.
+ */
 export function faultOf(path: string, anchor: string | undefined): string | null {
   if (!existsSync(join(root, path))) return `${path} does not exist`
   if (anchor === undefined || anchorsOf(readFileSync(join(root, path), 'utf8')).has(anchor)) return null

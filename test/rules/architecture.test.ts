@@ -86,7 +86,8 @@ describe('the architecture', () => {
   })
 
   it('gives HTTP statuses their meaning in the catalogue of errors and beside routes alone', () => {
-    // What an upstream, a bucket or a download answered is theirs to say; the worker's health server is a route of its own.
+    // What an upstream, a bucket or a download answered is theirs to say; the worker's health server is a route of its
+    // own.
     const foreign = [
       'src/workers/upstreams/',
       'src/workers/fetching/',

@@ -13,7 +13,9 @@ const ELSEWHERE =
 /** A page of this repository that a text names, and perhaps an anchor of it. */
 const CITED = /(?<![\w/.-])((?:docs\/[\w-]+|README|CONTRIBUTING)\.md)(?:#([\w-]+))?/g
 
-/** Every text that may cite a page: source files of all kinds, whole, since titles of tests and messages may cite too. */
+/**
+ * Every text that may cite a page: source files of all kinds, whole, since titles of tests and messages may cite too.
+ */
 function texts(): Page[] {
   const folders = ['src', 'test', 'scripts', 'bench', 'migrations', 'sql']
   const files = execFileSync('git', ['ls-files', '--', ...folders, '*.cjs', '*.yml', 'Dockerfile'], {

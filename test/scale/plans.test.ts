@@ -247,7 +247,9 @@ describe('plans over loaded tables', function () {
   })
   after(() => db.destroy())
 
-  /** What Postgres itself chooses, scans of whole tables among its choices: our own connections do without them (db.ts). */
+  /**
+   * What Postgres itself chooses, scans of whole tables among its choices: our own connections do without them (db.ts).
+   */
   async function plansOf({ read }: Read, account: LoadedAccount): Promise<string> {
     const [call] = await db('calls').where({ user_id: account.id }).limit(1).pluck<CallId[]>('id')
     const seen: { sql: string; bindings: readonly unknown[] }[] = []

@@ -76,7 +76,7 @@ describe('npm start', function () {
       expect(processes.map(lives)).to.deep.equal([true, true, true, true, true])
       const second = await start(folder)
       expect(await second.ended).to.equal(1)
-      expect(second.text()).to.include('already runs')
+      expect(second.text()).to.include('is already running')
     } finally {
       first.child.kill('SIGTERM')
     }
@@ -99,8 +99,8 @@ describe('npm start', function () {
 })
 
 /**
- * Run ahead of a program that listens, at its first launch: names the port that was found for it, and lets it go on when somebody
- * else has taken that port.
+ * Run ahead of a program that listens, at its first launch: names the port that was found for it, and lets it go on
+ * when somebody else has taken that port.
  */
 const HELD_BACK = `
   import { existsSync, renameSync, writeFileSync } from 'node:fs'

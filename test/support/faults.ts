@@ -1,7 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Db } from '../../src/shared/infra/db.ts'
 
-/** A process of a world inside this one. Killed, it never hears of anything again: no `catch`, no `finally` of it runs. */
+/**
+ * A process of a world inside this one. Killed, it never hears of anything again: no `catch`, no `finally` of it runs.
+ */
 export class Process {
   readonly name: string
   alive = true
@@ -24,8 +26,9 @@ type Pool = {
 }
 
 /**
- * Decides in which order the effects of several processes happen. Each effect waits until it is released; those released
- * together really run together. Between two releases everything comes to rest, so that a schedule can be replayed.
+ * Decides in which order the effects of several processes happen. Each effect waits until it is released; those
+ * released together really run together. Between two releases everything comes to rest, so that a schedule can be
+ * replayed.
  */
 export class Scheduler {
   /** What happened, in order, for a failure's story. */

@@ -15,7 +15,9 @@ export type Wire = {
   isDone(bytes: Buffer): boolean
 }
 
-/** When a connection is cut: before the statement arrives, or after it was carried out and before its answer is heard. */
+/**
+ * When a connection is cut: before the statement arrives, or after it was carried out and before its answer is heard.
+ */
 export type Side = 'before' | 'after'
 
 /** One cut: at the nth statement from now on whose label is this one. */

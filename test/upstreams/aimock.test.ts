@@ -1,6 +1,6 @@
 /**
- * A second opinion on the wire protocols: the adapters, and the whole system around them, against a mock server of other
- * authors. What it does not speak, or not faithfully, stands at the end.
+ * A second opinion on the wire protocols: the adapters, and the whole system around them, against a mock server of
+ * other authors. What it does not speak, or not faithfully, stands at the end.
  */
 import { readFileSync } from 'node:fs'
 import { LLMock } from '@copilotkit/aimock'

@@ -65,8 +65,8 @@ const BAD: Bad[] = [
 const saying = ({ says }: Bad, target: Target): RegExp => (says instanceof RegExp ? says : says[deliveryOf(target)]!)
 
 /**
- * Whether only the deadline ends such a call. Every other is asked of a model whose deadline is far away: on a slow machine a short one would
- * come before the fault.
+ * Whether only the deadline ends such a call. Every other is asked of a model whose deadline is far away: on a slow
+ * machine a short one would come before the fault.
  */
 const endsByDeadline = (bad: Bad, target: Target): boolean => saying(bad, target).source.includes('in time')
 

@@ -9,7 +9,10 @@ import type { Ticking } from '../../scripts/measure/ticking-upstream.ts'
 import { makeVideos } from '../../scripts/measure/videos-run.ts'
 import { PRICES, RICH, aRichAccount, everyProtocol, modelEntry } from './support/targets.ts'
 
-/** The small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: all in one process, on a busy machine. */
+/**
+ * The small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: all in one process, on a busy
+ * machine.
+ */
 describe('many at once', () => {
   let gateway: Gateway
   let ticking: Ticking

@@ -43,8 +43,8 @@ const same = (sent: number, billed: number): Scenario['bill'] => ({
 })
 
 /**
- * Chat may be sent again once where its fate is unknown; pictures and videos never, because the second submission could be a
- * second bill (docs/architecture.md#sending-to-upstreams).
+ * Chat may be sent again once where its fate is unknown; pictures and videos never, because the second submission could
+ * be a second bill (docs/architecture.md#sending-to-upstreams).
  */
 const SCENARIOS: Scenario[] = [
   {

@@ -120,7 +120,9 @@ describe('addresses that lead into the private network', function () {
   let account: TestAccount
   const asked = new Map<string, number>()
 
-  /** The machine's resolver, but for the names of these tests. `rebinding-N.example` is public once, then the canary. */
+  /**
+   * The machine's resolver, but for the names of these tests. `rebinding-N.example` is public once, then the canary.
+   */
   async function resolve(hostname: string, signal: AbortSignal): Promise<ResolvedAddress[]> {
     if (!hostname.endsWith('.example')) return systemResolver(hostname, signal)
     const nth = asked.get(hostname) ?? 0

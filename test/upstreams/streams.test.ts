@@ -13,7 +13,10 @@ import type { ChatStream } from './support/streams.ts'
 import type { Asking } from './support/targets.ts'
 import { CHAT_COST, PRICES, RICH, aRichAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
 
-/** When a silent answer shows its first sign of life, in ms, and how late that may be: routers cut what is silent for 30 s. */
+/**
+ * When a silent answer shows its first sign of life, in ms, and how late that may be: routers cut what is silent for 30
+ * s.
+ */
 const HEARTBEAT_MS = 15_000
 const LATE_MS = 12_000
 

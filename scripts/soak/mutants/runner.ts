@@ -28,8 +28,8 @@ const SCHEDULES = { mutant: 800, healthy: 50 }
 export type Verdict = { found: boolean; note: string }
 
 /**
- * A copy of the tree in which bugs are mutant, one at a time. One copy for all of them: what a file was compiled to is kept by
- * its path.
+ * A copy of the tree in which bugs are mutant, one at a time. One copy for all of them: what a file was compiled to is
+ * kept by its path.
  */
 export class MutantRunner {
   private copy: TreeCopy | undefined

@@ -1,6 +1,7 @@
 /**
- * GET /api/events: an account's calls and balance as they change, as server-sent events. `account` carries where the account
- * stands, `call` a changed call's record, `refresh` says that changes may have been missed, `signed_out` that the session is over.
+ * GET /api/events: an account's calls and balance as they change, as server-sent events. `account` carries where the
+ * account stands, `call` a changed call's record, `refresh` says that changes may have been missed, `signed_out` that
+ * the session is over.
  */
 import type { Context } from 'koa'
 import type { LiveSession } from '../../shared/accounts/sessions.ts'

@@ -1,6 +1,6 @@
 /**
- * What happens to accounts, for whoever has to find out later. Account ids only: no mail addresses, no tokens. The request id
- * leads to the router's own log, where the client's address stands.
+ * What happens to accounts, for whoever has to find out later. Account ids only: no mail addresses, no tokens. The
+ * request id leads to the router's own log, where the client's address stands.
  */
 import type { AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
@@ -19,7 +19,9 @@ export type SecurityEvent =
   | 'key_made'
   | 'key_revoked'
 
-/** Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused. */
+/**
+ * Logs one event. `accountId` is null for a login to an address that is nobody's; `refusal` says why it was refused.
+ */
 export function logSecurity(
   log: Log,
   { requestId }: Trace,

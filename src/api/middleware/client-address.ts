@@ -1,12 +1,13 @@
 /**
- * The address of the client. Each proxy appends the address it was called from to X-Forwarded-For, so it is read from the
- * right, as many hops as are trusted: everything further left is the client's own invention.
+ * The address of the client. Each proxy appends the address it was called from to X-Forwarded-For, so it is read from
+ * the right, as many hops as are trusted: everything further left is the client's own invention.
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not known.
+ * The client's IP address, IPv4-mapped IPv6 as IPv4, IPv6 in its canonical form without a zone; empty when it is not
+ * known.
  * @param trustedHops how many proxies stand before this process (TRUST_PROXY); 0 ignores the header.
  */
 export function clientAddress(request: Pick<IncomingMessage, 'headers' | 'socket'>, trustedHops: number): string {

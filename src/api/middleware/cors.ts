@@ -1,6 +1,6 @@
 /**
- * Which pages of other origins may read an answer. `/v1` may be called from any page: it takes a key and no cookie, so the
- * browser never adds anything that the page does not have. `/api` allows no other origin, so it says nothing.
+ * Which pages of other origins may read an answer. `/v1` may be called from any page: it takes a key and no cookie, so
+ * the browser never adds anything that the page does not have. `/api` allows no other origin, so it says nothing.
  */
 import type { Context, Middleware } from 'koa'
 import { ALLOWANCE_HEADERS } from '../limits.ts'

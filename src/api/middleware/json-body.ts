@@ -1,7 +1,7 @@
 /**
- * Reads a request body: JSON objects only, strictly. The body parsers' own defaults answer 500 to a corrupt gzip, take a
- * wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is
- * decided here and koa-body only reads the bytes.
+ * Reads a request body: JSON objects only, strictly. The body parsers' own defaults answer 500 to a corrupt gzip, take
+ * a wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is decided here
+ * and koa-body only reads the bytes.
  */
 import type { Context, ParameterizedContext } from 'koa'
 import { koaBody } from 'koa-body'
@@ -11,15 +11,18 @@ import type { RequestState } from './request-context.ts'
 /** 1 MB after decoding, whatever Content-Length says (docs/api.md#request-bodies). */
 const MAX_BYTES = 1_048_576
 
-/** Where no prompt is sent. Anybody may send such bodies, as slowly as they like, so what has come of them must be little. */
+/**
+ * Where no prompt is sent. Anybody may send such bodies, as slowly as they like, so what has come of them must be
+ * little.
+ */
 const MAX_FORM_BYTES = 65_536
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
 const MAX_DEPTH = 64
 
 /**
- * Lists, objects and further elements of them in one body. A body is walked several times before its call is charged, so its
- * values cost more than its bytes; no request of ours needs so many.
+ * Lists, objects and further elements of them in one body. A body is walked several times before its call is charged,
+ * so its values cost more than its bytes; no request of ours needs so many.
  */
 const MAX_VALUES = 32_768
 
@@ -52,8 +55,8 @@ function bodyError(error: Error): ApiError {
 }
 
 /**
- * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An answer
- * to such a request ends its connection, because Node would go on reading the rest.
+ * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An
+ * answer to such a request ends its connection, because Node would go on reading the rest.
  */
 export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
   if (req.complete) return false

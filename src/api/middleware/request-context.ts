@@ -37,7 +37,9 @@ export type RequestState = Trace & {
 /** A client's own X-Request-Id is kept when it is a sane one. */
 const SANE_ID = /^[\w.:+/=@-]{1,128}$/
 
-/** Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut. */
+/**
+ * Gives every request an id, answers it as X-Request-Id, and logs and counts it when the answer has gone or was cut.
+ */
 export function requestContext({
   log,
   draining,

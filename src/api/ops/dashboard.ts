@@ -1,6 +1,6 @@
 /**
- * `/admin/queues`: the queues, for operators (bull-board). Prompts never leave Redis this way: of a job only a few fields
- * are shown. Whatever is done here moves no credits: a call whose job is gone is refunded by the reconciler.
+ * `/admin/queues`: the queues, for operators (bull-board). Prompts never leave Redis this way: of a job only a few
+ * fields are shown. Whatever is done here moves no credits: a call whose job is gone is refunded by the reconciler.
  */
 import type { BoardHooks } from '@bull-board/api/typings/app'
 import type { Context, Middleware } from 'koa'
@@ -43,7 +43,9 @@ export function createDashboard(deps: DashboardDeps, password: string): Middlewa
   return [requireOperator(deps, password), refuseChanges(deps.config), serveBoard(deps)]
 }
 
-/** HTTP Basic, user `admin`. Failures count against the client's network, and so many of them lock it out for a while. */
+/**
+ * HTTP Basic, user `admin`. Failures count against the client's network, and so many of them lock it out for a while.
+ */
 function requireOperator({ config, limits }: DashboardDeps, password: string): Middleware<RequestState> {
   const expected = `admin:${password}`
   return async (ctx, next) => {
@@ -72,8 +74,8 @@ function credentialsOf(header: string): string | null {
 }
 
 /**
- * Only looking is allowed unless DASHBOARD_WRITE is on; then only from the dashboard itself, because browsers send Basic
- * credentials with the requests of other sites' pages too.
+ * Only looking is allowed unless DASHBOARD_WRITE is on; then only from the dashboard itself, because browsers send
+ * Basic credentials with the requests of other sites' pages too.
  */
 function refuseChanges({ BASE_URL, DASHBOARD_WRITE }: WebDeps['config']): Middleware<RequestState> {
   return async (ctx, next) => {

@@ -1,6 +1,6 @@
 /**
- * GET /metrics of the web process, for Prometheus: its own requests and charges, and what all processes share (queues, mails,
- * the last audit of the books).
+ * GET /metrics of the web process, for Prometheus: its own requests and charges, and what all processes share (queues,
+ * mails, the last audit of the books).
  */
 import type { Redis } from 'ioredis'
 import { Counter, Histogram } from 'prom-client'

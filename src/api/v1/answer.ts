@@ -140,8 +140,8 @@ async function waitOutcome(
 }
 
 /**
- * What is waited for, or null when this process stops before it. The signal lives as long as the process: a listener that
- * stayed on it would keep its request, answer and all, for as long.
+ * What is waited for, or null when this process stops before it. The signal lives as long as the process: a listener
+ * that stayed on it would keep its request, answer and all, for as long.
  */
 export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>): Promise<T | null> {
   let stop = () => {}
@@ -170,7 +170,9 @@ async function noteLeft(ctx: CallContext, { calls, log }: AnswerDeps, callId: Ca
     .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
 }
 
-/** Begins a 200 and keeps it alive by spaces, which JSON allows before a value; a late failure has `ok: false` in it. */
+/**
+ * Begins a 200 and keeps it alive by spaces, which JSON allows before a value; a late failure has `ok: false` in it.
+ */
 function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left: Promise<void>): void {
   const body = new PassThrough()
   ctx.status = 200
@@ -188,7 +190,10 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
   })
 }
 
-/** The end of a body that has begun. Where it cannot be read the connection breaks: half a body must not look like a whole. */
+/**
+ * The end of a body that has begun. Where it cannot be read the connection breaks: half a body must not look like a
+ * whole.
+ */
 async function endWith(
   ctx: CallContext,
   deps: AnswerDeps,

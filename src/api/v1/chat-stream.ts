@@ -67,8 +67,8 @@ const silence = (): Promise<'silence'> =>
   })
 
 /**
- * The client of a stream has gone: a call that still waits is given back, a running one is cancelled at its worker. A joined
- * call is somebody else's to cancel.
+ * The client of a stream has gone: a call that still waits is given back, a running one is cancelled at its worker. A
+ * joined call is somebody else's to cancel.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   if (placed.joined) return leave(ctx, deps, placed)

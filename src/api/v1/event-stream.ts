@@ -7,8 +7,9 @@ import type { Hold } from '../outgoing.ts'
 import { HEARTBEAT_MS } from './answer.ts'
 
 /**
- * What the reader of one stream may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our memory.
- * Twice the largest event that an upstream may send: a reader that is only slow over a picture is not one that does not read.
+ * What the reader of one stream may leave unread, in bytes; beyond it the reader is cut off, so that it cannot fill our
+ * memory. Twice the largest event that an upstream may send: a reader that is only slow over a picture is not one that
+ * does not read.
  */
 const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
@@ -24,8 +25,8 @@ export type EventStream = {
 }
 
 /**
- * Begins a 200 whose body is a stream of events, with a comment every 15 s so that no router cuts a silent one. A reader that
- * leaves too much unread is cut off, which its handler sees as a client that leaves.
+ * Begins a 200 whose body is a stream of events, with a comment every 15 s so that no router cuts a silent one. A
+ * reader that leaves too much unread is cut off, which its handler sees as a client that leaves.
  */
 export function beginEventStream(ctx: Context, hold: Hold): EventStream {
   const body = new PassThrough()

@@ -39,14 +39,17 @@ export function identityOf(ctx: Context, modality: string, body: Record<string, 
   }
 }
 
-/** Pauses between looks for a call whose client is just leaving, in ms: a retry may come before we hear that its first try has gone. */
+/**
+ * Pauses between looks for a call whose client is just leaving, in ms: a retry may come before we hear that its first
+ * try has gone.
+ */
 const LEAVING_PAUSES_MS = [25, 50, 100, 200, 400, 800]
 
 type RetryDeps = Pick<WebDeps, 'db' | 'calls' | 'replies' | 'joins' | 'webProcesses'>
 
 /**
- * Joins the call that an SDK's numbered retry is a retry of, if its requester went away unanswered; null where there is none. Of several
- * such calls each retry joins another one.
+ * Joins the call that an SDK's numbered retry is a retry of, if its requester went away unanswered; null where there is
+ * none. Of several such calls each retry joins another one.
  * @throws like `joinCall`; the call then waits for the next retry.
  */
 export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: Identity): Promise<PlacedCall | null> {
@@ -63,7 +66,10 @@ export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: I
   }
 }
 
-/** Takes over a call that went unanswered. Looks again for a moment where equal calls still wait: their clients may be leaving. */
+/**
+ * Takes over a call that went unanswered. Looks again for a moment where equal calls still wait: their clients may be
+ * leaving.
+ */
 async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
   for (const pause of [...LEAVING_PAUSES_MS, null]) {
     const waiting = await waitingProcesses(db, retry)
@@ -78,8 +84,8 @@ async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Re
 
 /**
  * Joins a call: its answer comes when it ends, or at once when it has ended.
- * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone, rate_limited when
- * too many wait already.
+ * @throws ApiError idempotency_conflict when it was another request, result_expired when its answer is gone,
+ * rate_limited when too many wait already.
  */
 export async function joinCall(
   ctx: CallContext,

@@ -8,8 +8,8 @@ import type { Wait } from '../../shared/calls/replies.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
 /**
- * A placed call and the wait for its answer. `status` follows what its worker tells. `joined`: another request had opened it;
- * `hasEnded`: before it was joined, so that its answer is there.
+ * A placed call and the wait for its answer. `status` follows what its worker tells. `joined`: another request had
+ * opened it; `hasEnded`: before it was joined, so that its answer is there.
  */
 export type PlacedCall = {
   callId: CallId

@@ -49,9 +49,9 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
 }
 
 /**
- * The order of the checks is the order of the lines: key, account, rate limit, body, model, its fields; then in `placeCall`
- * the Idempotency-Key, the upstream, a call to join, the load, and the charge with the balance. From `begin` on a refusal
- * is recorded as a rejected call.
+ * The order of the checks is the order of the lines: key, account, rate limit, body, model, its fields; then in
+ * `placeCall` the Idempotency-Key, the upstream, a call to join, the load, and the charge with the balance. From
+ * `begin` on a refusal is recorded as a rejected call.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,

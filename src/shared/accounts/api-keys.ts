@@ -84,8 +84,8 @@ const MAX_VALID = 100
 const MAX_PER_DAY = 1000
 
 /**
- * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys which are
- * made at the same time count each other.
+ * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys
+ * which are made at the same time count each other.
  * @throws ApiError too_many_keys, or rate_limited where too many were made in a day.
  */
 export async function createKey(db: Db | Trx, accountId: AccountId, name: string): Promise<NewKey> {
@@ -166,7 +166,10 @@ export function createKeyLookup(db: Db): KeyLookup {
   return { find: async (secret) => (looksLikeKey(secret) ? await findAll(hashOf(secret)) : null) }
 }
 
-/** As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very moment. */
+/**
+ * As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very
+ * moment.
+ */
 export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN users u ON u.id = k.user_id
   WHERE k.id = :keyId AND k.revoked_at IS NULL AND u.status = 'active')`
 

@@ -48,8 +48,8 @@ export async function issueToken(trx: Trx, { mailId, accountId, purpose, token, 
 }
 
 /**
- * What makes a token good: its purpose, unspent, in its time, for the address that the account still has; and of reset links
- * only the newest, asked for after the last change of the password.
+ * What makes a token good: its purpose, unspent, in its time, for the address that the account still has; and of reset
+ * links only the newest, asked for after the last change of the password.
  */
 const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NULL AND t.expires_at > now()
   AND u.id = t.user_id AND u.email = t.email

@@ -76,7 +76,8 @@ const isStorable = (text: string): boolean => !text.includes('\0') && text.isWel
 
 /**
  * Checks a new password.
- * @throws ApiError password_too_short, password_too_long, password_needs_letter_and_digit, or invalid_request for a NUL or a lone surrogate.
+ * @throws ApiError password_too_short, password_too_long, password_needs_letter_and_digit, or invalid_request for a NUL
+ * or a lone surrogate.
  */
 export function checkNewPassword(password: unknown): string {
   const fault = newPasswordFault(password)

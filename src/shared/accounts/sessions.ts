@@ -62,8 +62,8 @@ export async function openSession(
 }
 
 /**
- * The live session of a token; null for one that is malformed (without a query), unknown, ended or expired, and while its
- * account is suspended. Notes the visit, at most once a minute.
+ * The live session of a token; null for one that is malformed (without a query), unknown, ended or expired, and while
+ * its account is suspended. Notes the visit, at most once a minute.
  */
 export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
   if (!TOKEN.test(token)) return null

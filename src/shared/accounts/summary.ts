@@ -5,7 +5,10 @@ import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import type { Role } from './users.ts'
 
-/** `credits`: the balance. `debt`: what past calls left uncollected; the next credits repay it. `held`: what open calls have taken of it so far, and perhaps give back in part. `running`: open calls. */
+/**
+ * `credits`: the balance. `debt`: what past calls left uncollected; the next credits repay it. `held`: what open calls
+ * have taken of it so far, and perhaps give back in part. `running`: open calls.
+ */
 export type AccountState = { role: Role; credits: number; debt: number; held: number; running: number }
 
 /** The summary of this account; null if there is none. */

@@ -89,7 +89,10 @@ export const findUser = async (db: Db | Trx, id: AccountId): Promise<UserRow | n
     .where({ id })
     .first<UserRow | undefined>(...COLUMNS)) ?? null
 
-/** The account of an id, its row locked until the transaction ends: what is read afterwards stays true. Null when there is none. */
+/**
+ * The account of an id, its row locked until the transaction ends: what is read afterwards stays true. Null when there
+ * is none.
+ */
 export const lockUser = async (trx: Trx, id: AccountId): Promise<UserRow | null> =>
   (await trx('users')
     .where({ id })

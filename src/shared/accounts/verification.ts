@@ -31,7 +31,8 @@ export async function requestVerification(db: Db, accountId: AccountId, hourlyLi
 }
 
 /**
- * Proves the address by its link, and gives the sign-up credits with it: once an account, however many links it was mailed.
+ * Proves the address by its link, and gives the sign-up credits with it: once an account, however many links it was
+ * mailed.
  * @param signupCredits what the first proof of an address grants, perhaps nothing.
  * @throws ApiError invalid_token.
  */

@@ -2,9 +2,9 @@
  * The answer of an ended call: composed from its row and its stored output by one function, so that the waiting
  * request, a later `GET /v1/calls/{id}` and an idempotent replay get the very same bytes. Pure.
  *
- * An output is JSON text: of chat the completion, with a non-empty `usage` as its last member; of media `created` and `data`;
- * of a failure the error object. Credits and balance are known only once the settlement is made, after the output was
- * written, and are spliced in behind it: the text is never parsed and serialized again.
+ * An output is JSON text: of chat the completion, with a non-empty `usage` as its last member; of media `created` and
+ * `data`; of a failure the error object. Credits and balance are known only once the settlement is made, after the
+ * output was written, and are spliced in behind it: the text is never parsed and serialized again.
  */
 import type { GatewayError } from '../errors.ts'
 import type { CallId } from '../ids.ts'
@@ -14,12 +14,14 @@ import type { CallStatus, Modality } from './lifecycle.ts'
 export type Answer = { status: number; body: string }
 
 /**
- * What stands around a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all of them
- * ASCII, are left out at its ends.
+ * What stands around a stored output in its answer. `skipStart` and `skipEnd`: how many characters of the output, all
+ * of them ASCII, are left out at its ends.
  */
 type Frame = { head: string; skipStart: number; skipEnd: number; tail: string }
 
-/** A finished answer whose output is too long to be held: it is read from its row piece by piece (`long-answers.ts`). */
+/**
+ * A finished answer whose output is too long to be held: it is read from its row piece by piece (`long-answers.ts`).
+ */
 export type LongAnswer = { status: number; callId: CallId; frame: Frame; outputBytes: number }
 
 /** Outputs of more bytes than this are not read as a whole. */

@@ -186,7 +186,9 @@ export class Calls {
     )
   }
 
-  /** Ends a call with its failure and gives every credit back to the grant it came from; null when it had ended before. */
+  /**
+   * Ends a call with its failure and gives every credit back to the grant it came from; null when it had ended before.
+   */
   refund(
     id: CallId,
     error: GatewayError,

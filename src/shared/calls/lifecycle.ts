@@ -43,7 +43,10 @@ export type Verb = keyof typeof TRANSITIONS
 /** Whole-call deadlines in seconds where a model names none. */
 export const DEADLINE_SECONDS: Record<Modality, number> = { chat: 300, image: 600, video: 3600 }
 
-/** Bytes of requests that one account may have open at once: they are held by Redis, which has no room of its own to waste. */
+/**
+ * Bytes of requests that one account may have open at once: they are held by Redis, which has no room of its own to
+ * waste.
+ */
 export const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 
 /** How long a new call may wait before the reconciler checks whether its job still exists. */

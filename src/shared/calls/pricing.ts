@@ -61,9 +61,9 @@ export type CountedChat = {
 
 /**
  * The tokens a chat call is pre-charged for. Input: the UTF-8 bytes of the whole body as JSON, less the `data:` URIs of
- * its image parts, by `bytesPerToken`, plus what each part counts for. Output: the most that the upstream is allowed, and
- * the prediction, of which upstreams bill as output what the answer does not use.
- * Bytes, never a tokenizer: every tokenizer is quadratic on text that a client may choose.
+ * its image parts, by `bytesPerToken`, plus what each part counts for. Output: the most that the upstream is allowed,
+ * and the prediction, of which upstreams bill as output what the answer does not use. Bytes, never a tokenizer: every
+ * tokenizer is quadratic on text that a client may choose.
  */
 export function estimateTokens(body: CountedChat, rules: CountingRules): Tokens {
   let bytes = Buffer.byteLength(JSON.stringify(body))

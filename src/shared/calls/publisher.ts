@@ -42,7 +42,9 @@ export function createPublisher(redis: Redis, prefix: string) {
 
 export type Publisher = ReturnType<typeof createPublisher>
 
-/** Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work. */
+/**
+ * Runs `onCancel` for every call whose streaming client has left: the worker that holds it stops the upstream's work.
+ */
 export async function listenForCancels(
   subscriber: Redis,
   prefix: string,

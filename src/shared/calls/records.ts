@@ -74,7 +74,10 @@ type StateRow = {
   deadline_in_ms: number
 }
 
-/** Where this call stands, with its answer unless that is long; null where there is no such call, or it is only the record of a refusal. */
+/**
+ * Where this call stands, with its answer unless that is long; null where there is no such call, or it is only the
+ * record of a refusal.
+ */
 export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   const { rows } = await db
     .raw<{ rows: StateRow[] }>(

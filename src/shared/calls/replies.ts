@@ -79,7 +79,10 @@ export class Replies {
     return this.wait(callId, deadlineInMs, onUpdate, () => {})
   }
 
-  /** Waits for a call that may belong to another process, or to none any more. `onOver` is called once, when nobody waits. */
+  /**
+   * Waits for a call that may belong to another process, or to none any more. `onOver` is called once, when nobody
+   * waits.
+   */
   async join(callId: CallId, accountId: AccountId, deadlineInMs: number, onOver: () => void = () => {}): Promise<Wait> {
     const leave = await this.followers
       .follow(accountId, (event) => this.onEvent(event))

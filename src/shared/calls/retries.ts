@@ -1,6 +1,6 @@
 /**
- * Numbered retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by one guarded
- * update, so that of several retries each gets another call.
+ * Numbered retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by
+ * one guarded update, so that of several retries each gets another call.
  */
 import { KEY_MAY_CALL } from '../accounts/api-keys.ts'
 import type { Db } from '../infra/db.ts'
@@ -15,7 +15,9 @@ const RETRY_WINDOW_SECONDS = 600
  */
 const DEATH_MARGIN_SECONDS = 2
 
-/** A retry. `keyId`: the key that it came with; `requestHash` in hex; `replyTo`: the web process that will answer it. */
+/**
+ * A retry. `keyId`: the key that it came with; `requestHash` in hex; `replyTo`: the web process that will answer it.
+ */
 export type Retry = { accountId: AccountId; keyId: KeyId; requestHash: string; replyTo: string }
 
 /** A web process that is gone. `lastSeenMs`: its last heartbeat, Unix time in ms; null if it left none. */
@@ -29,16 +31,17 @@ const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
   AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now()))`
 
 /**
- * The calls that a retry may be a retry of: none for a key that was revoked meanwhile, or one of a suspended account, since no charge
- * looks at it once more.
+ * The calls that a retry may be a retry of: none for a key that was revoked meanwhile, or one of a suspended account,
+ * since no charge looks at it once more.
  */
 const OF_RETRY = `c.user_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
   AND c.created_at > now() - make_interval(secs => :window)
   AND ${KEY_MAY_CALL}`
 
 /**
- * Takes over the oldest call whose requester is known to have gone unanswered. Postgres looks at the row again after it has waited for
- * another retry's lock, and goes on to the next one: SKIP LOCKED would pass over a call that is just being ended or renewed.
+ * Takes over the oldest call whose requester is known to have gone unanswered. Postgres looks at the row again after it
+ * has waited for another retry's lock, and goes on to the next one: SKIP LOCKED would pass over a call that is just
+ * being ended or renewed.
  * @returns null where there is none.
  */
 export function claimUnanswered(db: Db, retry: Retry): Promise<CallId | null> {
@@ -53,7 +56,10 @@ export function claimUnanswered(db: Db, retry: Retry): Promise<CallId | null> {
   )
 }
 
-/** Takes over the oldest call that waited at a process which died: it is open, or it ended when nobody could answer it any more. */
+/**
+ * Takes over the oldest call that waited at a process which died: it is open, or it ended when nobody could answer it
+ * any more.
+ */
 export function claimOfDeadProcess(db: Db, retry: Retry, dead: readonly DeadProcess[]): Promise<CallId | null> {
   return claim(
     db,

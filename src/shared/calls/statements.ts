@@ -1,6 +1,6 @@
 /**
- * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move credits,
- * and the begin between them.
+ * The statements of a call's path, for a batch at a time: `open_calls` and `end_calls` (see `sql/`), which move
+ * credits, and the begin between them.
  */
 import type { Db } from '../infra/db.ts'
 import type { ErrorCode } from '../errors.ts'
@@ -50,7 +50,10 @@ export type EndedRow = {
 /** The outcome of one request, as `open_calls` returns it. */
 export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null; balance: number; outstanding: number }
 
-/** What one account may have at once: `maxOutstanding` open calls, with requests of `maxRequestBytes` bytes (64 MB unless given). */
+/**
+ * What one account may have at once: `maxOutstanding` open calls, with requests of `maxRequestBytes` bytes (64 MB
+ * unless given).
+ */
 export type AccountLimits = { maxOutstanding: number; maxRequestBytes?: number }
 
 /** Opens calls; a row for each, in the order of the requests. */
@@ -137,8 +140,8 @@ export type BegunRow = {
 export type Begin = { id: CallId; run: string }
 
 /**
- * Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. The row keeps the
- * name of the run that began it first: the clock would take two runs of the same moment both for the first.
+ * Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. The row
+ * keeps the name of the run that began it first: the clock would take two runs of the same moment both for the first.
  */
 export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
   const ids = begins.map(({ id }) => id)

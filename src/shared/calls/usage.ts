@@ -26,9 +26,9 @@ export type UsageRow = {
 export type DayUsage = UsageRow & { open: number }
 
 /**
- * Usage of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first; days and models without calls have no row. Each
- * day is an interval of the index and is added up by itself: grouping all calls by a day that is computed of each sorts
- * them first, on disk, and takes three times as long (100,000 calls: 41 ms and 113 ms).
+ * Usage of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first; days and models without calls have no row.
+ * Each day is an interval of the index and is added up by itself: grouping all calls by a day that is computed of each
+ * sorts them first, on disk, and takes three times as long (100,000 calls: 41 ms and 113 ms).
  */
 export async function usageByDay(db: Db, accountId: AccountId, from: string, to: string): Promise<DayUsage[]> {
   const { rows } = await db.raw<{ rows: DayUsage[] }>(

@@ -15,7 +15,9 @@ function bytesOf(content: unknown): number {
 
 const bytesOfCall = (called: unknown): number => bytesOf(fieldsOf(called).name) + bytesOf(fieldsOf(called).arguments)
 
-/** The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or twice), refusal, calls of tools. */
+/**
+ * The UTF-8 bytes of a message's words: content, reasoning (upstreams name it once or twice), refusal, calls of tools.
+ */
 export function wordBytes(message: unknown): number {
   const {
     content,
@@ -37,6 +39,9 @@ export function wordBytes(message: unknown): number {
   )
 }
 
-/** The output tokens of an answer by the rule of the estimate, a third of the bytes: of its words, not the JSON around them. */
+/**
+ * The output tokens of an answer by the rule of the estimate, a third of the bytes: of its words, not the JSON around
+ * them.
+ */
 export const countOutput = (choices: readonly unknown[]): number =>
   Math.ceil(choices.reduce<number>((sum, choice) => sum + wordBytes(fieldsOf(choice).message), 0) / 3)

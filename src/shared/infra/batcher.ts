@@ -8,13 +8,14 @@ const MAX_BATCH = 64
 type Waiting<Item, Answer> = { item: Item; resolve: (answer: Answer) => void; reject: (error: unknown) => void }
 
 /**
- * A function for one item over a function for many. The items of one turn of the event loop leave together; items that come
- * while their statement is on its way are gathered and leave, in the order they came, when it returns. So an idle system pays
- * no delay, and a busy one shares round trips and commits. Never two statements at once: those of one account would only wait
- * for each other's lock, each with half the items (measured in docs/performance.md).
+ * A function for one item over a function for many. The items of one turn of the event loop leave together; items that
+ * come while their statement is on its way are gathered and leave, in the order they came, when it returns. So an idle
+ * system pays no delay, and a busy one shares round trips and commits. Never two statements at once: those of one
+ * account would only wait for each other's lock, each with half the items (measured in docs/performance.md).
  *
  * When a batch fails over one of its items, the items are run again one by one, so that each caller meets its own error
- * only; `run` must therefore be safe to repeat. An error that `failsWholeBatch` knows (Postgres is away) goes to all at once.
+ * only; `run` must therefore be safe to repeat. An error that `failsWholeBatch` knows (Postgres is away) goes to all at
+ * once.
  */
 export function batched<Item, Answer>(
   run: (items: Item[]) => Promise<Answer[]>,

@@ -1,6 +1,6 @@
 /**
- * Logs: one JSON line a message on stdout, chosen fields only. Redaction by path misses capitalised headers, copied error
- * properties and Postgres' `detail`, so objects from outside are never handed to the logger whole.
+ * Logs: one JSON line a message on stdout, chosen fields only. Redaction by path misses capitalised headers, copied
+ * error properties and Postgres' `detail`, so objects from outside are never handed to the logger whole.
  */
 import pino from 'pino'
 import type { Logger, LoggerOptions } from 'pino'

@@ -29,8 +29,8 @@ export type Running = { stop: () => Promise<void>; reload: () => void }
 const FORCE_EXIT_MS = 29_000
 
 /**
- * Runs a process: reads its configuration, starts it, and ties it to the signals. A configuration that cannot be used ends
- * it with exit code 78 and one message that names every offending variable.
+ * Runs a process: reads its configuration, starts it, and ties it to the signals. A configuration that cannot be used
+ * ends it with exit code 78 and one message that names every offending variable.
  */
 export async function runProcess(
   name: 'web' | 'worker',

@@ -12,9 +12,9 @@ type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY'>
 const retryStrategy = (times: number) => Math.min(50 * 2 ** Math.min(times, 10), 1000)
 
 /**
- * A connection on which the commands of one turn of the event loop leave in one write. Each write costs a system call, and
- * wakes Redis up: a call has several commands, and a busy process many calls in a turn. The library's own auto-pipelining
- * costs more than it saves here: it builds an object with all of BullMQ's scripts on it for every turn.
+ * A connection on which the commands of one turn of the event loop leave in one write. Each write costs a system call,
+ * and wakes Redis up: a call has several commands, and a busy process many calls in a turn. The library's own
+ * auto-pipelining costs more than it saves here: it builds an object with all of BullMQ's scripts on it for every turn.
  */
 class TurnwiseRedis extends Redis {
   private gathering = false

@@ -9,8 +9,8 @@ export type Trace = { requestId: string; traceparent?: string }
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
 /**
- * The trace context of a `traceparent` header, in version 00; undefined for one that is not valid, which is ignored as if
- * it were absent (W3C Trace Context, sections 3.2 and 4.3: of later versions the known part counts).
+ * The trace context of a `traceparent` header, in version 00; undefined for one that is not valid, which is ignored as
+ * if it were absent (W3C Trace Context, sections 3.2 and 4.3: of later versions the known part counts).
  */
 export function parseTraceparent(header: string): string | undefined {
   const match = TRACEPARENT.exec(header)

@@ -107,7 +107,10 @@ export async function dueMails(db: Db, graceSeconds: number, limit: number): Pro
     .pluck<MailId[]>('id')
 }
 
-/** How long the mail that has been due longest waits already, in seconds (0 where none is due), and how many were given up. */
+/**
+ * How long the mail that has been due longest waits already, in seconds (0 where none is due), and how many were given
+ * up.
+ */
 export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; dead: number }> {
   const { rows } = await db.raw<{ rows: { seconds: number | null; dead: number }[] }>(`
     SELECT (SELECT extract(epoch FROM now() - min(next_try_at))::float8 FROM mails WHERE status IN ('queued', 'sending')) AS seconds,

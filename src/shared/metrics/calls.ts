@@ -13,7 +13,9 @@ const STAGE_BUCKETS = [
 /** Powers of two up to the largest batch. */
 const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64]
 
-/** The life of a call in order; `upstream` is from its first beginning to its end, with every try, pause and poll in it. */
+/**
+ * The life of a call in order; `upstream` is from its first beginning to its end, with every try, pause and poll in it.
+ */
 export type Stage = 'charge' | 'queue' | 'upstream' | 'settle' | 'reply'
 
 export type CallMetrics = { observer: CallsObserver; stage: (stage: Stage, modality: string, ms: number) => void }

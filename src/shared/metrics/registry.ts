@@ -1,6 +1,6 @@
 /**
- * The metrics of one process, in Prometheus' words: base units (seconds, bytes), `_total` for what only grows. Label values
- * come from fixed lists and the catalogue, never from what a client sends: each new one is kept for ever.
+ * The metrics of one process, in Prometheus' words: base units (seconds, bytes), `_total` for what only grows. Label
+ * values come from fixed lists and the catalogue, never from what a client sends: each new one is kept for ever.
  */
 import { Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../config.ts'

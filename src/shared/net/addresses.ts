@@ -119,9 +119,10 @@ const MALFORMED = 'image_url must be an http(s) address or a base64 data: URI of
 
 /**
  * What is wrong with an `image_url`, as one public sentence, or null when nothing is: an http(s) address of at most
- * 2,048 characters without credentials, or a base64 data URI of an image. Refuses every spelling of an address
- * that is not public, and the spellings that URL parsers disagree about (backslashes, white space, missing
- * slashes, IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another host out of them than we did.
+ * 2,048 characters without credentials, or a base64 data URI of an image. Refuses every spelling of an address that is
+ * not public, and the spellings that URL parsers disagree about (backslashes, white space, missing slashes, IPv4
+ * addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another host out of them than we
+ * did.
  */
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED

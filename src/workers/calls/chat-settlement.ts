@@ -67,7 +67,9 @@ export function settleChat(evidence: ChatEvidence): ChatVerdict {
   }
 }
 
-/** What the upstream reports, else our own count of both sides. A report that words came behind does not count those. */
+/**
+ * What the upstream reports, else our own count of both sides. A report that words came behind does not count those.
+ */
 function tokensOf({ reported, isReportStale, counted, estimatedInput }: ChatEvidence): Tokens {
   if (!reported) return { input: estimatedInput, output: counted }
   const { input, output } = reported

@@ -1,6 +1,6 @@
 /**
- * A chat stream on its way through the worker: chunks go to the waiting client as they come, and are put together into the
- * answer that is stored.
+ * A chat stream on its way through the worker: chunks go to the waiting client as they come, and are put together into
+ * the answer that is stored.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
@@ -179,16 +179,19 @@ function cutChunk(chunk: Chunk, room: number): Chunk {
 /** The most characters of chunks that leave in one publication, but for a single chunk that is longer. */
 const MAX_BATCH = 256 * 1024
 
-/** The pace of one stream, in characters per ms. No model writes as fast; Redis cuts a subscriber off when 32 MB wait for it. */
+/**
+ * The pace of one stream, in characters per ms. No model writes as fast; Redis cuts a subscriber off when 32 MB wait
+ * for it.
+ */
 const PACE = 4 * 1024
 
 /** The smallest publication behind which there is a pause, in characters: 4 ms of that pace. */
 const PACED_FROM = 16 * 1024
 
 /**
- * Passes chunks on. One publication is on its way at a time and what comes meanwhile leaves with the next: an idle stream
- * pays no delay, a fast one fewer messages. A stream of many megabytes is slowed down, because all streams of its web
- * process would be lost with the subscription.
+ * Passes chunks on. One publication is on its way at a time and what comes meanwhile leaves with the next: an idle
+ * stream pays no delay, a fast one fewer messages. A stream of many megabytes is slowed down, because all streams of
+ * its web process would be lost with the subscription.
  */
 export class ChunkRelay {
   private waiting: string[] = []

@@ -57,8 +57,8 @@ const TOKEN_BYTES = 8
 const PROBABILITY_BYTES = 120
 
 /**
- * Whether an answer may be longer than is read. One that comes whole was billed whole, and reports its usage at its end: what
- * was cut off is then not known. A stream is stopped where it is cut.
+ * Whether an answer may be longer than is read. One that comes whole was billed whole, and reports its usage at its
+ * end: what was cut off is then not known. A stream is stopped where it is cut.
  */
 function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
   const { max_tokens: most, n, logprobs, top_logprobs: others } = job.request as ChatRequest

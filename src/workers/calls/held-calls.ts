@@ -1,6 +1,6 @@
 /**
- * The calls that this process works on. Their leases are renewed while it lives, so that the reconciler leaves them alone
- * also when Redis has forgotten their jobs.
+ * The calls that this process works on. Their leases are renewed while it lives, so that the reconciler leaves them
+ * alone also when Redis has forgotten their jobs.
  */
 import type { Calls } from '../../shared/calls/calls.ts'
 import type { CallId } from '../../shared/ids.ts'

@@ -135,7 +135,9 @@ async function pending(
 /** How long an upstream may take to hear that a task is no longer wanted, in ms. */
 const CANCEL_MS = 5000
 
-/** Tells the upstream to stop a task whose call has ended. Failures do not matter: the credits are given back anyway. */
+/**
+ * Tells the upstream to stop a task whose call has ended. Failures do not matter: the credits are given back anyway.
+ */
 export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Promise<void> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
   if (!route || !run.call.upstreamRef || model.modality === 'chat') return

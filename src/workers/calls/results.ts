@@ -26,8 +26,8 @@ export type Produced = {
 export type Results = {
   /**
    * Stores a result under the name of its type.
-   * @throws UpstreamError `rejected` where it is no complete image or video, `unknown` where it could not be fetched now;
-   * NotStored where our own storage did not take it
+   * @throws UpstreamError `rejected` where it is no complete image or video, `unknown` where it could not be fetched
+   * now; NotStored where our own storage did not take it
    */
   keep(produced: Produced, signal: AbortSignal): Promise<MediaName>
   /** Forgets results older than so many days; answers how many. */

@@ -57,7 +57,9 @@ export async function sending<T>(run: Run, send: () => Promise<T>): Promise<T> {
 
 const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded'])
 
-/** The public end of a call that its upstream failed. What the upstream said stays in the log: it may quote a secret. */
+/**
+ * The public end of a call that its upstream failed. What the upstream said stays in the log: it may quote a secret.
+ */
 export function upstreamFailure(sentence: string): Outcome {
   return {
     is: 'failed',
@@ -67,7 +69,8 @@ export function upstreamFailure(sentence: string): Outcome {
 
 /** The public sentence about an upstream's failure. */
 export function describeFailure(error: UpstreamError): string {
-  // About a file everything said is public by its class, and a customer can mend an image_url only where he hears of it.
+  // About a file everything said is public by its class, and a customer can mend an image_url only where he hears of
+  // it.
   if (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`
   switch (error.kind) {

@@ -17,7 +17,10 @@ import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
 /** An answer that is to be paid, and the tokens on which it is settled. */
 export type PaidAnswer = { completion: ChatCompletion; tokens: Tokens; usage: UpstreamUsage | null }
 
-/** How long the last chunks of a stream that was cut may take to leave, in ms: past its deadline others may end its call. */
+/**
+ * How long the last chunks of a stream that was cut may take to leave, in ms: past its deadline others may end its
+ * call.
+ */
 const FLUSH_MS = 1000
 
 /** One try to read a streamed answer, passed on to its client as it comes where the client asked for that. */
@@ -107,7 +110,10 @@ export class StreamedAnswer {
   }
 }
 
-/** Which end a stream came to when this was thrown. Our own reasons come before what they made the upstream's connection say. */
+/**
+ * Which end a stream came to when this was thrown. Our own reasons come before what they made the upstream's connection
+ * say.
+ */
 function endOf(failure: unknown, { reason }: AbortSignal): ChatEnd {
   if (failure instanceof AnswerTooLong) return 'too_long'
   if (reason instanceof DeadlinePassed) return 'deadline'

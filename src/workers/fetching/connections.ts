@@ -15,7 +15,9 @@ import { FetchFailed, toFetchFailed } from './failure.ts'
 /** An address that a name resolves to. */
 export type ResolvedAddress = { address: string; family: number }
 
-/** Finds all addresses of a host name, or fails with a code such as `ENOTFOUND`. The signal cancels it where it can be. */
+/**
+ * Finds all addresses of a host name, or fails with a code such as `ENOTFOUND`. The signal cancels it where it can be.
+ */
 export type Resolver = (hostname: string, signal: AbortSignal) => Promise<ResolvedAddress[]>
 
 /**

@@ -22,7 +22,8 @@ const FROM_BEST_TO_WORST: readonly Destination[] = ['public', 'unresolved', 'unc
 const NAMES_AT_ONCE = 4
 
 /**
- * The worst that is found at http(s) addresses. Each name is looked up once, a few at once, all of them within `limitMs`.
+ * The worst that is found at http(s) addresses. Each name is looked up once, a few at once, all of them within
+ * `limitMs`.
  * @throws the signal's reason once that has aborted
  */
 export async function destinationOf(

@@ -1,6 +1,6 @@
 /**
- * Whether a mail is due at all, and what it says. Decided here, not where the mail is asked for: whoever asks for a reset must
- * not notice whether the address has an account, or has had its mails for this hour.
+ * Whether a mail is due at all, and what it says. Decided here, not where the mail is asked for: whoever asks for a
+ * reset must not notice whether the address has an account, or has had its mails for this hour.
  */
 import { mailboxOf } from '../../shared/accounts/emails.ts'
 import type { TokenMint } from '../../shared/accounts/one-time-tokens.ts'

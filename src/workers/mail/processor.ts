@@ -1,6 +1,7 @@
 /**
- * A mail's job: claim → decide → hand over → note. The job is a nudge; the row of the mail decides, and may be nudged any
- * number of times. A crash after the server took the mail sends it once more, under the same Message-ID and with the same link.
+ * A mail's job: claim → decide → hand over → note. The job is a nudge; the row of the mail decides, and may be nudged
+ * any number of times. A crash after the server took the mail sends it once more, under the same Message-ID and with
+ * the same link.
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
@@ -102,8 +103,8 @@ const SWEEP = 500
 const ENQUEUE_GRACE_SECONDS = 2
 
 /**
- * Nudges mails that are due and were not taken: Redis was away when they were asked for, or forgot the job. One that has its
- * job still is not nudged twice. @returns how many were due.
+ * Nudges mails that are due and were not taken: Redis was away when they were asked for, or forgot the job. One that
+ * has its job still is not nudged twice. @returns how many were due.
  */
 export async function sweepMails(
   { db, queues }: Pick<WorkerDeps, 'db' | 'queues'>,

@@ -27,8 +27,8 @@ export type UpstreamContext = {
 export type UpstreamUsage = { input: number; output: number; inputAgain?: number; details: Record<string, unknown> }
 
 /**
- * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or malformedAnswer.
- * `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
+ * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or
+ * malformedAnswer. `isCut`: it was longer than MAX_ANSWER_BYTES, and this is what was taken of it.
  */
 export type ChatResult = { completion: ChatCompletion; usage: UpstreamUsage | null; isCut?: boolean }
 
@@ -41,7 +41,9 @@ export type ChatCompletion = {
   [field: string]: unknown
 }
 
-/** What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, the last of which counts. */
+/**
+ * What a chat stream yields, in order: chunks in OpenAI's form (without `usage`), and usages, the last of which counts.
+ */
 export type ChatEvent = { type: 'chunk'; chunk: Record<string, unknown> } | { type: 'usage'; usage: UpstreamUsage }
 
 /** Chat over one HTTP request. */

@@ -106,7 +106,9 @@ export function transportFailure(error: unknown, signal: AbortSignal): UpstreamE
   return new UpstreamError('unknown', text, { cause: error })
 }
 
-/** Whether a signal's reason is that time was over: `AbortSignal.timeout` names it so, and so does a call's deadline. */
+/**
+ * Whether a signal's reason is that time was over: `AbortSignal.timeout` names it so, and so does a call's deadline.
+ */
 const isTimeout = (reason: unknown): boolean => reason instanceof Error && reason.name === 'TimeoutError'
 
 /** How long an answer's headers ask to wait, in ms, at most MAX_RETRY_AFTER_MS; null where they do not. */

@@ -81,8 +81,9 @@ export type UpstreamHttp = {
 }
 
 /**
- * A body that is being read, of at most `maxBytes`; `isJson` where it says that it is JSON. `release` ends that: after its last piece of interest (`whole`) the connection is kept for
- * the next request, else it is closed, which tells the upstream to stop its work.
+ * A body that is being read, of at most `maxBytes`; `isJson` where it says that it is JSON. `release` ends that: after
+ * its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which tells the
+ * upstream to stop its work.
  */
 export type AnswerBody = {
   pieces: AsyncIterable<Uint8Array>

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 export type Exchange = { text: string; statuses: number[]; closed: boolean }
 
 /**
- * Sends bytes as they are over a connection of their own and reads until the other side closes, or `answers` answers have come.
- * Fails when nothing of it happens in `ms`.
+ * Sends bytes as they are over a connection of their own and reads until the other side closes, or `answers` answers
+ * have come. Fails when nothing of it happens in `ms`.
  */
 export function exchange(
   url: string,

@@ -24,7 +24,10 @@ describe('what changes between the check of a call and its charge', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** Holds the account while a call passes all its checks and wants to be charged, changes something, and lets the call go on. */
+  /**
+   * Holds the account while a call passes all its checks and wants to be charged, changes something, and lets the call
+   * go on.
+   */
   async function changedMeanwhile(prompt: string, change: (trx: Trx) => Promise<unknown>): Promise<Reply> {
     const { reply } = await gateway.db.transaction(async (trx) => {
       await trx('users').where({ id: account.id }).forUpdate().first('id')

@@ -7,7 +7,10 @@ import type { World } from '../../../scripts/harness/console-world.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** A page of the console in a browser of its own, and everything that went wrong in it: its policy, errors, strange requests. */
+/**
+ * A page of the console in a browser of its own, and everything that went wrong in it: its policy, errors, strange
+ * requests.
+ */
 export type Visit = {
   page: Page
   /** Refused requests are errors of the browser's console; a test that means them says which. */

@@ -142,7 +142,10 @@ function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRo
   for (const [name, ids] of calls) expect(ids.size, `${name}: one key, one call`).to.equal(1)
 }
 
-/** In the ledger: at most three entries a call and grant; no expired lot paid; what was answered as the balance is in it. */
+/**
+ * In the ledger: at most three entries a call and grant; no expired lot paid; what was answered as the balance is in
+ * it.
+ */
 async function checkEntries({ db, accounts }: Story): Promise<void> {
   const ids = accounts.map(({ id }) => id)
   const { rows: spentLate } = await db.raw<{ rows: object[] }>(

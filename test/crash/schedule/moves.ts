@@ -42,7 +42,10 @@ const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
 
 const failure = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected')
 
-/** Tokens that an upstream reports. The dear ones cost more than the charge, and perhaps than the balance: they leave debt. */
+/**
+ * Tokens that an upstream reports. The dear ones cost more than the charge, and perhaps than the balance: they leave
+ * debt.
+ */
 const usage = fc.oneof(
   { weight: 5, arbitrary: record({ input: fc.nat({ max: 60 }), output: fc.nat({ max: 60 }) }) },
   { weight: 1, arbitrary: record({ input: fc.integer({ min: 2500, max: 6000 }), output: fc.nat({ max: 60 }) }) },
@@ -138,7 +141,10 @@ const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ mi
   maxLength: 3,
 })
 
-/** Schedules: one or two accounts, and up to 26 moves. They begin with a few requests, so that there is something to break. */
+/**
+ * Schedules: one or two accounts, and up to 26 moves. They begin with a few requests, so that there is something to
+ * break.
+ */
 export const schedules: fc.Arbitrary<Schedule> = record({
   lots: fc.array(lots, { minLength: 1, maxLength: 2 }),
   first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),

@@ -7,11 +7,16 @@ import { untilEnded } from '../../support/crash.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
-/** What the debtor has at first, and is given whenever a call of it is refused; a call costs 60, of which 4 are charged. */
+/**
+ * What the debtor has at first, and is given whenever a call of it is refused; a call costs 60, of which 4 are charged.
+ */
 export const DEBTOR_CREDITS = 10
 const GIVEN = 90
 
-/** A client whose calls cost far more than their charge: it runs into debt, repays it with its next credits, and goes on. */
+/**
+ * A client whose calls cost far more than their charge: it runs into debt, repays it with its next credits, and goes
+ * on.
+ */
 export class Debtor {
   private readonly db: Db
   private readonly account: TestAccount

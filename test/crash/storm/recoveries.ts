@@ -5,8 +5,8 @@ import type { CallRow } from '../../support/crash.ts'
 import type { Program } from '../../../scripts/harness/installation.ts'
 
 /**
- * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job already: one
- * that dies before it has begun the call leaves it to be taken over once more.
+ * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job
+ * already: one that dies before it has begun the call leaves it to be taken over once more.
  */
 const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
 const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])

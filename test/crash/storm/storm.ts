@@ -34,8 +34,8 @@ export type StormOptions = {
 }
 
 /**
- * What a storm showed. `repaid`: credits of debt. Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by
- * another one, or ended.
+ * What a storm showed. `repaid`: credits of debt. Recoveries in ms, by modality: from the kill of a worker until each
+ * call that it held was taken by another one, or ended.
  */
 export type StormFigures = {
   kills: number
@@ -48,8 +48,8 @@ export type StormFigures = {
 }
 
 /**
- * Keeps an installation under load while its processes kill themselves at one named step after the other, each replaced at
- * once; then lets it come to rest and holds it to its promises.
+ * Keeps an installation under load while its processes kill themselves at one named step after the other, each replaced
+ * at once; then lets it come to rest and holds it to its promises.
  */
 export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
   const account = await anAccount(town.db, 100_000_000)
@@ -112,7 +112,10 @@ class Storm {
     await Promise.all(load)
   }
 
-  /** Goes on for the steps at which chance has let nobody die: a lost task is collected again only when its lease has run out. */
+  /**
+   * Goes on for the steps at which chance has let nobody die: a lost task is collected again only when its lease has
+   * run out.
+   */
   private async continueThroughFlush(flush: () => Promise<void>): Promise<void> {
     const all = stepsOf('web').length + stepsOf('worker').length
     const startedAt = performance.now()
@@ -123,7 +126,10 @@ class Storm {
     }
   }
 
-  /** Forgets everything in Redis while an upstream works on a task: only its job, lost, is put into its queue again by a worker. */
+  /**
+   * Forgets everything in Redis while an upstream works on a task: only its job, lost, is put into its queue again by a
+   * worker.
+   */
   private async lose(flush: () => Promise<void>): Promise<void> {
     const task = this.town
       .db('calls')

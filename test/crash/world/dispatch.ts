@@ -25,8 +25,9 @@ class Forgotten extends Error {}
 const ATTEMPTS = 3
 
 /**
- * The queue as the worst that a queue of at-least-once delivery may be: it forgets, delays, reorders, gives a job to a second
- * worker while the first still has it, and takes a job again whose call has ended long ago. It never runs anything by itself.
+ * The queue as the worst that a queue of at-least-once delivery may be: it forgets, delays, reorders, gives a job to a
+ * second worker while the first still has it, and takes a job again whose call has ended long ago. It never runs
+ * anything by itself.
  */
 export class Dispatch {
   fate: EnqueueFate = 'taken'

@@ -34,7 +34,9 @@ export type Bill = { accepted: number; produced: number }
 
 const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 
-/** An upstream that keeps a ledger of what it would bill. The prompt names the manner in which it treats the request. */
+/**
+ * An upstream that keeps a ledger of what it would bill. The prompt names the manner in which it treats the request.
+ */
 export class Upstream {
   readonly bills = new Map<string, Bill>()
   readonly manners = new Map<string, Manner>()

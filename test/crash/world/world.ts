@@ -130,7 +130,10 @@ export type Web = {
 }
 export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
 
-/** A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they may. */
+/**
+ * A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they
+ * may.
+ */
 export class World {
   readonly db: Db
   readonly turns: Scheduler

@@ -196,7 +196,8 @@ describe('debt', () => {
     expect(await db('calls').where({ user_id: account.id }).select('id')).to.have.length(1)
   })
 
-  // Where an upstream counts a token for each byte, it bills three times the input that was charged for, and never more output.
+  // Where an upstream counts a token for each byte, it bills three times the input that was charged for, and never more
+  // output.
   it('is at most twice the balance, whatever upstreams bill within a token a byte and the output that they were allowed', async function () {
     this.timeout(60_000)
     const price = fc.record({

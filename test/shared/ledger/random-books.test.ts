@@ -14,7 +14,9 @@ import { aResult, anOrder, letExpire, outstandingOf, remainders, verbs } from '.
 type Lot = { left: number; expires: number }
 type Call = { id: CallId; taken: number[] }
 
-/** The rules of the money, once more: who pays in which order, and who gets back what. Lots by the order they were made. */
+/**
+ * The rules of the money, once more: who pays in which order, and who gets back what. Lots by the order they were made.
+ */
 class Model {
   lots: Lot[] = []
   revivals = 0

@@ -1,6 +1,6 @@
 /**
- * An upstream of either chat protocol that bills as dearly as one may: a token for every four bytes that it was sent, a number
- * for every image, and all the output that it was allowed.
+ * An upstream of either chat protocol that bills as dearly as one may: a token for every four bytes that it was sent, a
+ * number for every image, and all the output that it was allowed.
  */
 import { createServer } from 'node:http'
 import { listening } from '../../workers/fetching/servers.ts'
@@ -12,8 +12,9 @@ type Fields = Record<string, unknown>
 export type Bill = { input: number; output: number }
 
 /**
- * Bytes of a request that the gateway writes of its own, whatever the customer sent: the upstream's name of the model, the
- * limit of the output, the wish for a stream's usage, and the longer words of the other protocol. They are not billed here.
+ * Bytes of a request that the gateway writes of its own, whatever the customer sent: the upstream's name of the model,
+ * the limit of the output, the wish for a stream's usage, and the longer words of the other protocol. They are not
+ * billed here.
  */
 export const OWN_BYTES = 160
 
@@ -21,7 +22,10 @@ export const OWN_BYTES = 160
 export const IMAGE_TOKENS = 1500
 export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
-/** The images of a request, by the places in which either protocol shows one: a part of a message, or one of a tool's result. */
+/**
+ * The images of a request, by the places in which either protocol shows one: a part of a message, or one of a tool's
+ * result.
+ */
 function imagesOf(body: Fields): unknown[] {
   const parts = (body.messages as Fields[]).flatMap(({ content }) =>
     Array.isArray(content) ? (content as Fields[]) : [],

@@ -1,5 +1,6 @@
 /**
- * Bodies of chats as fast-check makes them of the fields and parts that pass, of every size, and now and then of what does not.
+ * Bodies of chats as fast-check makes them of the fields and parts that pass, of every size, and now and then of what
+ * does not.
  */
 import fc from 'fast-check'
 import { IMAGE_BYTES } from './billing.ts'
@@ -176,7 +177,9 @@ const refused = fc.oneof(
   { weight: 1, arbitrary: fc.record(REFUSED, { requiredKeys: [] }) },
 )
 
-/** Everything, most of which a model takes that prices audio, files and videos and allows `thinking` and `service_tier`. */
+/**
+ * Everything, most of which a model takes that prices audio, files and videos and allows `thinking` and `service_tier`.
+ */
 export const chatBodies: fc.Arbitrary<Asked> = fc.record({
   protocol: fc.constantFrom('openai', 'anthropic'),
   body: fc

@@ -63,7 +63,9 @@ export const modelEntry = (
   more: object = {},
 ): Record<string, unknown> => ({ id, modality, ...priceOf(modality), upstreams, ...more })
 
-/** Puts an upstream of every protocol into a catalogue, each a part of the sandbox, and models for all that they serve. */
+/**
+ * Puts an upstream of every protocol into a catalogue, each a part of the sandbox, and models for all that they serve.
+ */
 export function everyProtocol(catalogue: Catalogue): void {
   const root = rootOf(catalogue)
   for (const protocol of PROTOCOLS) {

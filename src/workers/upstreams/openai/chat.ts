@@ -166,8 +166,8 @@ const MAX_INDEX = 1000
 
 /**
  * A choice of a chunk, as clients can read it. Keeps which choices have begun, and whether they have ended.
- * @throws UpstreamError `unknown` for what is no choice; AnswerTooLong where more tools are called than any answer may: a
- * customer can have a model do so, and what was delivered before is paid
+ * @throws UpstreamError `unknown` for what is no choice; AnswerTooLong where more tools are called than any answer may:
+ * a customer can have a model do so, and what was delivered before is paid
  */
 function pieceOf(ends: Map<number, boolean>, choice: unknown): Fields {
   if (!isFields(choice)) throw malformedAnswer('the stream has a choice that is none')

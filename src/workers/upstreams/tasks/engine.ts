@@ -29,7 +29,10 @@ export type TaskReport =
 export type TaskPreset = {
   /** The submission. */
   submission(request: MediaRequest, context: UpstreamContext): Unsent<'POST'> | Promise<Unsent<'POST'>>
-  /** The task's id and addresses in the answer to the submission; an id that is no text makes the answer malformedAnswer. */
+  /**
+   * The task's id and addresses in the answer to the submission; an id that is no text makes the answer
+   * malformedAnswer.
+   */
   accepted(answer: Fields): { id: unknown; urls?: Record<string, unknown> }
   /** Where to ask for the task. */
   status(task: TaskRef): Unsent<'GET'>
