@@ -10,6 +10,7 @@ import type { Log } from '../shared/infra/log.ts'
 import type { Queues } from '../shared/infra/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { LongAnswers } from '../shared/calls/long-answers.ts'
+import type { RecordRefusal } from '../shared/calls/refusals.ts'
 import type { Replies } from '../shared/calls/replies.ts'
 import type { WebProcesses } from '../shared/calls/web-processes.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
@@ -28,6 +29,7 @@ export type WebDeps = {
   redis: Redis
   queues: Queues
   calls: Calls
+  recordRefusal: RecordRefusal
   keys: KeyLookup
   replies: Replies
   webProcesses: WebProcesses

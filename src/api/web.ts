@@ -21,6 +21,7 @@ import { connectPersistent, connectProducer, refuseEvictingRedis } from '../shar
 import type { CallsObserver } from '../shared/calls/observer.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
+import { createRefusals } from '../shared/calls/refusals.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
@@ -70,6 +71,7 @@ export async function startWeb(
     config,
     log,
     ...services,
+    recordRefusal: createRefusals(db),
     keys: createKeyLookup(db),
     replies,
     webProcesses,

@@ -3,7 +3,6 @@
  */
 import type { Context } from 'koa'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
-import { recordRefusal } from '../../shared/calls/records.ts'
 import { isUnreachable } from '../../shared/infra/db.ts'
 import type { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
@@ -14,7 +13,7 @@ import { toApiError } from '../middleware/error-handler.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import type { CallContext } from './placed-call.ts'
 
-type RefusalDeps = Pick<WebDeps, 'db' | 'log' | 'metrics' | 'replies'>
+type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies'>
 
 /**
  * Records a refusal (any 4xx and 503) as a rejected call at no credits, before its answer goes out, so that whoever
@@ -54,7 +53,7 @@ function withdraw(ctx: Context, headers: readonly string[]): void {
 
 async function record(
   ctx: CallContext,
-  { db, log, metrics, replies }: RefusalDeps,
+  { recordRefusal, log, metrics, replies }: RefusalDeps,
   modality: Modality,
   model: string,
   error: ApiError,
@@ -67,7 +66,7 @@ async function record(
   } = ctx.state
   metrics.refused(modality, error.code)
   try {
-    const recorded = await recordRefusal(db, {
+    const recorded = await recordRefusal({
       id: callId,
       accountId,
       keyId,

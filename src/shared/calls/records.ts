@@ -1,12 +1,9 @@
 /**
- * Reading calls: the answer of one for whoever fetches it, the record of one for operators, and the refusals that never
- * became a charge.
+ * Reading calls: the answer of one for whoever fetches it, and the record of one for operators.
  */
 import type { Db } from '../infra/db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
-import type { ErrorCode } from '../errors.ts'
-import { statusOf } from '../errors.ts'
 import type { Ended } from './types.ts'
 import type { Answer, LongAnswer } from './answers.ts'
 import { INLINE_BYTES, answerOf, longAnswerOf } from './answers.ts'
@@ -43,19 +40,6 @@ export type CallRecord = {
   createdAt: string
   finishedAt: string | null
   count: number
-}
-
-/** A refusal after the key was accepted, recorded at no cost. */
-export type Refusal = {
-  id: CallId
-  accountId: AccountId
-  keyId: KeyId
-  modality: Modality
-  /** The model as requested: any text that a client may send. */
-  model: string
-  error: ErrorCode
-  requestId: string
-  latencyMs: number
 }
 
 type StateRow = {
@@ -120,40 +104,6 @@ export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[
     )
     .options({ name: 'find_ended' })
   return rows.map((row) => row.id)
-}
-
-/** Postgres stores neither NUL nor lone surrogates; they must not make a record fail. */
-const storable = (text: string) => Array.from(text.toWellFormed().replaceAll('\0', '\uFFFD')).slice(0, 200).join('')
-
-/**
- * Records a refusal. Refusals for the rate limit are folded into one record a minute, so that a client in a loop
- * cannot fill the table.
- * @returns the id of its record: that of the first of its minute where it was folded.
- */
-export async function recordRefusal(db: Db, refusal: Refusal): Promise<CallId> {
-  const folded = refusal.error === 'rate_limited'
-  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(
-    `
-    INSERT INTO calls (id, user_id, key_id, modality, model, status, http_status, error_type, request_id, latency_ms,
-      finished_at, fold_minute)
-    VALUES (?, ?, ?, ?, ?, 'rejected', ?, ?, ?, ?, now(), CASE WHEN ? THEN date_trunc('minute', now()) END)
-    ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
-    DO UPDATE SET count = calls.count + 1, finished_at = now()
-    RETURNING id`,
-    [
-      refusal.id,
-      refusal.accountId,
-      refusal.keyId,
-      refusal.modality,
-      storable(refusal.model),
-      statusOf(refusal.error),
-      refusal.error,
-      storable(refusal.requestId),
-      refusal.latencyMs,
-      folded,
-    ],
-  )
-  return rows[0]!.id
 }
 
 /** What a record is made of. */

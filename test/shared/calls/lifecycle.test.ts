@@ -6,7 +6,7 @@ import type { CallId } from '../../../src/shared/ids.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { CallStatus, Verb } from '../../../src/shared/calls/lifecycle.ts'
 import { CALL_STATUSES, TRANSITIONS, hasEnded } from '../../../src/shared/calls/lifecycle.ts'
-import { recordRefusal } from '../../../src/shared/calls/records.ts'
+import { createRefusals } from '../../../src/shared/calls/refusals.ts'
 import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, rowOf, verbs } from './opening.ts'
@@ -46,7 +46,7 @@ describe("the table of a call's life", () => {
       },
       rejected: async () => {
         const id = newId('call')
-        await recordRefusal(db, {
+        await createRefusals(db)({
           id,
           accountId: account.id,
           keyId: account.keyId,
