@@ -10,7 +10,8 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
 import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
 import { judge } from './judge.ts'
-import { recoveriesOf } from './recoveries.ts'
+import { Reader } from './readers.ts'
+import { heldBy, recoveriesOf } from './recoveries.ts'
 import { KINDS } from './requests.ts'
 import type { Sent } from './requests.ts'
 import { stepsOf } from './steps.ts'
@@ -34,12 +35,13 @@ export type StormOptions = {
 }
 
 /**
- * What a storm showed. `repaid`: credits of debt. Recoveries in ms, by modality: from the kill of a worker until each
- * call that it held was taken by another one, or ended.
+ * What a storm showed. `repaid`: credits of debt. `endings`: how many streams were cut or left, by how. Recoveries in ms,
+ * by modality: from the kill of a worker until each call that it held was taken by another one, or ended.
  */
 export type StormFigures = {
   kills: number
   repaid: number
+  endings: Record<string, number>
   steps: Set<string>
   calls: number
   answered: number
@@ -54,16 +56,22 @@ export type StormFigures = {
 export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
   const account = await anAccount(town.db, 100_000_000)
   const storm = new Storm(town, account, options)
-  const debtor = new Debtor(town.db, await anAccount(town.db, DEBTOR_CREDITS), () => storm.liveWeb()?.url)
-  await Promise.all([storm.rage(), debtor.run(() => storm.raging)])
+  const url = () => storm.liveWeb()?.url
+  const debtor = new Debtor(town.db, await anAccount(town.db, DEBTOR_CREDITS), url)
+  const readers = await Reader.ofEach(town, sandbox, url)
+  await Promise.all([storm.rage(), ...[debtor, ...readers].map((one) => one.run(() => storm.raging))])
   const sent = await storm.calm()
   const calls = await untilEnded(town.db, account.id, 60_000)
   const repaid = await debtor.judge()
+  const interrupted = new Set(storm.dead.filter(({ kind }) => kind === 'worker').flatMap((one) => heldBy(one).ids))
+  const endings: Record<string, number> = {}
+  for (const reader of readers) endings[reader.ending.name] = await reader.judge(interrupted)
   await expectBooksToBalance(town.db)
   await judge(town, storm.webUrl(), account, sandbox, sent)
   return {
     kills: storm.dead.length,
     repaid,
+    endings,
     steps: storm.steps,
     calls: calls.length,
     answered: sent.filter(({ reply }) => reply?.status === 200).length,

@@ -1,0 +1,204 @@
+import { expect } from 'chai'
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { CallId } from '../../../src/shared/ids.ts'
+import { publicId } from '../../../src/shared/ids.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import type { Installation } from '../../../scripts/harness/installation.ts'
+import { untilEnded } from '../../support/crash.ts'
+import type { CallRow } from '../../support/crash.ts'
+
+/** How a stream is to end: cut by Tollgate, or left by its client. */
+type Ending = {
+  name: string
+  model: string
+  words: string
+  /** When the client leaves; it stays to the end where this is absent. */
+  leaves?: 'when sent' | 'when something came'
+  /** The finish_reason of the stored answer. */
+  finish: 'length' | 'cancelled'
+}
+
+/** Small enough for a stream of the sandbox's to be cut there. */
+export const MAX_ANSWER_BYTES = 50_000
+
+export const ENDINGS: readonly Ending[] = [
+  {
+    name: 'cut at its deadline',
+    model: 'hasty-chat',
+    words: '[tokens 60] [chunks 60 0] [hang-after 20]',
+    finish: 'length',
+  },
+  { name: 'cut at its size', model: 'sandbox-chat', words: '[big 1]', finish: 'length' },
+  {
+    name: 'left before its first chunk',
+    model: 'sandbox-chat',
+    words: '[delay 4000]',
+    leaves: 'when sent',
+    finish: 'cancelled',
+  },
+  {
+    name: 'left after its first chunk',
+    model: 'sandbox-chat',
+    words: '[tokens 200] [chunks 200 20]',
+    leaves: 'when something came',
+    finish: 'cancelled',
+  },
+]
+
+/** What the price of a call comes to, in credits: that of the sandbox's chats. */
+const costOf = ({ input_tokens, output_tokens }: PaidRow): number =>
+  Math.max(1, Math.ceil((Number(input_tokens) + Number(output_tokens) * 3) / 1000))
+
+type PaidRow = CallRow & {
+  id: CallId
+  idempotency_key: string
+  input_tokens: number | null
+  output_tokens: number | null
+  estimated_input_tokens: number
+}
+
+/** One stream as its client saw it. */
+type Read = { prompt: string; key: string; text: string }
+
+/** The words that a client has read. */
+const contentOf = ({ text }: Read): string =>
+  [...text.matchAll(/^data: (\{.*\})\n/gm)]
+    .map(([, line]) => JSON.parse(line!) as { choices?: { delta?: { content?: string | null } }[] })
+    .map(({ choices }) => choices?.[0]?.delta?.content ?? '')
+    .join('')
+
+/** How long a client of a dead web process waits before it asks another, and the longest that it stays in any case, in ms. */
+const PAUSE_MS = 50
+const LONGEST_MS = 20_000
+
+/** A client whose streams all end one way. */
+export class Reader {
+  readonly ending: Ending
+  private readonly town: Installation
+  private readonly sandbox: Sandbox
+  private readonly account: TestAccount
+  private readonly url: () => string | undefined
+  private readonly read: Read[] = []
+
+  private constructor(
+    town: Installation,
+    sandbox: Sandbox,
+    account: TestAccount,
+    ending: Ending,
+    url: () => string | undefined,
+  ) {
+    this.town = town
+    this.sandbox = sandbox
+    this.account = account
+    this.ending = ending
+    this.url = url
+  }
+
+  /** One reader for each way. @param url where a web process listens, if any does. */
+  static async ofEach(town: Installation, sandbox: Sandbox, url: () => string | undefined): Promise<Reader[]> {
+    return await Promise.all(
+      ENDINGS.map(async (ending) => new Reader(town, sandbox, await anAccount(town.db, 100_000), ending, url)),
+    )
+  }
+
+  /** Reads one stream after the other, as long as it is to. */
+  async run(goesOn: () => boolean): Promise<void> {
+    while (goesOn()) {
+      const url = this.url()
+      if (url !== undefined) await this.readOne(url)
+      await sleep(PAUSE_MS)
+    }
+  }
+
+  private async readOne(url: string): Promise<void> {
+    const { model, words, leaves } = this.ending
+    const one: Read = { prompt: `reader ${randomUUID()} ${words}`, key: randomUUID(), text: '' }
+    this.read.push(one)
+    const client = new AbortController()
+    const giveUp = setTimeout(() => client.abort(), LONGEST_MS)
+    const watch = setInterval(() => {
+      if (leaves === 'when sent' && this.sandbox.open(one.prompt).open > 0) client.abort()
+    }, 10)
+    try {
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        signal: client.signal,
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${this.account.key}`,
+          'idempotency-key': one.key,
+        },
+        body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: one.prompt }] }),
+      })
+      const decoder = new TextDecoder()
+      for await (const piece of response.body!) {
+        one.text += decoder.decode(piece as Uint8Array, { stream: true })
+        if (leaves === 'when something came' && contentOf(one) !== '') client.abort()
+      }
+    } catch {
+      // It has left, or its web process has died.
+    } finally {
+      clearTimeout(giveUp)
+      clearInterval(watch)
+    }
+  }
+
+  /**
+   * Waits until its calls have ended, and holds each to what docs/money.md says of it. Reads on where none has ended its way yet.
+   * @param interrupted the calls that a worker held when it was killed: these alone may be refunded for what was delivered.
+   * @returns how many have ended its way.
+   */
+  async judge(interrupted: ReadonlySet<string>): Promise<number> {
+    let cut = await this.judgeAll(interrupted)
+    for (let tries = 0; cut === 0 && tries < 3; tries++) {
+      await this.readOne(this.url()!)
+      cut = await this.judgeAll(interrupted)
+    }
+    expect(cut, `streams ${this.ending.name}`).to.be.at.least(1)
+    return cut
+  }
+
+  private async judgeAll(interrupted: ReadonlySet<string>): Promise<number> {
+    const rows = (await untilEnded(this.town.db, this.account.id, 60_000)) as PaidRow[]
+    const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
+    expect(byKey.size, 'one request is one call').to.equal(rows.length)
+    let cut = 0
+    for (const one of this.read) {
+      const billed = this.sandbox.billed(one.prompt).total
+      expect(billed, `${one.prompt}: billed by the upstream`).to.be.at.most(1)
+      const row = byKey.get(one.key)
+      const about = `${this.ending.name}: ${row?.id}`
+      if (!row) expect(billed, `${one.prompt}: never opened`).to.equal(0)
+      else if (row.status === 'failed') this.expectNothingDelivered(row, one, billed, interrupted)
+      else {
+        expect(row.credits, `${about}: credits`).to.equal(costOf(row))
+        expect(row.input_tokens, `${about}: input`).to.be.at.least(1)
+        if (await this.hasEndedItsWay(row, one)) cut++
+      }
+    }
+    return cut
+  }
+
+  /** What was refunded was not shown, and of a client that left, not even sent; but for the kill of its worker. */
+  private expectNothingDelivered(row: PaidRow, one: Read, billed: number, interrupted: ReadonlySet<string>): void {
+    expect(row.credits, `${row.id}: credits`).to.equal(0)
+    if (interrupted.has(row.id)) return
+    expect(contentOf(one), `${this.ending.name}: ${row.id}: delivered, and refunded`).to.equal('')
+    // At its deadline, nothing may have come of what was sent.
+    if (this.ending.model !== 'hasty-chat')
+      expect(billed, `${this.ending.name}: ${row.id}: sent, and refunded`).to.equal(0)
+  }
+
+  /** Whether it was cut or left, and not read whole because its web process had died. */
+  private async hasEndedItsWay(row: PaidRow, one: Read): Promise<boolean> {
+    const { json } = await get(`${this.url()!}/v1/calls/${publicId('call', row.id)}`, this.account.key)
+    if (json.choices[0].finish_reason !== this.ending.finish) return false
+    expect(row.input_tokens, `${row.id}: input`).to.equal(row.estimated_input_tokens)
+    expect(row.output_tokens! * 3, `${row.id}: output`).to.be.at.least(Buffer.byteLength(contentOf(one)))
+    return true
+  }
+}
