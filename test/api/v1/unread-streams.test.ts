@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { callsOf } from '../../support/crash.ts'
+import { neverReads } from '../../support/stored-answers.ts'
+import { CHAT } from '../../../scripts/harness/calling.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import { until } from '../../../scripts/harness/http.ts'
+import type { Installation, Program } from '../../../scripts/harness/installation.ts'
+import { install } from '../../../scripts/harness/installation.ts'
+import { ownMb } from '../../../scripts/harness/memory.ts'
+
+const MEGABYTE = 1024 * 1024
+
+/** The answer, far longer than what a reader may leave unread; what may be produced of it until its upstream has stopped. In MB. */
+const ANSWER_MB = 200
+const PRODUCED_MB = 64
+
+/** How much more memory the web process may take than at rest, in MB: several times what one reader may leave unread. */
+const MOST_MB = 120
+
+const START_CREDITS = 1_000_000
+
+describe('a chat stream whose reader never reads', function () {
+  this.timeout(120_000)
+  let sandbox: Sandbox
+  let installation: Installation
+  let web: Program
+  before(async () => {
+    sandbox = await createSandbox({})
+    installation = await install(sandbox, { MAX_ANSWER_BYTES: String(ANSWER_MB * MEGABYTE) })
+    ;[web] = await Promise.all([installation.start('web'), installation.start('worker')])
+  })
+  after(async () => {
+    await installation.end()
+    await sandbox.close()
+  })
+
+  it('is cut off within bounded memory, stops its upstream, and is settled like one whose client left', async () => {
+    const { db } = installation
+    const account = await anAccount(db, START_CREDITS)
+    const atRest = ownMb(web.pid)
+    let most = 0
+    const body = {
+      model: 'sandbox-chat',
+      stream: true,
+      messages: [{ role: 'user', content: `never read [big ${ANSWER_MB}] [chunks 2000 30]` }],
+    }
+    const reader = await neverReads(web.url, CHAT, account, body)
+    const call = await until(
+      'the end of its call',
+      async () => {
+        most = Math.max(most, ownMb(web.pid) - atRest)
+        const [row] = await callsOf(db, account.id)
+        return row?.finished_at ? (row as typeof row & { input_tokens: number; output_tokens: number }) : null
+      },
+      90_000,
+    )
+    reader.destroy()
+    expect(call.status).to.equal('succeeded')
+    expect(sandbox.billed('never read').total).to.equal(1)
+    expect(call.output_tokens * 3, 'bytes produced').to.be.within(1, PRODUCED_MB * MEGABYTE)
+    const cost = Math.ceil((call.input_tokens + call.output_tokens * 3) / 1000)
+    expect(call.credits).to.equal(cost)
+    expect(START_CREDITS - (await balanceOf(db, account.id)), 'paid').to.equal(cost)
+    expect(most, 'MB more than at rest').to.be.below(MOST_MB)
+    await expectBooksToBalance(db)
+  })
+})
