@@ -16,7 +16,7 @@ export const credits = z.int().meta({ description: 'Credits.' })
 /** A moment. */
 export const time = z.iso.datetime({ precision: 3 }).meta({ description: 'ISO 8601, UTC, milliseconds.' })
 const modality = z.enum(MODALITIES)
-const nextCursor = z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last one.' })
+const nextCursor = z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last page.' })
 
 /** An id with its prefix. */
 export const id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-f]{32}$`))
@@ -34,9 +34,9 @@ export const said = z.strictObject({ ok, message: z.string() })
 /** An error in its envelope, with the codes that can stand in it. */
 export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.ZodType {
   const code = z.enum(codes as [ErrorCode, ...ErrorCode[]])
-  const message = z.string().meta({ description: 'One sentence for people.' })
+  const message = z.string().meta({ description: 'A sentence for people to read.' })
   if (envelope === 'console') return z.strictObject({ ok: z.literal(false), error: code, message })
-  const param = z.string().nullable().meta({ description: 'The field at fault.' })
+  const param = z.string().nullable().meta({ description: 'The field that is at fault.' })
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code }) })
 }
 
@@ -51,12 +51,12 @@ const options = {
   durations: z
     .union([z.array(seconds).min(1), z.strictObject({ min: seconds, max: seconds, default: seconds.optional() })])
     .optional()
-    .meta({ description: 'Videos: the seconds that may be asked for, if the model states them.' }),
+    .meta({ description: 'Videos: the durations offered, in seconds, if the model states them.' }),
   resolutions: z
     .array(z.string())
     .min(1)
     .optional()
-    .meta({ description: 'Images and videos: the resolutions that may be asked for, if the model states them.' }),
+    .meta({ description: 'Images and videos: the resolutions offered, if the model states them.' }),
 }
 
 const model = z
@@ -66,7 +66,7 @@ const model = z
     created: z.int(),
     owned_by: z.string(),
     modality,
-    credits: z.int().meta({ description: 'Credits of one call; of a chat call the least.' }),
+    credits: z.int().meta({ description: 'Credits per call; for chats the minimum.' }),
     name: z.string().optional(),
     description: z.string().optional(),
     pricing: pricing.optional(),
@@ -105,9 +105,9 @@ export const call = z
     status: z.enum(CALL_STATUSES),
     httpStatus: z.int().nullable(),
     errorType: z.string().nullable(),
-    credits: z.int().meta({ description: 'Credits charged so far; in the end what the call cost.' }),
-    creditsPrecharged: z.int().meta({ description: 'Credits charged at the beginning.' }),
-    creditsUncollected: z.int().meta({ description: 'Credits that the balance could not pay.' }),
+    credits: z.int().meta({ description: 'Credits charged so far; once the call has ended, what it cost.' }),
+    creditsPrecharged: z.int().meta({ description: 'Credits charged when the call opened.' }),
+    creditsUncollected: z.int().meta({ description: 'Credits that the balance could not cover.' }),
     inputTokens: tokens,
     outputTokens: tokens,
     latencyMs: z.int().nullable(),
@@ -117,7 +117,9 @@ export const call = z
     resultUrl: z.string().nullable(),
     createdAt: time,
     finishedAt: time.nullable(),
-    count: z.int().meta({ description: 'How many equal refusals of a minute this record stands for; else 1.' }),
+    count: z
+      .int()
+      .meta({ description: 'How many equal refusals within a minute this record stands for; otherwise 1.' }),
   })
   .meta({ id: 'CallRecord' })
 
@@ -127,8 +129,8 @@ export const entry = z
     id: z.string().meta({ description: 'Unique within the account.' }),
     callId: id('call').nullable(),
     kind: z.enum(ENTRY_KINDS),
-    amount: z.int().meta({ description: 'Signed credits: negative leaves the balance.' }),
-    balanceAfter: z.int().meta({ description: 'The balance after this very entry.' }),
+    amount: z.int().meta({ description: 'Signed credits; negative amounts leave the balance.' }),
+    balanceAfter: z.int().meta({ description: 'The balance after this entry.' }),
     origin: z.enum(ORIGINS),
     grantId: id('grant'),
     createdAt: time,
@@ -163,7 +165,7 @@ export const accountState = z.strictObject({
   user,
   role,
   credits,
-  held: z.int().meta({ description: 'Credits that open calls have taken so far, and perhaps give back in part.' }),
+  held: z.int().meta({ description: 'Credits held by open calls, which may give part of them back.' }),
   running: z.int().meta({ description: 'Calls that are queued or running.' }),
   debt: z.int().meta({
     description:

@@ -45,14 +45,14 @@ const PAGE = 50
 /** How many elements a page has. */
 export const pageLimit = wholeNumber(1, 100)
   .default(PAGE)
-  .meta({ description: 'How many elements at most.', override: described({ default: PAGE }) })
+  .meta({ description: 'The most elements to return.', override: described({ default: PAGE }) })
 
 /** Where the next page begins. */
 export const pageCursor = z
   .string({ error: 'is given once' })
   .min(1, 'is empty')
   .optional()
-  .meta({ description: 'The `nextCursor` of the page before.' })
+  .meta({ description: 'The `nextCursor` of the previous page.' })
 
 /** Days that are asked for lie in these centuries: Postgres knows fewer than JavaScript. */
 const isPlausibleDate = (text: string): boolean => text >= '1970' && text < '3000'

@@ -65,7 +65,7 @@ export class Outgoing {
       require: (bytes) => {
         if (set(bytes)) return
         throw new ApiError('overloaded', {
-          message: 'Too many answers wait for their readers. This one is kept: GET /v1/calls/{id} has it.',
+          message: 'Too many answers are still being sent to slow readers. Fetch this one later: GET /v1/calls/{id}.',
           retryAfterSeconds: RETRY_SECONDS,
         })
       },

@@ -114,8 +114,8 @@ describe('a declared endpoint', () => {
       [wrong, undefined, '{', 401, 'unauthorized'],
       [wrong, 'x', '{', 400, 'invalid_json'],
       [wrong, 'x', '{}', 404, 'not_found'],
-      [`${path}?times=x`, 'x', '{}', 400, 'times: is a digit'],
-      [path, 'x', '{}', 400, 'text: is required'],
+      [`${path}?times=x`, 'x', '{}', 400, 'times is a digit.'],
+      [path, 'x', '{}', 400, 'text is required.'],
       [path, 'x', '{"text":"a"}', 400, 'invalid_email'],
     ] as const
     for (const [target, key, body, status, said] of answers) {

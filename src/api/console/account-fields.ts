@@ -51,7 +51,7 @@ export const passwordOfReset = z
 /** The token of a mailed link. Whatever is no token is an invalid one. */
 export const mailedToken = z
   .string({ error: 'invalid_token' })
-  .meta({ description: 'What stands behind `#token=` in the mailed link.' })
+  .meta({ description: 'The part after `#token=` in the mailed link.' })
 
 /** A name that others see, at most 60 code points; null is the same as leaving it out. */
 export const displayName = line(60)

@@ -14,10 +14,13 @@ export const showState = endpoint({
   method: 'get',
   path: '/api/account',
   tag: 'Account',
-  summary: 'Show where the account stands',
+  summary: "Show the account's balance",
   who: session,
   answers: {
-    200: { description: 'The account, its role, its balance and what open calls hold.', schema: accountState },
+    200: {
+      description: 'The account, its role, its balance, and the credits held by open calls.',
+      schema: accountState,
+    },
   },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
@@ -31,7 +34,7 @@ export const showModels = endpoint({
   path: '/api/models',
   tag: 'Records',
   summary: 'List the models',
-  description: 'As `GET /v1/models`, for somebody who is logged in and has no key at hand.',
+  description: 'The same as `GET /v1/models`, but with a session token.',
   who: session,
   answers: { 200: { description: 'The models that can be called.', schema: modelList } },
   errors: [],

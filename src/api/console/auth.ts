@@ -30,7 +30,7 @@ export const createAccount = endpoint({
   path: '/api/auth/register',
   tag,
   summary: 'Register',
-  description: 'Creates an account and logs it in. The verification mail is sent automatically.',
+  description: 'Creates an account and logs in. A verification mail is sent automatically.',
   who: null,
   limits: [{ limit: 'registrations', per: 'client' }],
   body: z.object({ email: emailAddress, password: newPassword, displayName }).meta({ id: 'RegisterRequest' }),
@@ -57,7 +57,7 @@ export const login = endpoint({
     .object({
       email: z
         .string({ error: 'is required' })
-        .meta({ description: "Any text: one that is no account's address is refused like a wrong password." }),
+        .meta({ description: 'Any text. An unknown address is refused in the same way as a wrong password.' }),
       password: z.string({ error: 'is required' }),
     })
     .meta({ id: 'LoginRequest' }),
@@ -100,7 +100,7 @@ export const changeAccount = endpoint({
       avatarUrl: avatarUrl.meta({ description: 'An https address, or empty for none.' }),
     })
     .meta({ id: 'ProfileRequest' }),
-  answers: { 200: { description: 'The account as it is now.', schema: userAnswer } },
+  answers: { 200: { description: 'The updated account.', schema: userAnswer } },
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => ({
   ok: true,
@@ -113,7 +113,7 @@ export const logout = endpoint({
   path: '/api/auth/logout',
   tag,
   summary: 'Log out',
-  description: 'Ends this session and no other.',
+  description: 'Ends this session only.',
   who: session,
   body: 'ignored',
   answers: { 200: { description: 'The session has ended.', schema: done } },
@@ -136,7 +136,7 @@ export const replacePassword = endpoint({
   body: z
     .object({ currentPassword: z.string({ error: 'is required' }), password: newPassword })
     .meta({ id: 'PasswordRequest' }),
-  answers: { 200: { description: 'It is changed.', schema: done } },
+  answers: { 200: { description: 'The password has been changed.', schema: done } },
   errors: [...PASSWORD_ERRORS, 'wrong_password', 'overloaded'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who, body, request }) => {
   await changePassword(db, { ...who, ...body })

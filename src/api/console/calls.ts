@@ -31,11 +31,13 @@ const callsQuery = z.object({
     .min(1, 'must not be empty')
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not a model name')
     .optional(),
-  modality: z.enum(MODALITIES, { error: `is one of ${MODALITIES.join(', ')}` }).optional(),
-  status: z.enum(CALL_STATUSES, { error: `is one of ${CALL_STATUSES.join(', ')}` }).optional(),
-  keyId: keyId.optional().meta({ description: 'Calls that came with this key.' }),
-  from: moment.optional().meta({ description: 'Calls accepted then or later: a day in UTC, or a time with its zone.' }),
-  to: moment.optional().meta({ description: 'Calls accepted then or earlier; the whole of a day.' }),
+  modality: z.enum(MODALITIES, { error: `must be one of ${MODALITIES.join(', ')}` }).optional(),
+  status: z.enum(CALL_STATUSES, { error: `must be one of ${CALL_STATUSES.join(', ')}` }).optional(),
+  keyId: keyId.optional().meta({ description: 'Calls made with this key.' }),
+  from: moment
+    .optional()
+    .meta({ description: 'Calls accepted at or after this: a day in UTC, or a time with its zone.' }),
+  to: moment.optional().meta({ description: 'Calls accepted at or before this; a day is included as a whole.' }),
   limit: pageLimit,
   cursor: pageCursor,
 })
@@ -62,7 +64,7 @@ export const showCalls = endpoint({
 function filterOf({ from, to, ...same }: Omit<z.infer<typeof callsQuery>, 'limit' | 'cursor'>): CallFilter {
   const filter = { ...same, ...(from && { from: startOf(from) }), ...(to && { before: endOf(to) }) }
   if (filter.from && filter.before && filter.from >= filter.before) {
-    throw new ApiError('invalid_request', { param: 'to', message: 'to: must not be before from' })
+    throw new ApiError('invalid_request', { param: 'to', message: 'to must not be before from.' })
   }
   return filter
 }
@@ -77,10 +79,10 @@ export const showCall = endpoint({
   method: 'get',
   path: '/api/calls/:id',
   tag: 'Records',
-  summary: 'Show a call and what it moved',
+  summary: 'Show a call and its ledger entries',
   who: session,
   params: pathId('call', 'The `id` of a call.'),
-  answers: { 200: { description: 'The call, and its ledger entries in their order.', schema: callWithLedger } },
+  answers: { 200: { description: 'The call and its ledger entries, in order.', schema: callWithLedger } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params: { id } }) => {
   const found = await findRecord(db, id, who.accountId)

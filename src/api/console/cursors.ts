@@ -34,7 +34,7 @@ export function createCursors(secret: string, list: 'calls' | 'ledger'): Cursors
       const bytes = isText ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
       const place = bytes.subarray(MAC_BYTES).toString()
       if (bytes.length <= MAC_BYTES || !timingSafeEqual(sign(accountId, place), bytes.subarray(0, MAC_BYTES))) {
-        throw new ApiError('invalid_request', { param: 'cursor', message: 'cursor: is not valid for this list' })
+        throw new ApiError('invalid_request', { param: 'cursor', message: 'cursor is not valid for this list.' })
       }
       return place
     },

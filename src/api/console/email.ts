@@ -39,14 +39,14 @@ export const resend = endpoint({
   method: 'post',
   path: '/api/email/resend',
   tag,
-  summary: 'Mail another verification link',
+  summary: 'Send another verification link',
   who: session,
   body: 'ignored',
-  answers: { 200: { description: 'It is on its way.', schema: said } },
+  answers: { 200: { description: 'The mail has been queued.', schema: said } },
   errors: ['already_verified', 'rate_limited'],
 }).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ who }) => {
   enqueueMail({ queues, log }, await requestVerification(db, who.accountId, config.MAIL_RATE_LIMIT))
-  return { ok: true, message: 'A new verification link is on its way.' }
+  return { ok: true, message: 'A new verification link has been sent.' }
 })
 
 /** Asks for a reset link. The answer, and the time it takes, is the same for every address. */
@@ -54,7 +54,7 @@ export const forgot = endpoint({
   method: 'post',
   path: '/api/email/forgot',
   tag,
-  summary: 'Ask for a reset link',
+  summary: 'Request a password reset link',
   description: 'The answer is the same whether the address is registered or not.',
   who: null,
   limits: [{ limit: 'forgots', per: 'client' }],
@@ -71,11 +71,11 @@ export const reset = endpoint({
   method: 'post',
   path: '/api/email/reset',
   tag,
-  summary: 'Set a new password by a mailed link',
-  description: 'All sessions end. A password that is refused does not spend the link.',
+  summary: 'Set a new password with a mailed link',
+  description: 'Ends all sessions. A refused password does not use up the link.',
   who: null,
   body: z.object({ token: mailedToken, password: passwordOfReset }).meta({ id: 'ResetRequest' }),
-  answers: { 200: { description: 'It is changed.', schema: said } },
+  answers: { 200: { description: 'The password has been changed.', schema: said } },
   errors: ['invalid_token', ...PASSWORD_ERRORS, 'overloaded'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ body, request }) => {
   const accountId = await resetPassword(db, body.token, body.password)

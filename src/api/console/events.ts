@@ -77,7 +77,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
 function refusalOf(held: number): ApiError {
   if (held < MAX_STREAMS) return new ApiError('overloaded', { retryAfterSeconds: RETRY_SECONDS })
   return new ApiError('rate_limited', {
-    message: 'Too many event streams are open for this account.',
+    message: 'This account has too many open event streams.',
     retryAfterSeconds: RETRY_SECONDS,
   })
 }
@@ -154,14 +154,14 @@ export const accountEvents = endpoint({
   method: 'get',
   path: '/api/events',
   tag: 'Records',
-  summary: 'Follow the account',
+  summary: 'Stream changes of the account',
   description:
-    'Server-sent events: `account` (where it stands), `call` (the record of a call that changed), `refresh` (changes ' +
-    'may have been missed: ask again), `signed_out` (the session is over). A comment every 15 s. Ends within a minute ' +
+    'Server-sent events: `account` (its balance), `call` (the record of a call that changed), `refresh` (changes ' +
+    'may have been missed: load again), `signed_out` (the session has ended). A comment every 15 s. Ends within a minute ' +
     'after its session.',
   who: session,
   answers: {
-    200: { description: 'The stream.', content: { 'text/event-stream': events('The events, as they come.') } },
+    200: { description: 'The stream.', content: { 'text/event-stream': events('The events, as they happen.') } },
   },
   errors: ['rate_limited', 'overloaded'],
 }).write((deps: Deps) => followAccount(deps))

@@ -7,14 +7,14 @@ import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
 
-/** Lists the grants, newest first. What remains of them adds up to the balance. */
+/** Lists the grants, newest first. Their remainders add up to the balance. */
 export const showGrants = endpoint({
   method: 'get',
   path: '/api/grants',
   tag: 'Records',
   summary: 'List the grants',
-  description: 'What remains of them adds up to the balance.',
+  description: 'Their remainders add up to the balance.',
   who: session,
-  answers: { 200: { description: 'All lots of credits, newest first.', schema: listOf(grant) } },
+  answers: { 200: { description: 'All grants, newest first.', schema: listOf(grant) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listGrants(db, who.accountId) }))

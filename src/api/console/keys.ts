@@ -28,7 +28,7 @@ const shownKey = z
 const secret = z
   .string()
   .regex(/^tg_[0-9A-Za-z]{40}$/)
-  .meta({ description: 'The key itself: shown only this once.' })
+  .meta({ description: 'The key itself, shown only this once.' })
 
 /** Makes a key. Its secret is in this answer and nowhere else. */
 export const makeKey = endpoint({
@@ -39,7 +39,7 @@ export const makeKey = endpoint({
   body: z
     .object({
       name: label(60).meta({
-        description: 'What you know it by: one line of 1 to 60 characters.',
+        description: 'A name to recognise it by: one line of 1 to 60 characters.',
         examples: ['laptop'],
       }),
     })
@@ -75,9 +75,9 @@ export const endKey = endpoint({
   method: 'delete',
   path: '/api/keys/:id',
   summary: 'Revoke an API key',
-  description: 'From this moment the key is refused everywhere. Calls that were charged before go on.',
+  description: 'The key is refused everywhere from now on. Calls that were already charged go on.',
   params: pathId('key', 'The `id` of a key.'),
-  answers: { 200: { description: 'It is revoked.', schema: done } },
+  answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {
   if (!(await revokeKey(db, accountId, params.id))) throw new ApiError('not_found')

@@ -15,7 +15,7 @@ export const showLedger = endpoint({
   method: 'get',
   path: '/api/ledger',
   tag: 'Records',
-  summary: 'List the movements of credits',
+  summary: 'List ledger entries',
   who: session,
   query: z.object({ limit: pageLimit, cursor: pageCursor }),
   answers: { 200: { description: 'A page of the ledger, newest first.', schema: pageOf(entry) } },

@@ -23,8 +23,8 @@ export const showMail = endpoint({
   method: 'get',
   path: '/api/mail/status',
   tag: 'Mail',
-  summary: 'How mail goes out',
-  description: '`file`: mail goes into a file on the server, and reaches nobody.',
+  summary: 'Show the mail transport',
+  description: '`file`: mails are written to a file on the server and reach nobody.',
   who: session,
   answers: {
     200: {
@@ -55,7 +55,7 @@ export const sendTestMail = endpoint({
       to: emailAddress
         .nullish()
         .transform((value) => value ?? undefined)
-        .meta({ description: 'Your own address where absent.' }),
+        .meta({ description: 'Your own address if absent.' }),
     })
     .meta({ id: 'TestMailRequest' }),
   bodyIsOptional: true,

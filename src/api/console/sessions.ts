@@ -44,7 +44,7 @@ export const revokeSession = endpoint({
   summary: 'End a session',
   who: session,
   params: pathId('session', 'The `id` of a session.'),
-  answers: { 200: { description: 'It has ended.', schema: done } },
+  answers: { 200: { description: 'The session has ended.', schema: done } },
   errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {
   if (!(await endSession(db, accountId, params.id))) throw new ApiError('not_found')

@@ -21,7 +21,7 @@ const MAX_DAYS = 366
 
 const usageQuery = z.object({
   from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where absent.` }),
-  to: day.optional().meta({ description: `Last day, in UTC; today where absent. At most ${MAX_DAYS} days.` }),
+  to: day.optional().meta({ description: `Last day, in UTC; today if absent. At most ${MAX_DAYS} days.` }),
 })
 
 const usageRow = z
@@ -29,7 +29,7 @@ const usageRow = z
     day: z.iso.date(),
     model: z.string(),
     modality: z.enum(MODALITIES),
-    calls: z.int().meta({ description: 'Calls accepted on this day, failed ones too; refused ones are left out.' }),
+    calls: z.int().meta({ description: 'Calls accepted on this day, including failed but not refused ones.' }),
     failed: z.int(),
     credits,
     inputTokens: z.int(),
@@ -45,7 +45,9 @@ export const showUsage = endpoint({
   summary: 'Usage by day and model',
   who: session,
   query: usageQuery,
-  answers: { 200: { description: 'A row for each day and model with calls, oldest first.', schema: listOf(usageRow) } },
+  answers: {
+    200: { description: 'One row for each day and model with calls, oldest first.', schema: listOf(usageRow) },
+  },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
   const usage = new UsageDays(db)
@@ -61,11 +63,11 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 function daysOf(asked: z.infer<typeof usageQuery>, today: string): { from: string; to: string } {
   const to = asked.to ?? (asked.from !== undefined && asked.from > today ? asked.from : today)
   const from = asked.from ?? dayOf(endOf(to).getTime() - DEFAULT_DAYS * DAY_MS)
-  if (from > to) throw new ApiError('invalid_request', { param: 'to', message: 'to: must not be before from' })
+  if (from > to) throw new ApiError('invalid_request', { param: 'to', message: 'to must not be before from.' })
   if (endOf(to).getTime() - startOf(from).getTime() > MAX_DAYS * DAY_MS) {
     throw new ApiError('invalid_request', {
       param: 'from',
-      message: `from: must be at most ${MAX_DAYS} days before to`,
+      message: `from must be at most ${MAX_DAYS} days before to.`,
     })
   }
   return { from, to }

@@ -22,8 +22,8 @@ const TAGS = [
   { name: 'Account', description: 'Registration, login, sessions, profile, e-mail verification and password reset.' },
   { name: 'Mail', description: 'How mails are sent.' },
   { name: 'API keys', description: 'The keys of the gateway.' },
-  { name: 'Records', description: 'What was called, and where the credits went.' },
-  { name: 'Operators', description: 'For accounts whose role is `admin`; everybody else is refused with 403.' },
+  { name: 'Records', description: 'Call records, usage, grants and the ledger.' },
+  { name: 'Operators', description: 'For accounts whose role is `admin`; everyone else gets 403.' },
   { name: 'Service', description: 'Results and health.' },
 ]
 

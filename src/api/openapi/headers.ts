@@ -5,7 +5,7 @@ import { z } from 'zod'
 
 /** On every answer. */
 export const commonHeaders = z.object({
-  'X-Request-Id': z.string().meta({ description: 'The id of this request: your own, where you sent a sane one.' }),
+  'X-Request-Id': z.string().meta({ description: 'The id of this request: your own, if you sent a valid one.' }),
 })
 
 /** On 429 and 503. */

@@ -39,12 +39,12 @@ export const searchAccounts = endpoint({
   query: z.object({
     search: z
       .string({ error: 'must appear only once' })
-      .max(254, 'must be at most 254 characters long')
+      .max(254, 'must be at most 254 characters')
       .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not valid text')
       .default('')
-      .meta({ description: 'A part of an address, or the id of an account.' }),
+      .meta({ description: 'Part of an e-mail address, or the id of an account.' }),
   }),
-  answers: { 200: { description: 'At most 50 accounts, the newest first.', schema: listOf(operatedAccount) } },
+  answers: { 200: { description: 'At most 50 accounts, newest first.', schema: listOf(operatedAccount) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => ({
   ok: true,
@@ -59,13 +59,15 @@ export const showOperated = endpoint({
   summary: 'Show an account',
   answers: {
     200: {
-      description: 'The account, its grants, its latest calls, and what operators did.',
+      description: 'The account, its grants, its latest calls, and operator actions on it.',
       schema: z.strictObject({
         ok,
         account: operatedAccount,
-        held: z.int().meta({ description: 'Credits that open calls have taken so far.' }),
+        held: z.int().meta({ description: 'Credits held by open calls.' }),
         openCalls: z.int(),
-        debt: z.int().meta({ description: 'Credits that past calls left uncollected: the next credits repay it.' }),
+        debt: z
+          .int()
+          .meta({ description: 'Debt: credits that past calls left uncollected. The next credits repay it.' }),
         grants: z.array(grant),
         calls: z.array(call),
         actions: z.array(operatorAction),
@@ -104,27 +106,27 @@ export const giveCredits = endpoint({
       note: line(200)
         .nullish()
         .transform((note) => note?.trim() || null)
-        .meta({ description: 'Why; the account sees it.' }),
+        .meta({ description: 'The reason; the customer sees it.' }),
       expiresAt: moment
         .nullish()
         .transform((text) => (text ? startOf(text) : null))
-        .meta({ description: 'When what is left of them expires; never if absent.' }),
+        .meta({ description: 'When they expire; never if absent.' }),
     })
     .meta({ id: 'OperatorGrantRequest' }),
   answers: {
     200: {
-      description: 'They are granted.',
+      description: 'The credits have been granted.',
       schema: z.strictObject({
         ok,
         grantId: id('grant'),
-        credits: credits.meta({ description: 'The balance after it.' }),
+        credits: credits.meta({ description: 'The new balance.' }),
       }),
     },
   },
   errors: ['invalid_request'],
 }).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who, params, body }) => {
   if (body.expiresAt && body.expiresAt.getTime() <= Date.now()) {
-    throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt: must be in the future' })
+    throw new ApiError('invalid_request', { param: 'expiresAt', message: 'expiresAt must be in the future.' })
   }
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   const grantId = newId('grant')
@@ -141,9 +143,9 @@ export const suspendAccount = endpoint({
   method: 'post',
   path: '/api/operator/accounts/:id/suspend',
   summary: 'Suspend an account',
-  description: 'Its sessions end and its keys are refused, at once. Not your own.',
+  description: 'Ends its sessions and refuses its keys at once. You cannot suspend your own account.',
   body: 'ignored',
-  answers: { 200: { description: 'It is suspended.', schema: statusAnswer } },
+  answers: { 200: { description: 'The account is suspended.', schema: statusAnswer } },
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
   ok: true,
@@ -157,7 +159,7 @@ export const activateAccount = endpoint({
   path: '/api/operator/accounts/:id/activate',
   summary: 'Activate an account',
   body: 'ignored',
-  answers: { 200: { description: 'It is active.', schema: statusAnswer } },
+  answers: { 200: { description: 'The account is active.', schema: statusAnswer } },
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
   ok: true,

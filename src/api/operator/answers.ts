@@ -13,12 +13,12 @@ export const operatorAction = z
   .strictObject({
     id: id('act'),
     action: z.enum(ACTIONS),
-    operatorEmail: z.string().nullable().meta({ description: "Who; null for the operator's command line." }),
+    operatorEmail: z.string().nullable().meta({ description: 'The operator; null for the command line.' }),
     accountId: id('acc').nullable(),
     accountEmail: z.string().nullable(),
     details: z
       .record(z.string(), z.union([z.string(), z.number(), z.null()]))
-      .meta({ description: 'The rest: amounts in credits, notes, ids.' }),
+      .meta({ description: 'Details: amounts in credits, notes, ids.' }),
     createdAt: time,
   })
   .meta({ id: 'OperatorAction' })

@@ -31,7 +31,7 @@ export const showAnyCall = endpoint({
   params: pathId('call', 'The `id` of a call.'),
   answers: {
     200: {
-      description: 'The call, what it moved, and whose it is.',
+      description: 'The call, its ledger entries and its account.',
       schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
     },
   },
@@ -50,7 +50,7 @@ const deadMail = z
     recipient: z.string(),
     status: z.literal('dead'),
     tries: z.int(),
-    note: z.string().nullable().meta({ description: 'Why the last try failed.' }),
+    note: z.string().nullable().meta({ description: 'Why the last attempt failed.' }),
     createdAt: time,
     finishedAt: time.nullable(),
     nextTryAt: time.nullable(),
@@ -62,7 +62,7 @@ export const showDeadMails = endpoint({
   ...declared,
   method: 'get',
   path: '/api/operator/mails',
-  summary: 'List the mails that were given up',
+  summary: 'List dead letters',
   answers: { 200: { description: 'At most 100, newest first.', schema: listOf(deadMail) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listMails(db, ['dead'], LISTED) }))
@@ -72,11 +72,11 @@ export const retryMail = endpoint({
   ...declared,
   method: 'post',
   path: '/api/operator/mails/:id/retry',
-  summary: 'Send a mail again',
-  description: 'Gives a mail that was given up all its tries again.',
+  summary: 'Retry a dead letter',
+  description: 'Queues the mail again with a full set of tries.',
   params: pathId('mail', 'The `id` of a mail.'),
   body: 'ignored',
-  answers: { 200: { description: 'It is being sent.', schema: done } },
+  answers: { 200: { description: 'The mail has been queued.', schema: done } },
   errors: [],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
   if ((await requeueDeadMails(db, who.accountId, params.id)) === 0) throw new ApiError('not_found')
@@ -99,8 +99,8 @@ export const showUpstreams = endpoint({
   ...declared,
   method: 'get',
   path: '/api/operator/upstreams',
-  summary: 'How the upstreams do',
-  answers: { 200: { description: 'Those that had calls in the last hour.', schema: listOf(upstreamReport) } },
+  summary: 'Show the health of upstreams',
+  answers: { 200: { description: 'Upstreams that had calls in the last hour.', schema: listOf(upstreamReport) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await upstreamsOfLastHour(db) }))
 
@@ -109,7 +109,7 @@ export const showActions = endpoint({
   ...declared,
   method: 'get',
   path: '/api/operator/actions',
-  summary: 'List what operators did',
+  summary: 'List operator actions',
   answers: { 200: { description: 'At most 100, newest first.', schema: listOf(operatorAction) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listActions(db, LISTED) }))

@@ -24,10 +24,10 @@ const readiness = z.strictObject({ ok: z.boolean(), down: z.array(z.string()) })
 export const readyz = endpoint({
   ...declared,
   path: '/readyz',
-  summary: 'Whether calls could be served',
+  summary: 'Whether calls can be served',
   answers: {
-    200: { description: 'They could.', schema: readiness },
-    503: { description: '`down` names what is missing.', schema: readiness },
+    200: { description: 'Calls can be served.', schema: readiness },
+    503: { description: '`down` names the services that cannot be reached.', schema: readiness },
   },
 }).handle(({ db, redis, draining }: Pick<WebDeps, 'db' | 'redis' | 'draining'>) => async () => {
   const down = [...(await unavailableServices({ db, redis })), ...(draining.aborted ? ['stopping'] : [])]

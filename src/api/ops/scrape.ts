@@ -29,7 +29,10 @@ export const serveMetrics = endpoint({
   offered: ({ METRICS_TOKEN }) => METRICS_TOKEN !== undefined,
   who: scraper,
   answers: {
-    200: { description: 'The metrics of this process, and those that all share.', content: { 'text/plain': null } },
+    200: {
+      description: 'The metrics of this process, and those shared by all processes.',
+      content: { 'text/plain': null },
+    },
   },
   errors: ['not_found'],
 }).write(({ metrics: { registry } }: Pick<WebDeps, 'metrics'>) => async (_input, ctx) => {

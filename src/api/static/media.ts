@@ -33,16 +33,17 @@ export const serveMedia = endpoint({
   path: '/media/:name',
   tag: 'Service',
   summary: 'Fetch an image or a video',
-  description: 'The address of a result, as calls answer it. Whoever has it may read: its name cannot be guessed.',
+  description:
+    'The address of a result, as returned by a call. Anyone who has it can read it; its name cannot be guessed.',
   envelope: 'gateway',
   who: null,
   params: z.object({ name: z.string().meta({ description: 'The unguessable name.' }) }),
   answers: {
     200: { description: 'The file.', content: { 'image/*': null, 'video/*': null } },
     206: { description: 'A part of it (`Range`).', content: { 'image/*': null, 'video/*': null } },
-    302: { description: 'It is in a bucket: `Location` is a signed address for a short time.' },
-    304: { description: 'Not changed since.' },
-    416: { description: 'It has no such part.' },
+    302: { description: 'The file is in a bucket: `Location` is a short-lived signed address.' },
+    304: { description: 'Not modified.' },
+    416: { description: 'The file does not have that range.' },
   },
   errors: ['not_found', 'service_unavailable'],
 }).write(({ media }: Pick<WebDeps, 'media'>) => async (_input, ctx) => {

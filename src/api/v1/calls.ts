@@ -33,18 +33,18 @@ export const fetchCall = endpoint({
   summary: 'Fetch the answer of a call',
   description:
     'The very answer that the waiting request would have had, status and body. ' +
-    'These reads have a rate limit of their own.',
+    'These reads have a separate rate limit.',
   who: apiKey,
   limits: [{ limit: 'callReads', per: 'account', told: true }],
   params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
   query: z.object({
     wait: wholeNumber(0, MAX_WAIT_SECONDS)
       .optional()
-      .meta({ description: 'Wait so many seconds for the end of the call.' }),
+      .meta({ description: 'How many seconds to wait for the call to end.' }),
   }),
   answers: {
     200: { description: 'The result.', schema: z.union([mediaResult, chatResult]), headers: callHeaders },
-    202: { ...acceptedAnswer, description: 'It is still running.' },
+    202: { ...acceptedAnswer, description: 'The call is still running.' },
   },
   errors: ['result_expired', 'upstream_failed', 'overloaded'],
 }).write((deps: WaitDeps & BodyDeps & Pick<WebDeps, 'db'>) => async ({ who, params, query }, ctx) => {

@@ -2,6 +2,7 @@
  * Checks the body of a chat: its messages first, then what stands in their parts, then every other field.
  */
 import { z } from 'zod'
+import { aboutField } from '../../shared/field-errors.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import { MAX_ADDRESSES, chatMessages, chatOptions, unknownField } from '../../shared/calls/chat-fields.ts'
@@ -47,16 +48,17 @@ function checkParts(messages: readonly ChatMessage[], partTokens: ChatModel['par
   for (const [index, message] of messages.entries()) {
     for (const { at, field, url } of addressesOf(message)) {
       const param = `messages[${index}].content[${at}].${field}`
-      const problem = typeof url === 'string' ? imageUrlProblem(url) : 'is no address'
-      if (problem !== null) throw new ApiError('invalid_request', { param, message: `${param}: ${problem}` })
+      const problem = typeof url === 'string' ? imageUrlProblem(url) : 'must be an address'
+      if (problem !== null) throw new ApiError('invalid_request', { param, message: aboutField(param, problem) })
       if (/^http/i.test(url as string)) addresses++
-      if (addresses > MAX_ADDRESSES) throw badMessages('messages', `have more than ${MAX_ADDRESSES} addresses`)
+      if (addresses > MAX_ADDRESSES) throw badMessages('messages', `must have at most ${MAX_ADDRESSES} addresses`)
     }
     if (!Array.isArray(message.content)) continue
     const odd = message.content.findIndex(({ type }: { type: unknown }) => tokensOfPart(type, partTokens) === null)
-    if (odd >= 0) throw badMessages(`messages[${index}].content[${odd}].type`, 'the model takes no parts of this kind')
+    if (odd >= 0)
+      throw badMessages(`messages[${index}].content[${odd}].type`, 'is a kind of part that this model does not accept')
   }
 }
 
 const badMessages = (param: string, fault: string): ApiError =>
-  new ApiError('invalid_messages', { param, message: `${param}: ${fault}` })
+  new ApiError('invalid_messages', { param, message: aboutField(param, fault) })

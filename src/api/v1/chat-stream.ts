@@ -56,7 +56,7 @@ export async function answerWithChunks(
       await withBody(deps, answer, (body) => chunks.finish(answer.status, body, placed)).catch(() =>
         chunks.fail(LOST, placed),
       )
-    else chunks.fail('The service is restarting; the answer to this call can be fetched later.', placed)
+    else chunks.fail('The service is restarting. The answer to this call can be fetched later:', placed)
     events.end()
   })
 }
@@ -83,7 +83,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
   if (!refunded) await deps.replies.cancel(placed.callId).catch(warn)
 }
 
-const LOST = 'A part of the stream was lost; the whole answer can be fetched.'
+const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 
 /** Writes chunks in their order, and notices where one was lost. */
 class ChunkWriter {

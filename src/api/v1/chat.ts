@@ -29,7 +29,7 @@ export const completeChat = callEndpoint(
     path: '/v1/chat/completions',
     summary: 'Complete a chat',
     description:
-      'Charged on an estimate of its tokens at the beginning, settled on the real usage at its end. ' +
+      'An estimate is charged first, and settled on the real usage at the end. ' +
       'Other fields are refused, unless an upstream of the model allows them.',
     who: apiKey,
     limits: CALL_LIMITS,

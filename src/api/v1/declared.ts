@@ -26,7 +26,7 @@ export const CALL_ERRORS = [
 const allowance = {
   'X-RateLimit-Limit-Requests': z.string().meta({ description: 'Requests in a window of 60 s.' }),
   'X-RateLimit-Remaining-Requests': z.string().meta({ description: 'Requests left in this window.' }),
-  'X-RateLimit-Reset-Requests': z.string().meta({ description: 'How long this window lasts still, such as `12s`.' }),
+  'X-RateLimit-Reset-Requests': z.string().meta({ description: 'How long until this window ends, such as `12s`.' }),
 }
 
 /** On what counts against the gateway's rate limit. */
@@ -55,10 +55,10 @@ export const callRequestHeaders = z.object({
 
 /** 202. */
 export const accepted = {
-  description: 'The call goes on; its answer will be at `Location`.',
+  description: 'The call goes on; fetch its answer at `Location`.',
   schema: z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) }).meta({ id: 'AcceptedCall' }),
   headers: callHeaders.extend({
-    Location: z.string().meta({ description: 'Where the answer will be.' }),
+    Location: z.string().meta({ description: 'Where to fetch the answer.' }),
     'Preference-Applied': z.string().optional().meta({ description: 'The preference that was honoured (RFC 7240).' }),
   }),
 }
@@ -72,9 +72,7 @@ export const mediaResult = z
     usage: z.strictObject({
       credits: z.int().meta({ description: 'Credits charged.' }),
       balance: z.int().meta({ description: 'Credits left.' }),
-      latencyMs: z
-        .int()
-        .meta({ description: 'Milliseconds from the acceptance of the request to the end of the call.' }),
+      latencyMs: z.int().meta({ description: 'Milliseconds from accepting the request to the end of the call.' }),
     }),
   })
   .meta({ id: 'MediaResult' })
@@ -104,7 +102,7 @@ export const chatResult = z
       balance: z.int().meta({ description: 'Credits left.' }),
     }),
   })
-  .meta({ id: 'ChatResult', description: "Other fields of the upstream's answer are kept." })
+  .meta({ id: 'ChatResult', description: "Other fields of the upstream's answer are passed on." })
 
 export const MEDIA_EVENTS = events(
   'With `Accept: text/event-stream`: the events `queued`, `running`, `progress`, then `result` or `error`.',

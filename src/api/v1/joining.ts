@@ -127,7 +127,7 @@ export async function joinWithin(
     const retryAfterSeconds = JOIN_RETRY_SECONDS
     if (joins.of(accountId) === 0) throw new ApiError('overloaded', { retryAfterSeconds })
     throw new ApiError('rate_limited', {
-      message: 'Too many requests of this account wait for calls.',
+      message: 'Too many requests of this account are waiting for calls.',
       retryAfterSeconds,
     })
   }

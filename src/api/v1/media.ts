@@ -28,7 +28,7 @@ import { callEndpoint } from './serve-call.ts'
 const declared = {
   ...gateway,
   method: 'post',
-  description: "Charged the model's fixed credits at the beginning; all of them are refunded where the call fails.",
+  description: "The model's fixed price is charged first, and refunded if the call fails.",
   who: apiKey,
   limits: CALL_LIMITS,
   headers: callRequestHeaders,
@@ -83,4 +83,4 @@ function resolveOptions(model: MediaModel, asked: MediaRequest): MediaRequest {
 }
 
 const notOffered = (param: string, offer: string): ApiError =>
-  new ApiError('invalid_request', { param, message: `${param}: ${offer}.` })
+  new ApiError('invalid_request', { param, message: `${param} is not offered: ${offer}.` })

@@ -103,7 +103,7 @@ function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError
   const message =
     refusal === 'too_many_calls'
       ? 'This account has too many open calls.'
-      : 'The requests of this account that are still running are too large together.'
+      : 'The open requests of this account are too large in total.'
   return new ApiError('rate_limited', { message, retryAfterSeconds: OUTSTANDING_RETRY_SECONDS })
 }
 

@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
 import { RESOLUTION } from '../../shared/catalogue/catalogue.ts'
+import { aboutField, fieldFault } from '../../shared/field-errors.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import { chatMessages, chatOptions, optional } from '../../shared/calls/chat-fields.ts'
 import { MAX_SECONDS } from '../../shared/calls/media-options.ts'
@@ -26,9 +27,9 @@ const prompt = z
   .refine((text) => text.trim() !== '', 'must not be empty')
   .refine(
     (text) => text.length <= 2 * MAX_PROMPT && codePoints(text) <= MAX_PROMPT,
-    `must be at most ${MAX_PROMPT} characters long`,
+    `must be at most ${MAX_PROMPT.toLocaleString('en-US')} characters`,
   )
-  .meta({ description: 'At most 2000 characters.' })
+  .meta({ description: 'At most 2,000 characters.' })
 
 const imageUrl = z
   .string()
@@ -74,7 +75,7 @@ const OWN_CODES = [
  * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
  */
 export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.infer<S> {
-  const parsed = schema.safeParse(body)
+  const parsed = schema.safeParse(body, { error: fieldFault })
   if (parsed.success) return parsed.data
   const { issues } = parsed.error
   for (const [field, code] of OWN_CODES) {
@@ -83,17 +84,18 @@ export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.i
     if (issue)
       throw new ApiError(code, {
         param: pathText(issue.path),
-        message: isMissing(body[field]) ? undefined : told(issue),
+        message: isMissing(body[field]) ? undefined : sentenceOf(issue),
       })
   }
   const issue = issues[0]!
   if (issue.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
-  throw new ApiError('invalid_request', { param: pathText(issue.path), message: told(issue) })
+  throw new ApiError('invalid_request', { param: pathText(issue.path), message: sentenceOf(issue) })
 }
 
 const isMissing = (value: unknown): boolean => !Array.isArray(value) || value.length === 0
 
-const told = ({ path, message }: { path: PropertyKey[]; message: string }): string => `${pathText(path)}: ${message}`
+const sentenceOf = ({ path, message }: { path: PropertyKey[]; message: string }): string =>
+  aboutField(pathText(path), message)
 
 /** How much of a field's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
@@ -101,7 +103,7 @@ const MAX_PARAM = 200
 /** The refusal of a field that no list knows. */
 export function unknownFieldError(path: PropertyKey[]): ApiError {
   const param = pathText(path).slice(0, MAX_PARAM)
-  return new ApiError('invalid_request', { param, message: `Unknown field: ${param}` })
+  return new ApiError('invalid_request', { param, message: `${param} is not a known field.` })
 }
 
 const pathText = (path: PropertyKey[]): string =>

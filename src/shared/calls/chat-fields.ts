@@ -4,6 +4,7 @@
  * A model's upstream may take further fields: its `allow` in the catalogue.
  */
 import { z } from 'zod'
+import { fieldFault } from '../field-errors.ts'
 
 /** Most messages, and most tools or functions, of one request. */
 export const MAX_MESSAGES = 2000
@@ -25,7 +26,7 @@ type Context = { issues: unknown[] }
 
 /** A value within another, by its own schema. Only its first fault counts, and its path goes on behind `path`. */
 function within<T extends z.ZodType>(schema: T, value: unknown, context: Context, ...path: PropertyKey[]): z.output<T> {
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { error: fieldFault })
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]!
   context.issues.push({ ...issue, path: [...path, ...issue.path], input: undefined })
@@ -96,7 +97,7 @@ const parts = listOf(part, 0, Infinity)
 const content = z
   .custom<string | unknown[] | null>(
     (value) => value === null || typeof value === 'string' || Array.isArray(value),
-    'must be a text or a list of parts',
+    'must be a string or a list of parts',
   )
   .meta(documented(z.union([text, z.array(part), z.null()])))
   .transform((value, context) => (Array.isArray(value) ? within(parts, value, context) : value))

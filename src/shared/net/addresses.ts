@@ -114,24 +114,23 @@ export function namesPublicHost(url: URL): boolean {
   return literal === null ? isPublicName(url.hostname) : isPublicAddress(literal)
 }
 
-const SPECIAL_HOST = 'image_url names a private, loopback, link-local or otherwise special address.'
-const MALFORMED = 'image_url must be an http(s) address or a base64 data: URI of a PNG, JPEG, WebP or GIF image.'
+const SPECIAL_HOST = 'must not name a private, loopback, link-local or otherwise special address'
+const MALFORMED = 'must be an http(s) address or a base64 data: URI of a PNG, JPEG, WebP or GIF image'
 
 /**
- * What is wrong with an `image_url`, as one public sentence, or null when nothing is: an http(s) address of at most
- * 2,048 characters without credentials, or a base64 data URI of an image. Refuses every spelling of an address that is
- * not public, and the spellings that URL parsers disagree about (backslashes, white space, missing slashes, IPv4
- * addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another host out of them than we
- * did.
+ * What is wrong with an `image_url`, as the end of a sentence about it, or null if nothing is: an http(s) address of at
+ * most 2,048 characters without credentials, or a base64 data URI of an image. Refuses every spelling of an address
+ * that is not public, and the spellings that URL parsers disagree about (backslashes, white space, missing slashes,
+ * IPv4 addresses in other forms than `a.b.c.d`): the upstream that gets the text may read another host from it.
  */
 export function imageUrlProblem(text: string): string | null {
   if (/^data:/i.test(text)) return parseDataImage(text) ? null : MALFORMED
   if (Array.from(text).length > MAX_IMAGE_URL_LENGTH) {
-    return `image_url must be at most ${MAX_IMAGE_URL_LENGTH} characters long.`
+    return `must be at most ${MAX_IMAGE_URL_LENGTH.toLocaleString('en-US')} characters`
   }
   const authority = /^https?:\/\/([^/?#]+)/i.exec(text)?.[1]
   if (authority === undefined || /[\s\\\p{Cc}]/u.test(text) || !URL.canParse(text)) return MALFORMED
-  if (authority.includes('@')) return 'image_url must not carry credentials.'
+  if (authority.includes('@')) return 'must not contain credentials'
   const url = new URL(text)
   return namesPublicHost(url) && !isAmbiguous(authority, url) ? null : SPECIAL_HOST
 }

@@ -128,7 +128,7 @@ describe('/api/keys', () => {
     ]) {
       const refused = await api('POST', '/api/keys', { name })
       expect([refused.status, refused.json.error], JSON.stringify(name)).to.deep.equal([400, 'invalid_request'])
-      expect(refused.json.message).to.match(/^name: /)
+      expect(refused.json.message).to.match(/^name /)
     }
   })
 

@@ -189,7 +189,7 @@ describe('addresses', () => {
     it('counts 2048 characters in code points', () => {
       const head = 'https://example.com/'
       expect(imageUrlProblem(head + '🐈'.repeat(2048 - head.length))).to.equal(null)
-      expect(imageUrlProblem(head + '🐈'.repeat(2049 - head.length))).to.match(/at most 2048 characters/)
+      expect(imageUrlProblem(head + '🐈'.repeat(2049 - head.length))).to.match(/at most 2,048 characters/)
     })
 
     it('never repeats the text, which may carry a secret', () => {
