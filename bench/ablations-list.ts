@@ -47,7 +47,7 @@ export const ABLATIONS: readonly Ablation[] = [
     name: 'begin and renewal touch no index',
     edits: [
       {
-        file: 'migrations/003_calls.ts',
+        file: 'migrations/004_calls.ts',
         find: 'CREATE INDEX calls_open ON calls (created_at)',
         replace: 'CREATE INDEX calls_open ON calls (lease_until)',
       },

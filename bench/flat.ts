@@ -124,7 +124,7 @@ async function loadSide(
 async function settleDown(side: Side): Promise<void> {
   await until(
     'the end of every call',
-    async () => (await side.db('users').where('outstanding_calls', '>', 0).first('id')) === undefined,
+    async () => (await side.db('accounts').where('outstanding_calls', '>', 0).first('id')) === undefined,
     30_000,
   )
   if (side.rows === Number(options.few)) await loadHistory(side.db, side.accounts, side.rows)

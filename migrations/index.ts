@@ -6,11 +6,11 @@
  */
 import type { Knex } from 'knex'
 import * as appliedSql from './001_applied_sql.ts'
-import * as accountsAndMoney from './002_accounts_and_money.ts'
-import * as calls from './003_calls.ts'
-import * as sessionsTokensMail from './004_sessions_tokens_mail.ts'
-import * as operators from './005_operators.ts'
-import * as signupAndMailboxes from './006_signup_and_mailboxes.ts'
+import * as usersAndAccounts from './002_users_and_accounts.ts'
+import * as money from './003_money.ts'
+import * as calls from './004_calls.ts'
+import * as sessionsTokensMail from './005_sessions_tokens_mail.ts'
+import * as operators from './006_operators.ts'
 import { applySql, dropSql } from './sql.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
@@ -18,11 +18,11 @@ type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
 /** Name → migration; the order of this object is the order of history. Never rename, never reorder. */
 const MIGRATIONS: Record<string, Migration> = {
   '001_applied_sql': appliedSql,
-  '002_accounts_and_money': accountsAndMoney,
-  '003_calls': calls,
-  '004_sessions_tokens_mail': sessionsTokensMail,
-  '005_operators': operators,
-  '006_signup_and_mailboxes': signupAndMailboxes,
+  '002_users_and_accounts': usersAndAccounts,
+  '003_money': money,
+  '004_calls': calls,
+  '005_sessions_tokens_mail': sessionsTokensMail,
+  '006_operators': operators,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -1,9 +1,29 @@
 -- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.
 
+-- Who pays. The row is the lock of everything that moves its credits.
+CREATE TABLE accounts (
+  id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
+  status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
+  credits bigint NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
+  debt bigint NOT NULL DEFAULT 0, -- Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.
+  ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
+  outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
+  request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
+  CONSTRAINT accounts_pkey PRIMARY KEY (id),
+  CONSTRAINT accounts_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
+  CONSTRAINT accounts_credits_not_negative CHECK ((credits >= 0)),
+  CONSTRAINT accounts_debt_exact_in_javascript CHECK ((debt <= '9007199254740991'::bigint)),
+  CONSTRAINT accounts_debt_not_negative CHECK ((debt >= 0)),
+  CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT accounts_request_bytes_not_negative CHECK ((request_bytes >= 0)),
+  CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
+) WITH (fillfactor=70);
+
 -- Keys of the gateway. The secret itself is never stored.
 CREATE TABLE api_keys (
   id uuid NOT NULL, -- UUIDv7; key_… in text.
-  user_id uuid NOT NULL, -- Whose credits it spends.
+  account_id uuid NOT NULL, -- Whose credits it spends.
   name text NOT NULL, -- The owner's label, at most 60 code points.
   key_hash bytea NOT NULL, -- SHA-256 of the whole key.
   hint text NOT NULL, -- First 7 and last 4 characters, to recognise it by.
@@ -12,12 +32,12 @@ CREATE TABLE api_keys (
   revoked_at timestamptz, -- Since when it is refused; null while valid.
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_hash_key UNIQUE (key_hash),
-  CONSTRAINT api_keys_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT api_keys_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
   CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60))
 );
-CREATE INDEX api_keys_user ON api_keys USING btree (user_id, id);
-CREATE INDEX api_keys_valid ON api_keys USING btree (user_id, id) WHERE (revoked_at IS NULL);
+CREATE INDEX api_keys_account ON api_keys USING btree (account_id, id);
+CREATE INDEX api_keys_valid ON api_keys USING btree (account_id, id) WHERE (revoked_at IS NULL);
 
 -- The functions of sql/ that are in this database, those of earlier releases too.
 CREATE TABLE applied_sql (
@@ -40,7 +60,7 @@ CREATE INDEX call_results_expiry ON call_results USING btree (expires_at);
 -- One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.
 CREATE TABLE calls (
   id uuid NOT NULL, -- UUIDv7, made by the web process before the charge; call_… in text.
-  user_id uuid NOT NULL, -- Who pays.
+  account_id uuid NOT NULL, -- Who pays.
   key_id uuid NOT NULL, -- The API key it came with.
   modality text NOT NULL, -- chat, image or video: its queue.
   model text NOT NULL, -- The gateway's model id as asked for.
@@ -77,7 +97,7 @@ CREATE TABLE calls (
   fold_minute timestamptz, -- The minute whose equal refusals this row stands for.
   count integer NOT NULL DEFAULT 1, -- How many refusals were folded into this row; else 1.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
-  CONSTRAINT calls_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
   CONSTRAINT calls_credits_not_negative CHECK ((credits >= 0)),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
@@ -93,17 +113,17 @@ CREATE TABLE calls (
   CONSTRAINT calls_tokens_not_negative CHECK (((input_tokens >= 0) AND (output_tokens >= 0))),
   CONSTRAINT calls_uncollected_not_negative CHECK ((credits_uncollected >= 0))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
+CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
-CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (user_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
-CREATE INDEX calls_to_join ON calls USING btree (user_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
-CREATE INDEX calls_user_time ON calls USING btree (user_id, created_at DESC, id DESC);
+CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
 
 -- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.
 CREATE TABLE grants (
   id uuid NOT NULL, -- UUIDv7; grant_… in text.
-  user_id uuid NOT NULL, -- Whose credits.
+  account_id uuid NOT NULL, -- Whose credits.
   origin text NOT NULL, -- signup, purchase, bonus or adjustment.
   amount bigint NOT NULL, -- Credits granted.
   remaining bigint NOT NULL, -- Credits left = sum of the grant's ledger entries.
@@ -112,17 +132,17 @@ CREATE TABLE grants (
   note text, -- The operator's remark.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was granted.
   CONSTRAINT grants_pkey PRIMARY KEY (id),
-  CONSTRAINT grants_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT grants_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT grants_amount_positive CHECK (((amount >= 1) AND (amount <= '1000000000000'::bigint))),
   CONSTRAINT grants_open_means_remaining CHECK ((open = (remaining > 0))),
   CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
   CONSTRAINT grants_remaining_not_negative CHECK ((remaining >= 0)),
   CONSTRAINT grants_remaining_within_amount CHECK ((remaining <= amount))
 ) WITH (fillfactor=70);
+CREATE INDEX grants_account ON grants USING btree (account_id, id);
+CREATE INDEX grants_account_open ON grants USING btree (account_id) WHERE open;
 CREATE INDEX grants_expiry ON grants USING btree (expires_at) WHERE (open AND (expires_at IS NOT NULL));
-CREATE UNIQUE INDEX grants_signup_once ON grants USING btree (user_id) WHERE (origin = 'signup'::text);
-CREATE INDEX grants_user ON grants USING btree (user_id, id);
-CREATE INDEX grants_user_open ON grants USING btree (user_id) WHERE open;
+CREATE UNIQUE INDEX grants_signup_once ON grants USING btree (account_id) WHERE (origin = 'signup'::text);
 
 -- Work that one process does at a time, whatever happens to Redis.
 CREATE TABLE leases (
@@ -133,7 +153,7 @@ CREATE TABLE leases (
 
 -- Every movement of credits, append-only, numbered without gaps within its account.
 CREATE TABLE ledger_entries (
-  user_id uuid NOT NULL, -- Whose credits.
+  account_id uuid NOT NULL, -- Whose credits.
   seq bigint NOT NULL, -- 1, 2, 3… within the account: the order of the ledger.
   call_id uuid, -- The call that caused it. No foreign key: the ledger outlives swept call records.
   grant_id uuid NOT NULL, -- The lot it takes from or gives to.
@@ -142,7 +162,7 @@ CREATE TABLE ledger_entries (
   balance_after bigint NOT NULL, -- The balance after this very entry.
   note text, -- A remark for people.
   created_at timestamptz NOT NULL DEFAULT now(), -- Start of its transaction; seq, not time, is the order.
-  CONSTRAINT ledger_entries_pkey PRIMARY KEY (user_id, seq),
+  CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
   CONSTRAINT ledger_entries_balance_not_negative CHECK ((balance_after >= 0)),
   CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
   CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
@@ -167,7 +187,7 @@ CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
   kind text NOT NULL, -- verification or reset.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
-  user_id uuid, -- The account of a verification; null for a reset.
+  user_id uuid, -- The user of a verification; null for a reset.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
   tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
   next_try_at timestamptz NOT NULL DEFAULT now(), -- When it may be taken; while sending, when its worker counts as dead.
@@ -189,18 +209,31 @@ CREATE INDEX mails_due ON mails USING btree (next_try_at) WHERE (status = ANY (A
 CREATE INDEX mails_finished ON mails USING btree (status, finished_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX mails_user ON mails USING btree (user_id, created_at) WHERE (user_id IS NOT NULL);
 
+-- Who may act for which account.
+CREATE TABLE members (
+  user_id uuid NOT NULL, -- Who.
+  account_id uuid NOT NULL, -- For which account.
+  role text NOT NULL, -- owner: may do everything. The only role there is.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Since when. A login acts for the account that its user has been a member of for longest.
+  CONSTRAINT members_pkey PRIMARY KEY (user_id, account_id),
+  CONSTRAINT members_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT members_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT members_role_known CHECK ((role = 'owner'::text))
+);
+CREATE UNIQUE INDEX members_one_owner ON members USING btree (account_id) WHERE (role = 'owner'::text);
+
 -- The links that were mailed. A row stays as long as its mail, so that a late try cannot revive a spent link.
 CREATE TABLE one_time_tokens (
   mail_id uuid NOT NULL, -- The mail that carries the link.
   user_id uuid NOT NULL, -- Whose address or password it is about.
   purpose text NOT NULL, -- The kind of the mail: a link does one thing.
   token_hash bytea NOT NULL, -- SHA-256 of the token.
-  email text NOT NULL, -- The address it was mailed to; the link is dead once the account has another.
+  email text NOT NULL, -- The address it was mailed to; the link is dead once the user has another.
+  mailbox text NOT NULL, -- The mailbox that the address leads to, without tags: the hourly limit counts by it.
   asked_at timestamptz NOT NULL, -- When its mail was asked for: the newest reset link ends the older ones.
   created_at timestamptz NOT NULL DEFAULT now(), -- First try of its mail.
   expires_at timestamptz NOT NULL, -- Counted from the last try of its mail.
   spent_at timestamptz, -- When it was used; null while it was not.
-  mailbox text NOT NULL, -- The mailbox that the address leads to, without tags: the hourly limit counts by it.
   CONSTRAINT one_time_tokens_pkey PRIMARY KEY (mail_id),
   CONSTRAINT one_time_tokens_hash_key UNIQUE (token_hash),
   CONSTRAINT one_time_tokens_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE,
@@ -220,7 +253,7 @@ CREATE TABLE operator_actions (
   details jsonb NOT NULL DEFAULT '{}'::jsonb, -- The rest: amounts in credits, notes, ids.
   created_at timestamptz NOT NULL DEFAULT now(), -- When.
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
-  CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES users(id),
+  CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
   CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text])))
 );
@@ -230,6 +263,7 @@ CREATE INDEX operator_actions_account ON operator_actions USING btree (account_i
 CREATE TABLE sessions (
   id uuid NOT NULL, -- UUIDv7; ses_… in text.
   user_id uuid NOT NULL, -- Who logged in.
+  account_id uuid NOT NULL, -- The account that it acts for. The session ends with the membership.
   token_hash bytea NOT NULL, -- SHA-256 of the session token.
   user_agent text NOT NULL, -- What the client called itself at login, to recognise it by; cut.
   ip text NOT NULL, -- Client address at login; empty when unknown.
@@ -238,55 +272,43 @@ CREATE TABLE sessions (
   expires_at timestamptz NOT NULL, -- From then on the token is refused, by the clock of the database.
   CONSTRAINT sessions_pkey PRIMARY KEY (id),
   CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),
-  CONSTRAINT sessions_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  CONSTRAINT sessions_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members(user_id, account_id) ON DELETE CASCADE,
   CONSTRAINT sessions_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
   CONSTRAINT sessions_ip_length CHECK ((char_length(ip) <= 45)),
   CONSTRAINT sessions_live_a_week_at_most CHECK ((expires_at <= (created_at + '7 days'::interval))),
   CONSTRAINT sessions_user_agent_length CHECK ((char_length(user_agent) <= 200))
 );
+CREATE INDEX sessions_account ON sessions USING btree (account_id);
 CREATE INDEX sessions_expiry ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user ON sessions USING btree (user_id, id);
 
--- Console accounts. The row is the lock of everything that moves its credits.
+-- People who sign in. Nothing of the money hangs on them: that is the account's.
 CREATE TABLE users (
-  id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
+  id uuid NOT NULL, -- UUIDv7, made by the caller. Never leaves the server: clients know the account.
   email text NOT NULL, -- ASCII, lowercased.
   password_hash text NOT NULL, -- argon2id, PHC string.
   display_name text NOT NULL DEFAULT ''::text, -- At most 60 code points; empty when none.
   avatar_url text NOT NULL DEFAULT ''::text, -- https address, or empty.
-  status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
-  email_verified_at timestamptz, -- When the address was proved; null while unverified.
-  credits bigint NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
-  debt bigint NOT NULL DEFAULT 0, -- Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.
-  ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
-  outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
-  request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   role text NOT NULL DEFAULT 'user'::text, -- user, or admin: may use /api/operator.
+  email_verified_at timestamptz, -- When the address was proved; null while unverified.
   password_changed_at timestamptz NOT NULL DEFAULT now(), -- Reset links that were asked for before it are dead.
   created_at timestamptz NOT NULL DEFAULT now(), -- Registration.
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_key UNIQUE (email),
   CONSTRAINT users_avatar_url_length CHECK ((char_length(avatar_url) <= 2048)),
-  CONSTRAINT users_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
-  CONSTRAINT users_credits_not_negative CHECK ((credits >= 0)),
-  CONSTRAINT users_debt_exact_in_javascript CHECK ((debt <= '9007199254740991'::bigint)),
-  CONSTRAINT users_debt_not_negative CHECK ((debt >= 0)),
   CONSTRAINT users_display_name_length CHECK ((char_length(display_name) <= 60)),
   CONSTRAINT users_email_is_lowercase CHECK (((email = lower(email)) AND (length(email) <= 254))),
-  CONSTRAINT users_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
-  CONSTRAINT users_request_bytes_not_negative CHECK ((request_bytes >= 0)),
-  CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
-  CONSTRAINT users_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
-) WITH (fillfactor=70);
+  CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text])))
+);
 
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
-CREATE FUNCTION collect_debts(accounts uuid[]) RETURNS TABLE(user_id uuid, balance bigint) SET plan_cache_mode=force_generic_plan;
+CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint) SET plan_cache_mode=force_generic_plan;
 
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
-CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, user_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
+CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
 -- Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
@@ -295,4 +317,4 @@ CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
-CREATE FUNCTION spendable_lots(accounts uuid[]) RETURNS TABLE(grant_id uuid, user_id uuid, remaining bigint, upto bigint);
+CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);

@@ -6,7 +6,7 @@ DECLARE
   touched uuid[] := ARRAY(SELECT DISTINCT call_id FROM inserted WHERE call_id IS NOT NULL);
   broken uuid;
 BEGIN
-  IF EXISTS (SELECT 1 FROM inserted entry LEFT JOIN grants g ON g.id = entry.grant_id AND g.user_id = entry.user_id WHERE g.id IS NULL) THEN
+  IF EXISTS (SELECT 1 FROM inserted entry LEFT JOIN grants g ON g.id = entry.grant_id AND g.account_id = entry.account_id WHERE g.id IS NULL) THEN
     RAISE EXCEPTION 'a ledger entry names a grant of another account'
       USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_grant_of_the_account';
   END IF;
@@ -19,7 +19,7 @@ BEGIN
     OR sum(entry.amount) <> -call.credits
     OR sum(entry.amount) FILTER (WHERE entry.kind = 'charge') IS DISTINCT FROM -call.credits_precharged
        AND call.credits_precharged > 0
-    OR bool_or(entry.user_id <> call.user_id)
+    OR bool_or(entry.account_id <> call.account_id)
     OR bool_or(entry.kind = 'refund' AND call.status <> 'failed')
     OR bool_or(entry.kind = 'settlement' AND call.status <> 'succeeded')
   LIMIT 1;

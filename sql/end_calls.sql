@@ -5,7 +5,7 @@
 -- anybody sees them: the balance that is answered is what is left after that. Few accounts ever owe anything, so that this is a
 -- statement of its own (collect_debts), for them alone.
 CREATE OR REPLACE FUNCTION end_calls(outcomes jsonb, outputs text[])
-RETURNS TABLE (id uuid, user_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
+RETURNS TABLE (id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
   latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint,
   running_ms bigint)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
@@ -13,14 +13,14 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   owes boolean;
   ids uuid[] := ARRAY(SELECT DISTINCT (o ->> 'id')::uuid FROM jsonb_array_elements(outcomes) o);
-  accounts uuid[] := ARRAY(SELECT DISTINCT c.user_id FROM calls c WHERE c.id = ANY (ids));
+  account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
 BEGIN
-  PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
+  PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
   -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
   -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
-  ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.user_id] <@ accounts ORDER BY c.id FOR NO KEY UPDATE);
+  ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids ORDER BY c.id FOR NO KEY UPDATE);
 
-  FOR id, user_id, status, credits, uncollected, balance, latency_ms, created_at, reply_to, model, modality, upstream, precharged,
+  FOR id, account_id, status, credits, uncollected, balance, latency_ms, created_at, reply_to, model, modality, upstream, precharged,
     running_ms, owes IN
   WITH outcome AS MATERIALIZED (
     SELECT o.*, row_number() OVER (PARTITION BY o.id ORDER BY o.place) AS nth
@@ -34,8 +34,8 @@ BEGIN
     -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over.
     -- Within an account, calls that collect have their turn before calls that give back: so no call goes
     -- uncollected beside a balance that could have paid for it.
-    SELECT o.*, c.user_id, c.credits_precharged AS held, c.request_bytes, owed.due,
-      row_number() OVER (PARTITION BY c.user_id ORDER BY owed.due > c.credits_precharged DESC, o.place) AS turn
+    SELECT o.*, c.account_id, c.credits_precharged AS held, c.request_bytes, owed.due,
+      row_number() OVER (PARTITION BY c.account_id ORDER BY owed.due > c.credits_precharged DESC, o.place) AS turn
     FROM outcome o JOIN calls c ON c.id = o.id AND c.id = ANY (ids)
     CROSS JOIN LATERAL (SELECT CASE WHEN o.status = 'succeeded' THEN o.cost ELSE 0 END AS due) owed
     WHERE o.nth = 1 AND c.status IN ('queued', 'running')
@@ -47,26 +47,26 @@ BEGIN
     SELECT e.call_id, e.grant_id, -e.amount AS amount, sum(-e.amount) OVER (PARTITION BY e.call_id ORDER BY e.seq DESC) AS upto
     FROM ledger_entries e WHERE e.call_id = ANY (ids) AND e.kind = 'charge'
   ), given_back AS (
-    SELECT x.id AS call_id, x.user_id, x.turn, x.status, charged.grant_id, charged.upto AS position,
+    SELECT x.id AS call_id, x.account_id, x.turn, x.status, charged.grant_id, charged.upto AS position,
       (least(charged.upto, x.held - x.due) - (charged.upto - charged.amount))::bigint AS amount
     FROM ending x JOIN charged ON charged.call_id = x.id AND charged.upto - charged.amount < x.held - x.due
   ), wanting AS (
-    SELECT x.*, x.due - x.held AS amount, sum(x.due - x.held) OVER (PARTITION BY x.user_id ORDER BY x.turn) AS upto
+    SELECT x.*, x.due - x.held AS amount, sum(x.due - x.held) OVER (PARTITION BY x.account_id ORDER BY x.turn) AS upto
     FROM ending x WHERE x.due > x.held
   ), collected AS (
-    SELECT w.id AS call_id, w.user_id, w.turn, w.status, lot.grant_id, lot.upto AS position,
+    SELECT w.id AS call_id, w.account_id, w.turn, w.status, lot.grant_id, lot.upto AS position,
       -(least(w.upto, lot.upto) - greatest(w.upto - w.amount, lot.upto - lot.remaining))::bigint AS amount
     FROM wanting w
-    JOIN spendable_lots(ARRAY(SELECT DISTINCT wanting.user_id FROM wanting)) lot
-      ON lot.user_id = w.user_id AND lot.upto > w.upto - w.amount AND lot.upto - lot.remaining < w.upto
+    JOIN spendable_lots(ARRAY(SELECT DISTINCT wanting.account_id FROM wanting)) lot
+      ON lot.account_id = w.account_id AND lot.upto > w.upto - w.amount AND lot.upto - lot.remaining < w.upto
   ), movement AS MATERIALIZED (
     SELECT m.*, row_number() OVER movement_order AS nth, sum(m.amount) OVER movement_order AS upto
     FROM (SELECT * FROM given_back UNION ALL SELECT * FROM collected) m
-    WINDOW movement_order AS (PARTITION BY m.user_id ORDER BY m.turn, m.position, m.grant_id)
+    WINDOW movement_order AS (PARTITION BY m.account_id ORDER BY m.turn, m.position, m.grant_id)
   ), ended AS MATERIALIZED (
-    SELECT x.*, u.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.user_id = x.user_id AND m.turn <= x.turn), 0) AS balance,
+    SELECT x.*, acc.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.account_id = x.account_id AND m.turn <= x.turn), 0) AS balance,
       x.held - coalesce((SELECT sum(m.amount) FROM movement m WHERE m.call_id = x.id), 0) AS kept
-    FROM ending x JOIN users u ON u.id = x.user_id AND u.id = ANY (accounts)
+    FROM ending x JOIN accounts acc ON acc.id = x.account_id AND acc.id = ANY (account_ids)
   ), closed AS (
     UPDATE calls c SET status = e.status, credits = e.kept, credits_uncollected = greatest(e.due - e.kept, 0),
       balance_after = e.balance, http_status = e.http_status, error_type = e.error_type,
@@ -77,39 +77,39 @@ BEGIN
       idempotency_expires_at = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_expires_at END,
       latency_ms = greatest(0, round(extract(epoch FROM clock_timestamp() - c.created_at) * 1000))::bigint
     FROM ended e WHERE c.id = e.id AND c.id = ANY (ids)
-    RETURNING c.id, c.user_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms, c.created_at, c.reply_to,
+    RETURNING c.id, c.account_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms, c.created_at, c.reply_to,
       c.model, c.modality, c.upstream, c.credits_precharged,
       greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint
   ), new_result AS (
     INSERT INTO call_results (call_id, output, expires_at)
     SELECT e.id, outputs[e.place], now() + make_interval(secs => e.result_seconds) FROM ended e
   ), new_entry AS (
-    INSERT INTO ledger_entries (user_id, seq, call_id, grant_id, kind, amount, balance_after)
-    SELECT m.user_id, u.ledger_seq + m.nth, m.call_id, m.grant_id,
-      CASE m.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END, m.amount, u.credits + m.upto
-    FROM movement m JOIN users u ON u.id = m.user_id AND u.id = ANY (accounts)
+    INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
+    SELECT m.account_id, acc.ledger_seq + m.nth, m.call_id, m.grant_id,
+      CASE m.status WHEN 'failed' THEN 'refund' ELSE 'settlement' END, m.amount, acc.credits + m.upto
+    FROM movement m JOIN accounts acc ON acc.id = m.account_id AND acc.id = ANY (account_ids)
   ), moved AS (
     -- Credits that come back to a lot past its time can be spent for a day more (docs/guarantees.md).
     UPDATE grants g SET remaining = g.remaining + s.amount, open = g.remaining + s.amount > 0,
       expires_at = CASE WHEN s.amount > 0 AND g.expires_at <= now() THEN now() + interval '24 hours' ELSE g.expires_at END
     FROM (SELECT m.grant_id, sum(m.amount)::bigint AS amount FROM movement m GROUP BY m.grant_id) s
-    WHERE g.id = s.grant_id AND g.user_id = ANY (accounts)
+    WHERE g.id = s.grant_id AND g.account_id = ANY (account_ids)
   ), account AS (
-    UPDATE users u SET outstanding_calls = u.outstanding_calls - s.calls, request_bytes = u.request_bytes - s.bytes,
-      debt = u.debt + s.uncollected,
-      credits = u.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.user_id = u.id), 0)::bigint,
-      ledger_seq = u.ledger_seq + (SELECT count(*) FROM movement m WHERE m.user_id = u.id)
+    UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls - s.calls, request_bytes = acc.request_bytes - s.bytes,
+      debt = acc.debt + s.uncollected,
+      credits = acc.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.account_id = acc.id), 0)::bigint,
+      ledger_seq = acc.ledger_seq + (SELECT count(*) FROM movement m WHERE m.account_id = acc.id)
     FROM (
-      SELECT e.user_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes, sum(greatest(e.due - e.kept, 0))::bigint AS uncollected
-      FROM ended e GROUP BY e.user_id
+      SELECT e.account_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes, sum(greatest(e.due - e.kept, 0))::bigint AS uncollected
+      FROM ended e GROUP BY e.account_id
     ) s
-    WHERE u.id = s.user_id AND u.id = ANY (accounts)
-    RETURNING u.id, u.debt
+    WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
+    RETURNING acc.id, acc.debt
   )
-  SELECT c.*, account.debt > 0 FROM closed c JOIN account ON account.id = c.user_id
+  SELECT c.*, account.debt > 0 FROM closed c JOIN account ON account.id = c.account_id
   LOOP
     IF owes THEN
-      balance := (SELECT d.balance FROM collect_debts(ARRAY[user_id]) d);
+      balance := (SELECT d.balance FROM collect_debts(ARRAY[account_id]) d);
       UPDATE calls c SET balance_after = end_calls.balance WHERE c.id = end_calls.id;
     END IF;
     RETURN NEXT;

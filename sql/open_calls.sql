@@ -21,55 +21,55 @@ RETURNS TABLE (id uuid, outcome text, existing_id uuid, balance bigint, outstand
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
-  accounts uuid[] := ARRAY(SELECT DISTINCT (r ->> 'user_id')::uuid FROM jsonb_array_elements(requests) r);
+  account_ids uuid[] := ARRAY(SELECT DISTINCT (r ->> 'account_id')::uuid FROM jsonb_array_elements(requests) r);
   ids uuid[] := ARRAY(SELECT (r ->> 'id')::uuid FROM jsonb_array_elements(requests) r);
   keys uuid[] := ARRAY(SELECT DISTINCT (r ->> 'key_id')::uuid FROM jsonb_array_elements(requests) r);
   idempotency_keys text[] := ARRAY(SELECT r ->> 'idempotency_key' FROM jsonb_array_elements(requests) r WHERE r ->> 'idempotency_key' IS NOT NULL);
 BEGIN
-  PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
+  PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
 
   IF cardinality(idempotency_keys) > 0 THEN
     UPDATE calls c SET idempotency_key = NULL, idempotency_expires_at = NULL
-    WHERE c.user_id = ANY (accounts) AND c.idempotency_expires_at <= now()
+    WHERE c.account_id = ANY (account_ids) AND c.idempotency_expires_at <= now()
       AND c.idempotency_key = ANY (idempotency_keys);
   END IF;
 
   RETURN QUERY
   WITH request AS MATERIALIZED (
     SELECT r.* FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-      id uuid, user_id uuid, key_id uuid, modality text, model text, price jsonb, amount bigint,
+      id uuid, account_id uuid, key_id uuid, modality text, model text, price jsonb, amount bigint,
       estimated_input bigint, estimated_output bigint, lease_seconds integer, deadline_seconds integer,
       request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint
     )) WITH ORDINALITY AS r (
-      id, user_id, key_id, modality, model, price, amount, estimated_input, estimated_output, lease_seconds,
+      id, account_id, key_id, modality, model, price, amount, estimated_input, estimated_output, lease_seconds,
       deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash, request_bytes, place)
   ), checked AS (
-    SELECT r.*, u.credits AS balance_before, u.debt, u.outstanding_calls, u.request_bytes AS held_bytes, coalesce(own.id, same.id) AS existing_id,
+    SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes, coalesce(own.id, same.id) AS existing_id,
       CASE
         -- First: an earlier try of this very request had committed, whatever was revoked since.
         WHEN own.id IS NOT NULL THEN 'exists'
         WHEN k.id IS NULL OR k.revoked_at IS NOT NULL THEN 'unauthorized'
-        WHEN u.status <> 'active' THEN 'account_suspended'
+        WHEN acc.status <> 'active' THEN 'account_suspended'
         WHEN same.id IS NOT NULL THEN 'exists'
         WHEN r.idempotency_key IS NOT NULL
-          AND row_number() OVER (PARTITION BY r.user_id, r.idempotency_key ORDER BY r.place) > 1 THEN 'try_alone'
+          AND row_number() OVER (PARTITION BY r.account_id, r.idempotency_key ORDER BY r.place) > 1 THEN 'try_alone'
       END AS verdict
     FROM request r
-    LEFT JOIN users u ON u.id = r.user_id AND u.id = ANY (accounts)
-    LEFT JOIN api_keys k ON k.id = r.key_id AND k.user_id = r.user_id AND k.id = ANY (keys)
+    LEFT JOIN accounts acc ON acc.id = r.account_id AND acc.id = ANY (account_ids)
+    LEFT JOIN api_keys k ON k.id = r.key_id AND k.account_id = r.account_id AND k.id = ANY (keys)
     LEFT JOIN calls own ON own.id = r.id AND own.id = ANY (ids)
-    LEFT JOIN calls same ON same.user_id = r.user_id AND same.idempotency_key = r.idempotency_key
-      AND same.user_id = ANY (accounts) AND same.idempotency_key = ANY (idempotency_keys)
+    LEFT JOIN calls same ON same.account_id = r.account_id AND same.idempotency_key = r.idempotency_key
+      AND same.account_id = ANY (account_ids) AND same.idempotency_key = ANY (idempotency_keys)
   ), lot AS MATERIALIZED (
-    SELECT * FROM spendable_lots(accounts)
+    SELECT * FROM spendable_lots(account_ids)
   ), candidate AS (
     SELECT c.*,
       sum(c.amount) OVER account_order AS upto,
       sum(c.request_bytes) OVER account_order AS upto_bytes,
       row_number() OVER account_order AS nth,
-      coalesce((SELECT max(lot.upto) FROM lot WHERE lot.user_id = c.user_id), 0) AS spendable
+      coalesce((SELECT max(lot.upto) FROM lot WHERE lot.account_id = c.account_id), 0) AS spendable
     FROM checked c WHERE c.verdict IS NULL
-    WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place)
+    WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place)
   ), judged AS MATERIALIZED (
     SELECT c.*, CASE
       WHEN c.outstanding_calls >= max_outstanding THEN 'too_many_calls'
@@ -84,43 +84,43 @@ BEGIN
   ), accepted AS MATERIALIZED (
     SELECT * FROM judged WHERE fate = 'opened'
   ), part AS MATERIALIZED (
-    SELECT a.id AS call_id, a.user_id, lot.grant_id, overlap.amount,
+    SELECT a.id AS call_id, a.account_id, lot.grant_id, overlap.amount,
       row_number() OVER movement_order AS nth,
       sum(overlap.amount) OVER movement_order AS upto
     FROM accepted a
-    JOIN lot ON lot.user_id = a.user_id AND lot.upto > a.upto - a.amount AND lot.upto - lot.remaining < a.upto
+    JOIN lot ON lot.account_id = a.account_id AND lot.upto > a.upto - a.amount AND lot.upto - lot.remaining < a.upto
     CROSS JOIN LATERAL (
       SELECT (least(a.upto, lot.upto) - greatest(a.upto - a.amount, lot.upto - lot.remaining))::bigint AS amount
     ) overlap
     WHERE overlap.amount > 0
-    WINDOW movement_order AS (PARTITION BY a.user_id ORDER BY a.place, lot.upto)
+    WINDOW movement_order AS (PARTITION BY a.account_id ORDER BY a.place, lot.upto)
   ), new_call AS (
-    INSERT INTO calls (id, user_id, key_id, modality, model, status, price, estimated_input_tokens,
+    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens,
       estimated_output_tokens, credits_precharged, credits, request_id, reply_to, idempotency_key,
       idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at)
-    SELECT a.id, a.user_id, a.key_id, a.modality, a.model, 'queued', a.price, a.estimated_input, a.estimated_output,
+    SELECT a.id, a.account_id, a.key_id, a.modality, a.model, 'queued', a.price, a.estimated_input, a.estimated_output,
       a.amount, a.amount, a.request_id, a.reply_to, a.idempotency_key,
       CASE WHEN a.idempotency_key IS NOT NULL THEN now() + make_interval(secs => a.idempotency_seconds) END,
       decode(a.request_hash, 'hex'), a.request_bytes, now() + make_interval(secs => a.lease_seconds),
       now() + make_interval(secs => a.deadline_seconds)
     FROM accepted a
   ), new_entry AS (
-    INSERT INTO ledger_entries (user_id, seq, call_id, grant_id, kind, amount, balance_after)
-    SELECT p.user_id, u.ledger_seq + p.nth, p.call_id, p.grant_id, 'charge', -p.amount, u.credits - p.upto
-    FROM part p JOIN users u ON u.id = p.user_id AND u.id = ANY (accounts)
+    INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
+    SELECT p.account_id, acc.ledger_seq + p.nth, p.call_id, p.grant_id, 'charge', -p.amount, acc.credits - p.upto
+    FROM part p JOIN accounts acc ON acc.id = p.account_id AND acc.id = ANY (account_ids)
   ), burnt AS (
     UPDATE grants g SET remaining = g.remaining - s.amount, open = g.remaining > s.amount
     FROM (SELECT p.grant_id, sum(p.amount)::bigint AS amount FROM part p GROUP BY p.grant_id) s
-    WHERE g.id = s.grant_id AND g.user_id = ANY (accounts)
+    WHERE g.id = s.grant_id AND g.account_id = ANY (account_ids)
   ), account AS (
-    UPDATE users u SET credits = u.credits - s.amount, outstanding_calls = u.outstanding_calls + s.calls,
-      request_bytes = u.request_bytes + s.bytes,
-      ledger_seq = u.ledger_seq + (SELECT count(*) FROM part p WHERE p.user_id = u.id)
+    UPDATE accounts acc SET credits = acc.credits - s.amount, outstanding_calls = acc.outstanding_calls + s.calls,
+      request_bytes = acc.request_bytes + s.bytes,
+      ledger_seq = acc.ledger_seq + (SELECT count(*) FROM part p WHERE p.account_id = acc.id)
     FROM (
-      SELECT a.user_id, sum(a.amount)::bigint AS amount, count(*)::integer AS calls, sum(a.request_bytes)::bigint AS bytes
-      FROM accepted a GROUP BY a.user_id
+      SELECT a.account_id, sum(a.amount)::bigint AS amount, count(*)::integer AS calls, sum(a.request_bytes)::bigint AS bytes
+      FROM accepted a GROUP BY a.account_id
     ) s
-    WHERE u.id = s.user_id AND u.id = ANY (accounts)
+    WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
   ), key_use AS (
     UPDATE api_keys k SET last_used_at = now()
     WHERE k.id = ANY (keys) AND k.id IN (SELECT a.key_id FROM accepted a)

@@ -98,7 +98,7 @@ describe('the functions of the money', () => {
     expect(await verbs(db).open(anOrder(account, 30))).to.include({ opened: true, balance: 70 })
     const request = {
       id: newId('call'),
-      user_id: account.id,
+      account_id: account.id,
       key_id: account.keyId,
       modality: 'chat',
       model: 'm',

@@ -76,9 +76,9 @@ export async function countsOf(
     rows: [counts],
   } = await db.raw<{ rows: { calls: number; charged: number; entries: number }[] }>(
     `
-    SELECT (SELECT coalesce(sum(count), 0)::bigint FROM calls WHERE user_id = u.id) AS calls,
-      (SELECT count(*) FROM calls WHERE user_id = u.id AND status <> 'rejected') AS charged,
-      (SELECT count(*) FROM ledger_entries WHERE user_id = u.id) AS entries FROM users u WHERE u.id = ?`,
+    SELECT (SELECT coalesce(sum(count), 0)::bigint FROM calls WHERE account_id = u.id) AS calls,
+      (SELECT count(*) FROM calls WHERE account_id = u.id AND status <> 'rejected') AS charged,
+      (SELECT count(*) FROM ledger_entries WHERE account_id = u.id) AS entries FROM accounts u WHERE u.id = ?`,
     [id],
   )
   return counts!

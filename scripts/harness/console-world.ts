@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ensureConsole } from '../build-console.ts'
 import { freePort } from '../services/ports.ts'
-import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import { findUserByEmail } from '../../src/shared/users/users.ts'
 import type { AccountId } from '../../src/shared/ids.ts'
 import { newId } from '../../src/shared/ids.ts'
 import { setAccountRole } from '../../src/shared/operators/changes.ts'
@@ -40,7 +40,7 @@ export async function startWorld(settings: Settings = {}): Promise<World> {
       const { json } = await send('POST', `${url}/api/auth/register`, {
         body: { email, password: PASSWORD, displayName: 'Ada Lovelace' },
       })
-      const { id } = (await findUserByEmail(db, email))!
+      const { account_id: id } = (await findUserByEmail(db, email))!
       if (credits > 0)
         await db.transaction((trx) =>
           grant(trx, { id: newId('grant'), accountId: id, origin: 'purchase', amount: credits }),

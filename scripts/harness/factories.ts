@@ -1,7 +1,7 @@
 import type { Db } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
-import type { AccountId, GrantId, KeyId } from '../../src/shared/ids.ts'
-import { createUser } from '../../src/shared/accounts/users.ts'
+import type { AccountId, GrantId, KeyId, UserId } from '../../src/shared/ids.ts'
+import { createUser } from '../../src/shared/users/users.ts'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import type { Origin } from '../../src/shared/ledger/ledger.ts'
@@ -9,7 +9,8 @@ import type { Origin } from '../../src/shared/ledger/ledger.ts'
 /** Lots in the order they are made; `days` until they expire, negative for one that has expired. */
 export type Lot = { amount: number; days?: number; origin?: Origin }
 
-export type TestAccount = { id: AccountId; email: string; key: string; keyId: KeyId; grants: GrantId[] }
+/** An account and its owner. */
+export type TestAccount = { id: AccountId; userId: UserId; email: string; key: string; keyId: KeyId; grants: GrantId[] }
 
 let accounts = 0
 
@@ -17,11 +18,12 @@ let accounts = 0
 export async function anAccount(db: Db, lots: Lot[] | number = []): Promise<TestAccount> {
   const id = newId('account')
   const email = `account-${process.pid}-${++accounts}@example.com`
-  await createUser(db, { id, email, passwordHash: 'none' })
+  const userId = newId('user')
+  await db.transaction((trx) => createUser(trx, { id: userId, accountId: id, email, passwordHash: 'none' }))
   const { id: keyId, secret } = await createKey(db, id, 'test')
   const grants: GrantId[] = []
   for (const lot of typeof lots === 'number' ? [{ amount: lots }] : lots) grants.push(await aGrant(db, id, lot))
-  return { id, email, key: secret, keyId, grants }
+  return { id, userId, email, key: secret, keyId, grants }
 }
 
 /** A lot. One that has expired is granted first and moved into the past: nobody can grant it so. */
@@ -38,12 +40,12 @@ export async function aGrant(
 
 /** What an account owes, by its row. */
 export async function debtOf(db: Db, accountId: AccountId): Promise<number> {
-  const row = await db('users').where({ id: accountId }).first<{ debt: number }>('debt')
+  const row = await db('accounts').where({ id: accountId }).first<{ debt: number }>('debt')
   return row.debt
 }
 
 /** The balance of an account in its row. */
 export async function balanceOf(db: Db, accountId: AccountId): Promise<number> {
-  const row = await db('users').where({ id: accountId }).first<{ credits: number }>('credits')
+  const row = await db('accounts').where({ id: accountId }).first<{ credits: number }>('credits')
   return row.credits
 }

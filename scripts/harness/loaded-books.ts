@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { newSecret } from '../../src/shared/accounts/api-keys.ts'
 import type { Db, Trx } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
-import type { AccountId, KeyId } from '../../src/shared/ids.ts'
+import type { AccountId, KeyId, UserId } from '../../src/shared/ids.ts'
 
 /** An account of a loaded database, with the secret of its one key. */
-export type LoadedAccount = { id: AccountId; keyId: KeyId; secret: string }
+export type LoadedAccount = { id: AccountId; userId: UserId; keyId: KeyId; secret: string }
 
 /** Credits of an account's only grant, of one call's charge, and of what a call that succeeded costs. */
 const GRANT = 1_000_000_000_000
@@ -22,20 +22,28 @@ const PAID_BEFORE = `${COST} * ((k - 1) - (k - 1) / ${FAILED_EVERY})`
 export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount[]> {
   const accounts = Array.from({ length: count }, () => ({
     id: newId('account'),
+    userId: newId('user'),
     keyId: newId('key'),
     secret: newSecret(),
   }))
   const hashes = accounts.map(({ secret }) => createHash('sha256').update(secret).digest('hex'))
   await db.raw(
     `
-    INSERT INTO users (id, email, password_hash)
-    SELECT id, 'loaded-' || id || '@example.com', 'none' FROM unnest(?::uuid[]) AS id`,
-    [accounts.map(({ id }) => id)],
+    WITH made AS (
+      SELECT * FROM unnest(?::uuid[], ?::uuid[]) AS made (user_id, account_id)
+    ), u AS (
+      INSERT INTO users (id, email, password_hash)
+      SELECT user_id, 'loaded-' || user_id || '@example.com', 'none' FROM made
+    ), a AS (
+      INSERT INTO accounts (id) SELECT account_id FROM made
+    )
+    INSERT INTO members (user_id, account_id, role) SELECT user_id, account_id, 'owner' FROM made`,
+    [accounts.map(({ userId }) => userId), accounts.map(({ id }) => id)],
   )
   await db.raw(
     `
-    INSERT INTO api_keys (id, user_id, name, key_hash, hint)
-    SELECT id, user_id, 'loaded', decode(hash, 'hex'), 'tg_…' FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, user_id, hash)`,
+    INSERT INTO api_keys (id, account_id, name, key_hash, hint)
+    SELECT id, account_id, 'loaded', decode(hash, 'hex'), 'tg_…' FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, hash)`,
     [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), hashes],
   )
   return accounts
@@ -70,7 +78,9 @@ async function vacuum(db: Db): Promise<void> {
   const connection: unknown = await db.client.acquireConnection()
   try {
     await db.raw('SET statement_timeout = 0').connection(connection)
-    await db.raw('VACUUM (ANALYZE) users, api_keys, grants, calls, call_results, ledger_entries').connection(connection)
+    await db
+      .raw('VACUUM (ANALYZE) users, accounts, members, api_keys, grants, calls, call_results, ledger_entries')
+      .connection(connection)
     await db.raw(`SET statement_timeout = '20s'`).connection(connection)
   } finally {
     await db.client.releaseConnection(connection)
@@ -82,15 +92,15 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
   await trx.raw(
     `
     CREATE TEMP TABLE loaded_account ON COMMIT DROP AS
-    SELECT place - 1 AS place, user_id, key_id
-    FROM unnest(?::uuid[], ?::uuid[]) WITH ORDINALITY AS account (user_id, key_id, place)`,
+    SELECT place - 1 AS place, account_id, key_id
+    FROM unnest(?::uuid[], ?::uuid[]) WITH ORDINALITY AS account (account_id, key_id, place)`,
     [accounts.map(({ id }) => id), accounts.map(({ keyId }) => keyId)],
   )
   await trx.raw(
     `
     CREATE TEMP TABLE loaded_call ON COMMIT DROP AS
     SELECT (substr(ms, 1, 8) || '-' || substr(ms, 9, 4) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4, 3) || '-' || substr(noise, 7, 12))::uuid AS id,
-      user_id, key_id, k, n, created_at, k % ${FAILED_EVERY} = 0 AS failed,
+      account_id, key_id, k, n, created_at, k % ${FAILED_EVERY} = 0 AS failed,
       CASE n % 20 WHEN 0 THEN 'image' WHEN 1 THEN 'video' ELSE 'chat' END AS modality
     FROM (
       SELECT n, CASE WHEN n % 10 = 0 OR :others::bigint = 0 THEN 0 ELSE (n - n / 10 - 1) % :others::bigint + 1 END AS place,
@@ -105,10 +115,10 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
 }
 
 const CALLS = `
-  INSERT INTO calls (id, user_id, key_id, modality, model, status, price, estimated_input_tokens, estimated_output_tokens,
+  INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens, estimated_output_tokens,
     credits_precharged, credits, balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream,
     attempts, request_id, reply_to, request_hash, lease_until, deadline_at, created_at, started_at, started_by, finished_at)
-  SELECT id, user_id, key_id, modality, 'bench-' || modality, CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
+  SELECT id, account_id, key_id, modality, 'bench-' || modality, CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
     '{"input": 100, "output": 300, "perTokens": 1000, "minimum": 1}', 30, 200, ${CHARGE}, CASE WHEN failed THEN 0 ELSE ${COST} END,
     ${GRANT} - ${PAID_BEFORE} - CASE WHEN failed THEN 0 ELSE ${COST} END, 20, 80, CASE WHEN failed THEN 502 ELSE 200 END,
     CASE WHEN failed THEN 'upstream_failed' END, 900, 'bench', 1, 'loaded-' || n, 'nobody', sha256(n::text::bytea),
@@ -123,22 +133,22 @@ const RESULTS = `
 
 // A grant has its account's id: it is unique there too, and needs no further plan.
 const GRANTS = `
-  INSERT INTO grants (id, user_id, origin, amount, remaining, open, created_at)
-  SELECT user_id, user_id, 'purchase', ${GRANT}, ${GRANT} - ${PAID_BEFORE}, true, now() - interval '31 days'
-  FROM loaded_account LEFT JOIN (SELECT user_id, max(k) AS calls FROM loaded_call GROUP BY user_id) made USING (user_id)
+  INSERT INTO grants (id, account_id, origin, amount, remaining, open, created_at)
+  SELECT account_id, account_id, 'purchase', ${GRANT}, ${GRANT} - ${PAID_BEFORE}, true, now() - interval '31 days'
+  FROM loaded_account LEFT JOIN (SELECT account_id, max(k) AS calls FROM loaded_call GROUP BY account_id) made USING (account_id)
   CROSS JOIN LATERAL (SELECT coalesce(calls, 0) + 1 AS k) next`
 
 const ENTRIES = `
-  INSERT INTO ledger_entries (user_id, seq, call_id, grant_id, kind, amount, balance_after, created_at)
-  SELECT user_id, 1, NULL, user_id, 'grant', ${GRANT}, ${GRANT}, now() - interval '31 days' FROM loaded_account
+  INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after, created_at)
+  SELECT account_id, 1, NULL, account_id, 'grant', ${GRANT}, ${GRANT}, now() - interval '31 days' FROM loaded_account
   UNION ALL
-  SELECT user_id, 2 * k + step, id, user_id, CASE WHEN step = 0 THEN 'charge' WHEN failed THEN 'refund' ELSE 'settlement' END,
+  SELECT account_id, 2 * k + step, id, account_id, CASE WHEN step = 0 THEN 'charge' WHEN failed THEN 'refund' ELSE 'settlement' END,
     CASE WHEN step = 0 THEN -${CHARGE} WHEN failed THEN ${CHARGE} ELSE ${CHARGE - COST} END,
     ${GRANT} - ${PAID_BEFORE} - CASE WHEN step = 0 THEN ${CHARGE} WHEN failed THEN 0 ELSE ${COST} END,
     created_at + step * interval '900 milliseconds'
   FROM loaded_call CROSS JOIN generate_series(0, 1) AS step`
 
 const BALANCES = `
-  UPDATE users SET credits = remaining, ledger_seq = newest, outstanding_calls = 0
-  FROM grants JOIN (SELECT user_id, max(seq) AS newest FROM ledger_entries GROUP BY user_id) entry USING (user_id)
-  WHERE grants.user_id = users.id AND (credits, ledger_seq, outstanding_calls) <> (remaining, newest, 0)`
+  UPDATE accounts SET credits = remaining, ledger_seq = newest, outstanding_calls = 0
+  FROM grants JOIN (SELECT account_id, max(seq) AS newest FROM ledger_entries GROUP BY account_id) entry USING (account_id)
+  WHERE grants.account_id = accounts.id AND (credits, ledger_seq, outstanding_calls) <> (remaining, newest, 0)`

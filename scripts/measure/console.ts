@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
-import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import { send } from '../harness/http.ts'
 import { install } from '../harness/installation.ts'
@@ -29,7 +29,7 @@ const OPENING_MS = 1500
 async function prepare({ db }: Installation, url: string): Promise<string> {
   const email = 'busy@example.com'
   const { json } = await send('POST', `${url}/api/auth/register`, { body: { email, password: 'correct horse 1' } })
-  const { id } = (await findUserByEmail(db, email))!
+  const { account_id: id } = (await findUserByEmail(db, email))!
   const { id: keyId } = await createKey(db, id, 'server')
   await inventCalls(db, id, keyId, CALLS)
   return json.token as string

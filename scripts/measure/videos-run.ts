@@ -60,7 +60,7 @@ async function countsOf(db: Db, { id }: TestAccount): Promise<{ running: number;
   } = await db.raw<{ rows: { running: number; ended: number }[] }>(
     `
     SELECT count(*) FILTER (WHERE upstream_ref IS NOT NULL AND status = 'running') AS running,
-      count(*) FILTER (WHERE status IN ('succeeded', 'failed')) AS ended FROM calls WHERE user_id = ?`,
+      count(*) FILTER (WHERE status IN ('succeeded', 'failed')) AS ended FROM calls WHERE account_id = ?`,
     [id],
   )
   return counts!
@@ -70,7 +70,7 @@ async function endsOf({ db, account, seconds }: VideoLoad): Promise<Omit<VideoRe
   const { rows } = await db.raw<{ rows: { status: string; late: number }[] }>(
     `
     SELECT status, (extract(epoch FROM finished_at) * 1000 - (upstream_ref->>'submittedAt')::float8 - ?)::float8 AS late
-    FROM calls WHERE user_id = ?`,
+    FROM calls WHERE account_id = ?`,
     [seconds * 1000, account.id],
   )
   const done = rows.filter(({ status }) => status === 'succeeded')

@@ -2,9 +2,9 @@
  * What a command of the operator's command line is.
  */
 import type { Db } from '../shared/infra/db.ts'
-import { findUserByEmail } from '../shared/accounts/users.ts'
-import type { UserRow } from '../shared/accounts/users.ts'
-import { parseEmail } from '../shared/accounts/emails.ts'
+import { findUserByEmail } from '../shared/users/users.ts'
+import type { UserRow } from '../shared/users/users.ts'
+import { parseEmail } from '../shared/users/emails.ts'
 
 /** A fault of the operator's: one sentence on stderr, exit code 1. */
 export class CommandError extends Error {}
@@ -26,7 +26,7 @@ export type Command = {
   run: (db: Db, args: string[], options: Options) => Promise<Report>
 }
 
-/** The account of an address. @throws CommandError where there is none. */
+/** The user of an address, with the account that they act for. @throws CommandError where there is none. */
 export async function accountOf(db: Db, email: string | undefined): Promise<UserRow> {
   const parsed = parseEmail(email)
   const user = parsed === null ? null : await findUserByEmail(db, parsed)

@@ -4,7 +4,7 @@
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
-import type { Device } from '../shared/accounts/sessions.ts'
+import type { Device } from '../shared/users/sessions.ts'
 import type { Config } from '../shared/config.ts'
 import type { ErrorCode } from '../shared/errors.ts'
 import type { Trace } from '../shared/infra/trace.ts'

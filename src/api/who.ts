@@ -3,9 +3,9 @@
  */
 import type { ParameterizedContext } from 'koa'
 import type { Principal } from '../shared/accounts/api-keys.ts'
-import type { LiveSession } from '../shared/accounts/sessions.ts'
-import { findSession } from '../shared/accounts/sessions.ts'
-import { findUser } from '../shared/accounts/users.ts'
+import type { LiveSession } from '../shared/users/sessions.ts'
+import { findSession } from '../shared/users/sessions.ts'
+import { roleOf } from '../shared/users/users.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { ApiError } from '../shared/errors.ts'
 import type { Who } from './declaration.ts'
@@ -23,7 +23,7 @@ export const session: Who<LiveSession> = {
       sessionOf(db, ctx),
 }
 
-/** An account whose role is `admin` at this moment. */
+/** A user whose role is `admin` at this moment. */
 export const operator: Who<LiveSession> = {
   scheme: 'sessionToken',
   errors: ['unauthorized', 'forbidden'],
@@ -31,8 +31,7 @@ export const operator: Who<LiveSession> = {
     ({ db }) =>
     async (ctx) => {
       const found = await sessionOf(db, ctx)
-      const user = await findUser(db, found.accountId)
-      if (user?.role !== 'admin') throw new ApiError('forbidden')
+      if ((await roleOf(db, found.userId)) !== 'admin') throw new ApiError('forbidden')
       return found
     },
 }

@@ -7,6 +7,7 @@ import { randomFillSync } from 'node:crypto'
 
 /** The text prefixes, one a kind of thing. */
 export const PREFIXES = {
+  user: 'usr',
   account: 'acc',
   key: 'key',
   call: 'call',
@@ -22,6 +23,8 @@ export type IdKind = keyof typeof PREFIXES
 /** A bare UUID of a kind: what Postgres stores. The brand keeps an account's id out of a call's place. */
 export type Id<K extends IdKind> = string & { readonly __id: K }
 
+/** Users have no id outside of the server: clients know their account. */
+export type UserId = Id<'user'>
 export type AccountId = Id<'account'>
 export type KeyId = Id<'key'>
 export type CallId = Id<'call'>

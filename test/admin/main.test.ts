@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
 import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
-import { verifyPassword } from '../../src/shared/accounts/passwords.ts'
+import { verifyPassword } from '../../src/shared/users/passwords.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { parseId, publicId } from '../../src/shared/ids.ts'
@@ -109,7 +109,7 @@ describe("the operator's command line", function () {
         .where({ id: parseId('grant', given.json.grantId) as GrantId })
         .first(),
     ).to.deep.include({
-      user_id: id,
+      account_id: id,
       origin: 'bonus',
       amount: 500,
       remaining: 500,
@@ -172,8 +172,8 @@ describe("the operator's command line", function () {
       await aGrant(own, account.id, { amount: 50 })
       const right = await admin(['audit', '--json'], { DATABASE_URL: url })
       expect([right.code, right.json.breaches]).to.deep.equal([0, []])
-      expect(right.json.checked).to.include({ users: 1, grants: 1, ledger_entries: 1, calls: 0 })
-      await own('users').where({ id: account.id }).update({ credits: 51 })
+      expect(right.json.checked).to.include({ accounts: 1, grants: 1, ledger_entries: 1, calls: 0 })
+      await own('accounts').where({ id: account.id }).update({ credits: 51 })
       const [wrong, told] = await Promise.all([
         admin(['audit', '--json'], { DATABASE_URL: url }),
         admin(['audit'], { DATABASE_URL: url }),

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
-import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { newId } from '../../src/shared/ids.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
@@ -47,7 +47,7 @@ describe('the page of credits', () => {
   it('gives the whole ledger as a file: every entry, numbers as numbers, no text that a spreadsheet would run', async () => {
     const email = 'books@example.com'
     const { token, secret } = await aCustomer(world, email, 500)
-    const { id: accountId } = (await findUserByEmail(world.db, email))!
+    const { account_id: accountId } = (await findUserByEmail(world.db, email))!
     const notes = [
       '=HYPERLINK("http://evil.example","click")',
       '+1+1',

@@ -4,7 +4,7 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { newId } from '../../src/shared/ids.ts'
-import { findUserByEmail } from '../../src/shared/accounts/users.ts'
+import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { until } from '../../scripts/harness/http.ts'
 import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
@@ -69,7 +69,7 @@ describe('the console, from sign-up to sign-out', () => {
     await page.getByRole('heading', { name: 'First steps' }).waitFor()
     expect(await page.getByText('is not verified yet').count()).to.equal(0)
 
-    const { id } = (await findUserByEmail(world.db, email))!
+    const { account_id: id } = (await findUserByEmail(world.db, email))!
     await world.db.transaction((trx) =>
       grant(trx, { id: newId('grant'), accountId: id, origin: 'purchase', amount: 1000 }),
     )
@@ -208,7 +208,7 @@ describe('the console, from sign-up to sign-out', () => {
     // Away from the page first: what it still asks for would learn of the session's end before the visit that is
     // tested.
     await page.goto('about:blank')
-    await world.db('sessions').where({ user_id: id }).delete()
+    await world.db('sessions').where({ account_id: id }).delete()
     await page.goto(`${world.url}/calls?status=failed`)
     await page.getByText('Your session has ended').waitFor()
     await page.getByLabel('E-mail address').fill('away@example.com')

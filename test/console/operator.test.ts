@@ -25,7 +25,7 @@ describe("the operator's pages", () => {
     await world.person('postmaster@example.com', { admin: true })
     await world.link(email)
     const id = newId('mail')
-    await requestMail(world.db, { id, kind: 'reset', recipient: email, accountId: null })
+    await requestMail(world.db, { id, kind: 'reset', recipient: email, userId: null })
     const given = { status: 'dead', tries: 8, note: '<b>451</b> try later', finished_at: world.db.fn.now() }
     await world.db('mails').where({ id }).update(given)
     const { page, signIn, open, faults, close } = await visit(browser, world)

@@ -4,10 +4,12 @@ import type { Source } from './source.ts'
 
 /** Where the SQL of each table stands. */
 const HOMES: Record<string, string> = {
-  users: 'src/shared/accounts/',
+  users: 'src/shared/users/',
+  accounts: 'src/shared/accounts/',
+  members: 'src/shared/accounts/',
   api_keys: 'src/shared/accounts/',
-  sessions: 'src/shared/accounts/',
-  one_time_tokens: 'src/shared/accounts/',
+  sessions: 'src/shared/users/',
+  one_time_tokens: 'src/shared/users/',
   grants: 'src/shared/ledger/',
   ledger_entries: 'src/shared/ledger/',
   calls: 'src/shared/calls/',
@@ -20,15 +22,19 @@ const HOMES: Record<string, string> = {
 /** Who else may name a table, and why. Nobody of these writes to it, but the ledger to the balance. */
 const GUESTS: Record<string, string[]> = {
   // An account's row holds its balance and is the lock of everything that moves it; the audit reads everything.
-  users: [
+  accounts: [
     'src/shared/ledger/ledger.ts',
     'src/shared/ledger/audit.ts',
+    // What a user is shown is theirs and their account's; a session holds while its account is active.
+    'src/shared/users/users.ts',
+    'src/shared/users/sessions.ts',
     'src/shared/operators/accounts.ts',
-    'src/shared/operators/actions.ts',
   ],
+  members: ['src/shared/users/users.ts', 'src/shared/operators/'],
+  users: ['src/shared/operators/'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   // A link is spent together with what its mail was asked for.
-  mails: ['src/shared/accounts/one-time-tokens.ts'],
+  mails: ['src/shared/users/one-time-tokens.ts'],
 }
 
 /** Code that runs on our machines: the console's pages run in browsers. */
@@ -70,6 +76,7 @@ describe('the architecture', () => {
       outside(
         'src/shared/calls/calls.ts',
         'src/shared/calls/records.ts',
+        'src/shared/calls/refusals.ts',
         'src/shared/calls/retries.ts',
         'src/shared/calls/statements.ts',
         'src/shared/calls/sweeps.ts',

@@ -85,7 +85,7 @@ export type CallRow = {
 
 /** Reads the calls of an account, oldest first. */
 export const callsOf = (db: Db, account: AccountId): Promise<CallRow[]> =>
-  db('calls').where({ user_id: account }).whereNot({ status: 'rejected' }).orderBy('id').select<CallRow[]>('*')
+  db('calls').where({ account_id: account }).whereNot({ status: 'rejected' }).orderBy('id').select<CallRow[]>('*')
 
 /** Waits until none of an account's calls is open, and answers them. */
 export async function untilEnded(db: Db, account: AccountId, ms = 15_000): Promise<CallRow[]> {

@@ -102,7 +102,7 @@ describe('the memory of the processes', function () {
   }
 
   const endedCalls = ({ id }: TestAccount) =>
-    gateway.db('calls').where({ user_id: id }).whereIn('status', ['succeeded', 'failed']).select('id')
+    gateway.db('calls').where({ account_id: id }).whereIn('status', ['succeeded', 'failed']).select('id')
 })
 
 describe('a stream of events whose client does not read', () => {

@@ -205,7 +205,7 @@ describe('a chat that is cut', function () {
       client.abort()
       await asked
       await until('its end', async () =>
-        gateway.db('calls').where({ user_id: account.id }).whereIn('status', ['succeeded', 'failed']).first(),
+        gateway.db('calls').where({ account_id: account.id }).whereIn('status', ['succeeded', 'failed']).first(),
       )
       return { account }
     }
@@ -215,7 +215,7 @@ describe('a chat that is cut', function () {
         targetsOf('chat').map(async ({ protocol }) => {
           const prompt = prompted(`[delay 20000] ${'a long prompt '.repeat(300)}`)
           const { account } = await leave(`${protocol}-chat`, prompt, () => gateway.sandbox.open(prompt).open)
-          const row = await gateway.db('calls').where({ user_id: account.id }).first()
+          const row = await gateway.db('calls').where({ account_id: account.id }).first()
           expect(row).to.include({ status: 'succeeded', output_tokens: 0 })
           expect(row.input_tokens).to.equal(row.estimated_input_tokens).and.to.be.above(1400)
           expect(await paidBy(account)).to.equal((row.input_tokens * PRICES.input) / 10)

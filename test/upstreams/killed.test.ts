@@ -49,7 +49,7 @@ describe('a worker process that is killed', function () {
   const isBilled = ({ prompt }: { prompt: string }): boolean => gateway.sandbox.billed(prompt).total === 1
 
   async function isPersisted({ account }: { account: TestAccount }): Promise<boolean> {
-    const rows = await gateway.db('calls').where({ user_id: account.id }).whereNotNull('upstream_ref').select('id')
+    const rows = await gateway.db('calls').where({ account_id: account.id }).whereNotNull('upstream_ref').select('id')
     return rows.length === 1
   }
 

@@ -232,7 +232,7 @@ describe('a chat stream', () => {
       client.abort()
       await asked
       await until('the upstream being left', () => gateway.sandbox.open(prompt).aborted)
-      await until('its end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+      await until('its end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
       expect(await balanceOf(gateway.db, account.id)).to.be.below(RICH)
     })
 

@@ -82,12 +82,12 @@ describe('the auditor', () => {
     const looked = async (entries: number) => {
       const { checked } = await auditActive(db, entries)
       expect(checked.ledger_entries).to.be.at.most(entries)
-      return checked.users!
+      return checked.accounts!
     }
     const {
       rows: [all],
     } = await db.raw<{ rows: { accounts: number; entries: number }[] }>(
-      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM users WHERE id IN (SELECT user_id FROM calls)`,
+      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM accounts WHERE id IN (SELECT account_id FROM calls)`,
     )
     expect(await looked(100_000)).to.equal(all!.accounts)
     expect(await looked(all!.entries)).to.equal(all!.accounts)
@@ -97,7 +97,7 @@ describe('the auditor', () => {
 
   it('raises the alarm over a balance that is not the sum of its entries, with a line an invariant', async () => {
     const account = await active()
-    await db('users').where({ id: account.id }).increment('credits', 7)
+    await db('accounts').where({ id: account.id }).increment('credits', 7)
     const { log, lines } = readableLog()
     await auditWhenDue({ db, log, audits }, NOON)
     expect(lines.map(({ msg }) => msg)).to.deep.equal(['the books do not balance', 'the books do not balance'])
@@ -105,8 +105,8 @@ describe('the auditor', () => {
       "a balance is the sum of its account's entries",
       "a balance is the sum of its grants' remainders",
     ])
-    expect(lines[0]).to.deep.include({ level: 50, rows: [{ user_id: account.id, credits: 997, entries: 990 }] })
+    expect(lines[0]).to.deep.include({ level: 50, rows: [{ account_id: account.id, credits: 997, entries: 990 }] })
     expect((await audits.last())!.breaches).to.equal(2)
-    await db('users').where({ id: account.id }).decrement('credits', 7)
+    await db('accounts').where({ id: account.id }).decrement('credits', 7)
   })
 })

@@ -18,7 +18,7 @@ describe('a worker that is told to stop', () => {
     const prompt = 'handed over half-way [duration 4]'
     const answer = post(`${gateway.url}/v1/videos/generations`, account.key, { model: 'sandbox-video', prompt })
     await until('the task is persisted', async () =>
-      gateway.db('calls').where({ user_id: account.id }).whereNotNull('upstream_ref').first('id'),
+      gateway.db('calls').where({ account_id: account.id }).whereNotNull('upstream_ref').first('id'),
     )
     await gateway.stopWorker()
     await gateway.startWorker()

@@ -23,7 +23,7 @@ describe('a worker', () => {
     )
     let most = 0
     await until('the end of every call', async () => {
-      const rows = await gateway.db('calls').where({ user_id: account.id }).select<{ status: string }[]>('status')
+      const rows = await gateway.db('calls').where({ account_id: account.id }).select<{ status: string }[]>('status')
       most = Math.max(most, rows.filter(({ status }) => status === 'running').length)
       return rows.length === asked.length && rows.every(({ status }) => status === 'succeeded')
     })

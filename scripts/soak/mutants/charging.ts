@@ -12,7 +12,7 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: `  PERFORM 1 FROM users u WHERE u.id = ANY (accounts) ORDER BY u.id FOR NO KEY UPDATE;
+        find: `  PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
 
   IF cardinality`,
         replace: '  IF cardinality',
@@ -46,8 +46,8 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place)',
-        replace: 'WINDOW account_order AS (PARTITION BY c.user_id ORDER BY c.place DESC)',
+        find: 'WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place)',
+        replace: 'WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place DESC)',
       },
     ],
     tests: [BATCHES],
@@ -101,7 +101,7 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/ledger/ledger.ts',
-        find: "await trx('users').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')",
+        find: "await trx('accounts').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')",
         replace: '',
       },
     ],

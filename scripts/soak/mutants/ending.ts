@@ -24,7 +24,7 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       STATUS_GUARD,
       {
-        file: 'migrations/002_accounts_and_money.ts',
+        file: 'migrations/003_money.ts',
         find: 'CREATE UNIQUE INDEX ledger_entries_once_per_call',
         replace: 'CREATE INDEX ledger_entries_once_per_call',
       },
@@ -73,9 +73,9 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       {
         file: END_SQL,
-        find: 'SELECT x.id AS call_id, x.user_id, x.turn, x.status, charged.grant_id,',
+        find: 'SELECT x.id AS call_id, x.account_id, x.turn, x.status, charged.grant_id,',
         replace:
-          'SELECT x.id AS call_id, x.user_id, x.turn, x.status, (SELECT g.id FROM grants g WHERE g.user_id = x.user_id ORDER BY g.id DESC LIMIT 1) AS grant_id,',
+          'SELECT x.id AS call_id, x.account_id, x.turn, x.status, (SELECT g.id FROM grants g WHERE g.account_id = x.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,',
       },
     ],
     tests: [SCHEDULES],
@@ -101,13 +101,13 @@ export const ENDING: readonly Mutant[] = [
   {
     name: "what a settlement leaves is nobody's debt",
     why: 'What was produced must be paid for one day.',
-    edits: [{ file: END_SQL, find: 'debt = u.debt + s.uncollected,', replace: '' }],
+    edits: [{ file: END_SQL, find: 'debt = acc.debt + s.uncollected,', replace: '' }],
     tests: [SCHEDULES],
   },
   {
     name: 'the bytes of requests are not given free again',
     why: 'An account would be shut out for good.',
-    edits: [{ file: END_SQL, find: ', request_bytes = u.request_bytes - s.bytes', replace: '' }],
+    edits: [{ file: END_SQL, find: ', request_bytes = acc.request_bytes - s.bytes', replace: '' }],
     tests: [SCHEDULES],
   },
 ]

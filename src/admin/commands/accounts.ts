@@ -1,10 +1,10 @@
 /** account create · show · suspend · activate · role */
 import { ApiError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
-import { parseEmail } from '../../shared/accounts/emails.ts'
-import { checkNewPassword, hashPassword } from '../../shared/accounts/passwords.ts'
-import type { UserRow } from '../../shared/accounts/users.ts'
-import { createUser, presentUser } from '../../shared/accounts/users.ts'
+import { parseEmail } from '../../shared/users/emails.ts'
+import { checkNewPassword, hashPassword } from '../../shared/users/passwords.ts'
+import type { UserRow } from '../../shared/users/users.ts'
+import { createUser, presentUser } from '../../shared/users/users.ts'
 import { setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
@@ -22,7 +22,8 @@ export const accountCommands: Command[] = [
       const email = parseEmail(address)
       if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not a valid e-mail address.`)
       const passwordHash = await hashPassword(checked(password))
-      const user = await createUser(db, { id: newId('account'), email, passwordHash })
+      const made = { id: newId('user'), accountId: newId('account'), email, passwordHash }
+      const user = await db.transaction((trx) => createUser(trx, made))
       if (!user) throw new CommandError(`An account with the address ${email} already exists.`)
       return report(user, 'Account created.')
     },
@@ -40,7 +41,7 @@ export const accountCommands: Command[] = [
     run: async (db, [email, role]) => {
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)
-      await setAccountRole(db, null, user.id, role)
+      await setAccountRole(db, null, user.account_id, role)
       return { ...report(user, `The role is now ${role}.`), json: { ...presentUser(user), status: user.status, role } }
     },
   },
@@ -52,7 +53,7 @@ function status(verb: string, to: 'active' | 'suspended', summary: string): Comm
     summary,
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
-      await setAccountStatus(db, null, user.id, to)
+      await setAccountStatus(db, null, user.account_id, to)
       return report({ ...user, status: to }, `The account is now ${to}.`)
     },
   }

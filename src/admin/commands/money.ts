@@ -25,7 +25,7 @@ export const moneyCommands: Command[] = [
       const id = newId('grant')
       const credits = await grantCredits(db, null, {
         id,
-        accountId: user.id,
+        accountId: user.account_id,
         origin,
         amount,
         expiresAt,
@@ -43,7 +43,7 @@ export const moneyCommands: Command[] = [
     run: async (db, [email, name = 'created by the operator']) => {
       const user = await accountOf(db, email)
       if (Array.from(name).length > 60) throw new CommandError("A key's name must be at most 60 characters long.")
-      const key = await createKey(db, user.id, name).catch((error: unknown) => {
+      const key = await createKey(db, user.account_id, name).catch((error: unknown) => {
         throw error instanceof ApiError ? new CommandError(error.message) : error
       })
       return { json: { id: publicId('key', key.id), secret: key.secret }, text: key.secret }

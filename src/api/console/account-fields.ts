@@ -2,8 +2,8 @@
  * Fields of accounts. Where a fault has a code of its own, the schema names it as its message (see `parseFields`).
  */
 import { z } from 'zod'
-import { parseEmail } from '../../shared/accounts/emails.ts'
-import { newPasswordFault } from '../../shared/accounts/passwords.ts'
+import { parseEmail } from '../../shared/users/emails.ts'
+import { newPasswordFault } from '../../shared/users/passwords.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import { line } from '../fields.ts'
 

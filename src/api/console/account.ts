@@ -2,7 +2,7 @@
  * GET /api/account and GET /api/models: what the console shows on every page, and what it can call.
  */
 import { summaryOf } from '../../shared/accounts/summary.ts'
-import { findUser, presentUser } from '../../shared/accounts/users.ts'
+import { findMember, presentUser } from '../../shared/users/users.ts'
 import { accountState, modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
@@ -24,8 +24,8 @@ export const showState = endpoint({
   },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
-  const [user, standing] = await Promise.all([findUser(db, who.accountId), summaryOf(db, who.accountId)])
-  return { ok: true, user: presentUser(user!), ...standing! }
+  const [user, standing] = await Promise.all([findMember(db, who), summaryOf(db, who.accountId)])
+  return { ok: true, user: presentUser(user!), role: user!.role, ...standing! }
 })
 
 /** Lists the models as the gateway does, for somebody who has no key at hand. */

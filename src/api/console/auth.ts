@@ -2,11 +2,11 @@
  * /api/auth: registration, login, logout, and the account itself.
  */
 import { z } from 'zod'
-import { logIn } from '../../shared/accounts/login.ts'
-import { changePassword } from '../../shared/accounts/password-changes.ts'
-import { register } from '../../shared/accounts/registration.ts'
-import { endSession } from '../../shared/accounts/sessions.ts'
-import { findUser, presentUser, updateProfile } from '../../shared/accounts/users.ts'
+import { logIn } from '../../shared/users/login.ts'
+import { changePassword } from '../../shared/users/password-changes.ts'
+import { register } from '../../shared/users/registration.ts'
+import { endSession } from '../../shared/users/sessions.ts'
+import { findMember, presentUser, updateProfile } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { done, ok, user, userAnswer } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -41,7 +41,7 @@ export const createAccount = endpoint({
   const signupCredits = config.SIGNUP_CREDITS_AT === 'registration' ? config.SIGNUP_CREDITS : 0
   const { user: made, token, mailId } = await register(db, { ...body, signupCredits, device: request.device() })
   enqueueMail({ queues, log }, mailId)
-  logSecurity(log, request, 'registered', made.id)
+  logSecurity(log, request, 'registered', made.account_id)
   return { ok: true, token, user: presentUser(made) }
 })
 
@@ -69,7 +69,7 @@ export const login = endpoint({
     logSecurity(log, request, 'login_refused', outcome.accountId, outcome.refusal)
     throw new ApiError(outcome.refusal)
   }
-  logSecurity(log, request, 'logged_in', outcome.user.id)
+  logSecurity(log, request, 'logged_in', outcome.user.account_id)
   return { ok: true, token: outcome.token, user: presentUser(outcome.user) }
 })
 
@@ -84,7 +84,7 @@ export const showAccount = endpoint({
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
   ok: true,
-  user: presentUser((await findUser(db, who.accountId))!),
+  user: presentUser((await findMember(db, who))!),
 }))
 
 /** Changes what is sent of the profile. */
@@ -104,7 +104,7 @@ export const changeAccount = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => ({
   ok: true,
-  user: presentUser(await updateProfile(db, who.accountId, body)),
+  user: presentUser(await updateProfile(db, who, body)),
 }))
 
 /** Ends the session that asks for it, and no other. */
@@ -118,8 +118,8 @@ export const logout = endpoint({
   body: 'ignored',
   answers: { 200: { description: 'The session has ended.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId, sessionId }, request }) => {
-  await endSession(db, accountId, sessionId)
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId, sessionId }, request }) => {
+  await endSession(db, userId, sessionId)
   logSecurity(log, request, 'logged_out', accountId)
   return { ok: true }
 })

@@ -2,9 +2,9 @@
  * /api/email: the mailed links, for the proof of an address and for a forgotten password.
  */
 import { z } from 'zod'
-import { requestReset, resetPassword } from '../../shared/accounts/password-changes.ts'
-import { presentUser } from '../../shared/accounts/users.ts'
-import { requestVerification, verifyEmail } from '../../shared/accounts/verification.ts'
+import { requestReset, resetPassword } from '../../shared/users/password-changes.ts'
+import { presentUser } from '../../shared/users/users.ts'
+import { requestVerification, verifyEmail } from '../../shared/users/verification.ts'
 import { said, userAnswer } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
@@ -29,8 +29,8 @@ export const verify = endpoint({
   const { config, db, log, replies } = deps
   const signupCredits = config.SIGNUP_CREDITS_AT === 'verification' ? config.SIGNUP_CREDITS : 0
   const user = await verifyEmail(db, body.token, signupCredits)
-  logSecurity(log, request, 'email_verified', user.id)
-  replies.publishEvent(user.id, { callId: null, balance: user.credits })
+  logSecurity(log, request, 'email_verified', user.account_id)
+  replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
   return { ok: true, user: presentUser(user) }
 })
 
@@ -45,7 +45,7 @@ export const resend = endpoint({
   answers: { 200: { description: 'The mail has been queued.', schema: said } },
   errors: ['already_verified', 'rate_limited'],
 }).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ who }) => {
-  enqueueMail({ queues, log }, await requestVerification(db, who.accountId, config.MAIL_RATE_LIMIT))
+  enqueueMail({ queues, log }, await requestVerification(db, who.userId, config.MAIL_RATE_LIMIT))
   return { ok: true, message: 'A new verification link has been sent.' }
 })
 

@@ -4,13 +4,15 @@
  * the session is over.
  */
 import type { Context } from 'koa'
-import type { LiveSession } from '../../shared/accounts/sessions.ts'
-import { findSession } from '../../shared/accounts/sessions.ts'
+import type { LiveSession } from '../../shared/users/sessions.ts'
+import { findSession } from '../../shared/users/sessions.ts'
+import { roleOf } from '../../shared/users/users.ts'
+import type { Membership } from '../../shared/accounts/members.ts'
 import { summaryOf } from '../../shared/accounts/summary.ts'
 import type { AccountEvent } from '../../shared/calls/channels.ts'
 import { findRecords } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
-import type { AccountId, CallId } from '../../shared/ids.ts'
+import type { CallId } from '../../shared/ids.ts'
 import { events } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
@@ -44,11 +46,11 @@ type Deps = Pick<WebDeps, 'db' | 'replies' | 'outgoing' | 'draining' | 'log'>
 /** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
-  return async ({ who: { accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
+  return async ({ who: { userId, accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
     const token = bearerToken(ctx.get('authorization'))
     // Before anything is awaited: whoever asks meanwhile must meet the count.
     if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
-    const changes = new Changes(deps, accountId)
+    const changes = new Changes(deps, { userId, accountId })
     let leave = (): void => {}
     const forget = (): void => {
       changes.stop()
@@ -93,16 +95,16 @@ async function checkSession({ db }: Deps, token: string, events: EventStream): P
 /** Gathers changes, reads what they are about, and tells it. */
 class Changes {
   private readonly deps: Deps
-  private readonly account: AccountId
+  private readonly member: Membership
   private events: EventStream | null = null
   private calls = new Set<CallId>()
   private missed = false
   private timer: NodeJS.Timeout | undefined
   private over = false
 
-  constructor(deps: Deps, account: AccountId) {
+  constructor(deps: Deps, member: Membership) {
     this.deps = deps
-    this.account = account
+    this.member = member
   }
 
   hear(event: AccountEvent | null): void {
@@ -133,13 +135,15 @@ class Changes {
     this.timer = undefined
     if (!events) return
     try {
-      const [standing, records] = await Promise.all([
-        summaryOf(db, this.account),
-        ids.length === 0 ? [] : findRecords(db, ids, this.account),
+      const { userId, accountId } = this.member
+      const [role, standing, records] = await Promise.all([
+        roleOf(db, userId),
+        summaryOf(db, accountId),
+        ids.length === 0 ? [] : findRecords(db, ids, accountId),
       ])
       if (this.over) return
       for (const record of records) events.send(JSON.stringify(record), 'call')
-      events.send(JSON.stringify(standing), 'account')
+      events.send(JSON.stringify({ role, ...standing }), 'account')
       if (missed) events.send('{}', 'refresh')
     } catch (error) {
       // The page comes back by itself, and asks for what it shows.

@@ -2,7 +2,7 @@
  * /api/mail: which way mail goes out, and whether it arrives.
  */
 import { z } from 'zod'
-import { findUser } from '../../shared/accounts/users.ts'
+import { findMember } from '../../shared/users/users.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
 import { testMail } from '../../shared/mail/templates.ts'
@@ -68,7 +68,7 @@ export const sendTestMail = endpoint({
   errors: ['invalid_email', 'email_unverified', 'rate_limited', 'mail_failed'],
 }).handle((deps: Pick<WebDeps, 'config' | 'db' | 'limits' | 'mailer'>) => async ({ who, body }) => {
   const { config, db, limits, mailer } = deps
-  const user = (await findUser(db, who.accountId))!
+  const user = (await findMember(db, who))!
   const to = body.to ?? user.email
   if (to !== user.email && user.email_verified_at === null) throw new ApiError('email_unverified')
   // Only a mail that may be sent counts.

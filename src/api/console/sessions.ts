@@ -2,7 +2,7 @@
  * /api/auth/sessions: where an account is logged in.
  */
 import { z } from 'zod'
-import { endSession, listSessions } from '../../shared/accounts/sessions.ts'
+import { endSession, listSessions } from '../../shared/users/sessions.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { done, id, listOf, time } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -33,7 +33,7 @@ export const showSessions = endpoint({
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
   ok: true,
-  data: await listSessions(db, who.accountId, who.sessionId),
+  data: await listSessions(db, who.userId, who.sessionId),
 }))
 
 /** Ends a session, perhaps the one that asks. */
@@ -46,8 +46,8 @@ export const revokeSession = endpoint({
   params: pathId('session', 'The `id` of a session.'),
   answers: { 200: { description: 'The session has ended.', schema: done } },
   errors: [],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {
-  if (!(await endSession(db, accountId, params.id))) throw new ApiError('not_found')
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId }, params, request }) => {
+  if (!(await endSession(db, userId, params.id))) throw new ApiError('not_found')
   logSecurity(log, request, 'session_revoked', accountId)
   return { ok: true }
 })

@@ -3,8 +3,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Middleware, ParameterizedContext } from 'koa'
+import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { WebDeps } from '../deps.ts'
-import type { CallId, KeyId, AccountId, SessionId } from '../../shared/ids.ts'
+import type { CallId, KeyId, AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import type { Trace } from '../../shared/infra/trace.ts'
@@ -26,7 +27,7 @@ export type RequestState = Trace & {
   envelope?: Envelope
   principal?: { keyId: KeyId; accountId: AccountId }
   /** Who is logged in, on console paths. */
-  session?: { sessionId: SessionId; accountId: AccountId }
+  session?: LiveSession
   callId?: CallId
   /** The call was charged: what happens from here on is its own record, not a refusal's. */
   opened?: boolean

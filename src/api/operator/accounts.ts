@@ -3,7 +3,8 @@
  */
 import { z } from 'zod'
 import { summaryOf } from '../../shared/accounts/summary.ts'
-import type { AccountStatus } from '../../shared/accounts/users.ts'
+import type { LiveSession } from '../../shared/users/sessions.ts'
+import type { AccountStatus } from '../../shared/accounts/accounts.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
 import type { Db } from '../../shared/infra/db.ts'
 import { ApiError } from '../../shared/errors.ts'
@@ -130,7 +131,7 @@ export const giveCredits = endpoint({
   }
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
   const grantId = newId('grant')
-  const balance = await grantCredits(db, who.accountId, { id: grantId, accountId: params.id, ...body })
+  const balance = await grantCredits(db, who.userId, { id: grantId, accountId: params.id, ...body })
   replies.publishEvent(params.id, { callId: null, balance })
   return { ok: true, grantId: publicId('grant', grantId), credits: balance }
 })
@@ -149,7 +150,7 @@ export const suspendAccount = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
   ok: true,
-  account: await changeStatus(db, who.accountId, params.id, 'suspended'),
+  account: await changeStatus(db, who, params.id, 'suspended'),
 }))
 
 /** Activates an account. */
@@ -163,19 +164,19 @@ export const activateAccount = endpoint({
   errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => ({
   ok: true,
-  account: await changeStatus(db, who.accountId, params.id, 'active'),
+  account: await changeStatus(db, who, params.id, 'active'),
 }))
 
 /** @throws ApiError not_found; invalid_request for the operator's own account. */
 async function changeStatus(
   db: Db,
-  by: AccountId,
+  by: LiveSession,
   account: AccountId,
   status: AccountStatus,
 ): Promise<OperatedAccount> {
-  if (account === by) {
+  if (account === by.accountId) {
     throw new ApiError('invalid_request', { message: 'You cannot suspend or activate your own account.' })
   }
-  if (!(await setAccountStatus(db, by, account, status))) throw new ApiError('not_found')
+  if (!(await setAccountStatus(db, by.userId, account, status))) throw new ApiError('not_found')
   return (await findAccount(db, account))!
 }

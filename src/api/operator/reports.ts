@@ -79,7 +79,7 @@ export const retryMail = endpoint({
   answers: { 200: { description: 'The mail has been queued.', schema: done } },
   errors: [],
 }).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, params }) => {
-  if ((await requeueDeadMails(db, who.accountId, params.id)) === 0) throw new ApiError('not_found')
+  if ((await requeueDeadMails(db, who.userId, params.id)) === 0) throw new ApiError('not_found')
   enqueueMail({ queues, log }, params.id)
   return { ok: true }
 })

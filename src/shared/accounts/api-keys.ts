@@ -10,7 +10,7 @@ import { isUnreachable } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
-import type { AccountStatus } from './users.ts'
+import type { AccountStatus } from './accounts.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_CHARACTERS = 34
@@ -93,10 +93,10 @@ export async function createKey(db: Db | Trx, accountId: AccountId, name: string
   const secret = newSecret()
   const hint = `${secret.slice(0, 7)}…${secret.slice(-4)}`
   return await db.transaction(async (trx) => {
-    await trx.raw('SELECT FROM users WHERE id = ? FOR NO KEY UPDATE', [accountId])
+    await trx.raw('SELECT FROM accounts WHERE id = ? FOR NO KEY UPDATE', [accountId])
     await refuseTooMany(trx, accountId)
     const [row] = await trx('api_keys')
-      .insert({ id, user_id: accountId, name, key_hash: hashOf(secret), hint })
+      .insert({ id, account_id: accountId, name, key_hash: hashOf(secret), hint })
       .returning<KeyRow[]>([...KEY_COLUMNS])
     return { id, secret, key: presentKey(row!) }
   })
@@ -108,9 +108,9 @@ async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
     rows: [counts],
   } = await trx.raw<{ rows: { valid: number; waitSeconds: number | null }[] }>(
     `
-    SELECT (SELECT count(*) FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL) AS valid,
+    SELECT (SELECT count(*) FROM api_keys WHERE account_id = :accountId AND revoked_at IS NULL) AS valid,
       (SELECT cast(ceil(extract(epoch FROM created_at - now())) + 86400 AS int) FROM api_keys
-        WHERE user_id = :accountId ORDER BY id DESC OFFSET ${MAX_PER_DAY - 1} LIMIT 1) AS "waitSeconds"`,
+        WHERE account_id = :accountId ORDER BY id DESC OFFSET ${MAX_PER_DAY - 1} LIMIT 1) AS "waitSeconds"`,
     { accountId },
   )
   if (counts!.valid >= MAX_VALID) throw new ApiError('too_many_keys')
@@ -128,9 +128,9 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
   const { rows } = await db.raw<{ rows: KeyRow[] }>(
     `
     SELECT * FROM (
-      SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NULL
+      SELECT ${columns} FROM api_keys WHERE account_id = :accountId AND revoked_at IS NULL
       UNION ALL
-      (SELECT ${columns} FROM api_keys WHERE user_id = :accountId AND revoked_at IS NOT NULL
+      (SELECT ${columns} FROM api_keys WHERE account_id = :accountId AND revoked_at IS NOT NULL
         ORDER BY id DESC LIMIT ${MAX_PER_DAY})
     ) AS keys ORDER BY id DESC`,
     { accountId },
@@ -144,7 +144,7 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
  */
 export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
   const changed = await db('api_keys')
-    .where({ id, user_id: accountId })
+    .where({ id, account_id: accountId })
     .update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
   return changed === 1
 }
@@ -155,7 +155,7 @@ export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountSta
 /** Finds the holder of a key: null for one that is malformed (without a query), unknown or revoked. */
 export type KeyLookup = { find: (secret: string) => Promise<Principal | null> }
 
-type PrincipalRow = { key_hash: Buffer; id: KeyId; user_id: AccountId; status: AccountStatus }
+type PrincipalRow = { key_hash: Buffer; id: KeyId; account_id: AccountId; status: AccountStatus }
 
 /**
  * A lookup in Postgres each time, so that a revoked key is refused at once by every process. The keys of simultaneous
@@ -170,20 +170,20 @@ export function createKeyLookup(db: Db): KeyLookup {
  * As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very
  * moment.
  */
-export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN users u ON u.id = k.user_id
-  WHERE k.id = :keyId AND k.revoked_at IS NULL AND u.status = 'active')`
+export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN accounts acc ON acc.id = k.account_id
+  WHERE k.id = :keyId AND k.revoked_at IS NULL AND acc.status = 'active')`
 
 async function findPrincipals(db: Db, hashes: Buffer[]): Promise<(Principal | null)[]> {
   const { rows } = await db
     .raw<{ rows: PrincipalRow[] }>(
       `
-    SELECT k.key_hash, k.id, k.user_id, u.status FROM api_keys k JOIN users u ON u.id = k.user_id
+    SELECT k.key_hash, k.id, k.account_id, acc.status FROM api_keys k JOIN accounts acc ON acc.id = k.account_id
     WHERE k.key_hash = ANY (?::bytea[]) AND k.revoked_at IS NULL`,
       [hashes],
     )
     .options({ name: 'find_principals' })
   const found = new Map(
-    rows.map((row) => [row.key_hash.toString('hex'), { keyId: row.id, accountId: row.user_id, status: row.status }]),
+    rows.map((row) => [row.key_hash.toString('hex'), { keyId: row.id, accountId: row.account_id, status: row.status }]),
   )
   return hashes.map((hash) => found.get(hash.toString('hex')) ?? null)
 }

@@ -39,7 +39,7 @@ export async function listCalls(
   after: CallPosition | null,
 ): Promise<CallPage> {
   const rows = await db('calls')
-    .where({ user_id: accountId, ...equalities(filter) })
+    .where({ account_id: accountId, ...equalities(filter) })
     .where((query) => within(query, filter))
     .modify((query) => void (after && query.whereRaw(`(created_at, id) < (${MOMENT}, ?)`, [after.micros, after.id])))
     .orderBy([

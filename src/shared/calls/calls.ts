@@ -265,7 +265,7 @@ export class Calls {
     this.observer?.ended(ended, performance.now() - startedAt)
     return {
       callId: ended.id,
-      accountId: ended.user_id,
+      accountId: ended.account_id,
       replyTo: ended.reply_to,
       status: ended.status,
       balance: ended.balance,
@@ -280,7 +280,7 @@ export class Calls {
 
 const begun = (row: BegunRow): BegunCall => ({
   id: row.id,
-  accountId: row.user_id,
+  accountId: row.account_id,
   model: row.model,
   modality: row.modality,
   price: row.price,

@@ -44,7 +44,7 @@ export type CallRecord = {
 
 type StateRow = {
   id: CallId
-  user_id: AccountId
+  account_id: AccountId
   modality: Modality
   status: CallStatus
   http_status: number
@@ -66,7 +66,7 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
   const { rows } = await db
     .raw<{ rows: StateRow[] }>(
       `
-    SELECT c.id, c.user_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms, c.reply_to,
+    SELECT c.id, c.account_id, c.modality, c.status, c.http_status, c.credits, c.balance_after, c.latency_ms, c.reply_to,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
       octet_length(r.output) AS output_bytes, CASE WHEN octet_length(r.output) <= ${INLINE_BYTES} THEN r.output END AS output
@@ -77,7 +77,7 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
     .options({ name: 'read_state' })
   const row = rows[0]
   if (!row) return null
-  const common = { callId: row.id, accountId: row.user_id, modality: row.modality, requestHash: row.request_hash }
+  const common = { callId: row.id, accountId: row.account_id, modality: row.modality, requestHash: row.request_hash }
   if (!hasEnded(row.status)) {
     return { state: 'open', ...common, status: row.status as 'queued' | 'running', deadlineInMs: row.deadline_in_ms }
   }
@@ -155,7 +155,7 @@ export type RecordRow = {
 /** The record of one call; null where there is none. `accountId` keeps it to that account's calls. */
 export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Promise<CallRecord | null> {
   const row = await db('calls')
-    .where({ id, ...(accountId && { user_id: accountId }) })
+    .where({ id, ...(accountId && { account_id: accountId }) })
     .first<RecordRow | undefined>(...RECORD_COLUMNS)
   return row ? recordOf(row) : null
 }
@@ -164,7 +164,7 @@ export async function findRecord(db: Db, id: CallId, accountId?: AccountId): Pro
 export async function findRecords(db: Db, ids: readonly CallId[], accountId: AccountId): Promise<CallRecord[]> {
   const rows = await db('calls')
     .whereIn('id', [...ids])
-    .where({ user_id: accountId })
+    .where({ account_id: accountId })
     .orderBy('created_at', 'desc')
     .select<RecordRow[]>(...RECORD_COLUMNS)
   return rows.map(recordOf)
@@ -177,8 +177,8 @@ export async function findOrigin(
 ): Promise<{ startedAt: string | null; accountId: AccountId } | null> {
   const row = await db('calls')
     .where({ id })
-    .first<{ started_at: Date | null; user_id: AccountId } | undefined>('started_at', 'user_id')
-  return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.user_id } : null
+    .first<{ started_at: Date | null; account_id: AccountId } | undefined>('started_at', 'account_id')
+  return row ? { startedAt: row.started_at?.toISOString() ?? null, accountId: row.account_id } : null
 }
 
 /** What of a call its owner sees. */

@@ -26,8 +26,8 @@ export type Refusal = {
 export type RecordRefusal = (refusal: Refusal) => Promise<CallId>
 
 /**
- * Records refusals. Those for the rate limit are folded into one record a minute, so that a client in a loop cannot fill the
- * table; and those of a moment leave in one statement, so that it cannot hold more than one connection either.
+ * Records refusals. Those for the rate limit are folded into one record a minute, so that a client in a loop cannot
+ * fill the table; and those of a moment leave in one statement, so that it cannot hold more than one connection either.
  */
 export function createRefusals(db: Db): RecordRefusal {
   return batched((refusals) => recordRefusals(db, refusals), isUnreachable)
@@ -37,8 +37,8 @@ export function createRefusals(db: Db): RecordRefusal {
 const MAX_CHARACTERS = 200
 
 /**
- * Postgres stores neither NUL nor lone surrogates; they must not make a record fail. The text is cut before it is walked: it
- * may be as long as a body. A character takes two units at most.
+ * Postgres stores neither NUL nor lone surrogates; they must not make a record fail. The text is cut before it is
+ * walked: it may be as long as a body. A character takes two units at most.
  */
 const storable = (text: string): string =>
   Array.from(
@@ -53,7 +53,7 @@ const storable = (text: string): string =>
 /** A row to write, with the number of refusals that it stands for. */
 type Row = {
   id: CallId
-  user_id: AccountId
+  account_id: AccountId
   key_id: KeyId
   modality: Modality
   model: string
@@ -76,11 +76,11 @@ async function recordRefusals(db: Db, refusals: Refusal[]): Promise<CallId[]> {
   const { rows: written } = await db
     .raw<{ rows: FoldedRow[] }>(
       `
-    INSERT INTO calls (id, user_id, key_id, modality, model, status, http_status, error_type, request_id, latency_ms,
+    INSERT INTO calls (id, account_id, key_id, modality, model, status, http_status, error_type, request_id, latency_ms,
       finished_at, fold_minute, count)
-    SELECT id, user_id, key_id, modality, model, 'rejected', http_status, error_type, request_id, latency_ms,
+    SELECT id, account_id, key_id, modality, model, 'rejected', http_status, error_type, request_id, latency_ms,
       now(), CASE WHEN folded THEN date_trunc('minute', now()) END, count
-    FROM jsonb_to_recordset(?::jsonb) AS refusal (id uuid, user_id uuid, key_id uuid, modality text, model text,
+    FROM jsonb_to_recordset(?::jsonb) AS refusal (id uuid, account_id uuid, key_id uuid, modality text, model text,
       http_status integer, error_type text, request_id text, latency_ms bigint, folded boolean, count integer)
     ORDER BY key_id, modality, model, error_type
     ON CONFLICT (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL
@@ -96,7 +96,7 @@ async function recordRefusals(db: Db, refusals: Refusal[]): Promise<CallId[]> {
 function rowOf(refusal: Refusal): Row {
   return {
     id: refusal.id,
-    user_id: refusal.accountId,
+    account_id: refusal.accountId,
     key_id: refusal.keyId,
     modality: refusal.modality,
     model: storable(refusal.model),

@@ -34,7 +34,7 @@ const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
  * The calls that a retry may be a retry of: none for a key that was revoked meanwhile, or one of a suspended account,
  * since no charge looks at it once more.
  */
-const OF_RETRY = `c.user_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
+const OF_RETRY = `c.account_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
   AND c.created_at > now() - make_interval(secs => :window)
   AND ${KEY_MAY_CALL}`
 

@@ -30,7 +30,7 @@ export type OutcomeRow = {
 /** A call that this very statement ended. */
 export type EndedRow = {
   id: CallId
-  user_id: AccountId
+  account_id: AccountId
   status: 'succeeded' | 'failed'
   credits: number
   uncollected: number
@@ -65,7 +65,7 @@ export async function openCalls(
   const parameter = JSON.stringify(
     requests.map((request) => ({
       id: request.id,
-      user_id: request.accountId,
+      account_id: request.accountId,
       key_id: request.keyId,
       modality: request.modality,
       model: request.model,
@@ -112,7 +112,7 @@ function inOrderOf(requests: OpenRequest[], rows: OpenRow[]): OpenRow[] {
 }
 
 /** What a worker reads of a call that it takes. */
-export const BEGUN_COLUMNS = `id, user_id, model, modality, price, estimated_input_tokens, estimated_output_tokens, attempts,
+export const BEGUN_COLUMNS = `id, account_id, model, modality, price, estimated_input_tokens, estimated_output_tokens, attempts,
   started_at, upstream, upstream_ref, reply_to,
   (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
   (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
@@ -120,7 +120,7 @@ export const BEGUN_COLUMNS = `id, user_id, model, modality, price, estimated_inp
 /** A call that was taken. */
 export type BegunRow = {
   id: CallId
-  user_id: AccountId
+  account_id: AccountId
   model: string
   modality: Modality
   price: Price

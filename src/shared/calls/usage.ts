@@ -41,7 +41,7 @@ export async function usageByDay(db: Db, accountId: AccountId, from: string, to:
         sum(credits)::bigint AS credits, coalesce(sum(input_tokens), 0)::bigint AS "inputTokens",
         coalesce(sum(output_tokens), 0)::bigint AS "outputTokens"
       FROM calls
-      WHERE user_id = ? AND status <> 'rejected'
+      WHERE account_id = ? AND status <> 'rejected'
         AND created_at >= day AT TIME ZONE 'UTC' AND created_at < (day + interval '1 day') AT TIME ZONE 'UTC'
       GROUP BY model, modality
     ) used

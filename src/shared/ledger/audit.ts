@@ -17,13 +17,13 @@ const SHOWN_ROWS = 20
 /** Invariant → query of its offending rows. */
 const INVARIANTS: Record<string, string> = {
   "a balance is the sum of its account's entries": `
-    SELECT u.id AS user_id, u.credits, coalesce(sum(e.amount), 0)::bigint AS entries
-    FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
-    GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(e.amount), 0)`,
+    SELECT acc.id AS account_id, acc.credits, coalesce(sum(e.amount), 0)::bigint AS entries
+    FROM accounts acc LEFT JOIN ledger_entries e ON e.account_id = acc.id
+    GROUP BY acc.id, acc.credits HAVING acc.credits <> coalesce(sum(e.amount), 0)`,
   "a balance is the sum of its grants' remainders": `
-    SELECT u.id AS user_id, u.credits, coalesce(sum(g.remaining), 0)::bigint AS remaining
-    FROM users u LEFT JOIN grants g ON g.user_id = u.id
-    GROUP BY u.id, u.credits HAVING u.credits <> coalesce(sum(g.remaining), 0)`,
+    SELECT acc.id AS account_id, acc.credits, coalesce(sum(g.remaining), 0)::bigint AS remaining
+    FROM accounts acc LEFT JOIN grants g ON g.account_id = acc.id
+    GROUP BY acc.id, acc.credits HAVING acc.credits <> coalesce(sum(g.remaining), 0)`,
   "a grant's remainder is the sum of its entries": `
     SELECT g.id AS grant_id, g.remaining, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id
@@ -33,19 +33,19 @@ const INVARIANTS: Record<string, string> = {
     FROM grants g LEFT JOIN ledger_entries e ON e.grant_id = g.id AND e.kind = 'grant'
     GROUP BY g.id, g.amount HAVING count(e.seq) <> 1 OR sum(e.amount) <> g.amount`,
   'no balance, no debt and no remainder is negative': `
-    SELECT id AS user_id, credits FROM users WHERE credits < 0
-    UNION ALL SELECT id, debt FROM users WHERE debt < 0
+    SELECT id AS account_id, credits FROM accounts WHERE credits < 0
+    UNION ALL SELECT id, debt FROM accounts WHERE debt < 0
     UNION ALL SELECT id, remaining FROM grants WHERE remaining < 0 OR remaining > amount`,
   'entries are numbered without gaps, and balanceAfter follows from the entry before': `
-    SELECT user_id, seq, amount, balance_after FROM (
-      SELECT user_id, seq, amount, balance_after,
+    SELECT account_id, seq, amount, balance_after FROM (
+      SELECT account_id, seq, amount, balance_after,
         coalesce(lag(balance_after) OVER w, 0) AS balance_before, coalesce(lag(seq) OVER w, 0) AS seq_before
-      FROM ledger_entries WINDOW w AS (PARTITION BY user_id ORDER BY seq)
+      FROM ledger_entries WINDOW w AS (PARTITION BY account_id ORDER BY seq)
     ) e WHERE seq <> seq_before + 1 OR balance_after <> balance_before + amount`,
   "an account's number of entries is its newest entry's": `
-    SELECT u.id AS user_id, u.ledger_seq, coalesce(max(e.seq), 0) AS newest
-    FROM users u LEFT JOIN ledger_entries e ON e.user_id = u.id
-    GROUP BY u.id, u.ledger_seq HAVING u.ledger_seq <> coalesce(max(e.seq), 0)`,
+    SELECT acc.id AS account_id, acc.ledger_seq, coalesce(max(e.seq), 0) AS newest
+    FROM accounts acc LEFT JOIN ledger_entries e ON e.account_id = acc.id
+    GROUP BY acc.id, acc.ledger_seq HAVING acc.ledger_seq <> coalesce(max(e.seq), 0)`,
   "a call's entries add up to its credits": `
     SELECT c.id AS call_id, c.status, c.credits, coalesce(sum(e.amount), 0)::bigint AS entries
     FROM calls c LEFT JOIN ledger_entries e ON e.call_id = c.id
@@ -61,42 +61,45 @@ const INVARIANTS: Record<string, string> = {
     SELECT call_id, grant_id, sum(amount)::bigint AS amount FROM ledger_entries
     WHERE call_id IS NOT NULL GROUP BY call_id, grant_id HAVING sum(amount) > 0`,
   'a call and its grants belong to the account of its entries': `
-    SELECT e.user_id, e.seq, e.call_id, e.grant_id FROM ledger_entries e
+    SELECT e.account_id, e.seq, e.call_id, e.grant_id FROM ledger_entries e
     LEFT JOIN calls c ON c.id = e.call_id LEFT JOIN grants g ON g.id = e.grant_id
-    WHERE g.user_id IS DISTINCT FROM e.user_id OR c.user_id <> e.user_id`,
+    WHERE g.account_id IS DISTINCT FROM e.account_id OR c.account_id <> e.account_id`,
   'a call that ended has its end, and a failed one costs nothing': `
     SELECT id AS call_id, status, credits FROM calls
     WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
   "an account's debt is what its calls left uncollected, less what was collected since": `
-    SELECT u.id AS user_id, u.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected, 0) AS collected
-    FROM users u
-    LEFT JOIN (SELECT user_id, sum(credits_uncollected)::bigint AS uncollected FROM calls WHERE credits_uncollected > 0 GROUP BY user_id) c
-      ON c.user_id = u.id
-    LEFT JOIN (SELECT user_id, -sum(amount)::bigint AS collected FROM ledger_entries WHERE kind = 'collection' GROUP BY user_id) e
-      ON e.user_id = u.id
-    WHERE u.debt <> coalesce(c.uncollected, 0) - coalesce(e.collected, 0)`,
+    SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected, 0) AS collected
+    FROM accounts acc
+    LEFT JOIN (SELECT account_id, sum(credits_uncollected)::bigint AS uncollected FROM calls WHERE credits_uncollected > 0 GROUP BY account_id) c
+      ON c.account_id = acc.id
+    LEFT JOIN (SELECT account_id, -sum(amount)::bigint AS collected FROM ledger_entries WHERE kind = 'collection' GROUP BY account_id) e
+      ON e.account_id = acc.id
+    WHERE acc.debt <> coalesce(c.uncollected, 0) - coalesce(e.collected, 0)`,
   'an account with debt has nothing to spend': `
-    SELECT u.id AS user_id, u.debt, g.id AS grant_id, g.remaining FROM users u JOIN grants g ON g.user_id = u.id
-    WHERE u.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
+    SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g ON g.account_id = acc.id
+    WHERE acc.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
   "an account's request bytes are those of its open calls": `
-    SELECT u.id AS user_id, u.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
-    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
-    GROUP BY u.id, u.request_bytes HAVING u.request_bytes <> coalesce(sum(c.request_bytes), 0)`,
+    SELECT acc.id AS account_id, acc.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
+    FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
+    GROUP BY acc.id, acc.request_bytes HAVING acc.request_bytes <> coalesce(sum(c.request_bytes), 0)`,
   "an account's outstanding calls are its open calls": `
-    SELECT u.id AS user_id, u.outstanding_calls, count(c.id) AS open
-    FROM users u LEFT JOIN calls c ON c.user_id = u.id AND c.finished_at IS NULL
-    GROUP BY u.id, u.outstanding_calls HAVING u.outstanding_calls <> count(c.id)`,
+    SELECT acc.id AS account_id, acc.outstanding_calls, count(c.id) AS open
+    FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
+    GROUP BY acc.id, acc.outstanding_calls HAVING acc.outstanding_calls <> count(c.id)`,
   'no call is open longer than a minute past its deadline': `
     SELECT id AS call_id, status, deadline_at FROM calls
     WHERE finished_at IS NULL AND deadline_at < now() - interval '1 minute'`,
 }
 
 /** Restricts each table to some of the accounts, so that the queries above check only those. */
-const PART = ['users WHERE id', 'grants WHERE user_id', 'ledger_entries WHERE user_id', 'calls WHERE user_id'].map(
-  (part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`,
-)
+const PART = [
+  'accounts WHERE id',
+  'grants WHERE account_id',
+  'ledger_entries WHERE account_id',
+  'calls WHERE account_id',
+].map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
 
-const TABLES = ['users', 'grants', 'ledger_entries', 'calls']
+const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls']
 
 /** How many of the newest calls say which accounts are active. */
 const RECENT_CALLS = 10_000
@@ -132,8 +135,8 @@ async function activeAccounts(trx: Trx, maxEntries: number): Promise<string[]> {
   const { rows } = await trx.raw<{ rows: { id: string }[] }>(
     `
     SELECT id FROM (
-      SELECT u.id, sum(u.ledger_seq) OVER (ORDER BY random()) AS upto FROM users u
-      WHERE u.ledger_seq <= ? AND u.id IN (SELECT user_id FROM (SELECT user_id FROM calls ORDER BY id DESC LIMIT ?) recent)
+      SELECT acc.id, sum(acc.ledger_seq) OVER (ORDER BY random()) AS upto FROM accounts acc
+      WHERE acc.ledger_seq <= ? AND acc.id IN (SELECT account_id FROM (SELECT account_id FROM calls ORDER BY id DESC LIMIT ?) recent)
     ) active WHERE upto <= ?`,
     [maxEntries, RECENT_CALLS, maxEntries],
   )

@@ -50,7 +50,7 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
   const balance = account.credits + lot.amount
   await trx('grants').insert({
     id: lot.id,
-    user_id: lot.accountId,
+    account_id: lot.accountId,
     origin: lot.origin,
     amount: lot.amount,
     remaining: lot.amount,
@@ -58,11 +58,11 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
     expires_at: lot.expiresAt ?? null,
     note: lot.note ?? null,
   })
-  await trx('users')
+  await trx('accounts')
     .where({ id: lot.accountId })
     .update({ credits: balance, ledger_seq: account.ledger_seq + 1 })
   await trx('ledger_entries').insert({
-    user_id: lot.accountId,
+    account_id: lot.accountId,
     seq: account.ledger_seq + 1,
     grant_id: lot.id,
     kind: 'grant',
@@ -75,7 +75,7 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
 
 /** Whether an account was ever given a grant of this origin. The account's row must be locked. */
 export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
-  (await trx('grants').where({ user_id: accountId, origin }).first('id')) !== undefined
+  (await trx('grants').where({ account_id: accountId, origin }).first('id')) !== undefined
 
 /** Repays the debt of an account from its spendable credits. Its row must be locked. @returns the balance after it. */
 async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
@@ -88,7 +88,7 @@ async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
 type LockedAccount = { credits: number; debt: number; ledger_seq: number }
 
 async function lock(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
-  const row = await trx('users')
+  const row = await trx('accounts')
     .where({ id: accountId })
     .forNoKeyUpdate()
     .first<LockedAccount | undefined>('credits', 'debt', 'ledger_seq')
@@ -107,27 +107,27 @@ export async function expireGrants(db: Db, limit: number): Promise<number> {
       .where('expires_at', '<=', trx.fn.now())
       .orderBy('expires_at')
       .limit(limit)
-      .select<{ user_id: AccountId }[]>('user_id')
-    const accounts = [...new Set(due.map((row) => row.user_id))].toSorted()
+      .select<{ account_id: AccountId }[]>('account_id')
+    const accounts = [...new Set(due.map((row) => row.account_id))].toSorted()
     if (accounts.length === 0) return 0
-    await trx('users').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')
+    await trx('accounts').whereIn('id', accounts).orderBy('id').forNoKeyUpdate().select('id')
     const { rows } = await trx.raw<{ rows: unknown[] }>(
       `
       WITH rest AS MATERIALIZED (
-        SELECT g.id, g.user_id, g.remaining,
+        SELECT g.id, g.account_id, g.remaining,
           row_number() OVER burn_order AS nth, sum(g.remaining) OVER burn_order AS upto
-        FROM grants g WHERE g.user_id = ANY (?::uuid[]) AND g.open AND g.expires_at <= now()
-        WINDOW burn_order AS (PARTITION BY g.user_id ORDER BY g.expires_at, g.created_at, g.id)
+        FROM grants g WHERE g.account_id = ANY (?::uuid[]) AND g.open AND g.expires_at <= now()
+        WINDOW burn_order AS (PARTITION BY g.account_id ORDER BY g.expires_at, g.created_at, g.id)
       ), emptied AS (
         UPDATE grants g SET remaining = 0, open = false FROM rest WHERE g.id = rest.id
       ), entry AS (
-        INSERT INTO ledger_entries (user_id, seq, grant_id, kind, amount, balance_after)
-        SELECT rest.user_id, u.ledger_seq + rest.nth, rest.id, 'expiry', -rest.remaining, u.credits - rest.upto
-        FROM rest JOIN users u ON u.id = rest.user_id
+        INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after)
+        SELECT rest.account_id, acc.ledger_seq + rest.nth, rest.id, 'expiry', -rest.remaining, acc.credits - rest.upto
+        FROM rest JOIN accounts acc ON acc.id = rest.account_id
       ), account AS (
-        UPDATE users u SET credits = u.credits - s.amount, ledger_seq = u.ledger_seq + s.entries
-        FROM (SELECT user_id, sum(remaining)::bigint AS amount, count(*) AS entries FROM rest GROUP BY user_id) s
-        WHERE u.id = s.user_id
+        UPDATE accounts acc SET credits = acc.credits - s.amount, ledger_seq = acc.ledger_seq + s.entries
+        FROM (SELECT account_id, sum(remaining)::bigint AS amount, count(*) AS entries FROM rest GROUP BY account_id) s
+        WHERE acc.id = s.account_id
       )
       SELECT id FROM rest`,
       [accounts],
@@ -165,7 +165,7 @@ export async function listEntries(
   before: number | null,
 ): Promise<EntryPage> {
   const rows = await entries(db)
-    .where('entry.user_id', accountId)
+    .where('entry.account_id', accountId)
     .modify((query) => void (before !== null && query.where('entry.seq', '<', before)))
     .orderBy('entry.seq', 'desc')
     .limit(limit + 1)
@@ -225,7 +225,7 @@ type GrantRow = {
 /** Every grant of an account, spent and expired ones too, newest first. */
 export async function listGrants(db: Db, accountId: AccountId): Promise<Grant[]> {
   const rows = await db('grants')
-    .where({ user_id: accountId })
+    .where({ account_id: accountId })
     .orderBy('id', 'desc')
     .select<GrantRow[]>('id', 'origin', 'amount', 'remaining', 'expires_at', 'created_at')
   return rows.map((row) => ({

@@ -4,7 +4,7 @@
 import { appendFile, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createTransport } from 'nodemailer'
-import { parseEmail } from '../accounts/emails.ts'
+import { parseEmail } from '../users/emails.ts'
 import type { Config } from '../config.ts'
 import type { MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'

@@ -7,15 +7,15 @@
  * counts as dead.
  */
 import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, MailId } from '../ids.ts'
+import type { MailId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import { withoutSecrets } from '../infra/log.ts'
 
 export type MailKind = 'verification' | 'reset'
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 
-/** A mail to write. The account of a reset is not known to who asks for it, and stays null. */
-export type NewMail = { id: MailId; kind: MailKind; recipient: string; accountId: AccountId | null }
+/** A mail to write. The user of a reset is not known to who asks for it, and stays null. */
+export type NewMail = { id: MailId; kind: MailKind; recipient: string; userId: UserId | null }
 
 /** A mail that this worker has claimed. `tries` includes this one. */
 export type ClaimedMail = NewMail & { tries: number }
@@ -40,14 +40,14 @@ const noteOf = (text: string): string =>
   Array.from(withoutSecrets(text).toWellFormed().replaceAll('\0', '')).slice(0, NOTE_LENGTH).join('')
 
 /** Writes a mail to the outbox: once this is committed, it cannot be lost. */
-export async function requestMail(db: Db | Trx, { id, kind, recipient, accountId }: NewMail): Promise<void> {
-  await db('mails').insert({ id, kind, recipient, user_id: accountId })
+export async function requestMail(db: Db | Trx, { id, kind, recipient, userId }: NewMail): Promise<void> {
+  await db('mails').insert({ id, kind, recipient, user_id: userId })
 }
 
 /** Claims a due mail for `leaseSeconds`; null if it is not due or another worker has it. */
 export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
   const { rows } = await db.raw<{
-    rows: { kind: MailKind; recipient: string; user_id: AccountId | null; tries: number }[]
+    rows: { kind: MailKind; recipient: string; user_id: UserId | null; tries: number }[]
   }>(
     `
     UPDATE mails SET status = 'sending', tries = tries + 1, next_try_at = now() + make_interval(secs => ?)
@@ -56,7 +56,7 @@ export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promi
     [leaseSeconds, id],
   )
   const row = rows[0]
-  return row ? { id, kind: row.kind, recipient: row.recipient, accountId: row.user_id, tries: row.tries } : null
+  return row ? { id, kind: row.kind, recipient: row.recipient, userId: row.user_id, tries: row.tries } : null
 }
 
 /** In how many ms a mail is due; null when it is finished or there is none. */
@@ -118,10 +118,10 @@ export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; d
   return { oldestDueSeconds: Math.max(0, rows[0]!.seconds ?? 0), dead: rows[0]!.dead }
 }
 
-/** Verification mails of an account in the last hour. The account's row must be locked. */
+/** Verification mails of a user in the last hour. The user's row must be locked. */
 export async function verificationsOfLastHour(
   trx: Trx,
-  accountId: AccountId,
+  userId: UserId,
   limit: number,
 ): Promise<{ count: number; oldestLeavesInSeconds: number }> {
   const { rows } = await trx.raw<{ rows: { count: number; seconds: number | null }[] }>(
@@ -129,7 +129,7 @@ export async function verificationsOfLastHour(
     SELECT count(*), ceil(extract(epoch FROM min(created_at) + interval '1 hour' - now()))::bigint AS seconds
     FROM (SELECT created_at FROM mails
       WHERE user_id = ? AND created_at > now() - interval '1 hour' ORDER BY created_at DESC LIMIT ?) recent`,
-    [accountId, limit],
+    [userId, limit],
   )
   return { count: rows[0]!.count, oldestLeavesInSeconds: Math.max(1, rows[0]!.seconds ?? 1) }
 }

@@ -1,13 +1,14 @@
 /**
  * Accounts and upstreams as operators look at them.
  */
-import type { AccountStatus, Role, User, UserRow } from '../accounts/users.ts'
-import { findUser, presentUser } from '../accounts/users.ts'
+import type { AccountStatus } from '../accounts/accounts.ts'
+import type { Role, User, UserRow } from '../users/users.ts'
+import { USER_COLUMNS, presentUser } from '../users/users.ts'
 import type { Db } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { parseId } from '../ids.ts'
 
-/** An account as operators see it. */
+/** An account as operators see it: its owner's address and name, and what they may do. */
 export type OperatedAccount = User & { status: AccountStatus; role: Role }
 
 /** What of an account its operators see. */
@@ -17,40 +18,32 @@ export const presentOperated = (row: UserRow): OperatedAccount => ({
   role: row.role,
 })
 
-const COLUMNS = [
-  'id',
-  'email',
-  'display_name',
-  'avatar_url',
-  'status',
-  'role',
-  'email_verified_at',
-  'credits',
-  'debt',
-  'created_at',
-] as const
+const accountsWithOwners = (db: Db) =>
+  db('accounts')
+    .join('members', (on) => on.on('members.account_id', 'accounts.id').andOnVal('members.role', 'owner'))
+    .join('users', 'users.id', 'members.user_id')
+    .select<UserRow[]>(...USER_COLUMNS)
 
 /**
- * At most `limit` accounts whose address has this text in it, or whose id it is; the newest first. An empty text finds
- * all.
+ * At most `limit` accounts whose owner's address has this text in it, or whose id it is; the newest first. An empty
+ * text finds all.
  */
 export async function findAccounts(db: Db, text: string, limit: number): Promise<OperatedAccount[]> {
   const id = parseId('account', text)
-  const rows = await db('users')
+  const rows = await accountsWithOwners(db)
     .modify((query) => {
-      if (id) void query.where({ id })
-      else if (text !== '') void query.whereRaw('strpos(email, ?) > 0', [text.toLowerCase()])
+      if (id) void query.where('accounts.id', id)
+      else if (text !== '') void query.whereRaw('strpos(users.email, ?) > 0', [text.toLowerCase()])
     })
-    .orderBy('id', 'desc')
+    .orderBy('accounts.id', 'desc')
     .limit(limit)
-    .select<UserRow[]>(...COLUMNS)
   return rows.map(presentOperated)
 }
 
 /** One account; null if there is none. */
 export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccount | null> {
-  const row = await findUser(db, id)
-  return row && presentOperated(row)
+  const row = await accountsWithOwners(db).where('accounts.id', id).first<UserRow | undefined>()
+  return row ? presentOperated(row) : null
 }
 
 /** The calls of an upstream that ended in the last hour. `latencyMs`: the median. */

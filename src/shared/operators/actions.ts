@@ -2,7 +2,7 @@
  * Operator actions. Rows are added in the transaction of the change itself, and never changed.
  */
 import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, ActionId } from '../ids.ts'
+import type { AccountId, ActionId, UserId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 
 export const ACTIONS = [
@@ -15,12 +15,12 @@ export const ACTIONS = [
 export type ActionKind = (typeof ACTIONS)[number]
 
 /** The operator who acts; null for the command line. */
-export type Operator = AccountId | null
+export type Operator = UserId | null
 
 /** Details of an action: amounts in credits, notes, public ids. */
 export type ActionDetails = Record<string, string | number | null>
 
-/** An action as operators see it. Addresses are those of now. */
+/** An action as operators see it. Addresses are those of now; an account's is its owner's. */
 export type OperatorAction = {
   id: string
   action: ActionKind
@@ -62,7 +62,10 @@ type ActionRow = {
 export async function listActions(db: Db, limit: number, accountId?: AccountId): Promise<OperatorAction[]> {
   const rows = await db('operator_actions as action')
     .leftJoin('users as operator', 'operator.id', 'action.operator_id')
-    .leftJoin('users as account', 'account.id', 'action.account_id')
+    .leftJoin('members as owner', (on) =>
+      on.on('owner.account_id', 'action.account_id').andOnVal('owner.role', 'owner'),
+    )
+    .leftJoin('users as account', 'account.id', 'owner.user_id')
     .where(accountId ? { 'action.account_id': accountId } : {})
     .orderBy('action.id', 'desc')
     .limit(limit)

@@ -1,8 +1,11 @@
 /**
  * What operators may change, each with its record in the same transaction.
  */
-import type { AccountStatus, Role } from '../accounts/users.ts'
-import { setRole, setStatus } from '../accounts/users.ts'
+import type { AccountStatus } from '../accounts/accounts.ts'
+import { setStatus } from '../accounts/accounts.ts'
+import { ownerOf } from '../accounts/members.ts'
+import type { Role } from '../users/users.ts'
+import { setRole } from '../users/users.ts'
 import type { Db } from '../infra/db.ts'
 import type { AccountId, GrantId, MailId } from '../ids.ts'
 import { publicId } from '../ids.ts'
@@ -39,10 +42,12 @@ export const setAccountStatus = async (
     return found
   })
 
-/** Gives an account a role. */
+/** Gives the owner of an account a role. @throws where there is no such account. */
 export const setAccountRole = async (db: Db, operator: Operator, id: AccountId, role: Role): Promise<void> =>
   db.transaction(async (trx) => {
-    await setRole(trx, id, role)
+    const owner = await ownerOf(trx, id)
+    if (!owner) throw new Error('there is no such account')
+    await setRole(trx, owner, role)
     await recordAction(trx, operator, 'role_changed', id, { role })
   })
 

@@ -2,11 +2,11 @@
  * Whether a mail is due at all, and what it says. Decided here, not where the mail is asked for: whoever asks for a
  * reset must not notice whether the address has an account, or has had its mails for this hour.
  */
-import { mailboxOf } from '../../shared/accounts/emails.ts'
-import type { TokenMint } from '../../shared/accounts/one-time-tokens.ts'
-import { issueToken, lockMailbox, tokensOfLastHour } from '../../shared/accounts/one-time-tokens.ts'
-import type { UserRow } from '../../shared/accounts/users.ts'
-import { findUserByEmail, lockUser } from '../../shared/accounts/users.ts'
+import { mailboxOf } from '../../shared/users/emails.ts'
+import type { TokenMint } from '../../shared/users/one-time-tokens.ts'
+import { issueToken, lockMailbox, tokensOfLastHour } from '../../shared/users/one-time-tokens.ts'
+import type { UserFields } from '../../shared/users/users.ts'
+import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
 import type { Db, Trx } from '../../shared/infra/db.ts'
 import type { MailContent } from '../../shared/mail/templates.ts'
 import { resetMail, verificationMail } from '../../shared/mail/templates.ts'
@@ -22,14 +22,14 @@ export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyL
   const mailbox = mailboxOf(mail.recipient)
   return db.transaction(async (trx) => {
     await lockMailbox(trx, mailbox)
-    const user = await accountOf(trx, mail)
+    const user = await userOf(trx, mail)
     if (!user) return { skip: 'no account has this address' }
     if (mail.kind === 'verification' && user.email_verified_at) return { skip: 'the address is verified already' }
     if ((await tokensOfLastHour(trx, mailbox, mail.kind, mail.id)) >= hourlyLimit) {
       return { skip: `the mailbox had its ${mail.kind} mails for this hour` }
     }
     const token = mint(mail.kind, mail.id)
-    if (!(await issueToken(trx, { mailId: mail.id, accountId: user.id, purpose: mail.kind, token, mailbox }))) {
+    if (!(await issueToken(trx, { mailId: mail.id, userId: user.id, purpose: mail.kind, token, mailbox }))) {
       return { skip: 'the link was used, or the password changed since' }
     }
     const write = mail.kind === 'verification' ? verificationMail : resetMail
@@ -37,9 +37,9 @@ export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyL
   })
 }
 
-/** The account that a mail is about, its row locked, while it has the address that the mail goes to. */
-async function accountOf(trx: Trx, { accountId, recipient }: ClaimedMail): Promise<UserRow | null> {
-  const id = accountId ?? (await findUserByEmail(trx, recipient))?.id
+/** The user whom a mail is about, their row locked, while they have the address that the mail goes to. */
+async function userOf(trx: Trx, { userId, recipient }: ClaimedMail): Promise<UserFields | null> {
+  const id = userId ?? (await findUserByEmail(trx, recipient))?.id
   const user = id ? await lockUser(trx, id) : null
   return user?.email === recipient ? user : null
 }

@@ -5,7 +5,7 @@
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
-import { createTokenMint } from '../../shared/accounts/one-time-tokens.ts'
+import { createTokenMint } from '../../shared/users/one-time-tokens.ts'
 import { retryWhileUnreachable } from '../../shared/infra/db.ts'
 import type { MailId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'

@@ -67,7 +67,7 @@ describe('/api/auth', () => {
         const { status, json } = await login(email, password)
         expect([status, json.error]).to.deep.equal([403, 'account_suspended'])
       }
-      expect(await web.db('sessions').where({ user_id: idOf(id) })).to.deep.equal([])
+      expect(await web.db('sessions').where({ account_id: idOf(id) })).to.deep.equal([])
       await setAccountStatus(web.db, null, idOf(id), 'active')
       expect((await login(email, PASSWORD)).status).to.equal(200)
     })

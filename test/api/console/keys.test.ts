@@ -146,7 +146,7 @@ describe('/api/keys', () => {
       await web.db('api_keys').insert(
         Array.from({ length: count }, () => ({
           id: newId('key'),
-          user_id: accountId,
+          account_id: accountId,
           name: 'one of many',
           key_hash: randomBytes(32),
           hint: 'x',

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { ownerOf } from '../../../src/shared/accounts/members.ts'
 import { balanceOf } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { parseId } from '../../../src/shared/ids.ts'
@@ -41,18 +42,18 @@ describe('/api/auth/register', () => {
 
   it('grants the signup credits in the ledger, once, and the books balance', async () => {
     const { json } = await register({})
-    const entries = await web.db('ledger_entries').where({ user_id: idOf(json.user.id) })
+    const entries = await web.db('ledger_entries').where({ account_id: idOf(json.user.id) })
     expect(entries.map((one: { kind: string; amount: number }) => [one.kind, one.amount])).to.deep.equal([
       ['grant', 250],
     ])
-    const [lot] = await web.db('grants').where({ user_id: idOf(json.user.id) })
+    const [lot] = await web.db('grants').where({ account_id: idOf(json.user.id) })
     expect(lot).to.include({ origin: 'signup', amount: 250, remaining: 250, expires_at: null })
     await expectBooksToBalance(web.db)
   })
 
   it('asks for one verification mail', async () => {
     const { json } = await register({})
-    const mails = await web.db('mails').where({ user_id: idOf(json.user.id) })
+    const mails = await web.db('mails').where({ user_id: await ownerOf(web.db, idOf(json.user.id)) })
     expect(mails.map((one: { kind: string; recipient: string }) => [one.kind, one.recipient])).to.deep.equal([
       ['verification', json.user.email],
     ])
@@ -177,9 +178,9 @@ describe('/api/auth/register', () => {
     const replies = await Promise.all(Array.from({ length: 50 }, (_, index) => register({ email: spelled(index) })))
     expect(replies.filter(({ status }) => status === 200)).to.have.length(1)
     expect(replies.filter(({ status, json }) => status === 409 && json.error === 'email_taken')).to.have.length(49)
-    const users = await web.db('users').where({ email })
+    const users = await web.db('users').join('members', 'members.user_id', 'users.id').where({ email })
     expect(users).to.have.length(1)
-    expect(await balanceOf(web.db, users[0].id)).to.equal(250)
+    expect(await balanceOf(web.db, users[0].account_id)).to.equal(250)
     expect(await web.db('mails').where({ recipient: email })).to.have.length(1)
   })
 

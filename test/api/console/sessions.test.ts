@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { createHash } from 'node:crypto'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
-import { endSessions, deleteExpiredSessions, openSession } from '../../../src/shared/accounts/sessions.ts'
+import { ownerOf } from '../../../src/shared/accounts/members.ts'
+import { endSessions, deleteExpiredSessions, openSession } from '../../../src/shared/users/sessions.ts'
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { PASSWORD, aPerson, consoleConfig, logIn, startConsole } from '../../support/console.ts'
@@ -155,7 +156,7 @@ describe('sessions', () => {
   it('are refused while their account is suspended even where their row is still there', async () => {
     const { token, id } = await aPerson(web)
     await web
-      .db('users')
+      .db('accounts')
       .where({ id: idOf(id) })
       .update({ status: 'suspended' })
     expect(await me(token)).to.equal(401)
@@ -164,31 +165,33 @@ describe('sessions', () => {
   it('are not left behind by a login with the old password that is under way while a new one commits', async () => {
     const { id } = await aPerson(web)
     const accountId = idOf(id)
-    const [{ password_hash: old }] = await web.db('users').where({ id: accountId })
+    const userId = (await ownerOf(web.db, accountId))!
+    const [{ password_hash: old }] = await web.db('users').where({ id: userId })
     const change = await web.db.transaction()
-    await change('users').where({ id: accountId }).update({ password_hash: 'changed' })
-    const opening = openSession(web.db, { accountId, passwordHash: old, userAgent: '', ip: '' })
+    await change('users').where({ id: userId }).update({ password_hash: 'changed' })
+    const opening = openSession(web.db, { userId, accountId, passwordHash: old, userAgent: '', ip: '' })
     await until('the login waits for the change', async () => {
       const { rows } = await web.db.raw(
         `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO sessions%' AND datname = current_database()`,
       )
       return rows.length > 0
     })
-    await endSessions(change, accountId)
+    await endSessions(change, userId)
     await change.commit()
     expect(await opening).to.equal(null)
-    expect(await web.db('sessions').where({ user_id: accountId })).to.deep.equal([])
+    expect(await web.db('sessions').where({ user_id: userId })).to.deep.equal([])
   })
 
   it('are all ended by a change that waits for a login under way', async () => {
     const { id } = await aPerson(web)
     const accountId = idOf(id)
-    const [{ password_hash: old }] = await web.db('users').where({ id: accountId })
+    const userId = (await ownerOf(web.db, accountId))!
+    const [{ password_hash: old }] = await web.db('users').where({ id: userId })
     const login = await web.db.transaction()
-    expect(await openSession(login, { accountId, passwordHash: old, userAgent: '', ip: '' })).not.to.equal(null)
+    expect(await openSession(login, { userId, accountId, passwordHash: old, userAgent: '', ip: '' })).not.to.equal(null)
     const changing = web.db.transaction(async (trx) => {
-      await trx('users').where({ id: accountId }).update({ password_hash: 'changed' })
-      await endSessions(trx, accountId)
+      await trx('users').where({ id: userId }).update({ password_hash: 'changed' })
+      await endSessions(trx, userId)
     })
     await until('the change waits for the login', async () => {
       const { rows } = await web.db.raw(
@@ -198,7 +201,7 @@ describe('sessions', () => {
     })
     await login.commit()
     await changing
-    expect(await web.db('sessions').where({ user_id: accountId })).to.deep.equal([])
+    expect(await web.db('sessions').where({ user_id: userId })).to.deep.equal([])
   })
 
   it('are forgotten once they have expired', async () => {

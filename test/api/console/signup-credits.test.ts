@@ -24,7 +24,11 @@ describe('the sign-up credits', () => {
 
   const tokenOf = async ({ email }: Person): Promise<string> => (await mailbox.first(email)).token!
   const signupsOf = (email: string) =>
-    granting.db('grants').join('users', 'users.id', 'grants.user_id').where({ email, origin: 'signup' })
+    granting
+      .db('grants')
+      .join('members', 'members.account_id', 'grants.account_id')
+      .join('users', 'users.id', 'members.user_id')
+      .where({ email, origin: 'signup' })
   const prove = (token: unknown) => granting.post('/api/email/verify', { token })
 
   it('come with the proof of the address, and not before', async () => {

@@ -159,7 +159,7 @@ describe('/api/operator', () => {
   it('sends a dead letter again, once', async () => {
     const operator = await anOperator()
     const id = newId('mail')
-    await requestMail(web.db, { id, kind: 'reset', recipient: 'lost@example.com', accountId: null })
+    await requestMail(web.db, { id, kind: 'reset', recipient: 'lost@example.com', userId: null })
     await web.db('mails').where({ id }).update({ status: 'dead', finished_at: web.db.fn.now() })
     const dead = await web.get('/api/operator/mails', operator.token)
     expect(dead.json.data.map((mail: { id: string }) => mail.id)).to.include(publicId('mail', id))

@@ -8,7 +8,7 @@ import type { Client } from './described.ts'
 /** Does everything that an operator can. There is to be a call that succeeded. */
 export async function operate(chief: Client, db: Db): Promise<void> {
   const id = newId('mail')
-  await requestMail(db, { id, kind: 'reset', recipient: 'lost@example.com', accountId: null })
+  await requestMail(db, { id, kind: 'reset', recipient: 'lost@example.com', userId: null })
   await db('mails').where({ id }).update({ status: 'dead', note: 'refused', finished_at: db.fn.now() })
   const mails = await chief('GET', '/api/operator/mails')
   await chief('POST', `/api/operator/mails/${mails.json.data[0].id}/retry`)

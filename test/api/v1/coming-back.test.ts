@@ -169,7 +169,7 @@ describe('coming back for an answer', () => {
     leaving.abort()
     expect(await left).to.equal('AbortError')
     const row = await until('the call to end', () =>
-      gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first<{ id: string }>('id'),
+      gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first<{ id: string }>('id'),
     )
     const reply = await fetchCall(`call_${row.id.replaceAll('-', '')}`)
     expect(reply.status).to.equal(200)

@@ -260,7 +260,7 @@ describe('refusals of the gateway', () => {
     await image(gateway, account, secret)
     await image(gateway, account, secret, { resolution: '!' })
     const { rows } = await gateway.db.raw<{ rows: { found: number }[] }>(
-      "SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id WHERE c.user_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?",
+      "SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id WHERE c.account_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?",
       [account.id, `%${secret}%`],
     )
     expect(rows[0]!.found).to.equal(0)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { newSecret, revokeKey } from '../../../src/shared/accounts/api-keys.ts'
-import { openSession } from '../../../src/shared/accounts/sessions.ts'
+import { openSession } from '../../../src/shared/users/sessions.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -82,6 +82,7 @@ describe('keys', () => {
 
   it('take no session token for a key', async () => {
     const session = await openSession(gateway.db, {
+      userId: account.userId,
       accountId: account.id,
       passwordHash: 'none',
       userAgent: '',

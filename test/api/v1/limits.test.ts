@@ -132,7 +132,7 @@ describe('the limits of the gateway', () => {
     expect(await countsOf(gateway.db, account)).to.include({ charged: 1 })
     await verbs(gateway.db).settle(large, 'image', aResult(1))
     expect((await image(gateway, account, prompted())).status).to.equal(200)
-    const row = await gateway.db('users').where({ id: account.id }).first<{ request_bytes: number }>('request_bytes')
+    const row = await gateway.db('accounts').where({ id: account.id }).first<{ request_bytes: number }>('request_bytes')
     expect(row.request_bytes, 'what is open by now').to.equal(0)
   })
 

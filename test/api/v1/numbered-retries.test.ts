@@ -46,7 +46,7 @@ describe('a retry that an SDK numbers', () => {
   it('gets the answer of such a call that has ended meanwhile', async () => {
     const prompt = prompted('[delay 150]')
     await abandon(prompt)
-    await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+    await until('the end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
@@ -74,7 +74,7 @@ describe('a retry that an SDK numbers', () => {
     const prompt = prompted('[delay 300]')
     const leaving = new AbortController()
     await gateway.db.transaction(async (trx) => {
-      await trx('users').where({ id: account.id }).forUpdate().first('id')
+      await trx('accounts').where({ id: account.id }).forUpdate().first('id')
       const sent = send('POST', `${gateway.url}${IMAGES}`, {
         key: account.key,
         body: imageBody(prompt),
@@ -97,7 +97,7 @@ describe('a retry that an SDK numbers', () => {
       for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
     })
     await until('the leaving to be noted', () =>
-      gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first(),
+      gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
     )
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
@@ -117,7 +117,7 @@ describe('a retry that an SDK numbers', () => {
     leaving.abort()
     await second
     await until('the leaving to be noted', () =>
-      gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at').first(),
+      gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
     )
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
@@ -142,10 +142,10 @@ describe('a retry that an SDK numbers', () => {
     await gateway.startWorker()
   }
 
-  const callCount = async (): Promise<number> => (await gateway.db('calls').where({ user_id: account.id })).length
+  const callCount = async (): Promise<number> => (await gateway.db('calls').where({ account_id: account.id })).length
 
   const left = async (): Promise<number> =>
-    (await gateway.db('calls').where({ user_id: account.id }).whereNotNull('abandoned_at')).length
+    (await gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at')).length
   const callIds = (replies: Reply[]): Set<string | null> =>
     new Set(replies.map((reply) => reply.headers.get('x-call-id')))
 
@@ -204,7 +204,7 @@ describe('a retry that an SDK numbers', () => {
         if (when !== 'run')
           await until(
             'the end of all',
-            async () => (await gateway.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === 5,
+            async () => (await gateway.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === 5,
           )
         const retries = await Promise.all(
           Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))),
@@ -234,16 +234,16 @@ describe('a retry that an SDK numbers', () => {
     const [prompt, other] = [prompted('[delay 200]'), await anAccount(gateway.db, 1000)]
     await abandon(prompt)
     expect(isReplay(await image(gateway, other, prompt, {}, numbered(1)))).to.equal(false)
-    await until('the end', () => gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first())
+    await until('the end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
     await gateway
       .db('calls')
-      .where({ user_id: account.id })
+      .where({ account_id: account.id })
       .update({ created_at: gateway.db.raw("now() - interval '601 seconds'") })
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
     const failing = prompted('[status 400]')
     await abandonMany(failing, 1)
     await until('the leaving and the end', () =>
-      gateway.db('calls').where({ user_id: account.id, status: 'failed' }).whereNotNull('abandoned_at').first(),
+      gateway.db('calls').where({ account_id: account.id, status: 'failed' }).whereNotNull('abandoned_at').first(),
     )
     expect(isReplay(await image(gateway, account, failing, {}, numbered(1)))).to.equal(false)
   })
@@ -271,7 +271,8 @@ describe('a retry after the death of the web process that its first try waited a
   const ended = (count: number): Promise<unknown> =>
     until(
       'the end',
-      async () => (await installation.db('calls').where({ user_id: account.id, status: 'succeeded' })).length === count,
+      async () =>
+        (await installation.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === count,
     )
 
   for (const [when, words] of [

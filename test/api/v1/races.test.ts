@@ -30,7 +30,7 @@ describe('what changes between the check of a call and its charge', () => {
    */
   async function changedMeanwhile(prompt: string, change: (trx: Trx) => Promise<unknown>): Promise<Reply> {
     const { reply } = await gateway.db.transaction(async (trx) => {
-      await trx('users').where({ id: account.id }).forUpdate().first('id')
+      await trx('accounts').where({ id: account.id }).forUpdate().first('id')
       const sent = image(gateway, account, prompt)
       // Not within the transaction, which would see the same moment again and again.
       await until(
@@ -51,7 +51,7 @@ describe('what changes between the check of a call and its charge', () => {
   it('a suspension still refuses it, uncharged', async () => {
     const prompt = prompted()
     const reply = await changedMeanwhile(prompt, (trx) =>
-      trx('users').where({ id: account.id }).update({ status: 'suspended' }),
+      trx('accounts').where({ id: account.id }).update({ status: 'suspended' }),
     )
     expect([reply.status, reply.json.error.type]).to.deep.equal([403, 'account_suspended'])
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])

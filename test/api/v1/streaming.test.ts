@@ -203,7 +203,7 @@ describe('a streamed chat', () => {
       await left
       await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
       await until('the end of the call', () =>
-        gateway.db('calls').where({ user_id: account.id, status: 'succeeded' }).first(),
+        gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first(),
       )
       expect(await balanceOf(gateway.db, account.id)).to.equal(9_999)
     })

@@ -13,11 +13,16 @@ import { ownMb } from '../../../scripts/harness/memory.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** The answer, far longer than what a reader may leave unread; what may be produced of it until its upstream has stopped. In MB. */
+/**
+ * The answer, far longer than what a reader may leave unread; what may be produced of it until its upstream has
+ * stopped. In MB.
+ */
 const ANSWER_MB = 200
 const PRODUCED_MB = 64
 
-/** How much more memory the web process may take than at rest, in MB: several times what one reader may leave unread. */
+/**
+ * How much more memory the web process may take than at rest, in MB: several times what one reader may leave unread.
+ */
 const MOST_MB = 120
 
 const START_CREDITS = 1_000_000

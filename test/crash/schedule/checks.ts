@@ -14,7 +14,7 @@ import type { Story } from './story.ts'
 
 type CallRow = {
   id: CallId
-  user_id: AccountId
+  account_id: AccountId
   modality: Modality
   status: CallStatus
   credits: number
@@ -50,7 +50,7 @@ export async function checkEnd(story: Story): Promise<void> {
 async function callsOf({ db, accounts }: Story): Promise<Map<CallId, CallRow>> {
   const rows = await db('calls')
     .whereIn(
-      'user_id',
+      'account_id',
       accounts.map(({ id }) => id),
     )
     .select<CallRow[]>('*')
@@ -151,13 +151,13 @@ async function checkEntries({ db, accounts }: Story): Promise<void> {
   const { rows: spentLate } = await db.raw<{ rows: object[] }>(
     `
     SELECT e.* FROM ledger_entries e JOIN grants g ON g.id = e.grant_id
-    WHERE e.user_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`,
+    WHERE e.account_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`,
     [ids],
   )
   expect(spentLate, 'an expired lot paid').to.deep.equal([])
   const { rows: twice } = await db.raw<{ rows: object[] }>(
     `
-    SELECT call_id, grant_id, count(*) FROM ledger_entries WHERE user_id = ANY (?::uuid[]) AND call_id IS NOT NULL
+    SELECT call_id, grant_id, count(*) FROM ledger_entries WHERE account_id = ANY (?::uuid[]) AND call_id IS NOT NULL
     GROUP BY call_id, grant_id HAVING count(*) > 2 OR count(*) FILTER (WHERE kind = 'charge') > 1`,
     [ids],
   )
@@ -169,8 +169,8 @@ async function checkEntries({ db, accounts }: Story): Promise<void> {
       SELECT * FROM ledger_entries WHERE call_id = c.id AND kind <> 'charge' ORDER BY seq DESC LIMIT 1) own ON true
     -- Where the account has debt, the balance is told as the whole statement left it.
     JOIN LATERAL (
-      SELECT balance_after FROM ledger_entries WHERE user_id = c.user_id AND created_at = own.created_at ORDER BY seq DESC LIMIT 1) last ON true
-    WHERE c.user_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`,
+      SELECT balance_after FROM ledger_entries WHERE account_id = c.account_id AND created_at = own.created_at ORDER BY seq DESC LIMIT 1) last ON true
+    WHERE c.account_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`,
     [ids],
   )
   expect(wrong, 'the balance of an answer is not that of its last entry').to.deep.equal([])
@@ -186,7 +186,7 @@ function checkReplays({ requests }: Story, states: Map<CallId, CallState | null>
 
 /** At no moment has an account more calls open than it may. Run during a schedule too. */
 export async function checkOutstanding({ db, accounts }: Pick<Story, 'db' | 'accounts'>): Promise<void> {
-  const rows = await db('users')
+  const rows = await db('accounts')
     .whereIn(
       'id',
       accounts.map(({ id }) => id),

@@ -218,7 +218,7 @@ async function heal(story: Story): Promise<void> {
     await deliver(world, 1000, round)
     const { open } = (
       await db('calls')
-        .whereIn('user_id', ids)
+        .whereIn('account_id', ids)
         .whereIn('status', ['queued', 'running'])
         .count<{ open: number }[]>({ open: '*' })
     )[0]!

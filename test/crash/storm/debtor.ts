@@ -58,11 +58,11 @@ export class Debtor {
   async judge(): Promise<number> {
     await untilEnded(this.db, this.account.id, 60_000)
     const { left } = await this.db('calls')
-      .where({ user_id: this.account.id })
+      .where({ account_id: this.account.id })
       .sum({ left: 'credits_uncollected' })
       .first<{ left: number }>()
     const { repaid } = await this.db('ledger_entries')
-      .where({ user_id: this.account.id, kind: 'collection' })
+      .where({ account_id: this.account.id, kind: 'collection' })
       .sum({ repaid: 'amount' })
       .first<{ repaid: number | null }>()
     expect(Number(left), 'credits that could not be collected').to.be.at.least(1)

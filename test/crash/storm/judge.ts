@@ -20,7 +20,7 @@ export async function judge(
 ): Promise<void> {
   const rows = await town
     .db('calls')
-    .where({ user_id: account.id })
+    .where({ account_id: account.id })
     .whereNot({ status: 'rejected' })
     .select<{ id: CallId; idempotency_key: string | null; status: string }[]>('id', 'idempotency_key', 'status')
   const keyed = rows.flatMap(({ idempotency_key }) => idempotency_key ?? [])

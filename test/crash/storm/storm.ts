@@ -35,8 +35,8 @@ export type StormOptions = {
 }
 
 /**
- * What a storm showed. `repaid`: credits of debt. `endings`: how many streams were cut or left, by how. Recoveries in ms,
- * by modality: from the kill of a worker until each call that it held was taken by another one, or ended.
+ * What a storm showed. `repaid`: credits of debt. `endings`: how many streams were cut or left, by how. Recoveries in
+ * ms, by modality: from the kill of a worker until each call that it held was taken by another one, or ended.
  */
 export type StormFigures = {
   kills: number
@@ -141,7 +141,7 @@ class Storm {
   private async lose(flush: () => Promise<void>): Promise<void> {
     const task = this.town
       .db('calls')
-      .where({ user_id: this.account.id, status: 'running' })
+      .where({ account_id: this.account.id, status: 'running' })
       .whereNotNull('upstream_ref')
       .first('id')
     const patience = performance.now() + OVERTIME_FLUSH_MS

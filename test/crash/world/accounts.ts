@@ -4,7 +4,10 @@ import type { AccountId, GrantId, KeyId } from '../../../src/shared/ids.ts'
 
 export type Account = { id: AccountId; keyId: KeyId; grants: GrantId[] }
 
-/** Makes an account with its lots in one statement: thousands of worlds begin with it. The first lot expires first. */
+/**
+ * Makes an account with its lots, of nobody, in one statement: thousands of worlds begin with it. The first lot expires
+ * first.
+ */
 export async function openAccount(db: Db, lots: readonly number[]): Promise<Account> {
   const id = newId('account')
   const keyId = newId('key')
@@ -13,18 +16,18 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
   await db.raw(
     `
     WITH u AS (
-      INSERT INTO users (id, email, password_hash, credits, ledger_seq) VALUES (:id, :email, 'none', :total, :count)
+      INSERT INTO accounts (id, credits, ledger_seq) VALUES (:id, :total, :count)
     ), k AS (
-      INSERT INTO api_keys (id, user_id, name, key_hash, hint) VALUES (:keyId, :id, 'k', sha256(:keyId::text::bytea), '')
+      INSERT INTO api_keys (id, account_id, name, key_hash, hint) VALUES (:keyId, :id, 'k', sha256(:keyId::text::bytea), '')
     ), lot AS (
       SELECT * FROM unnest(:grants::uuid[], :lots::bigint[]) WITH ORDINALITY AS l (id, amount, nth)
     ), g AS (
-      INSERT INTO grants (id, user_id, origin, amount, remaining, open, expires_at)
+      INSERT INTO grants (id, account_id, origin, amount, remaining, open, expires_at)
       SELECT id, :id, 'purchase', amount, amount, true, now() + nth * interval '1 day' FROM lot
     )
-    INSERT INTO ledger_entries (user_id, seq, grant_id, kind, amount, balance_after)
+    INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after)
     SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM lot`,
-    { id, email: `${id}@example.com`, total, count: lots.length, keyId, grants, lots: [...lots] },
+    { id, total, count: lots.length, keyId, grants, lots: [...lots] },
   )
   return { id, keyId, grants }
 }
@@ -36,6 +39,6 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
 export async function deleteAccounts(cleanupDb: Db): Promise<void> {
   await cleanupDb.raw(`
     BEGIN; SET LOCAL session_replication_role = replica;
-    DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants; DELETE FROM api_keys; DELETE FROM users;
+    DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants; DELETE FROM api_keys; DELETE FROM accounts;
     COMMIT`)
 }

@@ -270,7 +270,7 @@ export class World {
     await this.db.raw(
       `
       UPDATE calls SET lease_until = lease_until - make_interval(secs => ?), deadline_at = deadline_at - make_interval(secs => ?)
-      WHERE user_id = ANY (?::uuid[]) AND status IN ('queued', 'running')`,
+      WHERE account_id = ANY (?::uuid[]) AND status IN ('queued', 'running')`,
       [seconds, deadlines ? seconds : 0, [...accounts]],
     )
   }

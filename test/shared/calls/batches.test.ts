@@ -57,7 +57,7 @@ describe('a batch of calls in one statement', () => {
       await anAccount(db, 100),
       await anAccount(db, 100),
     ]
-    await db('users').where({ id: suspended.id }).update({ status: 'suspended' })
+    await db('accounts').where({ id: suspended.id }).update({ status: 'suspended' })
     await db('api_keys').where({ id: revoked.keyId }).update({ revoked_at: db.fn.now() })
     const orders = [
       anOrder(poor, 6),
@@ -122,7 +122,7 @@ describe('a batch of calls in one statement', () => {
     const { rows } = await db.raw<{ rows: { amount: number; balance_after: number; lot: number }[] }>(
       `
       SELECT amount, balance_after, array_position(?::uuid[], grant_id) - 1 AS lot FROM ledger_entries
-      WHERE user_id = ? AND kind = 'charge' ORDER BY seq`,
+      WHERE account_id = ? AND kind = 'charge' ORDER BY seq`,
       [account.grants, account.id],
     )
     expect(rows.map((row) => [row.amount, row.balance_after, row.lot])).to.deep.equal([
@@ -175,7 +175,7 @@ describe('a batch of calls in one statement', () => {
       [15, 35, 55],
     ])
     const rows = await db('ledger_entries')
-      .where({ user_id: account.id })
+      .where({ account_id: account.id })
       .whereNot({ kind: 'charge' })
       .orderBy('seq')
       .select('kind', 'amount', 'balance_after')

@@ -190,10 +190,10 @@ describe('debt', () => {
   it('keeps the records that it came from, so that it can always be checked', async () => {
     const account = await aDebtor(5)
     await db('calls')
-      .where({ user_id: account.id })
+      .where({ account_id: account.id })
       .update({ created_at: db.raw("now() - interval '40 days'"), finished_at: db.raw("now() - interval '40 days'") })
     await sweepCalls(db, 30, 1000)
-    expect(await db('calls').where({ user_id: account.id }).select('id')).to.have.length(1)
+    expect(await db('calls').where({ account_id: account.id }).select('id')).to.have.length(1)
   })
 
   // Where an upstream counts a token for each byte, it bills three times the input that was charged for, and never more
@@ -245,7 +245,7 @@ describe('the requests of an account that Redis holds', () => {
 
   const bounded = () => verbs(db, 1_000_000, 1000)
   const bytesOf = async (id: AccountId): Promise<number> =>
-    (await db('users').where({ id }).first<{ request_bytes: number }>('request_bytes')).request_bytes
+    (await db('accounts').where({ id }).first<{ request_bytes: number }>('request_bytes')).request_bytes
 
   it('are counted while their calls are open, to the byte', async () => {
     const account = await anAccount(db, 100)

@@ -95,7 +95,8 @@ export async function letExpire(db: Db, grant: GrantId): Promise<void> {
 
 /** How many calls an account has open, by its own row. */
 export async function outstandingOf(db: Db, id: AccountId): Promise<number> {
-  return (await db('users').where({ id }).first<{ outstanding_calls: number }>('outstanding_calls')).outstanding_calls
+  return (await db('accounts').where({ id }).first<{ outstanding_calls: number }>('outstanding_calls'))
+    .outstanding_calls
 }
 
 /** What an account could spend on a call now: its balance without what has expired and was not yet swept. */

@@ -33,7 +33,7 @@ describe('the records of refusals', () => {
     latencyMs: 1,
     ...changes,
   })
-  const rows = () => db('calls').where({ user_id: account.id }).select('id', 'model', 'count', 'error_type')
+  const rows = () => db('calls').where({ account_id: account.id }).select('id', 'model', 'count', 'error_type')
 
   it('count every folded one, and each is told the record that stands for it', async () => {
     const models = ['', 'a', 'b']

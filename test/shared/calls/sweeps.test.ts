@@ -56,9 +56,9 @@ describe('the sweep of old call records', () => {
 
   it('leaves every entry of the ledger, every balance and every grant as it was, and the audit clean', async () => {
     const money = async () => [
-      await db('users').orderBy('id').select('id', 'credits', 'ledger_seq'),
+      await db('accounts').orderBy('id').select('id', 'credits', 'ledger_seq'),
       await db('grants').orderBy('id').select('id', 'remaining'),
-      await db('ledger_entries').orderBy(['user_id', 'seq']).select('*'),
+      await db('ledger_entries').orderBy(['account_id', 'seq']).select('*'),
     ]
     const before = await money()
     await sweepAll(1)

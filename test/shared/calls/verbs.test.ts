@@ -113,7 +113,7 @@ describe('the verbs of a call', () => {
     it('refuses a suspended account, a revoked key and a key of somebody else, at no credits', async () => {
       const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
       expect(wordOf(await calls.open({ ...anOrder(account, 1), keyId: other.keyId }))).to.equal('unauthorized')
-      await db('users').where({ id: account.id }).update({ status: 'suspended' })
+      await db('accounts').where({ id: account.id }).update({ status: 'suspended' })
       expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('account_suspended')
       await db('api_keys').where({ id: account.keyId }).update({ revoked_at: db.fn.now() })
       expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('unauthorized')

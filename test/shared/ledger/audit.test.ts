@@ -21,7 +21,7 @@ describe('the audit', () => {
     db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     // Check constraints stand in the way of the worst; here they are what a careless operator has dropped.
     for (const [table, constraint] of [
-      ['users', 'users_credits_not_negative'],
+      ['accounts', 'accounts_credits_not_negative'],
       ['calls', 'calls_failed_cost_nothing'],
       ['calls', 'calls_ended_are_complete'],
     ])
@@ -62,20 +62,20 @@ describe('the audit', () => {
   it('finds nothing in books that are right, and says what it looked at', async () => {
     const { checked } = await audit(db)
     expect(await broken()).to.deep.equal([])
-    expect(checked.users).to.be.at.least(1)
-    expect(Object.keys(checked)).to.deep.equal(['users', 'grants', 'ledger_entries', 'calls'])
+    expect(checked.accounts).to.be.at.least(1)
+    expect(Object.keys(checked)).to.deep.equal(['accounts', 'grants', 'ledger_entries', 'calls'])
   })
 
   const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
     [
       'a balance that was raised',
-      'UPDATE users SET credits = credits + 1 WHERE id = ?',
+      'UPDATE accounts SET credits = credits + 1 WHERE id = ?',
       (it) => [it.account.id],
       ["a balance is the sum of its account's entries", "a balance is the sum of its grants' remainders"],
     ],
     [
       'a balance below zero',
-      'UPDATE users SET credits = -5 WHERE id = ?',
+      'UPDATE accounts SET credits = -5 WHERE id = ?',
       (it) => [it.account.id],
       ['no balance, no debt and no remainder is negative'],
     ],
@@ -109,7 +109,7 @@ describe('the audit', () => {
     ],
     [
       'a balanceAfter that was changed',
-      'UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE user_id = ? AND seq = 2',
+      'UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id = ? AND seq = 2',
       (it) => [it.account.id],
       ['entries are numbered without gaps, and balanceAfter follows from the entry before'],
     ],
@@ -142,7 +142,7 @@ describe('the audit', () => {
     ],
     [
       "an entry over another account's lot",
-      "UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE user_id <> ? LIMIT 1) WHERE call_id = ? AND kind = 'charge'",
+      "UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE account_id <> ? LIMIT 1) WHERE call_id = ? AND kind = 'charge'",
       (it) => [it.account.id, it.settled],
       ['a call and its grants belong to the account of its entries'],
     ],
@@ -154,7 +154,7 @@ describe('the audit', () => {
     ],
     [
       'a debt that nothing left',
-      'UPDATE users SET debt = debt + 1 WHERE id = ?',
+      'UPDATE accounts SET debt = debt + 1 WHERE id = ?',
       (it) => [it.account.id],
       [
         "an account's debt is what its calls left uncollected, less what was collected since",
@@ -169,13 +169,13 @@ describe('the audit', () => {
     ],
     [
       'a sum of request bytes that is wrong',
-      'UPDATE users SET request_bytes = request_bytes + 1 WHERE id = ?',
+      'UPDATE accounts SET request_bytes = request_bytes + 1 WHERE id = ?',
       (it) => [it.account.id],
       ["an account's request bytes are those of its open calls"],
     ],
     [
       'a count of open calls that is wrong',
-      'UPDATE users SET outstanding_calls = outstanding_calls + 1 WHERE id = ?',
+      'UPDATE accounts SET outstanding_calls = outstanding_calls + 1 WHERE id = ?',
       (it) => [it.account.id],
       ["an account's outstanding calls are its open calls"],
     ],
@@ -201,7 +201,7 @@ describe('the audit', () => {
   it('of active accounts looks at no more entries than it may', async () => {
     const { checked } = await auditActive(db, 20)
     expect(checked.ledger_entries).to.be.within(1, 20)
-    expect(checked.users).to.be.at.least(1)
+    expect(checked.accounts).to.be.at.least(1)
   })
 
   it('does not take calls in flight for breaches', async () => {
@@ -215,7 +215,7 @@ describe('the audit', () => {
     for (let round = 0; round < 10; round++) {
       const { breaches } = await audit(db)
       expect(
-        breaches.filter(({ row }) => row.user_id === account.id || row.grant_id === account.grants[0]),
+        breaches.filter(({ row }) => row.account_id === account.id || row.grant_id === account.grants[0]),
       ).to.deep.equal([])
     }
     running = false

@@ -15,7 +15,7 @@ const UNIQUE = '23505'
 const CHECK = '23514'
 const NOT_A_NUMBER = '22P02'
 
-type Entry = { call_id?: CallId | null; grant_id?: string; kind: string; amount: number; user_id?: string }
+type Entry = { call_id?: CallId | null; grant_id?: string; kind: string; amount: number; account_id?: string }
 
 describe('the database itself', () => {
   let db: Db
@@ -51,18 +51,18 @@ describe('the database itself', () => {
   const write =
     (entry: Entry) =>
     async (trx: Trx): Promise<void> => {
-      const userId = entry.user_id ?? account.id
+      const userId = entry.account_id ?? account.id
       const {
         rows: [next],
       } = await trx.raw<{ rows: { seq: number }[] }>(
-        'SELECT coalesce(max(seq), 0) + 1 AS seq FROM ledger_entries WHERE user_id = ?',
+        'SELECT coalesce(max(seq), 0) + 1 AS seq FROM ledger_entries WHERE account_id = ?',
         [userId],
       )
       await trx('ledger_entries').insert({
         grant_id: account.grants[0],
         balance_after: 1,
         ...entry,
-        user_id: userId,
+        account_id: userId,
         seq: next!.seq,
       })
     }
@@ -173,14 +173,14 @@ describe('the database itself', () => {
 
   it('refuses negative balances and remainders, a remainder beyond the lot, and numbers that are none', async () => {
     const [grant] = account.grants
-    const user = (change: object) => refusal((trx) => trx('users').where({ id: account.id }).update(change))
+    const user = (change: object) => refusal((trx) => trx('accounts').where({ id: account.id }).update(change))
     const lot = (change: object) => refusal((trx) => trx('grants').where({ id: grant }).update(change))
-    expect(await user({ credits: -1 })).to.equal('users_credits_not_negative')
-    expect(await user({ credits: '9007199254740992' })).to.equal('users_credits_exact_in_javascript')
-    expect(await user({ outstanding_calls: -1 })).to.equal('users_outstanding_not_negative')
-    expect(await user({ debt: -1 })).to.equal('users_debt_not_negative')
-    expect(await user({ debt: '9007199254740992' })).to.equal('users_debt_exact_in_javascript')
-    expect(await user({ request_bytes: -1 })).to.equal('users_request_bytes_not_negative')
+    expect(await user({ credits: -1 })).to.equal('accounts_credits_not_negative')
+    expect(await user({ credits: '9007199254740992' })).to.equal('accounts_credits_exact_in_javascript')
+    expect(await user({ outstanding_calls: -1 })).to.equal('accounts_outstanding_not_negative')
+    expect(await user({ debt: -1 })).to.equal('accounts_debt_not_negative')
+    expect(await user({ debt: '9007199254740992' })).to.equal('accounts_debt_exact_in_javascript')
+    expect(await user({ request_bytes: -1 })).to.equal('accounts_request_bytes_not_negative')
     expect(await user({ credits: 'NaN' })).to.equal(NOT_A_NUMBER)
     expect(await user({ credits: 'Infinity' })).to.equal(NOT_A_NUMBER)
     expect(await lot({ remaining: -1, open: false })).to.equal('grants_remaining_not_negative')
@@ -193,7 +193,7 @@ describe('the database itself', () => {
     expect(
       await refusal(async (trx) =>
         trx('ledger_entries').insert({
-          user_id: account.id,
+          account_id: account.id,
           seq: 3,
           grant_id: grant,
           kind: 'adjustment',
@@ -205,7 +205,13 @@ describe('the database itself', () => {
   })
 
   it('refuses two entries of one number, and numbers below one', async () => {
-    const entry = { user_id: account.id, grant_id: account.grants[0], kind: 'adjustment', amount: 1, balance_after: 1 }
+    const entry = {
+      account_id: account.id,
+      grant_id: account.grants[0],
+      kind: 'adjustment',
+      amount: 1,
+      balance_after: 1,
+    }
     expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 1 }))).to.equal('ledger_entries_pkey')
     expect(await refusal((trx) => trx('ledger_entries').insert({ ...entry, seq: 0 }))).to.equal(
       'ledger_entries_seq_positive',
@@ -213,10 +219,10 @@ describe('the database itself', () => {
   })
 
   it('keeps the ledger append-only: no change, no deletion, no truncation', async () => {
-    expect(await refusal((trx) => trx('ledger_entries').where({ user_id: account.id }).update({ amount: 1 }))).to.equal(
-      'append-only',
-    )
-    expect(await refusal((trx) => trx('ledger_entries').where({ user_id: account.id }).delete())).to.equal(
+    expect(
+      await refusal((trx) => trx('ledger_entries').where({ account_id: account.id }).update({ amount: 1 })),
+    ).to.equal('append-only')
+    expect(await refusal((trx) => trx('ledger_entries').where({ account_id: account.id }).delete())).to.equal(
       'append-only',
     )
     expect(await refusal((trx) => trx.raw('TRUNCATE ledger_entries'))).to.equal('append-only')

@@ -178,12 +178,12 @@ describe('the books under any sequence of movements', () => {
           rows: [sums],
         } = await db.raw<{ rows: { credits: number }[] }>(
           `
-        SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE user_id = u.id) AS lots,
-          (SELECT sum(amount)::bigint FROM ledger_entries WHERE user_id = u.id) AS entries,
-          (SELECT sum(amount)::bigint FROM grants WHERE user_id = u.id) - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE user_id = u.id)
-            + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries WHERE user_id = u.id AND kind IN ('expiry', 'collection'))
+        SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE account_id = u.id) AS lots,
+          (SELECT sum(amount)::bigint FROM ledger_entries WHERE account_id = u.id) AS entries,
+          (SELECT sum(amount)::bigint FROM grants WHERE account_id = u.id) - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE account_id = u.id)
+            + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries WHERE account_id = u.id AND kind IN ('expiry', 'collection'))
             AS granted_less_paid_less_expired_less_collected
-        FROM users u WHERE u.id = ?`,
+        FROM accounts u WHERE u.id = ?`,
           [account.id],
         )
         expect(new Set(Object.values(sums!)).size, JSON.stringify(sums)).to.equal(1)

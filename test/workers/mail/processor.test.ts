@@ -281,7 +281,7 @@ describe('the mail worker', () => {
   describe('takes a mail', () => {
     const aMail = async (): Promise<MailId> => {
       const id = newId('mail')
-      await requestMail(web.db, { id, kind: 'reset', recipient: anEmail(), accountId: null })
+      await requestMail(web.db, { id, kind: 'reset', recipient: anEmail(), userId: null })
       return id
     }
     const statusOf = async (id: MailId): Promise<string> => (await web.db('mails').where({ id }).first()).status

@@ -1,4 +1,4 @@
-import { openSession } from '../../../../src/shared/accounts/sessions.ts'
+import { openSession } from '../../../../src/shared/users/sessions.ts'
 import { Calls } from '../../../../src/shared/calls/calls.ts'
 import { mediaOutput } from '../../../../src/shared/calls/answers.ts'
 import type { Db } from '../../../../src/shared/infra/db.ts'
@@ -28,6 +28,7 @@ export async function startDescribed(): Promise<DescribedWeb> {
   const described = await readDescribed(web.url)
   const signIn = async (account: TestAccount): Promise<Client> => {
     const session = await openSession(web.db, {
+      userId: account.userId,
       accountId: account.id,
       passwordHash: 'none',
       userAgent: 'test',

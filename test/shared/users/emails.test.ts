@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { mailboxOf, parseEmail } from '../../../src/shared/accounts/emails.ts'
+import { mailboxOf, parseEmail } from '../../../src/shared/users/emails.ts'
 
 describe('e-mail addresses', () => {
   it('come out lowercased, and otherwise as they were', () => {

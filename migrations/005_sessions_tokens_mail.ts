@@ -9,6 +9,7 @@ export async function up(db: Knex): Promise<void> {
     CREATE TABLE sessions (
       id uuid NOT NULL,
       user_id uuid NOT NULL,
+      account_id uuid NOT NULL,
       token_hash bytea NOT NULL,
       user_agent text NOT NULL,
       ip text NOT NULL,
@@ -17,17 +18,19 @@ export async function up(db: Knex): Promise<void> {
       expires_at timestamptz NOT NULL,
       CONSTRAINT sessions_pkey PRIMARY KEY (id),
       CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),
-      CONSTRAINT sessions_user_fkey FOREIGN KEY (user_id) REFERENCES users (id),
+      CONSTRAINT sessions_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members (user_id, account_id) ON DELETE CASCADE,
       CONSTRAINT sessions_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
       CONSTRAINT sessions_user_agent_length CHECK (char_length(user_agent) <= 200),
       CONSTRAINT sessions_ip_length CHECK (char_length(ip) <= 45),
       CONSTRAINT sessions_live_a_week_at_most CHECK (expires_at <= created_at + interval '7 days')
     );
     CREATE INDEX sessions_user ON sessions (user_id, id);
+    CREATE INDEX sessions_account ON sessions (account_id);
     CREATE INDEX sessions_expiry ON sessions (expires_at);
     COMMENT ON TABLE sessions IS 'Logins that hold. One that ended is deleted.';
     COMMENT ON COLUMN sessions.id IS 'UUIDv7; ses_… in text.';
     COMMENT ON COLUMN sessions.user_id IS 'Who logged in.';
+    COMMENT ON COLUMN sessions.account_id IS 'The account that it acts for. The session ends with the membership.';
     COMMENT ON COLUMN sessions.token_hash IS 'SHA-256 of the session token.';
     COMMENT ON COLUMN sessions.user_agent IS 'What the client called itself at login, to recognise it by; cut.';
     COMMENT ON COLUMN sessions.ip IS 'Client address at login; empty when unknown.';
@@ -66,7 +69,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN mails.id IS 'UUIDv7; mail_… in text. Message-ID and link are made of it.';
     COMMENT ON COLUMN mails.kind IS 'verification or reset.';
     COMMENT ON COLUMN mails.recipient IS 'The address, ASCII, lowercased.';
-    COMMENT ON COLUMN mails.user_id IS 'The account of a verification; null for a reset.';
+    COMMENT ON COLUMN mails.user_id IS 'The user of a verification; null for a reset.';
     COMMENT ON COLUMN mails.status IS 'queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).';
     COMMENT ON COLUMN mails.tries IS 'Times that a worker took it.';
     COMMENT ON COLUMN mails.next_try_at IS 'When it may be taken; while sending, when its worker counts as dead.';
@@ -80,6 +83,7 @@ export async function up(db: Knex): Promise<void> {
       purpose text NOT NULL,
       token_hash bytea NOT NULL,
       email text NOT NULL,
+      mailbox text NOT NULL,
       asked_at timestamptz NOT NULL,
       created_at timestamptz NOT NULL DEFAULT now(),
       expires_at timestamptz NOT NULL,
@@ -92,12 +96,14 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT one_time_tokens_hash_is_sha256 CHECK (octet_length(token_hash) = 32)
     );
     CREATE INDEX one_time_tokens_user ON one_time_tokens (user_id, purpose, asked_at);
+    CREATE INDEX one_time_tokens_mailbox ON one_time_tokens (mailbox, purpose, created_at);
     COMMENT ON TABLE one_time_tokens IS 'The links that were mailed. A row stays as long as its mail, so that a late try cannot revive a spent link.';
     COMMENT ON COLUMN one_time_tokens.mail_id IS 'The mail that carries the link.';
     COMMENT ON COLUMN one_time_tokens.user_id IS 'Whose address or password it is about.';
     COMMENT ON COLUMN one_time_tokens.purpose IS 'The kind of the mail: a link does one thing.';
     COMMENT ON COLUMN one_time_tokens.token_hash IS 'SHA-256 of the token.';
-    COMMENT ON COLUMN one_time_tokens.email IS 'The address it was mailed to; the link is dead once the account has another.';
+    COMMENT ON COLUMN one_time_tokens.email IS 'The address it was mailed to; the link is dead once the user has another.';
+    COMMENT ON COLUMN one_time_tokens.mailbox IS 'The mailbox that the address leads to, without tags: the hourly limit counts by it.';
     COMMENT ON COLUMN one_time_tokens.asked_at IS 'When its mail was asked for: the newest reset link ends the older ones.';
     COMMENT ON COLUMN one_time_tokens.created_at IS 'First try of its mail.';
     COMMENT ON COLUMN one_time_tokens.expires_at IS 'Counted from the last try of its mail.';

@@ -15,7 +15,7 @@ export async function up(db: Knex): Promise<void> {
       created_at timestamptz NOT NULL DEFAULT now(),
       CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
       CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users (id),
-      CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES users (id),
+      CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT operator_actions_action_known CHECK (action IN
         ('credits_granted', 'account_suspended', 'account_activated', 'role_changed', 'mail_revived'))
     );

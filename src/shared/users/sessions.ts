@@ -4,20 +4,21 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, SessionId } from '../ids.ts'
+import type { Membership } from '../accounts/members.ts'
+import type { AccountId, SessionId, UserId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 
 /** The client of a session, for its owner to recognise it by: texts that the client sent, made fit to be stored. */
 export type Device = { userAgent: string; ip: string }
 
 /** `passwordHash` is the hash that the login was checked against. */
-export type NewSession = Device & { accountId: AccountId; passwordHash: string }
+export type NewSession = Device & Membership & { passwordHash: string }
 
 /** A new session. Its token is shown only this once. */
 export type OpenedSession = { sessionId: SessionId; token: string }
 
-/** Whose session it is. */
-export type LiveSession = { sessionId: SessionId; accountId: AccountId }
+/** Whose session it is, and the account that it acts for. */
+export type LiveSession = Membership & { sessionId: SessionId }
 
 /** A session as its owner sees it. Times are ISO 8601 in UTC. */
 export type Session = {
@@ -47,16 +48,17 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
  */
 export async function openSession(
   db: Db | Trx,
-  { accountId, passwordHash, userAgent, ip }: NewSession,
+  { userId, accountId, passwordHash, userAgent, ip }: NewSession,
 ): Promise<OpenedSession | null> {
   const sessionId = newId('session')
   const token = randomBytes(TOKEN_BYTES).toString('base64url')
   const { rowCount } = await db.raw<{ rowCount: number }>(
     `
-    INSERT INTO sessions (id, user_id, token_hash, user_agent, ip, expires_at)
-    SELECT ?, u.id, ?, ?, ?, now() + make_interval(days => ?)
-    FROM users u WHERE u.id = ? AND u.status = 'active' AND u.password_hash = ? FOR SHARE`,
-    [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, accountId, passwordHash],
+    INSERT INTO sessions (id, user_id, account_id, token_hash, user_agent, ip, expires_at)
+    SELECT ?, u.id, acc.id, ?, ?, ?, now() + make_interval(days => ?)
+    FROM users u, accounts acc
+    WHERE u.id = ? AND u.password_hash = ? AND acc.id = ? AND acc.status = 'active' FOR SHARE`,
+    [sessionId, hashOf(token), userAgent, ip, LIFE_DAYS, userId, passwordHash, accountId],
   )
   return rowCount === 1 ? { sessionId, token } : null
 }
@@ -68,39 +70,47 @@ export async function openSession(
 export async function findSession(db: Db, token: string): Promise<LiveSession | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db
-    .raw<{ rows: { id: SessionId; user_id: AccountId; unnoted: boolean }[] }>(
+    .raw<{ rows: { id: SessionId; user_id: UserId; account_id: AccountId; unnoted: boolean }[] }>(
       `
-    SELECT s.id, s.user_id, s.last_seen_at < now() - interval '1 minute' AS unnoted
-    FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE s.token_hash = ? AND s.expires_at > now() AND u.status = 'active'`,
+    SELECT s.id, s.user_id, s.account_id, s.last_seen_at < now() - interval '1 minute' AS unnoted
+    FROM sessions s JOIN accounts acc ON acc.id = s.account_id
+    WHERE s.token_hash = ? AND s.expires_at > now() AND acc.status = 'active'`,
       [hashOf(token)],
     )
     .options({ name: 'find_session' })
   const row = rows[0]
   if (!row) return null
   if (row.unnoted) await db('sessions').where({ id: row.id }).update({ last_seen_at: db.fn.now() })
-  return { sessionId: row.id, accountId: row.user_id }
+  return { sessionId: row.id, userId: row.user_id, accountId: row.account_id }
 }
 
-/** Ends one session of an account; false when the account has no such session. */
-export const endSession = async (db: Db | Trx, accountId: AccountId, sessionId: SessionId): Promise<boolean> =>
-  (await db('sessions').where({ id: sessionId, user_id: accountId }).delete()) === 1
+/** Ends one session of a user; false when the user has no such session. */
+export const endSession = async (db: Db | Trx, userId: UserId, sessionId: SessionId): Promise<boolean> =>
+  (await db('sessions').where({ id: sessionId, user_id: userId }).delete()) === 1
 
 /**
- * Ends all sessions of an account except one. A statement of its own after the account's row was locked: it must see
+ * Ends all sessions of a user except one. A statement of its own after the user's row was locked: it must see
  * every login before that.
  */
-export async function endSessions(trx: Trx, accountId: AccountId, except: SessionId | null = null): Promise<void> {
+export async function endSessions(trx: Trx, userId: UserId, except: SessionId | null = null): Promise<void> {
   await trx('sessions')
-    .where({ user_id: accountId })
+    .where({ user_id: userId })
     .modify((query) => void (except && query.whereNot({ id: except })))
     .delete()
 }
 
-/** The live sessions of an account, newest first. */
-export async function listSessions(db: Db, accountId: AccountId, current: SessionId): Promise<Session[]> {
+/**
+ * Ends all sessions that act for an account. A statement of its own after the account's row was locked, as
+ * `endSessions`.
+ */
+export async function endSessionsOfAccount(trx: Trx, accountId: AccountId): Promise<void> {
+  await trx('sessions').where({ account_id: accountId }).delete()
+}
+
+/** The live sessions of a user, newest first. */
+export async function listSessions(db: Db, userId: UserId, current: SessionId): Promise<Session[]> {
   const rows = await db('sessions')
-    .where({ user_id: accountId })
+    .where({ user_id: userId })
     .where('expires_at', '>', db.fn.now())
     .orderBy('id', 'desc')
     .limit(LISTED)

@@ -6,7 +6,7 @@ import {
   newPasswordFault,
   withHashing,
   verifyPassword,
-} from '../../../src/shared/accounts/passwords.ts'
+} from '../../../src/shared/users/passwords.ts'
 
 describe('passwords', () => {
   it('are hashed by argon2id with the parameters of the design, salted', async () => {

@@ -4,16 +4,17 @@
  */
 import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
-import type { AccountId, MailId, SessionId } from '../ids.ts'
+import type { AccountId, MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { requestMail } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import { checkNewPassword, hashPassword, withHashing, verifyPassword } from './passwords.ts'
+import type { LiveSession } from './sessions.ts'
 import { endSessions } from './sessions.ts'
 import { findUser, lockUser, setPasswordHash } from './users.ts'
 
 /** What an owner who is logged in sends. `password` was checked. */
-export type PasswordChange = { accountId: AccountId; sessionId: SessionId; currentPassword: string; password: string }
+export type PasswordChange = Pick<LiveSession, 'userId' | 'sessionId'> & { currentPassword: string; password: string }
 
 /**
  * Changes the password of a user who knows the current one. Ends all other sessions and every reset link.
@@ -21,19 +22,19 @@ export type PasswordChange = { accountId: AccountId; sessionId: SessionId; curre
  */
 export async function changePassword(
   db: Db,
-  { accountId, sessionId, currentPassword, password }: PasswordChange,
+  { userId, sessionId, currentPassword, password }: PasswordChange,
 ): Promise<void> {
   const hashes = await withHashing(async () => {
-    const user = await findUser(db, accountId)
+    const user = await findUser(db, userId)
     const right = await verifyPassword(user?.password_hash ?? null, currentPassword)
     return right && user ? { current: user.password_hash, next: await hashPassword(password) } : null
   })
   if (!hashes) throw new ApiError('wrong_password')
   await db.transaction(async (trx) => {
-    const user = await lockUser(trx, accountId)
+    const user = await lockUser(trx, userId)
     if (user?.password_hash !== hashes.current) throw new ApiError('wrong_password')
-    await setPasswordHash(trx, accountId, hashes.next)
-    await endSessions(trx, accountId, sessionId)
+    await setPasswordHash(trx, userId, hashes.next)
+    await endSessions(trx, userId, sessionId)
   })
 }
 
@@ -43,25 +44,26 @@ export async function changePassword(
  */
 export async function requestReset(db: Db, email: string): Promise<MailId> {
   const id = newId('mail')
-  await requestMail(db, { id, kind: 'reset', recipient: email, accountId: null })
+  await requestMail(db, { id, kind: 'reset', recipient: email, userId: null })
   return id
 }
 
 /**
- * Sets a new password by a reset link; every session and every reset link of the account ends. The link is looked up
+ * Sets a new password by a reset link; every session and every reset link of the user ends. The link is looked up
  * first: an invalid one costs no hash, and a weak password does not use it up.
+ * @returns the account that the user acts for.
  * @throws ApiError invalid_token, the codes of `checkNewPassword`, overloaded.
  */
 export async function resetPassword(db: Db, token: string, newPassword: unknown): Promise<AccountId> {
-  const accountId = await findToken(db, 'reset', token)
-  if (!accountId) throw new ApiError('invalid_token')
+  const userId = await findToken(db, 'reset', token)
+  if (!userId) throw new ApiError('invalid_token')
   const password = checkNewPassword(newPassword)
   const passwordHash = await withHashing(() => hashPassword(password))
-  await db.transaction(async (trx) => {
-    await lockUser(trx, accountId)
+  return db.transaction(async (trx) => {
+    await lockUser(trx, userId)
     if (!(await spendToken(trx, 'reset', token))) throw new ApiError('invalid_token')
-    await setPasswordHash(trx, accountId, passwordHash)
-    await endSessions(trx, accountId)
+    await setPasswordHash(trx, userId, passwordHash)
+    await endSessions(trx, userId)
+    return (await findUser(trx, userId))!.account_id
   })
-  return accountId
 }

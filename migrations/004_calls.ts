@@ -8,7 +8,7 @@ export async function up(db: Knex): Promise<void> {
   await db.raw(`
     CREATE TABLE calls (
       id uuid NOT NULL,
-      user_id uuid NOT NULL,
+      account_id uuid NOT NULL,
       key_id uuid NOT NULL,
       modality text NOT NULL,
       model text NOT NULL,
@@ -45,7 +45,7 @@ export async function up(db: Knex): Promise<void> {
       fold_minute timestamptz,
       count integer NOT NULL DEFAULT 1,
       CONSTRAINT calls_pkey PRIMARY KEY (id),
-      CONSTRAINT calls_user_fkey FOREIGN KEY (user_id) REFERENCES users (id),
+      CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
       CONSTRAINT calls_modality_known CHECK (modality IN ('chat', 'image', 'video')),
       CONSTRAINT calls_status_known CHECK (status IN ('queued', 'running', 'succeeded', 'failed', 'rejected')),
       CONSTRAINT calls_precharge_not_negative CHECK (credits_precharged >= 0),
@@ -66,19 +66,19 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT calls_count_positive CHECK (count >= 1)
     ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
     -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
-    CREATE INDEX calls_user_time ON calls (user_id, created_at DESC, id DESC);
+    CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);
     -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an update of
     -- an indexed column writes into every index of the table. By finished_at, which says the same as status
     -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a call's id may
     -- be planned over it.
     CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
-    CREATE UNIQUE INDEX calls_idempotency ON calls (user_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+    CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
-    CREATE INDEX calls_to_join ON calls (user_id, request_hash, id DESC) WHERE finished_at IS NULL OR abandoned_at IS NOT NULL;
+    CREATE INDEX calls_to_join ON calls (account_id, request_hash, id DESC) WHERE finished_at IS NULL OR abandoned_at IS NOT NULL;
     CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL;
     COMMENT ON TABLE calls IS 'One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.';
     COMMENT ON COLUMN calls.id IS 'UUIDv7, made by the web process before the charge; call_… in text.';
-    COMMENT ON COLUMN calls.user_id IS 'Who pays.';
+    COMMENT ON COLUMN calls.account_id IS 'Who pays.';
     COMMENT ON COLUMN calls.key_id IS 'The API key it came with.';
     COMMENT ON COLUMN calls.modality IS 'chat, image or video: its queue.';
     COMMENT ON COLUMN calls.model IS 'The gateway''s model id as asked for.';

@@ -9,7 +9,7 @@ import { withHashing, verifyPassword } from './passwords.ts'
 import type { Device, OpenedSession } from './sessions.ts'
 import { openSession } from './sessions.ts'
 import type { UserRow } from './users.ts'
-import { findUser, findUserByEmail } from './users.ts'
+import { findMember, findUserByEmail } from './users.ts'
 
 /** A login that was refused for a known account names it, for the log alone. */
 export type RefusedLogin = { refusal: 'invalid_credentials' | 'account_suspended'; accountId: AccountId | null }
@@ -31,11 +31,15 @@ export async function logIn(
     const found = address === null ? null : await findUserByEmail(db, address)
     return { user: found, right: await verifyPassword(found?.password_hash ?? null, password) }
   })
-  if (user?.status === 'suspended') return { refusal: 'account_suspended', accountId: user.id }
-  if (!user || !right) return { refusal: 'invalid_credentials', accountId: user?.id ?? null }
-  const session = await openSession(db, { ...device, accountId: user.id, passwordHash: user.password_hash })
+  if (user?.status === 'suspended') return { refusal: 'account_suspended', accountId: user.account_id }
+  if (!user || !right) return { refusal: 'invalid_credentials', accountId: user?.account_id ?? null }
+  const member = { userId: user.id, accountId: user.account_id }
+  const session = await openSession(db, { ...device, ...member, passwordHash: user.password_hash })
   if (session) return { ...session, user }
   // The account changed since it was looked up: suspended, or another password.
-  const now = await findUser(db, user.id)
-  return { refusal: now?.status === 'suspended' ? 'account_suspended' : 'invalid_credentials', accountId: user.id }
+  const now = await findMember(db, member)
+  return {
+    refusal: now?.status === 'suspended' ? 'account_suspended' : 'invalid_credentials',
+    accountId: user.account_id,
+  }
 }

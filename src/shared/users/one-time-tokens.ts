@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, MailId } from '../ids.ts'
+import type { MailId, UserId } from '../ids.ts'
 import type { MailKind } from '../mail/mails.ts'
 
 /** How long a link lives after the last try of its mail, in seconds. */
@@ -26,7 +26,7 @@ export function createTokenMint(appSecret: string): TokenMint {
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /** The link of a mail, and whose it is. `mailbox`: where the mail goes, see `mailboxOf`. */
-export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind; token: string; mailbox: string }
+export type NewToken = { mailId: MailId; userId: UserId; purpose: MailKind; token: string; mailbox: string }
 
 /**
  * Activates the link of a mail, or extends its life for another try of the same mail. The account's row must be
@@ -34,21 +34,21 @@ export type NewToken = { mailId: MailId; accountId: AccountId; purpose: MailKind
  * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is
  *   due.
  */
-export async function issueToken(trx: Trx, { mailId, accountId, purpose, token, mailbox }: NewToken): Promise<boolean> {
+export async function issueToken(trx: Trx, { mailId, userId, purpose, token, mailbox }: NewToken): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(
     `
     INSERT INTO one_time_tokens AS t (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
     SELECT m.id, u.id, m.kind, :hash, m.recipient, :mailbox, m.created_at, now() + make_interval(secs => :life)
-    FROM mails m JOIN users u ON u.id = :accountId
+    FROM mails m JOIN users u ON u.id = :userId
     WHERE m.id = :mailId AND (m.kind = 'verification' OR m.created_at > u.password_changed_at)
     ON CONFLICT (mail_id) DO UPDATE SET expires_at = excluded.expires_at WHERE t.spent_at IS NULL`,
-    { mailId, accountId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] },
+    { mailId, userId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] },
   )
   return rowCount === 1
 }
 
 /**
- * What makes a token good: its purpose, unspent, in its time, for the address that the account still has; and of reset
+ * What makes a token good: its purpose, unspent, in its time, for the address that the user still has; and of reset
  * links only the newest, asked for after the last change of the password.
  */
 const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NULL AND t.expires_at > now()
@@ -58,9 +58,9 @@ const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NU
     WHERE newer.user_id = t.user_id AND newer.purpose = t.purpose AND newer.asked_at > t.asked_at)))`
 
 /** Whose live token this is; null for any other text. Spends nothing. */
-export async function findToken(db: Db | Trx, purpose: MailKind, token: string): Promise<AccountId | null> {
+export async function findToken(db: Db | Trx, purpose: MailKind, token: string): Promise<UserId | null> {
   if (!TOKEN.test(token)) return null
-  const { rows } = await db.raw<{ rows: { user_id: AccountId }[] }>(
+  const { rows } = await db.raw<{ rows: { user_id: UserId }[] }>(
     `SELECT t.user_id FROM one_time_tokens t, users u WHERE ${LIVE}`,
     { purpose, hash: hashOf(token) },
   )

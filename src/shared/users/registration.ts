@@ -1,5 +1,5 @@
 /**
- * Registration: account, signup grant, verification mail and first session are one transaction. None is stored
+ * Registration: user, account, signup grant, verification mail and first session are one transaction. None is stored
  * without the others.
  */
 import type { Db } from '../infra/db.ts'
@@ -23,11 +23,11 @@ export type Registration = {
   device: Device
 }
 
-/** A new account. `mailId`: the verification mail, to be enqueued now that it is committed. */
+/** A new user and their account. `mailId`: the verification mail, to be enqueued now that it is committed. */
 export type Registered = OpenedSession & { user: UserRow; mailId: MailId }
 
 /**
- * Makes an account.
+ * Makes a user and their account.
  * @throws ApiError email_taken, also by a registration of the same moment; overloaded.
  */
 export async function register(
@@ -35,16 +35,16 @@ export async function register(
   { email, password, displayName, signupCredits, device }: Registration,
 ): Promise<Registered> {
   const passwordHash = await withHashing(() => hashPassword(password))
-  const accountId = newId('account')
+  const [userId, accountId] = [newId('user'), newId('account')]
   const mailId = newId('mail')
   return db.transaction(async (trx) => {
-    const user = await createUser(trx, { id: accountId, email, passwordHash, displayName })
+    const user = await createUser(trx, { id: userId, accountId, email, passwordHash, displayName })
     if (!user) throw new ApiError('email_taken')
     if (signupCredits > 0) {
       user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
     }
-    await requestMail(trx, { id: mailId, kind: 'verification', recipient: email, accountId })
-    const session = await openSession(trx, { ...device, accountId, passwordHash })
+    await requestMail(trx, { id: mailId, kind: 'verification', recipient: email, userId })
+    const session = await openSession(trx, { ...device, userId, accountId, passwordHash })
     return { ...session!, user, mailId }
   })
 }

@@ -3,29 +3,29 @@
  */
 import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
-import type { AccountId, MailId } from '../ids.ts'
+import type { MailId, UserId } from '../ids.ts'
 import { newId } from '../ids.ts'
 import { grant, hasGrantOf } from '../ledger/ledger.ts'
 import { requestMail, verificationsOfLastHour } from '../mail/mails.ts'
 import { findToken, spendToken } from './one-time-tokens.ts'
 import type { UserRow } from './users.ts'
-import { lockUser, markVerified } from './users.ts'
+import { findUser, lockUser, markVerified } from './users.ts'
 
 /**
  * Asks for another verification mail; links of earlier ones go on working.
- * @param hourlyLimit verification mails of an account in an hour, the one of its registration among them.
+ * @param hourlyLimit verification mails of a user in an hour, the one of its registration among them.
  * @throws ApiError already_verified, rate_limited.
  */
-export async function requestVerification(db: Db, accountId: AccountId, hourlyLimit: number): Promise<MailId> {
+export async function requestVerification(db: Db, userId: UserId, hourlyLimit: number): Promise<MailId> {
   const id = newId('mail')
   await db.transaction(async (trx) => {
     // The lock makes simultaneous requests count each other's mails.
-    const user = await lockUser(trx, accountId)
+    const user = await lockUser(trx, userId)
     if (!user || user.email_verified_at) throw new ApiError('already_verified')
-    const recent = await verificationsOfLastHour(trx, accountId, hourlyLimit)
+    const recent = await verificationsOfLastHour(trx, userId, hourlyLimit)
     if (recent.count >= hourlyLimit)
       throw new ApiError('rate_limited', { retryAfterSeconds: recent.oldestLeavesInSeconds })
-    await requestMail(trx, { id, kind: 'verification', recipient: user.email, accountId })
+    await requestMail(trx, { id, kind: 'verification', recipient: user.email, userId })
   })
   return id
 }
@@ -38,11 +38,13 @@ export async function requestVerification(db: Db, accountId: AccountId, hourlyLi
  */
 export async function verifyEmail(db: Db, token: string, signupCredits: number): Promise<UserRow> {
   return db.transaction(async (trx) => {
-    const accountId = await findToken(trx, 'verification', token)
-    if (!accountId) throw new ApiError('invalid_token')
-    const before = await lockUser(trx, accountId)
+    const userId = await findToken(trx, 'verification', token)
+    if (!userId) throw new ApiError('invalid_token')
+    const before = await lockUser(trx, userId)
     if (!(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
-    const user = await markVerified(trx, accountId)
+    await markVerified(trx, userId)
+    const user = (await findUser(trx, userId))!
+    const accountId = user.account_id
     if (signupCredits > 0 && before?.email_verified_at === null && !(await hasGrantOf(trx, accountId, 'signup'))) {
       user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
     }

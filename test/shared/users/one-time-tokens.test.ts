@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createTokenMint } from '../../../src/shared/accounts/one-time-tokens.ts'
+import { createTokenMint } from '../../../src/shared/users/one-time-tokens.ts'
 import type { MailId } from '../../../src/shared/ids.ts'
 
 describe('the tokens of mails', () => {

@@ -1,0 +1,169 @@
+/**
+ * Users: who signs in. What they spend is an account's (src/shared/accounts).
+ */
+import type { AccountStatus } from '../accounts/accounts.ts'
+import { openAccount } from '../accounts/accounts.ts'
+import type { Membership } from '../accounts/members.ts'
+import { addMember } from '../accounts/members.ts'
+import type { Db, Trx } from '../infra/db.ts'
+import type { AccountId, UserId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+
+/** `admin`: an operator, who may use /api/operator. */
+export type Role = 'user' | 'admin'
+
+/**
+ * A user as they see themselves, and the account that they act for. `id` is the account's: it is what clients know, and
+ * users have none outside of the server. `credits` is the balance.
+ */
+export type User = {
+  id: string
+  email: string
+  displayName: string
+  avatarUrl: string
+  credits: number
+  emailVerified: boolean
+  createdAt: string
+}
+
+/** What a row of `users` holds. */
+export type UserFields = {
+  id: UserId
+  email: string
+  password_hash: string
+  display_name: string
+  avatar_url: string
+  role: Role
+  email_verified_at: Date | null
+  created_at: Date
+}
+
+/** A user, and of the account that they act for its id, status, balance and debt in credits. */
+export type UserRow = UserFields & { account_id: AccountId; status: AccountStatus; credits: number; debt: number }
+
+const OWN = [
+  'id',
+  'email',
+  'password_hash',
+  'display_name',
+  'avatar_url',
+  'role',
+  'email_verified_at',
+  'created_at',
+] as const
+
+/** The columns of a `UserRow`, of `users`, `members` and `accounts`. */
+export const USER_COLUMNS = [
+  ...OWN.map((name) => `users.${name}` as const),
+  'members.account_id',
+  'accounts.status',
+  'accounts.credits',
+  'accounts.debt',
+] as const
+
+/** The fields of a user that may leave the process. */
+export function presentUser(row: UserRow): User {
+  return {
+    id: publicId('account', row.account_id),
+    email: row.email,
+    displayName: row.display_name,
+    avatarUrl: row.avatar_url,
+    credits: row.credits,
+    emailVerified: row.email_verified_at !== null,
+    createdAt: row.created_at.toISOString(),
+  }
+}
+
+/** A new user and their own account: an address that was checked, a hash that was made. */
+export type NewUser = { id: UserId; accountId: AccountId; email: string; passwordHash: string; displayName?: string }
+
+/**
+ * Makes a user, their account, and them its owner; null when the address is taken, also by a registration of the same
+ * moment.
+ */
+export async function createUser(trx: Trx, user: NewUser): Promise<UserRow | null> {
+  const [row] = await trx('users')
+    .insert({ id: user.id, email: user.email, password_hash: user.passwordHash, display_name: user.displayName ?? '' })
+    .onConflict('email')
+    .ignore()
+    .returning<UserFields[]>([...OWN])
+  if (!row) return null
+  await openAccount(trx, user.accountId)
+  await addMember(trx, { userId: user.id, accountId: user.accountId }, 'owner')
+  return { ...row, account_id: user.accountId, status: 'active', credits: 0, debt: 0 }
+}
+
+const members = (db: Db | Trx) =>
+  db('users')
+    .join('members', 'members.user_id', 'users.id')
+    .join('accounts', 'accounts.id', 'members.account_id')
+    .select<UserRow[]>(...USER_COLUMNS)
+    // Who may act for several accounts begins with the one that they have been a member of for longest.
+    .orderBy(['members.created_at', 'members.account_id'])
+
+/** The user of a lowercased address. */
+export const findUserByEmail = async (db: Db | Trx, email: string): Promise<UserRow | null> =>
+  (await members(db).where('users.email', email).first<UserRow | undefined>()) ?? null
+
+/** The user of an id. */
+export const findUser = async (db: Db | Trx, id: UserId): Promise<UserRow | null> =>
+  (await members(db).where('users.id', id).first<UserRow | undefined>()) ?? null
+
+/** A user who acts for a certain account; null where they may not. */
+export const findMember = async (db: Db | Trx, { userId, accountId }: Membership): Promise<UserRow | null> =>
+  (await members(db).where({ 'users.id': userId, 'accounts.id': accountId }).first<UserRow | undefined>()) ?? null
+
+/** What a user may do at this moment. */
+export async function roleOf(db: Db, id: UserId): Promise<Role> {
+  const row = await db('users').where({ id }).first<{ role: Role } | undefined>('role')
+  return row?.role ?? 'user'
+}
+
+/**
+ * The user of an id, their row locked until the transaction ends: what is read afterwards stays true. Null when there
+ * is none.
+ */
+export const lockUser = async (trx: Trx, id: UserId): Promise<UserFields | null> =>
+  (await trx('users')
+    .where({ id })
+    .forNoKeyUpdate()
+    .first<UserFields | undefined>(...OWN)) ?? null
+
+/** What a user may change of themselves; a field that is absent stays. */
+export type Profile = { displayName?: string; avatarUrl?: string }
+
+/** Changes a profile. @throws where there is no such member. */
+export async function updateProfile(
+  db: Db | Trx,
+  member: Membership,
+  { displayName, avatarUrl }: Profile,
+): Promise<UserRow> {
+  const id = member.userId
+  const changes = {
+    ...(displayName !== undefined && { display_name: displayName }),
+    ...(avatarUrl !== undefined && { avatar_url: avatarUrl }),
+  }
+  if (Object.keys(changes).length > 0) await db('users').where({ id }).update(changes)
+  const row = await findMember(db, member)
+  if (!row) throw new Error('there is no such member')
+  return row
+}
+
+/** Notes that the address was proved; the first proof counts. */
+export async function markVerified(trx: Trx, id: UserId): Promise<void> {
+  await trx('users')
+    .where({ id })
+    .update({ email_verified_at: trx.raw('coalesce(email_verified_at, now())') })
+}
+
+/** Stores a new password. Reset links that were asked for before this moment are dead. */
+export async function setPasswordHash(trx: Trx, id: UserId, passwordHash: string): Promise<void> {
+  await trx('users')
+    .where({ id })
+    .update({ password_hash: passwordHash, password_changed_at: trx.raw('clock_timestamp()') })
+}
+
+/** Makes a user an operator, or takes that away; it holds from their next request on. */
+export const setRole = async (trx: Trx, id: UserId, role: Role): Promise<void> => {
+  await trx('users').where({ id }).update({ role })
+}
