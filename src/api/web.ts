@@ -43,8 +43,11 @@ const LAST_ANSWERS_MS = 2000
 /** How often connections are closed that have become idle meanwhile, in ms. */
 const IDLE_SWEEP_MS = 100
 
-/** Requests that wait for a call which another request opened: each holds a connection. */
-const MAX_JOINS = { perAccount: 1000, perProcess: 20_000 }
+/**
+ * Requests that wait for a call which another request opened: each holds a connection. An account's share is small, so that
+ * a few accounts cannot take every place of the process.
+ */
+const MAX_JOINS = { perAccount: 100, perProcess: 20_000 }
 
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(

@@ -160,6 +160,23 @@ describe('Idempotency-Key', () => {
     expect(joined.text).to.equal((await first).text)
   })
 
+  it('lets 100 requests of an account wait for calls of others, and refuses the next one until these have their answer', async () => {
+    const prompt = prompted('[delay 6000]')
+    const first = image(gateway, account, prompt, {}, keyed('hundred'))
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
+    const replies = await Promise.all(
+      Array.from({ length: 110 }, () => image(gateway, account, prompt, {}, keyed('hundred'))),
+    )
+    const refused = replies.filter(({ status }) => status === 429)
+    expect(refused.map(({ json }) => json.error.type)).to.deep.equal(Array(10).fill('rate_limited'))
+    for (const reply of refused) expect(reply.headers.get('retry-after')).to.match(/^\d+$/)
+    const text = (await first).text
+    expect(new Set(replies.filter(({ status }) => status === 200).map((reply) => reply.text))).to.deep.equal(
+      new Set([text]),
+    )
+    expect((await image(gateway, account, prompt, {}, keyed('hundred'))).text).to.equal(text)
+  })
+
   it('gives the answer in the form that the new request asks for', async () => {
     const content = prompted('[answer one two] [usage 5 6]')
     const whole = await chat(gateway, account, content, {}, keyed('form'))
