@@ -15,6 +15,7 @@ import type { Replies } from '../shared/calls/replies.ts'
 import type { WebProcesses } from '../shared/calls/web-processes.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
+import type { Incoming } from './incoming.ts'
 import type { Limits } from './limits.ts'
 import type { Load } from './load.ts'
 import type { WebMetrics } from './ops/metrics.ts'
@@ -35,6 +36,8 @@ export type WebDeps = {
   webProcesses: WebProcesses
   /** Answers that are read from their rows piece by piece. */
   longAnswers: LongAnswers
+  /** Bytes of bodies that have not come whole yet. */
+  incoming: Incoming
   /** Bytes of answers that their clients have not taken yet. */
   outgoing: Outgoing
   /** Requests that wait for a call which another request opened. */

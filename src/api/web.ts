@@ -26,6 +26,7 @@ import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { createApp } from './app.ts'
+import { Incoming } from './incoming.ts'
 import { createLimits } from './limits.ts'
 import { createLoad } from './load.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
@@ -83,6 +84,7 @@ export async function startWeb(
     metrics,
     limits: createLimits(redis, config),
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
+    incoming: new Incoming(),
     outgoing: new Outgoing(),
     joins: new Quota(MAX_JOINS),
     media: createMediaReader(config),

@@ -6,6 +6,8 @@
 import type { Context, ParameterizedContext } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
+import type { AccountId } from '../../shared/ids.ts'
+import type { Incoming } from '../incoming.ts'
 import type { RequestState } from './request-context.ts'
 
 /** 1 MB after decoding, whatever Content-Length says (docs/api.md#request-bodies). */
@@ -49,6 +51,7 @@ const bytesReader = (textLimit: number) =>
 const READ_BYTES = { [MAX_BYTES]: bytesReader(MAX_BYTES), [MAX_FORM_BYTES]: bytesReader(MAX_FORM_BYTES) }
 
 function bodyError(error: Error): ApiError {
+  if (error instanceof ApiError) return error
   const type = (error as { type?: string }).type
   if (type === 'entity.too.large') return new ApiError('payload_too_large')
   return new ApiError('invalid_json', { message: 'The request body ended before it was complete.', cause: error })
@@ -65,16 +68,32 @@ export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
 
 type Request = ParameterizedContext<RequestState>
 
-/** Reads and parses the body. @throws ApiError unsupported_media_type, payload_too_large or invalid_json. */
-export const readJsonBody = (ctx: Request): Promise<JsonObject> => readUpTo(MAX_BYTES, ctx)
+/**
+ * Reads and parses the body of a call. What has come of it is counted for its account while the rest is on its way.
+ * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too much
+ * comes too slowly.
+ */
+export const readJsonBody = (ctx: Request, incoming: Incoming, account: AccountId): Promise<JsonObject> =>
+  readUpTo(MAX_BYTES, ctx, () => incoming.count(ctx.req, account))
 
-/** As `readJsonBody`, of what is short: everything but calls. */
+/** Reads and parses what is short: everything but calls. @throws ApiError like `readJsonBody`. */
 export const readFormBody = (ctx: Request): Promise<JsonObject> => readUpTo(MAX_FORM_BYTES, ctx)
 
-async function readUpTo(maxBytes: typeof MAX_BYTES | typeof MAX_FORM_BYTES, ctx: Request): Promise<JsonObject> {
+async function readUpTo(
+  maxBytes: typeof MAX_BYTES | typeof MAX_FORM_BYTES,
+  ctx: Request,
+  count?: () => () => void,
+): Promise<JsonObject> {
   requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
   if (Number(ctx.get('content-length')) > maxBytes) throw new ApiError('payload_too_large')
-  await READ_BYTES[maxBytes]!(ctx as Context, async () => {})
+  const reading = READ_BYTES[maxBytes]!(ctx as Context, async () => {})
+  // Only now does somebody read: a listener before would have let the first bytes pass.
+  const stopCounting = count?.()
+  try {
+    await reading
+  } finally {
+    stopCounting?.()
+  }
   const request = ctx.request as unknown as { body?: unknown }
   const body = parseJsonObject(typeof request.body === 'string' ? request.body : '')
   request.body = body

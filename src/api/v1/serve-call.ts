@@ -67,7 +67,7 @@ function serveCall<M extends Model, P extends Parsed>(
     try {
       refuseSuspended(principal)
       for (const count of counters) await count(ctx, principal)
-      body = await readJsonBody(ctx)
+      body = await readJsonBody(ctx, deps.incoming, principal.accountId)
       const model = findModel(deps.catalogue.current(), modelOf(body), modality) as M | null
       if (!model) throw new ApiError('unsupported_model', { param: 'model' })
       const order = parse(body, model)

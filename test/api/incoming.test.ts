@@ -1,0 +1,140 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { expect } from 'chai'
+import { expectBooksToBalance } from '../support/books.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { send, until } from '../../scripts/harness/http.ts'
+import { CHAT, chat, chatBody, prompted } from '../../scripts/harness/calling.ts'
+import { Incoming } from '../../src/api/incoming.ts'
+import { ApiError } from '../../src/shared/errors.ts'
+import type { AccountId } from '../../src/shared/ids.ts'
+
+const MEGABYTE = 1_048_576
+
+/** A request over a connection of its own, of which some is missing. */
+type Unfinished = { socket: Socket; heard: () => string }
+
+/** Begins a request, with a body of so many bytes of which `sent` is all that comes for now. */
+function begin(url: string, headers: string[], length: number, sent: string): Unfinished {
+  const { hostname, port, pathname } = new URL(url)
+  const socket = connect({ host: hostname, port: Number(port) })
+  let text = ''
+  socket.on('data', (data) => (text += data.toString('latin1')))
+  socket.on('error', () => {})
+  const head = ['POST ' + pathname + ' HTTP/1.1', 'Host: x', ...headers, `Content-Length: ${length}`]
+  socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`)
+  return { socket, heard: () => text }
+}
+
+const statusOf = ({ heard }: Unfinished): string | undefined => /^HTTP\/1\.1 (\d{3})/.exec(heard())?.[1]
+
+describe('bodies of calls that come slowly', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  const open: Unfinished[] = []
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 1_000_000)
+  })
+  afterEach(async () => {
+    for (const { socket } of open.splice(0)) socket.destroy()
+    await expectBooksToBalance(gateway.db)
+  })
+
+  /** Sends all of a chat of `bytes` bytes but its last `missing`. */
+  function beginChat(bytes: number, missing: number): Unfinished & { rest: string } {
+    const empty = JSON.stringify(chatBody('', { model: 'no-such-model' }))
+    const body = JSON.stringify(chatBody('x'.repeat(bytes - empty.length), { model: 'no-such-model' }))
+    const headers = ['Content-Type: application/json', `Authorization: Bearer ${account.key}`]
+    const begun = begin(`${gateway.url}${CHAT}`, headers, bytes, body.slice(0, bytes - missing))
+    open.push(begun)
+    return { ...begun, rest: body.slice(bytes - missing) }
+  }
+
+  it('may lie there with 8 MB of an account: what is more gets 429, and the others are served when they end', async () => {
+    const slow = Array.from({ length: 10 }, () => beginChat(MEGABYTE, 1))
+    await until('two refusals', () => slow.filter(statusOf).length >= 2)
+    const refused = slow.filter(statusOf)
+    expect(refused.map(statusOf)).to.deep.equal(['429', '429'])
+    for (const { heard } of refused) {
+      expect(heard()).to.match(/^retry-after: \d+\r$/im)
+      await until('the whole answer', () => heard().includes('rate_limited'))
+    }
+    expect((await chat(gateway, account, prompted())).status, 'a fast body beside them').to.equal(200)
+    for (const { socket, rest } of slow) socket.write(rest)
+    await until('all answers', () => slow.every(statusOf))
+    expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(8)
+    // Nothing of them is counted any more.
+    const next = Array.from({ length: 3 }, () => beginChat(MEGABYTE, 1))
+    for (const { socket, rest } of next) socket.write(rest)
+    await until('all answers', () => next.every(statusOf))
+    expect(next.map(statusOf)).to.deep.equal(['400', '400', '400'])
+  })
+
+  it('do not bound an ordinary client: 50 bodies of 1 MB sent at once are all read', async () => {
+    const body = JSON.stringify(chatBody('x'.repeat(MEGABYTE - 300), { model: 'no-such-model' }))
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, () => send('POST', `${gateway.url}${CHAT}`, { key: account.key, body })),
+    )
+    expect([...new Set(replies.map(({ status, json }) => `${status} ${json.error.type}`))]).to.deep.equal([
+      '400 unsupported_model',
+    ])
+  })
+})
+
+describe('all bodies that are being read by a process', () => {
+  const KILOBYTE = 1024
+  let incoming: Incoming
+  let server: Server
+  let refused: string[]
+  const open: Unfinished[] = []
+  beforeEach(async () => {
+    incoming = new Incoming({ slowPerAccount: Infinity, perProcess: 1000 * KILOBYTE })
+    refused = []
+    server = createServer((req: IncomingMessage, res) => {
+      const account = String(req.headers['x-account'])
+      req.on('error', (error) => {
+        if (error instanceof ApiError) refused.push(`${account} ${error.code}`)
+        res.end()
+      })
+      req.on('data', () => {})
+      const stop = incoming.count(req, account as AccountId)
+      req.on('close', stop)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  afterEach(() => {
+    for (const { socket } of open.splice(0)) socket.destroy()
+    server.closeAllConnections()
+    server.close()
+  })
+
+  /** Leaves a body of which so many kilobytes have come, and waits until they are counted. */
+  async function leave(account: string, kilobytes: number, expected: number): Promise<void> {
+    const { port } = server.address() as AddressInfo
+    const url = `http://127.0.0.1:${port}/`
+    open.push(begin(url, [`X-Account: ${account}`], MEGABYTE, 'x'.repeat(kilobytes * KILOBYTE)))
+    await until('the count', () => incoming.bytes() === expected * KILOBYTE)
+  }
+
+  it('are bounded: the account of which most lies there loses its largest body, and nobody else', async () => {
+    await leave('a', 400, 400)
+    await leave('a', 200, 600)
+    await leave('b', 300, 900)
+    await leave('c', 250, 750)
+    expect(refused).to.deep.equal(['a overloaded'])
+    await leave('c', 100, 850)
+    for (const { socket } of open) socket.destroy()
+    await until('nothing to be counted', () => incoming.bytes() === 0)
+    expect(refused).to.deep.equal(['a overloaded'])
+  })
+})
