@@ -25,7 +25,7 @@ import { createHeldCalls } from './calls/held-calls.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
-import { fetchReferences } from './calls/references.ts'
+import { referencesBy } from './calls/references.ts'
 import { createResults } from './calls/results.ts'
 import { createMediaStore } from './storage/create-store.ts'
 import { createUpstreams } from './upstreams/registry.ts'
@@ -55,7 +55,7 @@ export async function startWorker(
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
   const upstreams = metrics.measureUpstreams(
-    createUpstreams({ fetchReference: fetchReferences(fetcher), maxAnswerBytes: config.MAX_ANSWER_BYTES }),
+    createUpstreams({ withReference: referencesBy(fetcher), maxAnswerBytes: config.MAX_ANSWER_BYTES }),
   )
   const deps: WorkerDeps = {
     config,

@@ -44,7 +44,7 @@ describe('the pre-charge of any chat', () => {
   let billing: Awaited<ReturnType<typeof startBilling>>
   before(async () => {
     billing = await startBilling()
-    upstreams = createUpstreams({ fetchReference: decodeReference })
+    upstreams = createUpstreams({ withReference: decodeReference })
   })
   after(async () => {
     await upstreams.close()

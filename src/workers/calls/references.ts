@@ -8,7 +8,7 @@ import type { Fetcher } from '../fetching/fetcher.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
-import type { FetchReference } from '../upstreams/references.ts'
+import type { WithReference } from '../upstreams/references.ts'
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 export function addressesIn(request: ChatRequest | MediaRequest): string[] {
@@ -42,11 +42,16 @@ export async function checkDestinations(
 }
 
 /** Fetches references for adapters that send bytes. */
-export function fetchReferences(fetcher: Fetcher): FetchReference {
-  return async (url, signal) => {
+export function referencesBy(fetcher: Fetcher): WithReference {
+  return async (url, signal, send) => {
+    let isSending = false
     try {
-      return await fetcher.image(url, signal)
+      return await fetcher.withImage(url, signal, (image) => {
+        isSending = true
+        return send(image)
+      })
     } catch (error) {
+      if (isSending) throw error
       if (error instanceof FetchFailed || error instanceof MediaRefused) {
         throw new UpstreamError('rejected', `image_url: ${error.message}`, { cause: error })
       }

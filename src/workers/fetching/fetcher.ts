@@ -7,31 +7,39 @@ import type { Agent } from 'undici'
 import type { MediaExtension, MediaType } from '../../shared/media/media.ts'
 import { MEDIA_TYPES, parseDataImage } from '../../shared/media/media.ts'
 import { inspect } from '../storage/inspect.ts'
+import { ByteBudget } from './byte-budget.ts'
 import type { Resolver } from './connections.ts'
 import { publicConnections, systemResolver, trustedConnections } from './connections.ts'
 import type { Destination } from './destinations.ts'
 import { destinationOf } from './destinations.ts'
 import type { Download, DownloadOptions, FetchTimeouts } from './download.ts'
-import { MAX_BYTES, download } from './download.ts'
+import { download } from './download.ts'
 import { createNameResolver, oncePerCall } from './names.ts'
 
 const TIMEOUTS: FetchTimeouts = { connect: 5000, firstByte: 60_000, idle: 30_000, total: 600_000 }
 
-/** A complete image in memory. */
-export type FetchedImage = { bytes: Uint8Array; contentType: MediaType; extension: MediaExtension }
+/** The largest image that a customer's `image_url` may name, in bytes (docs/api.md#addresses-in-requests). */
+export const MAX_REFERENCE_BYTES = 20 * 1024 * 1024
+
+/** Images of customers that are in this process at once, being fetched or being sent on, in bytes. */
+const REFERENCE_BYTES = 160 * 1024 * 1024
+
+/** A complete image in memory. Its pieces are the whole file, in their order. */
+export type FetchedImage = { pieces: Uint8Array[]; contentType: MediaType; extension: MediaExtension }
 
 /** Fetches. Everything throws `FetchFailed`, or the signal's reason once that has aborted. */
 export type Fetcher = {
   /** Opens the http(s) address of a result and returns when the body begins. */
   download(url: string, options: DownloadOptions): Promise<Download>
   /**
-   * The image that a customer's `image_url` names, fetched or decoded, and found complete. `signal` is its call's.
-   * @throws MediaRefused too, for what is no complete PNG, JPEG, WebP or GIF
+   * Gives `use` the image that a customer's `image_url` names, fetched or decoded, and found complete. `signal` is its
+   * call's. Its bytes count until `use` has ended: too many images at once wait for each other, in the order they came.
+   * @throws MediaRefused too, for what is no complete PNG, JPEG, WebP or GIF of at most 20 MB; whatever `use` throws
    */
-  image(imageUrl: string, signal: AbortSignal): Promise<FetchedImage>
+  withImage<T>(imageUrl: string, signal: AbortSignal, use: (image: FetchedImage) => Promise<T>): Promise<T>
   /**
    * Where a customer's http(s) addresses lead, before they are fetched or handed on to an upstream that fetches by
-   * itself. `signal` is their call's: what is looked up for it here is not looked up again by `image`.
+   * itself. `signal` is their call's: what is looked up for it here is not looked up again by `withImage`.
    */
   destinationOf(urls: readonly string[], signal: AbortSignal): Promise<Destination>
   /** Closes all connections, those of downloads that still run too. */
@@ -45,6 +53,8 @@ export type FetcherSettings = {
   /** Finds the names of upstreams' configured origins. */
   upstreamResolver?: Resolver
   timeouts?: Partial<FetchTimeouts>
+  /** Bytes of customers' images at once: at least one of the largest. */
+  referenceBytes?: number
 }
 
 /**
@@ -57,6 +67,7 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   const results = publicConnections(settings.resolver ?? createNameResolver(), limits.connect)
   const trusted = trustedConnections(settings.upstreamResolver ?? systemResolver, limits.connect)
   const references = new Set<Agent>()
+  const budget = new ByteBudget(settings.referenceBytes ?? REFERENCE_BYTES)
   const withReferences = async (signal: AbortSignal, fetch: (open: Fetcher['download']) => Promise<FetchedImage>) => {
     const agent = publicConnections(customerNames(signal), limits.connect, signal)
     references.add(agent)
@@ -69,7 +80,16 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
   }
   return {
     download: (url, options) => download({ public: results, trusted }, limits, url, options),
-    image: (imageUrl, signal) => withReferences(signal, (open) => fetchImage(open, imageUrl, signal)),
+    withImage: async (imageUrl, signal, use) => {
+      const share = await budget.take(MAX_REFERENCE_BYTES, signal)
+      try {
+        const image = await withReferences(signal, (open) => fetchImage(open, imageUrl, signal))
+        share.lowerTo(image.pieces.reduce((sum, { length }) => sum + length, 0))
+        return await use(image)
+      } finally {
+        share.release()
+      }
+    },
     destinationOf: (urls, signal) => destinationOf(urls, customerNames(signal), limits.connect, signal),
     close: async () => {
       await Promise.all([results, trusted, ...references].map((agent) => agent.destroy()))
@@ -78,12 +98,13 @@ export function createFetcher(settings: FetcherSettings = {}): Fetcher {
 }
 
 async function fetchImage(open: Fetcher['download'], imageUrl: string, signal: AbortSignal): Promise<FetchedImage> {
+  const limit = { kind: 'image', maxBytes: MAX_REFERENCE_BYTES } as const
   const inline = parseDataImage(imageUrl)
-  const source = inline ? decoded(inline.base64) : (await open(imageUrl, { kind: 'image', signal })).body
-  const { extension, body } = await inspect(source, { kind: 'image', maxBytes: MAX_BYTES.image })
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  return { bytes: Buffer.concat(chunks), contentType: MEDIA_TYPES[extension], extension }
+  const source = inline ? decoded(inline.base64) : (await open(imageUrl, { ...limit, signal })).body
+  const { extension, body } = await inspect(source, limit)
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(piece)
+  return { pieces, contentType: MEDIA_TYPES[extension], extension }
 }
 
 async function* decoded(base64: string): AsyncGenerator<Uint8Array> {

@@ -24,7 +24,7 @@ import type { Connections, Timeouts } from './http.ts'
 import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
-import type { FetchReference } from './references.ts'
+import type { WithReference } from './references.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
 import { falKey, falTasks } from './tasks/fal.ts'
@@ -33,7 +33,7 @@ import { replicateTasks } from './tasks/replicate.ts'
 
 /** What the adapters are built on. Everything but the first two is for tests. */
 export type UpstreamDeps = {
-  fetchReference: FetchReference
+  withReference: WithReference
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number
   timeouts?: Timeouts
@@ -51,9 +51,9 @@ export type Upstreams = ReturnType<typeof createUpstreams>
 
 /** The upstreams of this process. Opens no connection yet. */
 export function createUpstreams(deps: UpstreamDeps) {
-  const { fetchReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
+  const { withReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
   const connections = createConnections(timeouts, deps.maxAnswerBytes)
-  const adapters = createAdapters(connections, fetchReference)
+  const adapters = createAdapters(connections, withReference)
   const health = createHealth(breaker)
   return {
     /** The adapter of a protocol. */
@@ -113,7 +113,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** One adapter a protocol; a protocol that is missing here does not compile. */
-function createAdapters({ http }: Connections, fetchReference: FetchReference): Record<Protocol, Adapter> {
+function createAdapters({ http }: Connections, withReference: WithReference): Record<Protocol, Adapter> {
   const byBearer = http(bearer)
   const byKey = http(falKey)
   const bearerTasks = (preset: TaskPreset) => createTaskAdapter(byBearer, preset)
@@ -121,8 +121,8 @@ function createAdapters({ http }: Connections, fetchReference: FetchReference): 
   return {
     openai: {
       chat: openaiChat,
-      image: createOpenaiImages(byBearer, fetchReference),
-      video: bearerTasks(openaiVideos(fetchReference)),
+      image: createOpenaiImages(byBearer, withReference),
+      video: bearerTasks(openaiVideos(withReference)),
     },
     anthropic: { chat: createAnthropicChat(http(anthropicKey)) },
     fal: { image: createTaskAdapter(byKey, falTasks('image')), video: createTaskAdapter(byKey, falTasks('video')) },

@@ -210,7 +210,7 @@ export class World {
     const catalogue: CatalogueHolder = { current: () => this.catalogue(), reload: () => {} }
     const adapter = this.upstream.adapterOf(process)
     const upstreams = createUpstreams({
-      fetchReference: () => Promise.reject(new Error('no references here')),
+      withReference: () => Promise.reject(new Error('no references here')),
       breaker: { failures: 1e9, coolDownMs: 1 },
       backoffMs: 0,
     })

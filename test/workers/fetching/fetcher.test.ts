@@ -2,9 +2,11 @@ import { networkInterfaces } from 'node:os'
 import { expect } from 'chai'
 import { systemResolver } from '../../../src/workers/fetching/connections.ts'
 import type { Resolver } from '../../../src/workers/fetching/connections.ts'
+import { MAX_REFERENCE_BYTES } from '../../../src/workers/fetching/fetcher.ts'
 import { MediaRefused } from '../../../src/workers/storage/refused.ts'
+import { until } from '../../../scripts/harness/http.ts'
 import { bytesOf, failureOf, fixture } from '../storage/media-files.ts'
-import { LOOPBACK, PUBLIC, answering, failed, hanging, signal, useFetchers } from './harness.ts'
+import { LOOPBACK, PUBLIC, answering, failed, hanging, imageOf, signal, useFetchers } from './harness.ts'
 
 const HAS_IPV6 = Object.values(networkInterfaces())
   .flat()
@@ -127,10 +129,10 @@ describe('the fetcher', () => {
       const fetcher = fetcherWith({ resolver, timeouts: { connect: 200 } })
       const url = `http://rebinding.example.com:${canary.port}/`
       expect(await fetcher.destinationOf([url], signal)).to.equal('public')
-      expect((await failed(fetcher.image(url, signal))).problem, 'at the checked address').to.equal('unreachable')
+      expect((await failed(imageOf(fetcher, url, signal))).problem, 'at the checked address').to.equal('unreachable')
       expect(resolver.asked.length).to.equal(1)
       expect((await failed(fetcher.download(url, { kind: 'image', signal }))).problem).to.equal('refused')
-      expect((await failed(fetcher.image(url, new AbortController().signal))).problem, 'another call').to.equal(
+      expect((await failed(imageOf(fetcher, url, new AbortController().signal))).problem, 'another call').to.equal(
         'refused',
       )
       expect(canary.connections()).to.equal(0)
@@ -176,21 +178,53 @@ describe('the fetcher', () => {
   describe('image', () => {
     it('decodes a data URI and tells its type by its bytes', async () => {
       const uri = `data:image/gif;base64,${fixture('rgb.png').toString('base64')}`
-      const image = await fetcherWith().image(uri, signal)
+      const image = await imageOf(fetcherWith(), uri, signal)
       expect([image.contentType, image.extension]).to.deep.equal(['image/png', 'png'])
-      expect(fixture('rgb.png').equals(image.bytes)).to.equal(true)
+      expect(fixture('rgb.png').equals(Buffer.concat(image.pieces))).to.equal(true)
     })
 
     it('refuses what is no complete image', async () => {
       for (const bytes of [Buffer.from('<svg/>'), fixture('rgb.png').subarray(0, -5), fixture('plain.mp4')]) {
         const uri = `data:image/png;base64,${bytes.toString('base64')}`
-        expect(await failureOf(fetcherWith().image(uri, signal))).to.be.instanceOf(MediaRefused)
+        expect(await failureOf(imageOf(fetcherWith(), uri, signal))).to.be.instanceOf(MediaRefused)
       }
+    })
+
+    it('is at most 20 MB', async () => {
+      const bytes = Buffer.concat([fixture('rgb.png'), Buffer.alloc(MAX_REFERENCE_BYTES)])
+      const uri = `data:image/png;base64,${bytes.toString('base64')}`
+      expect(await failureOf(imageOf(fetcherWith(), uri, signal))).to.include({ reason: 'too_large' })
+    })
+
+    it('waits while the images in use take too much memory, and takes what it needs alone once it is known', async () => {
+      const size = fixture('rgb.png').length
+      const fetcher = fetcherWith({ referenceBytes: MAX_REFERENCE_BYTES + size })
+      const uri = `data:image/png;base64,${fixture('rgb.png').toString('base64')}`
+      const order: string[] = []
+      const ends: (() => void)[] = []
+      const use = (name: string): Promise<void> =>
+        fetcher.withImage(uri, signal, () => {
+          order.push(name)
+          return new Promise((resolve) => {
+            ends.push(resolve)
+          })
+        })
+      const uses = ['a', 'b', 'c'].map(use)
+      // Two small images leave no room for what the third may be.
+      await until('two in use', () => order.length === 2)
+      expect(await failureOf(fetcher.withImage(uri, AbortSignal.timeout(50), async () => {}))).to.include({
+        name: 'TimeoutError',
+      })
+      expect(order).to.deep.equal(['a', 'b'])
+      ends[0]!()
+      await until('the third in use', () => order.length === 3)
+      for (const end of ends) end()
+      await Promise.all(uses)
     })
 
     it('trusts no origin', async () => {
       const canary = await server((_, response) => response.end(fixture('rgb.png')))
-      expect((await failed(fetcherWith().image(`${canary.origin}/`, signal))).problem).to.equal('refused')
+      expect((await failed(imageOf(fetcherWith(), `${canary.origin}/`, signal))).problem).to.equal('refused')
       expect(canary.connections()).to.equal(0)
     })
   })

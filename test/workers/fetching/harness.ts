@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Resolver } from '../../../src/workers/fetching/connections.ts'
 import type { DownloadOptions } from '../../../src/workers/fetching/download.ts'
 import { FetchFailed } from '../../../src/workers/fetching/failure.ts'
-import type { Fetcher, FetcherSettings } from '../../../src/workers/fetching/fetcher.ts'
+import type { FetchedImage, Fetcher, FetcherSettings } from '../../../src/workers/fetching/fetcher.ts'
 import { createFetcher } from '../../../src/workers/fetching/fetcher.ts'
 import { bytesOf, failureOf } from '../storage/media-files.ts'
 import type { Listening } from './servers.ts'
@@ -40,6 +40,10 @@ export async function failed(work: Promise<unknown>): Promise<FetchFailed> {
   expect(error, String(error)).to.be.instanceOf(FetchFailed)
   return error as FetchFailed
 }
+
+/** The image that an address names, kept after its use. */
+export const imageOf = (fetcher: Fetcher, url: string, whose: AbortSignal): Promise<FetchedImage> =>
+  fetcher.withImage(url, whose, (image) => Promise.resolve(image))
 
 /** Makes servers and fetchers for the tests of the surrounding `describe`. */
 export function useFetchers() {

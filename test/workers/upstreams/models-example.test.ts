@@ -7,7 +7,7 @@ import { decodeReference } from './sandbox-upstreams.ts'
 for (const file of ['models.example.json', 'models.json']) {
   describe(file, () => {
     const catalogue = readCatalogue(file, () => 'made-up')
-    const upstreams = createUpstreams({ fetchReference: decodeReference })
+    const upstreams = createUpstreams({ withReference: decodeReference })
     after(() => upstreams.close())
 
     it('names for each model only upstreams whose protocol serves its modality', () => {

@@ -22,8 +22,8 @@ export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42m
 export const PIXEL_URI = `data:image/png;base64,${PIXEL}`
 
 /** Fetches references by decoding data URIs alone. */
-export const decodeReference: UpstreamDeps['fetchReference'] = (url) =>
-  Promise.resolve({ bytes: Buffer.from(url.split(',')[1]!, 'base64'), contentType: 'image/png', extension: 'png' })
+export const decodeReference: UpstreamDeps['withReference'] = (url, _signal, send) =>
+  send({ pieces: [Buffer.from(url.split(',')[1]!, 'base64')], contentType: 'image/png', extension: 'png' })
 
 const short: Patience = { headersMs: 200, bodyMs: 200 }
 
@@ -67,7 +67,7 @@ export type World = {
 
 export async function startWorld(deps: Partial<UpstreamDeps> = {}): Promise<World> {
   const sandbox = await createSandbox({ videoSeconds: 0.02, imageSeconds: 0.02 })
-  const upstreams = createUpstreams({ fetchReference: decodeReference, backoffMs: 20, ...deps })
+  const upstreams = createUpstreams({ withReference: decodeReference, backoffMs: 20, ...deps })
   return {
     sandbox,
     upstreams,

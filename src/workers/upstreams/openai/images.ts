@@ -10,15 +10,18 @@ import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
 import type { UpstreamHttp, UpstreamRequest } from '../http.ts'
 import { bytesOf, sourceOf } from '../media-source.ts'
-import type { FetchReference } from '../references.ts'
+import { withUpload } from '../references.ts'
+import type { Reference, WithReference } from '../references.ts'
 import { sizeOf } from '../sizes.ts'
 
 /** The images of every server that speaks OpenAI's wire format. */
-export function createOpenaiImages(http: UpstreamHttp, fetchReference: FetchReference): DirectMediaAdapter {
+export function createOpenaiImages(http: UpstreamHttp, withReference: WithReference): DirectMediaAdapter {
   return {
     kind: 'direct',
     async generate(request, context) {
-      const answer = await http.json(await outgoing(request, context, fetchReference), context)
+      const answer = await withUpload(withReference, request, context, (upload) =>
+        http.json(outgoing(request, context, upload), context),
+      )
       const failure = failureIn(answer)
       if (failure) throw failure
       return firstImage(answer)
@@ -26,25 +29,21 @@ export function createOpenaiImages(http: UpstreamHttp, fetchReference: FetchRefe
   }
 }
 
-/**
- * An edit is an upload of the picture, which is fetched here: OpenAI takes no address. A route that renames `image_url`
- * says that its upstream does, and under which name (Seedream: `image`).
- */
-async function outgoing(
-  request: MediaRequest,
-  { route, signal }: UpstreamContext,
-  fetchReference: FetchReference,
-): Promise<UpstreamRequest> {
-  const { prompt, image_url: imageUrl, resolution } = request
+/** An edit is an upload of the picture, which is fetched here: OpenAI takes no address. Seedream does, as `image`. */
+function outgoing(
+  { prompt, image_url: imageUrl, resolution }: MediaRequest,
+  { route }: UpstreamContext,
+  upload: Reference | null,
+): UpstreamRequest {
   const size = sizeOf('image', resolution)
   const fields: Fields = { model: route.model, prompt, ...(size && { size }) }
   const post = { method: 'POST', kind: 'image' } as const
-  if (imageUrl === undefined || Object.hasOwn(route.rename, 'image_url') || route.drop.includes('image_url')) {
+  if (!upload) {
     const json = applyRules({ ...fields, image_url: imageUrl }, route)
     return { ...post, path: '/images/generations', body: { json } }
   }
-  const file = { field: 'image', reference: await fetchReference(imageUrl, signal) }
-  return { ...post, path: '/images/edits', body: { form: formOf(applyRules(fields, route), file) } }
+  const form = formOf(applyRules(fields, route), { field: 'image', reference: upload })
+  return { ...post, path: '/images/edits', body: { form } }
 }
 
 /** The first image of an answer `{data: [{b64_json | url}]}`. @throws UpstreamError `unknown` where there is none */

@@ -7,7 +7,8 @@ import type { UpstreamContext } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import type { Fields } from '../fields.ts'
 import { formOf } from '../form.ts'
-import type { FetchReference } from '../references.ts'
+import { withUpload } from '../references.ts'
+import type { Reference, WithReference } from '../references.ts'
 import { sizeOf } from '../sizes.ts'
 import { reasonOf } from '../tasks/engine.ts'
 import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
@@ -15,13 +16,14 @@ import type { TaskPreset, TaskReport } from '../tasks/engine.ts'
 const pathOf = ({ id }: { id: string }): string => `/videos/${encodeURIComponent(id)}`
 
 /** The preset of every server with OpenAI's `/videos`. */
-export function openaiVideos(fetchReference: FetchReference): TaskPreset {
+export function openaiVideos(withReference: WithReference): TaskPreset {
   return {
-    submission: async (request, context) => ({
+    submission: (request, context, upload) => ({
       method: 'POST',
       path: '/videos',
-      body: { form: await formFor(request, context, fetchReference) },
+      body: { form: formFor(request, context, upload) },
     }),
+    withUpload: (request, context, send) => withUpload(withReference, request, context, send),
     accepted: ({ id }) => ({ id }),
     status: (task) => ({ method: 'GET', path: pathOf(task) }),
     report: (answer, task, { route }) => reportOf(answer, `${route.upstream.baseUrl}${pathOf(task)}/content`),
@@ -30,12 +32,12 @@ export function openaiVideos(fetchReference: FetchReference): TaskPreset {
   }
 }
 
-/**
- * Always a form, which every such server takes: OpenAI's own clients send nothing else. `seconds` is a text there. A
- * route that renames `image_url` says that its upstream takes the address, and under which name.
- */
-async function formFor(request: MediaRequest, { route, signal }: UpstreamContext, fetchReference: FetchReference) {
-  const { prompt, image_url: imageUrl, duration, resolution } = request
+/** Always a form, which every such server takes: OpenAI's own clients send nothing else. `seconds` is a text there. */
+function formFor(
+  { prompt, image_url: imageUrl, duration, resolution }: MediaRequest,
+  { route }: UpstreamContext,
+  upload: Reference | null,
+) {
   const size = sizeOf('video', resolution)
   const fields: Fields = {
     model: route.model,
@@ -43,11 +45,8 @@ async function formFor(request: MediaRequest, { route, signal }: UpstreamContext
     ...(duration !== undefined && { seconds: String(duration) }),
     ...(size && { size }),
   }
-  if (imageUrl === undefined || Object.hasOwn(route.rename, 'image_url') || route.drop.includes('image_url')) {
-    return formOf(applyRules({ ...fields, image_url: imageUrl }, route))
-  }
-  const file = { field: 'input_reference', reference: await fetchReference(imageUrl, signal) }
-  return formOf(applyRules(fields, route), file)
+  if (!upload) return formOf(applyRules({ ...fields, image_url: imageUrl }, route))
+  return formOf(applyRules(fields, route), { field: 'input_reference', reference: upload })
 }
 
 function reportOf({ status, progress, error }: Fields, content: string): TaskReport {

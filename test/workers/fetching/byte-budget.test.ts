@@ -1,0 +1,66 @@
+import { expect } from 'chai'
+import { ByteBudget } from '../../../src/workers/fetching/byte-budget.ts'
+import { failureOf } from '../storage/media-files.ts'
+
+const signal = new AbortController().signal
+
+describe('a budget of bytes', () => {
+  /** Takes a share, and notes its name once it has it. */
+  function taking(budget: ByteBudget, taken: string[], name: string, bytes: number, whose = signal) {
+    return budget.take(bytes, whose).then((share) => {
+      taken.push(name)
+      return share
+    })
+  }
+
+  /** Runs everything that is ready. */
+  const settled = (): Promise<void> =>
+    new Promise((resolve) => {
+      setImmediate(resolve)
+    })
+
+  it('is shared out in the order of the requests: small ones do not overtake a large one', async () => {
+    const budget = new ByteBudget(10)
+    const taken: string[] = []
+    const a = await taking(budget, taken, 'a', 8)
+    const large = taking(budget, taken, 'large', 5)
+    const small = taking(budget, taken, 'small', 1)
+    await settled()
+    expect(taken).to.deep.equal(['a'])
+    a.release()
+    await Promise.all([large, small])
+    expect(taken).to.deep.equal(['a', 'large', 'small'])
+  })
+
+  it('has again what a share was lowered by, and counts nothing twice', async () => {
+    const budget = new ByteBudget(10)
+    const taken: string[] = []
+    const a = await taking(budget, taken, 'a', 10)
+    a.lowerTo(4)
+    a.lowerTo(9)
+    const b = await taking(budget, taken, 'b', 6)
+    const c = taking(budget, taken, 'c', 5)
+    a.release()
+    a.release()
+    await settled()
+    expect(taken).to.deep.equal(['a', 'b'])
+    b.release()
+    await c
+  })
+
+  it('is not waited for by whoever is aborted, who takes nothing of it and stands in nobody’s way', async () => {
+    const budget = new ByteBudget(10)
+    const taken: string[] = []
+    const call = new AbortController()
+    const a = await taking(budget, taken, 'a', 8)
+    const aborted = taking(budget, taken, 'aborted', 5, call.signal)
+    const small = taking(budget, taken, 'small', 2)
+    call.abort(new Error('its call has ended'))
+    expect((await failureOf(aborted)).message).to.equal('its call has ended')
+    await small
+    a.release()
+    await taking(budget, taken, 'next', 8)
+    expect(taken).to.deep.equal(['a', 'small', 'next'])
+    expect((await failureOf(budget.take(1, call.signal))).message).to.equal('its call has ended')
+  })
+})
