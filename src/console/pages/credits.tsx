@@ -9,6 +9,8 @@ import { KIND_WORDS, ORIGIN_WORDS, credits, number, shortId, signed } from '../p
 import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
+import type { Column } from '../parts/table.tsx'
+import { Table } from '../parts/table.tsx'
 import { account } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 
@@ -69,85 +71,48 @@ export function CreditsPage({ query }: PageProps) {
   )
 }
 
-export function GrantTable({ grants }: { grants: Grant[] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Grants">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Received</th>
-            <th scope="col">Origin</th>
-            <th scope="col" class="right">
-              Amount
-            </th>
-            <th scope="col" class="right">
-              Left
-            </th>
-            <th scope="col">Expires</th>
-          </tr>
-        </thead>
-        <tbody>
-          {grants.map((grant) => (
-            <tr key={grant.id} class={grant.remaining === 0 ? 'faded' : ''}>
-              <td>
-                <Time iso={grant.createdAt} />
-              </td>
-              <td>{ORIGIN_WORDS[grant.origin]}</td>
-              <td class="right">
-                <Amount value={grant.amount} />
-              </td>
-              <td class="right">
-                <Amount value={grant.remaining} />
-              </td>
-              <td>{grant.expiresAt ? <Time iso={grant.expiresAt} /> : 'never'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const GRANT_COLUMNS: Column<Grant>[] = [
+  { header: 'Received', cell: (grant) => <Time iso={grant.createdAt} /> },
+  { header: 'Origin', cell: (grant) => ORIGIN_WORDS[grant.origin] },
+  { header: 'Amount', right: true, cell: (grant) => <Amount value={grant.amount} /> },
+  { header: 'Left', right: true, cell: (grant) => <Amount value={grant.remaining} /> },
+  { header: 'Expires', cell: (grant) => (grant.expiresAt ? <Time iso={grant.expiresAt} /> : 'never') },
+]
 
-function LedgerTable({ entries }: { entries: LedgerEntry[] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Ledger" data-testid="ledger">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">What</th>
-            <th scope="col" class="right">
-              Amount
-            </th>
-            <th scope="col" class="right">
-              Balance
-            </th>
-            <th scope="col">For</th>
-          </tr>
-        </thead>
-        <tbody>
-          {entries.map((entry) => (
-            <tr key={entry.id}>
-              <td>
-                <Time iso={entry.createdAt} />
-              </td>
-              <td>{KIND_WORDS[entry.kind]}</td>
-              <td class={`right digits ${entry.amount > 0 ? 'plus' : ''}`}>{signed(entry.amount)}</td>
-              <td class="right digits">{number(entry.balanceAfter)}</td>
-              <td>
-                {entry.callId ? (
-                  <a href={`/calls/${entry.callId}`}>call {shortId(entry.callId)}</a>
-                ) : (
-                  (entry.note ?? ORIGIN_WORDS[entry.origin])
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+export const GrantTable = ({ grants }: { grants: Grant[] }) => (
+  <Table
+    label="Grants"
+    columns={GRANT_COLUMNS}
+    rows={grants}
+    keyOf={(grant) => grant.id}
+    faded={(grant) => grant.remaining === 0}
+  />
+)
+
+const LEDGER_COLUMNS: Column<LedgerEntry>[] = [
+  { header: 'Time', cell: (entry) => <Time iso={entry.createdAt} /> },
+  { header: 'What', cell: (entry) => KIND_WORDS[entry.kind] },
+  {
+    header: 'Amount',
+    right: true,
+    class: (entry) => (entry.amount > 0 ? 'digits plus' : 'digits'),
+    cell: (entry) => signed(entry.amount),
+  },
+  { header: 'Balance', right: true, class: 'digits', cell: (entry) => number(entry.balanceAfter) },
+  {
+    header: 'For',
+    cell: (entry) =>
+      entry.callId ? (
+        <a href={`/calls/${entry.callId}`}>call {shortId(entry.callId)}</a>
+      ) : (
+        (entry.note ?? ORIGIN_WORDS[entry.origin])
+      ),
+  },
+]
+
+const LedgerTable = ({ entries }: { entries: LedgerEntry[] }) => (
+  <Table label="Ledger" testId="ledger" columns={LEDGER_COLUMNS} rows={entries} keyOf={(entry) => entry.id} />
+)
 
 /** The ledger as a file for spreadsheets, newest first. */
 function Download() {

@@ -8,6 +8,8 @@ import { Action, Code, Empty, Page, Time, ErrorMessage } from '../parts/basics.t
 import { Dialog } from '../parts/dialogs.tsx'
 import { Field, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
+import type { Column } from '../parts/table.tsx'
+import { Table } from '../parts/table.tsx'
 import { useLoad } from '../state/load.ts'
 
 export function KeysPage() {
@@ -47,61 +49,47 @@ export function KeysPage() {
   )
 }
 
+const KEY_COLUMNS: Column<ApiKey>[] = [
+  { header: 'Name', cell: (key) => key.name },
+  { header: 'Key', cell: (key) => <code>{key.hint}</code> },
+  { header: 'Created', cell: (key) => <Time iso={key.createdAt} /> },
+  {
+    header: 'Last call',
+    cell: (key) =>
+      key.lastUsedAt ? (
+        <a href={`/calls?keyId=${key.id}`}>
+          <Time iso={key.lastUsedAt} />
+        </a>
+      ) : (
+        'never'
+      ),
+  },
+]
+
 function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => void }) {
+  const revoking: Column<ApiKey> = {
+    header: 'Revoke',
+    hidden: true,
+    right: true,
+    cell: (key) =>
+      key.revokedAt ? (
+        <span>
+          revoked <Time iso={key.revokedAt} />
+        </span>
+      ) : (
+        <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+          Revoke
+        </button>
+      ),
+  }
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Keys">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Key</th>
-            <th scope="col">Created</th>
-            <th scope="col">Last call</th>
-            <th scope="col">
-              <span class="hidden">Revoke</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id} class={key.revokedAt ? 'faded' : ''}>
-              <td>{key.name}</td>
-              <td>
-                <code>{key.hint}</code>
-              </td>
-              <td>
-                <Time iso={key.createdAt} />
-              </td>
-              <td>
-                {key.lastUsedAt ? (
-                  <a href={`/calls?keyId=${key.id}`}>
-                    <Time iso={key.lastUsedAt} />
-                  </a>
-                ) : (
-                  'never'
-                )}
-              </td>
-              <td class="right">
-                {key.revokedAt ? (
-                  <span>
-                    revoked <Time iso={key.revokedAt} />
-                  </span>
-                ) : (
-                  <button
-                    type="button"
-                    class="small danger"
-                    aria-label={`Revoke ${key.name}`}
-                    onClick={() => revoke(key)}
-                  >
-                    Revoke
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Keys"
+      columns={[...KEY_COLUMNS, revoking]}
+      rows={keys}
+      keyOf={(key) => key.id}
+      faded={(key) => key.revokedAt !== null}
+    />
   )
 }
 

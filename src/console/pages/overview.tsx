@@ -13,6 +13,8 @@ import { number, share } from '../parts/format.ts'
 import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
+import type { Column } from '../parts/table.tsx'
+import { Table } from '../parts/table.tsx'
 import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
@@ -162,48 +164,24 @@ function AsTable({ rows }: { rows: UsageRow[] }) {
   )
 }
 
-function UsageTable({ rows }: { rows: UsageRow[] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Usage">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Day (UTC)</th>
-            <th scope="col">Model</th>
-            <th scope="col" class="right">
-              Calls
-            </th>
-            <th scope="col" class="right">
-              Failed
-            </th>
-            <th scope="col" class="right">
-              Credits
-            </th>
-            <th scope="col" class="right">
-              Tokens in
-            </th>
-            <th scope="col" class="right">
-              Tokens out
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.toReversed().map((row) => (
-            <tr key={`${row.day} ${row.model} ${row.modality}`}>
-              <td>{row.day}</td>
-              <td>{row.model}</td>
-              {[row.calls, row.failed, row.credits, row.inputTokens, row.outputTokens].map((value, index) => (
-                <td key={index} class="right digits">
-                  {number(value)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const USAGE_COLUMNS: Column<UsageRow>[] = [
+  { header: 'Day (UTC)', cell: (row) => row.day },
+  { header: 'Model', cell: (row) => row.model },
+  { header: 'Calls', right: true, class: 'digits', cell: (row) => number(row.calls) },
+  { header: 'Failed', right: true, class: 'digits', cell: (row) => number(row.failed) },
+  { header: 'Credits', right: true, class: 'digits', cell: (row) => number(row.credits) },
+  { header: 'Tokens in', right: true, class: 'digits', cell: (row) => number(row.inputTokens) },
+  { header: 'Tokens out', right: true, class: 'digits', cell: (row) => number(row.outputTokens) },
+]
+
+const UsageTable = ({ rows }: { rows: UsageRow[] }) => (
+  <Table
+    label="Usage"
+    columns={USAGE_COLUMNS}
+    rows={rows.toReversed()}
+    keyOf={(row) => `${row.day} ${row.model} ${row.modality}`}
+  />
+)
 
 function Unverified() {
   const { busy, problem, run } = useSubmit()

@@ -8,6 +8,8 @@ import { Amount, Empty, Time } from '../../parts/basics.tsx'
 import { Field, fieldsOf } from '../../parts/forms.tsx'
 import { withFields } from '../../parts/route.ts'
 import { List } from '../../parts/list.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
 export function AccountsSection({ search }: { search: string }) {
@@ -45,41 +47,14 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
   </>
 )
 
-function AccountTable({ accounts }: { accounts: OperatedAccount[] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Accounts">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Address</th>
-            <th scope="col">Name</th>
-            <th scope="col">Status</th>
-            <th scope="col" class="right">
-              Credits
-            </th>
-            <th scope="col">Since</th>
-          </tr>
-        </thead>
-        <tbody>
-          {accounts.map((account) => (
-            <tr key={account.id}>
-              <td>
-                <a href={`/operator/accounts/${account.id}`}>{account.email}</a>
-              </td>
-              <td>{account.displayName}</td>
-              <td>
-                <Standing account={account} />
-              </td>
-              <td class="right">
-                <Amount value={account.credits} />
-              </td>
-              <td>
-                <Time iso={account.createdAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const ACCOUNT_COLUMNS: Column<OperatedAccount>[] = [
+  { header: 'Address', cell: (account) => <a href={`/operator/accounts/${account.id}`}>{account.email}</a> },
+  { header: 'Name', cell: (account) => account.displayName },
+  { header: 'Status', cell: (account) => <Standing account={account} /> },
+  { header: 'Credits', right: true, cell: (account) => <Amount value={account.credits} /> },
+  { header: 'Since', cell: (account) => <Time iso={account.createdAt} /> },
+]
+
+const AccountTable = ({ accounts }: { accounts: OperatedAccount[] }) => (
+  <Table label="Accounts" columns={ACCOUNT_COLUMNS} rows={accounts} keyOf={(account) => account.id} />
+)

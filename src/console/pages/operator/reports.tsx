@@ -9,6 +9,8 @@ import { duration, number, share } from '../../parts/format.ts'
 import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { ErrorNote, Facts, Media, Trail } from '../../parts/call-details.tsx'
 import { List } from '../../parts/list.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
 export function CallSection({ id }: { id: string }) {
@@ -82,50 +84,31 @@ export function MailsSection() {
   )
 }
 
+const MAIL_COLUMNS: Column<MailRecord>[] = [
+  { header: 'Requested', cell: (mail) => <Time iso={mail.createdAt} /> },
+  { header: 'Kind', cell: (mail) => mail.kind },
+  { header: 'To', cell: (mail) => mail.recipient },
+  { header: 'Tries', right: true, class: 'digits', cell: (mail) => number(mail.tries) },
+  { header: 'Last error', class: 'wrap', cell: (mail) => mail.note },
+]
+
 function MailTable({ mails, retry }: { mails: MailRecord[]; retry: (mail: MailRecord) => void }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Mails">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Requested</th>
-            <th scope="col">Kind</th>
-            <th scope="col">To</th>
-            <th scope="col" class="right">
-              Tries
-            </th>
-            <th scope="col">Last error</th>
-            <th scope="col">
-              <span class="hidden">Retry</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {mails.map((mail) => (
-            <tr key={mail.id}>
-              <td>
-                <Time iso={mail.createdAt} />
-              </td>
-              <td>{mail.kind}</td>
-              <td>{mail.recipient}</td>
-              <td class="right digits">{number(mail.tries)}</td>
-              <td class="wrap">{mail.note}</td>
-              <td class="right">
-                <Action
-                  class="small"
-                  busy={false}
-                  aria-label={`Retry the e-mail to ${mail.recipient}`}
-                  onClick={() => retry(mail)}
-                >
-                  Retry
-                </Action>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
+  const retrying: Column<MailRecord> = {
+    header: 'Retry',
+    hidden: true,
+    right: true,
+    cell: (mail) => (
+      <Action
+        class="small"
+        busy={false}
+        aria-label={`Retry the e-mail to ${mail.recipient}`}
+        onClick={() => retry(mail)}
+      >
+        Retry
+      </Action>
+    ),
+  }
+  return <Table label="Mails" columns={[...MAIL_COLUMNS, retrying]} rows={mails} keyOf={(mail) => mail.id} />
 }
 
 export function UpstreamsSection() {
@@ -145,42 +128,22 @@ export function UpstreamsSection() {
   )
 }
 
-function UpstreamTable({ upstreams }: { upstreams: UpstreamReport[] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Upstreams">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Upstream</th>
-            <th scope="col" class="right">
-              Calls
-            </th>
-            <th scope="col" class="right">
-              Failed
-            </th>
-            <th scope="col" class="right">
-              Median
-            </th>
-            <th scope="col">Last call</th>
-          </tr>
-        </thead>
-        <tbody>
-          {upstreams.map(({ upstream, calls, failed, latencyMs, lastCallAt }) => (
-            <tr key={upstream}>
-              <td>{upstream}</td>
-              <td class="right digits">{number(calls)}</td>
-              <td class="right digits">{share(failed, calls)}</td>
-              <td class="right digits">{latencyMs === null ? '' : duration(latencyMs)}</td>
-              <td>
-                <Time iso={lastCallAt} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
+  { header: 'Upstream', cell: ({ upstream }) => upstream },
+  { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
+  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  {
+    header: 'Median',
+    right: true,
+    class: 'digits',
+    cell: ({ latencyMs }) => (latencyMs === null ? '' : duration(latencyMs)),
+  },
+  { header: 'Last call', cell: ({ lastCallAt }) => <Time iso={lastCallAt} /> },
+]
+
+const UpstreamTable = ({ upstreams }: { upstreams: UpstreamReport[] }) => (
+  <Table label="Upstreams" columns={UPSTREAM_COLUMNS} rows={upstreams} keyOf={({ upstream }) => upstream} />
+)
 
 export function ActionsSection() {
   const actions = useLoad('actions', getActions)
@@ -213,35 +176,17 @@ const detailText = ({ details }: OperatorAction): string =>
     .map(([name, value]) => `${name}: ${typeof value === 'number' ? number(value) : value}`)
     .join(' · ')
 
-export function ActionTable({ actions }: { actions: OperatorAction[] }) {
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Audit">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">Account</th>
-            <th scope="col">Details</th>
-          </tr>
-        </thead>
-        <tbody>
-          {actions.map((action) => (
-            <tr key={action.id}>
-              <td>
-                <Time iso={action.createdAt} />
-              </td>
-              <td>{action.operatorEmail ?? 'command line'}</td>
-              <td>{ACTION_WORDS[action.action]}</td>
-              <td>
-                {action.accountId && <a href={`/operator/accounts/${action.accountId}`}>{action.accountEmail}</a>}
-              </td>
-              <td class="wrap">{detailText(action)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const ACTION_COLUMNS: Column<OperatorAction>[] = [
+  { header: 'Time', cell: (action) => <Time iso={action.createdAt} /> },
+  { header: 'Who', cell: (action) => action.operatorEmail ?? 'command line' },
+  { header: 'What', cell: (action) => ACTION_WORDS[action.action] },
+  {
+    header: 'Account',
+    cell: (action) => action.accountId && <a href={`/operator/accounts/${action.accountId}`}>{action.accountEmail}</a>,
+  },
+  { header: 'Details', class: 'wrap', cell: detailText },
+]
+
+export const ActionTable = ({ actions }: { actions: OperatorAction[] }) => (
+  <Table label="Audit" columns={ACTION_COLUMNS} rows={actions} keyOf={(action) => action.id} />
+)
