@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
 import { ensureConsole } from '../build-console.ts'
 import { freePort } from '../services/ports.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
@@ -10,6 +9,7 @@ import { grant } from '../../src/shared/ledger/ledger.ts'
 import { startGateway } from './harness.ts'
 import type { Gateway, Settings } from './harness.ts'
 import { send } from './http.ts'
+import { until } from '../until.ts'
 
 export const PASSWORD = 'correct horse 1'
 
@@ -48,19 +48,18 @@ export async function startWorld(settings: Settings = {}): Promise<World> {
       if (admin) await setAccountRole(db, null, id, 'admin')
       return { id, email, token: json.token as string }
     },
-    link: async (email, count = 1) => {
-      for (let tries = 0; tries < 500; tries++) {
-        const lines = existsSync(config.MAIL_FILE)
-          ? readFileSync(config.MAIL_FILE, 'utf8').split('\n').filter(Boolean)
-          : []
-        const mails = lines
-          .map((line) => JSON.parse(line) as { to: string; text: string })
-          .filter((mail) => mail.to.includes(email))
-        const found = mails.length >= count ? /https?:\S+#token=[\w-]+/.exec(mails[count - 1]!.text) : null
-        if (found) return found[0]
-        await pause(20)
-      }
-      throw new Error(`no mail ${count} for ${email}`)
-    },
+    link: (email, count = 1) =>
+      until(`mail ${count} for ${email}`, () => linkOf(config.MAIL_FILE, email, count), 10_000),
   }
+}
+
+/** The link in the nth mail for an address, as soon as the file of mails holds it. */
+function linkOf(file: string, email: string, count: number): string | undefined {
+  if (!existsSync(file)) return undefined
+  const mails = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as { to: string; text: string })
+    .filter((mail) => mail.to.includes(email))
+  return /https?:\S+#token=[\w-]+/.exec(mails[count - 1]?.text ?? '')?.[0]
 }

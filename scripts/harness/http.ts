@@ -35,24 +35,3 @@ export const post = (url: string, key: string, body: unknown, headers?: Record<s
   send('POST', url, { key, body, headers })
 export const get = (url: string, key?: string, headers?: Record<string, string>): Promise<Reply> =>
   send('GET', url, { key, headers })
-
-/**
- * How long a test waits for what must come, in ms: long beside what it takes on a busy machine, and below the time-out
- * of a test. What is promised within a time is measured by its own test.
- */
-const PATIENCE_MS = 30_000
-
-/** Waits until a condition holds, looking often; fails after `ms`. Never a fixed sleep. */
-export async function until<T>(
-  what: string,
-  look: () => Promise<T | null | undefined | false> | T | null | undefined | false,
-  ms = PATIENCE_MS,
-): Promise<T> {
-  const end = performance.now() + ms
-  for (;;) {
-    const seen = await look()
-    if (seen) return seen
-    if (performance.now() > end) throw new Error(`${what} did not happen within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

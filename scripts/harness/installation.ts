@@ -16,7 +16,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl } from './database.ts'
 import { testConfig } from './harness.ts'
 import type { Catalogue, Settings } from './harness.ts'
-import { until } from './http.ts'
+import { until } from '../until.ts'
 import { testRedis } from './redis.ts'
 
 export type Kind = 'web' | 'worker'

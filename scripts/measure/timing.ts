@@ -11,6 +11,7 @@ import { newDatabaseUrl } from '../harness/database.ts'
 import { testRedis } from '../harness/redis.ts'
 import { root } from '../folders.ts'
 import { freePort } from '../services/ports.ts'
+import { until } from '../until.ts'
 
 /** The most that the medians may differ, in ms. */
 const BOUNDS = { login: 3, forgot: 1 } as const
@@ -62,15 +63,13 @@ async function startWeb(): Promise<{ url: string; stop: () => Promise<void> }> {
     },
   })
   const url = `http://127.0.0.1:${port}`
-  while (
-    !(await fetch(`${url}/readyz`).then(
+  await until('the web process to be ready', async () => {
+    if (web.exitCode !== null) throw new Error('the web process did not start')
+    return await fetch(`${url}/readyz`).then(
       ({ ok }) => ok,
       () => false,
-    ))
-  ) {
-    if (web.exitCode !== null) throw new Error('the web process did not start')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    )
+  })
   return {
     url,
     stop: async () => {

@@ -3,6 +3,7 @@ import type { TestAccount } from '../harness/factories.ts'
 import { post } from '../harness/http.ts'
 import { VIDEOS } from '../harness/calling.ts'
 import { quantile } from './streams-run.ts'
+import { seenWithin } from '../until.ts'
 
 /** Videos to be made at once, each in so many seconds at its upstream. */
 export type VideoLoad = { url: string; db: Db; account: TestAccount; model: string; videos: number; seconds: number }
@@ -41,15 +42,16 @@ export async function makeVideos(
   }
   const asked = Promise.all(Array.from({ length: ASKED_AT_ONCE }, askSome))
   let atOnce = 0
-  for (;;) {
-    const counts = await countsOf(db, account)
-    atOnce = Math.max(atOnce, counts.running)
-    onRunning(counts.running)
-    if (counts.ended >= videos) break
-    await new Promise((resolve) => {
-      setTimeout(resolve, 250)
-    })
-  }
+  await seenWithin(
+    async () => {
+      const counts = await countsOf(db, account)
+      atOnce = Math.max(atOnce, counts.running)
+      onRunning(counts.running)
+      return counts.ended >= videos
+    },
+    Infinity,
+    250,
+  )
   await asked
   return { ...(await endsOf(load)), atOnce }
 }

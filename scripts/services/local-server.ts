@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePort } from './ports.ts'
-import { dyingWithParent, end, lives, signal, startOf, waitUntil } from './processes.ts'
+import { dyingWithParent, end, lives, signal, startOf } from './processes.ts'
+import { seenWithin } from '../until.ts'
 import type { ProcessMark } from './processes.ts'
 
 /** Whether a server ends with the process that starts it (as far as the system can see to that), or outlives it. */
@@ -92,7 +93,7 @@ export class LocalServer {
     // A child may outlive its parent for a moment, and the next start is refused until it has gone.
     const all = [this.process, ...(this.kind.children?.(this.process) ?? [])]
     for (const process of all) signal(process, 'SIGKILL')
-    if (!(await waitUntil(() => !all.some(lives), 10_000))) throw new Error(`a killed ${this.kind.name} does not end`)
+    if (!(await seenWithin(() => !all.some(lives), 10_000))) throw new Error(`a killed ${this.kind.name} does not end`)
   }
 
   /**
@@ -150,7 +151,7 @@ export class LocalServer {
     const startedAt = startOf(child.pid)
     if (startedAt === undefined) return lastLines(log)
     const process = { pid: child.pid, startedAt }
-    const up = await waitUntil(async () => ended || (await ready(port)), 120_000, 20)
+    const up = await seenWithin(async () => ended || (await ready(port)), 120_000, 20)
     if (ended || !up) {
       await end(process, 'SIGQUIT', 2_000)
       return lastLines(log)

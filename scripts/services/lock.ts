@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { lives, markOf, waitUntil } from './processes.ts'
+import { lives, markOf } from './processes.ts'
+import { seenWithin } from '../until.ts'
 import type { ProcessMark } from './processes.ts'
 import { readIfThere } from './secrets.ts'
 
@@ -69,7 +70,7 @@ export function unlock(file: string): void {
  * Error.
  */
 export async function withLock<T>(file: string, work: () => Promise<T>, withinMs = 60_000): Promise<T> {
-  if (!(await waitUntil(() => tryLock(file) === undefined, withinMs, 40))) {
+  if (!(await seenWithin(() => tryLock(file) === undefined, withinMs, 40))) {
     throw new Error(`process ${holderOf(file)?.pid} holds ${file} for too long`)
   }
   try {

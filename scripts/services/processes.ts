@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { seenWithin } from '../until.ts'
 
 /** A process that can be recognised later: a pid alone may by then belong to somebody else. */
 export type ProcessMark = {
@@ -60,26 +60,12 @@ export function signal(mark: ProcessMark, name: NodeJS.Signals): void {
   }
 }
 
-/** Waits until `done` answers true, looking every `every` ms. Answers false when `withinMs` has passed without. */
-export async function waitUntil(
-  done: () => boolean | Promise<boolean>,
-  withinMs: number,
-  every = 15,
-): Promise<boolean> {
-  const end = Date.now() + withinMs
-  for (;;) {
-    if (await done()) return true
-    if (Date.now() >= end) return false
-    await pause(every)
-  }
-}
-
 /** Ends that very process: `name` first, SIGKILL when it still lives after `withinMs`. Resolves when it is gone. */
 export async function end(mark: ProcessMark, name: NodeJS.Signals, withinMs: number): Promise<void> {
   signal(mark, name)
-  if (await waitUntil(() => !lives(mark), withinMs)) return
+  if (await seenWithin(() => !lives(mark), withinMs)) return
   signal(mark, 'SIGKILL')
-  await waitUntil(() => !lives(mark), 10_000)
+  await seenWithin(() => !lives(mark), 10_000)
 }
 
 /** The path of a program, searched as a shell does in `path`, or undefined. */

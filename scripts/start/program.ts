@@ -3,7 +3,8 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { root } from '../folders.ts'
-import { dyingWithParent, end, markOf, signal, waitUntil } from '../services/processes.ts'
+import { dyingWithParent, end, markOf, signal } from '../services/processes.ts'
+import { seenWithin } from '../until.ts'
 import type { ProcessMark } from '../services/processes.ts'
 
 const remembered = 40
@@ -63,7 +64,7 @@ export class Program {
    * Throws an Error when that takes longer than a minute.
    */
   async up(ready: () => boolean | Promise<boolean>): Promise<boolean> {
-    const done = await waitUntil(() => this.ended || ready(), 60_000, 50)
+    const done = await seenWithin(() => this.ended || ready(), 60_000, 50)
     if (!done) throw new Error(`${this.name} is not ready after a minute. ${this.lastWords}`)
     if (this.ended) await this.closed
     else this.isUp = true

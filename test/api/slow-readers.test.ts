@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeSlowReaders } from '../../src/api/slow-readers.ts'
-import { until } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 
 /** What is slow here, in ms, and more bytes than the kernels on both sides take. */
 const SLOW_MS = 300

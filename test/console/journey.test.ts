@@ -5,7 +5,7 @@ import { expectBooksToBalance } from '../support/books.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import { newId } from '../../src/shared/ids.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
-import { until } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { visit } from './support/visit.ts'
@@ -84,7 +84,10 @@ describe('the console, from sign-up to sign-out', () => {
     await page.keyboard.press('Enter')
     const answer = page.locator('.message.assistant p')
     const lengths = new Set<number>()
-    while ((await page.getByTestId('receipt').count()) === 0) lengths.add((await answer.innerText()).length)
+    await until('the receipt', async () => {
+      lengths.add((await answer.innerText()).length)
+      return (await page.getByTestId('receipt').count()) > 0
+    })
     expect(lengths.size).to.be.greaterThan(2)
     expect(await answer.innerText()).to.equal('one two three four five six seven eight')
     expect(await receipt(page)).to.match(/^Cost 1 credit · .* balance 999 · this call$/)

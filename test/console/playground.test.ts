@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { until } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 import { PIXEL } from '../workers/upstreams/sandbox-upstreams.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'

@@ -4,7 +4,8 @@ import type { Arena } from '../support/crash.ts'
 import { untilEnded } from '../support/crash.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
-import { post, until } from '../../scripts/harness/http.ts'
+import { post } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 import type { Cut } from '../support/proxy.ts'
 
 /** A kind of request, and what it costs. */

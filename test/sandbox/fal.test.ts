@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { prompted, send, until, useSandbox } from './support/client.ts'
+import { prompted, send, useSandbox } from './support/client.ts'
+import { until } from '../../scripts/until.ts'
 import type { Answer, Fields, Sending } from './support/client.ts'
 import { decodePng } from './support/png.ts'
 
@@ -17,10 +18,10 @@ describe('the sandbox as the queue of fal', () => {
   }
 
   function completed(ticket: Fields): Promise<Answer> {
-    return until(
-      () => call(ticket['status_url']),
-      (answer) => answer.status === 200,
-    )
+    return until('the result', async () => {
+      const answer = await call(ticket['status_url'])
+      return answer.status === 200 && answer
+    })
   }
 
   async function result(words: string, model?: string, more?: Fields): Promise<Answer> {

@@ -2,7 +2,8 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { request } from 'undici'
-import { eventsOf, failureOf, prompted, send, until, useSandbox } from './support/client.ts'
+import { eventsOf, failureOf, prompted, send, useSandbox } from './support/client.ts'
+import { until } from '../../scripts/until.ts'
 import type { Answer, Fields } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }
@@ -57,10 +58,7 @@ describe('faults of the sandbox', () => {
     const answer = chat(prompt).finally(() => {
       answered = true
     })
-    await until(
-      () => billed(prompt),
-      (count) => count === 1,
-    )
+    await until('the call to be billed', () => billed(prompt) === 1)
     expect(answered).to.equal(false)
     expect((await answer).status).to.equal(200)
     expect(Date.now() - started).to.be.at.least(295)
@@ -70,10 +68,7 @@ describe('faults of the sandbox', () => {
     const [lost, refused] = [prompted('[reset]'), prompted('[refuse]')]
     expect(await failureOf(chat(lost))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
     expect(own.sandbox.billed(lost)).to.deep.include({ total: 1 })
-    await until(
-      () => own.sandbox.billed(lost).entries[0]!.outcome,
-      (outcome) => outcome === 'lost',
-    )
+    await until('the answer to be lost', () => own.sandbox.billed(lost).entries[0]!.outcome === 'lost')
     expect(await failureOf(chat(refused))).to.match(/ECONNRESET|UND_ERR_SOCKET/)
     expect(billed(refused)).to.equal(0)
     expect(own.sandbox.journal(refused)).to.deep.equal([])
@@ -94,17 +89,14 @@ describe('faults of the sandbox', () => {
       const leaving = new AbortController()
       const call = failureOf(chat(prompt, {}, leaving.signal))
       const streams = words === '[hang-body]' ? 1 : 0
-      await until(
-        () => own.sandbox.open(prompt),
-        (now) => now.open === 1 && now.streams === streams,
-      )
+      await until('the call to be open', () => {
+        const now = own.sandbox.open(prompt)
+        return now.open === 1 && now.streams === streams
+      })
       leaving.abort()
       await call
-      const after = await until(
-        () => own.sandbox.open(prompt),
-        (now) => now.open === 0,
-      )
-      expect(after.aborted).to.equal(1)
+      await until('the call to be closed', () => own.sandbox.open(prompt).open === 0)
+      expect(own.sandbox.open(prompt).aborted).to.equal(1)
       expect(own.sandbox.billed(prompt).entries.map((entry) => entry.outcome)).to.deep.equal(['aborted'])
     }
   })
@@ -182,16 +174,13 @@ describe('faults of the sandbox', () => {
     const prompt = prompted('[hang-after 2]')
     const leaving = new AbortController()
     const call = failureOf(chat(prompt, { stream: true }, leaving.signal))
-    await until(
-      () => own.sandbox.open(prompt),
-      (now) => now.streams === 1,
-    )
+    await until('the stream', () => own.sandbox.open(prompt).streams === 1)
     leaving.abort()
     await call
-    await until(
-      () => own.sandbox.open(prompt),
-      (now) => now.open === 0 && now.aborted === 1,
-    )
+    await until('the stream to be aborted', () => {
+      const now = own.sandbox.open(prompt)
+      return now.open === 0 && now.aborted === 1
+    })
   })
 
   it('cut and hang downloads halfway', async () => {
@@ -216,10 +205,7 @@ describe('closing a sandbox', () => {
     const prompt = prompted('[hang]')
     const json = { model: 'm', messages: [{ role: 'user', content: prompt }] }
     const call = failureOf(send(`${own.url}/v1/chat/completions`, { json, headers: KEY }))
-    await until(
-      () => own.sandbox.open(prompt).open,
-      (open) => open === 1,
-    )
+    await until('the call to be open', () => own.sandbox.open(prompt).open === 1)
     await own.sandbox.close()
     expect(await call).to.match(/ECONNRESET|UND_ERR_SOCKET/)
     const successor = createServer().listen(own.sandbox.port, '127.0.0.1')

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { prompted, send, until, useSandbox } from './support/client.ts'
+import { prompted, send, useSandbox } from './support/client.ts'
+import { until } from '../../scripts/until.ts'
 import type { Answer, Fields, Sending } from './support/client.ts'
 import { decodePng } from './support/png.ts'
 
@@ -18,8 +19,10 @@ describe('the sandbox as OpenAI videos', () => {
   }
 
   function ended(id: unknown): Promise<Fields> {
-    const ask = async (): Promise<Fields> => (await call(`/${String(id)}`)).json()
-    return until(ask, (video) => video['status'] === 'completed' || video['status'] === 'failed')
+    return until('the end of the video', async () => {
+      const video = (await call(`/${String(id)}`)).json()
+      return (video['status'] === 'completed' || video['status'] === 'failed') && video
+    })
   }
 
   it('makes a video that an MP4 player knows, in the time that it takes', async () => {
@@ -39,13 +42,11 @@ describe('the sandbox as OpenAI videos', () => {
   it('goes on with time, not with being asked', async () => {
     const video = await create('[duration 0.3]')
     const progress: number[] = []
-    await until(
-      async () => (await call(`/${video['id']}`)).json(),
-      (now) => {
-        progress.push(now['progress'])
-        return now['status'] === 'completed'
-      },
-    )
+    await until('the video', async () => {
+      const now = (await call(`/${video['id']}`)).json()
+      progress.push(now['progress'])
+      return now['status'] === 'completed'
+    })
     expect(progress).to.deep.equal(progress.toSorted((a, b) => a - b))
     expect(new Set(progress).size).to.be.above(2)
   })
@@ -97,13 +98,11 @@ describe('the sandbox as OpenAI videos', () => {
   it('shows an unknown status for a while, then success', async () => {
     const video = await create('[weird-status] [duration 0.2]')
     const seen = new Set<string>()
-    await until(
-      async () => (await call(`/${video['id']}`)).json(),
-      (now) => {
-        seen.add(now['status'])
-        return now['status'] === 'completed'
-      },
-    )
+    await until('the video', async () => {
+      const now = (await call(`/${video['id']}`)).json()
+      seen.add(now['status'])
+      return now['status'] === 'completed'
+    })
     expect([...seen].filter((status) => status !== 'queued')).to.deep.equal(['marinating', 'completed'])
   })
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { eventsOf, prompted, send, until, useSandbox } from './support/client.ts'
+import { eventsOf, prompted, send, useSandbox } from './support/client.ts'
+import { until } from '../../scripts/until.ts'
 import type { Answer, Fields, Sending } from './support/client.ts'
 import { decodePng } from './support/png.ts'
 
@@ -17,8 +18,10 @@ describe('the sandbox as OpenRouter', () => {
     const answer = await call('/videos', { json })
     expect(answer.status).to.equal(202)
     const ended = ['completed', 'failed', 'expired', 'cancelled']
-    const ask = async (): Promise<Fields> => (await call(answer.json()['polling_url'])).json()
-    return until(ask, (now) => ended.includes(now['status']))
+    return until('the end of the video', async () => {
+      const now = (await call(answer.json()['polling_url'])).json()
+      return ended.includes(now['status']) && now
+    })
   }
 
   it('chats like OpenAI and says what it cost', async () => {

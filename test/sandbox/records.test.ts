@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { Billing } from '../../src/sandbox/records/billing.ts'
 import { Journal } from '../../src/sandbox/records/journal.ts'
-import { prompted, send, until, useSandbox } from './support/client.ts'
+import { prompted, send, useSandbox } from './support/client.ts'
+import { until } from '../../scripts/until.ts'
 import type { Answer, Fields } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }
@@ -22,12 +23,10 @@ describe('the records of the sandbox', () => {
     const mark = prompted()
     await Promise.all([1, 2, 3].map((n) => chat(`${mark} ${n}`, { model: n === 1 ? 'a' : 'b', n: 2 })))
     await send(`${own.url}/v1/videos`, { json: { model: 'v', prompt: mark }, headers: KEY })
-    const billed = await until(
-      () => report('billed', mark),
-      (now) => {
-        return now['entries'].every((entry: Fields) => entry['outcome'] === 'answered')
-      },
-    )
+    const billed = await until('every answer', async () => {
+      const now = await report('billed', mark)
+      return now['entries'].every((entry: Fields) => entry['outcome'] === 'answered') && now
+    })
     expect(billed).to.deep.include({ total: 4, byModel: { a: 1, b: 2, v: 1 } })
     expect(billed['entries'][0]).to.have.all.keys('at', 'protocol', 'model', 'prompt', 'outcome')
     expect((await report('billed', `${mark} 2`))['total']).to.equal(1)

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { prompted, send, until, useSandbox } from './support/client.ts'
+import { prompted, send, useSandbox } from './support/client.ts'
+import { until } from '../../scripts/until.ts'
 import type { Answer, Fields, Sending } from './support/client.ts'
 
 const KEY = { authorization: 'Bearer made-up' }
@@ -17,8 +18,10 @@ describe('the sandbox as Replicate', () => {
   }
 
   function ended(prediction: Fields): Promise<Fields> {
-    const ask = async (): Promise<Fields> => (await call(prediction['urls'].get)).json()
-    return until(ask, (now) => now['completed_at'] !== null)
+    return until('the end of the prediction', async () => {
+      const now = (await call(prediction['urls'].get)).json()
+      return now['completed_at'] !== null && now
+    })
   }
 
   async function outputOf(words: string, model?: string): Promise<unknown> {

@@ -3,16 +3,8 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import {
-  dyingWithParent,
-  end,
-  findProgram,
-  lives,
-  markOf,
-  signal,
-  startOf,
-  waitUntil,
-} from '../../scripts/services/processes.ts'
+import { dyingWithParent, end, findProgram, lives, markOf, signal, startOf } from '../../scripts/services/processes.ts'
+import { seenWithin } from '../../scripts/until.ts'
 
 const idle = 'setInterval(() => {}, 1000); console.log("up")'
 
@@ -51,7 +43,7 @@ describe('process marks', () => {
     const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
     const unreaped = Number(line)
     process.kill(unreaped, 'SIGKILL')
-    expect(await waitUntil(() => startOf(unreaped) === undefined, 5_000)).to.equal(true)
+    expect(await seenWithin(() => startOf(unreaped) === undefined, 5_000)).to.equal(true)
     parent.kill('SIGKILL')
   })
 
@@ -80,9 +72,9 @@ describe('process marks', () => {
     const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
     const child = markOf(Number(line))
     // Only from its own start on does the program have the signal that its parent's death sends.
-    expect(await waitUntil(() => !lives(child), 100)).to.equal(false)
+    expect(await seenWithin(() => !lives(child), 100)).to.equal(undefined)
     parent.kill('SIGKILL')
-    expect(await waitUntil(() => !lives(child), 5_000)).to.equal(true)
+    expect(await seenWithin(() => !lives(child), 5_000)).to.equal(true)
   })
 })
 

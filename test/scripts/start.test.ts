@@ -10,7 +10,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
-import { lives, markOf, waitUntil } from '../../scripts/services/processes.ts'
+import { lives, markOf } from '../../scripts/services/processes.ts'
+import { seenWithin } from '../../scripts/until.ts'
 import type { ProcessMark } from '../../scripts/services/processes.ts'
 import { readIfThere } from '../../scripts/services/secrets.ts'
 import { examples } from '../../scripts/start/banner.ts'
@@ -40,7 +41,7 @@ function launch(folder: string, more: NodeJS.ProcessEnv = {}): Start {
 
 /** Waits until a start is up or has ended. */
 async function settled({ child, text }: Start): Promise<void> {
-  await waitUntil(() => text().includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
+  await seenWithin(() => text().includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
 }
 
 async function start(folder: string): Promise<Start> {
@@ -119,7 +120,7 @@ type Stranger = { port: number; server: Server }
 /** Somebody else, who takes the port of such a program while it is held back, and answers whatever is asked of it. */
 async function takePort({ child, text }: Start, folder: string, name: string): Promise<Stranger> {
   const file = join(folder, name)
-  await waitUntil(() => existsSync(file) || child.exitCode !== null, 80_000)
+  await seenWithin(() => existsSync(file) || child.exitCode !== null, 80_000)
   const port = Number(readIfThere(file) ?? expect.fail(`${name} was not launched: ${text()}`))
   const server = createHttpServer((_request, response) => response.end('{}')).listen(port)
   await once(server, 'listening')

@@ -14,7 +14,7 @@ import { startPostgresProxy } from './proxy-postgres.ts'
 import { startRedisProxy } from './proxy-redis.ts'
 import type { Proxy } from './proxy.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
-import { until } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 
 /** A web and a worker in this process, each behind proxies of its own in front of a real Postgres and Redis. */
 export type Arena = {

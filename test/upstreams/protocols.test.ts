@@ -5,7 +5,7 @@ import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted, recordOf } from '../../scripts/harness/calling.ts'
 import {

@@ -8,7 +8,7 @@ import { startDnsServer } from '../support/dns-server.ts'
 import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { until } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 import { chat, prompted } from '../../scripts/harness/calling.ts'
 import { RICH, aRichAccount, ask, everyProtocol } from './support/targets.ts'
 

@@ -3,7 +3,8 @@ import { expectBooksToBalance } from '../support/books.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import { post, until } from '../../scripts/harness/http.ts'
+import { post } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 
 describe('a worker that is told to stop', () => {
   let gateway: Gateway

@@ -4,7 +4,8 @@ import pino from 'pino'
 import { startWeb } from '../../../src/api/web.ts'
 import { describeError } from '../../../src/shared/infra/log.ts'
 import { PASSWORD, anEmail, consoleConfig } from '../../support/console.ts'
-import { get, send, until } from '../../../scripts/harness/http.ts'
+import { get, send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 
 describe('the log of the console', () => {
   const lines: string[] = []

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { PASSWORD, aPerson, anEmail, logIn, testQueues } from '../../support/console.ts'
-import { until } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 import { startMailConsole } from './support/mailing.ts'
 import type { MailConsole } from './support/mailing.ts'
 

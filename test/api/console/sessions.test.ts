@@ -7,7 +7,8 @@ import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import { PASSWORD, aPerson, consoleConfig, logIn, startConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
-import { send, until } from '../../../scripts/harness/http.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 
 const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()

@@ -9,7 +9,8 @@ import { readExposition, valueOf } from '../../support/exposition.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
-import { get, post, send, until } from '../../../scripts/harness/http.ts'
+import { get, post, send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 
 const TOKEN = 'a token: with ünusual characters & "quotes"'
 const headers = { authorization: `Bearer ${Buffer.from(TOKEN).toString('latin1')}` }

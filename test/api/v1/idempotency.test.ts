@@ -6,7 +6,8 @@ import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
-import { post, send, until } from '../../../scripts/harness/http.ts'
+import { post, send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import {
   CHAT,

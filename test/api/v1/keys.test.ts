@@ -7,6 +7,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 import { IMAGES, countsOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
 import { expectError } from './support/errors.ts'
 
@@ -72,10 +73,7 @@ describe('keys', () => {
   it('finish and settle a call whose key is revoked while it runs', async () => {
     const prompt = prompted('[delay 300]')
     const running = image(gateway, account, prompt)
-    while (gateway.sandbox.open(prompt).open === 0)
-      await new Promise((resolve) => {
-        setImmediate(resolve)
-      })
+    await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     await revokeKey(gateway.db, account.id, account.keyId)
     expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
   })

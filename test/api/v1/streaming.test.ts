@@ -4,7 +4,8 @@ import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
-import { get, until } from '../../../scripts/harness/http.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 import { CHAT, chat, chatBody, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any

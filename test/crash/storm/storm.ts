@@ -8,6 +8,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import type { Installation, Kind, Program } from '../../../scripts/harness/installation.ts'
+import { seenWithin } from '../../../scripts/until.ts'
 import { DEBTOR_CREDITS, Debtor } from './debtor.ts'
 import { judge } from './judge.ts'
 import { Reader } from './readers.ts'
@@ -144,8 +145,7 @@ class Storm {
       .where({ account_id: this.account.id, status: 'running' })
       .whereNotNull('upstream_ref')
       .first('id')
-    const patience = performance.now() + OVERTIME_FLUSH_MS
-    while ((await task.clone()) === undefined && performance.now() < patience) await pause(20)
+    await seenWithin(async () => await task.clone(), OVERTIME_FLUSH_MS)
     await flush()
   }
 
@@ -181,8 +181,7 @@ class Storm {
       const crashAt = this.raging ? `${step}#${nth}` : ''
       const program = this.town.launch(kind, { crashAt })
       if ((await this.isUp(program)) && crashAt === '') return
-      const patience = performance.now() + LONGEST_LIFE_MS
-      while (this.raging && program.end === null && performance.now() < patience) await pause(20)
+      await seenWithin(() => !this.raging || program.end !== null, LONGEST_LIFE_MS)
       if (program.end === null) await program.kill()
       if (program.end?.signal !== 'SIGKILL') throw new Error(`${kind} ended by itself: ${program.log()}`)
       this.live[kind] = this.live[kind].filter((one) => one !== program)

@@ -66,15 +66,6 @@ export function prompted(words = ''): string {
   return `${randomUUID()} ${words}`.trim()
 }
 
-/** Asks again until the answer fits; the test's own time-out ends a wait in vain. */
-export async function until<T>(ask: () => Promise<T> | T, fits: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await ask()
-    if (fits(value)) return value
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}
-
 /** The data of server-sent events; `[DONE]` stays the text it is. */
 export function eventsOf(text: string): (Fields & string)[] {
   return text

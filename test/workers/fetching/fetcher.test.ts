@@ -4,7 +4,7 @@ import { systemResolver } from '../../../src/workers/fetching/connections.ts'
 import type { Resolver } from '../../../src/workers/fetching/connections.ts'
 import { MAX_REFERENCE_BYTES } from '../../../src/workers/fetching/fetcher.ts'
 import { MediaRefused } from '../../../src/workers/storage/refused.ts'
-import { until } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 import { bytesOf, failureOf, fixture } from '../storage/media-files.ts'
 import { LOOPBACK, PUBLIC, answering, failed, hanging, imageOf, signal, useFetchers } from './harness.ts'
 

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Protocol } from '../../../src/shared/catalogue/catalogue.ts'
 import { AnswerTooLong } from '../../../src/workers/upstreams/adapter.ts'
+import { until } from '../../../scripts/until.ts'
 import type { ChatAdapter, FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import {
   chatOf,
@@ -187,14 +188,14 @@ for (const protocol of PROTOCOLS) {
       )
       expect(failure.kind).to.equal('aborted')
       expect(await failureOf(chat.chat(chatOf(prompt), context))).to.have.property('kind', 'aborted')
-      while (world.sandbox.open(prompt).aborted < 1) await new Promise(setImmediate)
+      await until('the upstream to hear of it', () => world.sandbox.open(prompt).aborted >= 1)
     })
 
     it("closes the upstream's stream when its reader stops reading", async () => {
       const prompt = promptOf('[chunks 50 20]')
       for await (const event of chat.streamChat(chatOf(prompt), world.context(protocol)))
         if (event.type === 'chunk') break
-      while (world.sandbox.open(prompt).aborted < 1) await new Promise(setImmediate)
+      await until('the upstream to hear of it', () => world.sandbox.open(prompt).aborted >= 1)
     })
 
     it("sends the key, the call's id and the trace context", async () => {

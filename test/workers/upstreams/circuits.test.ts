@@ -4,6 +4,7 @@ import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import { createHealth } from '../../../src/workers/upstreams/circuits.ts'
 import type { Health } from '../../../src/workers/upstreams/circuits.ts'
 import { failureOf, routeTo } from './sandbox-upstreams.ts'
+import { until } from '../../../scripts/until.ts'
 
 const COOL_DOWN_MS = 20
 const never = new AbortController().signal
@@ -21,7 +22,7 @@ const stateOf = (health: Health) => health.snapshot()[0]?.state
 
 /** Waits until the circuit of `a` would let a test through. */
 async function cooled(health: Health): Promise<void> {
-  while (health.openUntil('a') !== 0) await new Promise(setImmediate)
+  await until('the cool-down to be over', () => health.openUntil('a') === 0)
 }
 
 /** Work that ends when it is told to. */

@@ -5,6 +5,7 @@ import type { Modality } from '../../../src/shared/calls/lifecycle.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type { ChatAdapter, DirectMediaAdapter, TaskMediaAdapter } from '../../../src/workers/upstreams/adapter.ts'
 import { chatOf, choicesOf, contextOf, failureOf, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import { until } from '../../../scripts/until.ts'
 import type { World } from './sandbox-upstreams.ts'
 
 describe('the registry of adapters', () => {
@@ -148,7 +149,7 @@ describe('the tries of a call', () => {
     const leaving = new AbortController()
     const prompt = promptOf('[status 429 retry-after 60]')
     const failure = failureOf(tryChat([sandboxRoute()], prompt, leaving.signal))
-    while (world.sandbox.journal(prompt)[0]?.status !== 429) await new Promise(setImmediate)
+    await until('the first refusal', () => world.sandbox.journal(prompt)[0]?.status === 429)
     setImmediate(() => leaving.abort())
     expect(await failure).to.include({ kind: 'aborted' })
   })

@@ -12,6 +12,7 @@ import type {
 } from '../../../src/workers/upstreams/adapter.ts'
 import { pauseAfter } from '../../../src/workers/upstreams/tasks/engine.ts'
 import { contextOf, failureOf, HASTY, PIXEL_URI, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import { until } from '../../../scripts/until.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
 
 type Kind = [protocol: Protocol, modality: 'image' | 'video', model: string]
@@ -46,10 +47,10 @@ async function endOf(
   ref: UpstreamRef,
   context: UpstreamContext,
 ): Promise<Exclude<TaskState, { state: 'running' }>> {
-  for (;;) {
+  return await until('the end of the task', async () => {
     const task = await adapter.check(stored(ref), context)
-    if (task.state !== 'running') return task
-  }
+    return task.state !== 'running' && task
+  })
 }
 
 for (const [protocol, modality, model] of KINDS) {
