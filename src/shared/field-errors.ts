@@ -16,7 +16,7 @@ const TYPES: Record<string, string> = {
   null: 'null',
 }
 
-const number = new Intl.NumberFormat('en-US').format
+const number = (value: number): string => value.toLocaleString('en-US')
 
 /** The fault of a value that a schema refuses, where the schema itself has no message for it. */
 export function fieldFault(issue: Issue): string {
@@ -33,7 +33,11 @@ export function fieldFault(issue: Issue): string {
       return `has an unknown field: ${issue.keys[0]}`
     case 'invalid_union':
       return issue.input === undefined ? 'is required' : 'is not valid'
-    default:
+    case 'invalid_format':
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'not_multiple_of':
+    case 'custom':
       return 'is not valid'
   }
 }
