@@ -6,7 +6,7 @@ import { findUserByEmail } from '../shared/users/users.ts'
 import type { UserRow } from '../shared/users/users.ts'
 import { parseEmail } from '../shared/users/emails.ts'
 
-/** A fault of the operator's: one sentence on stderr, exit code 1. */
+/** A mistake of the operator: one sentence on stderr, exit code 1. */
 export class CommandError extends Error {}
 
 /** Options of the command line, by name. */

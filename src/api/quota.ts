@@ -1,11 +1,11 @@
 /**
- * How much of something one account, and all together, may hold in this process: open streams, or bytes of answers.
+ * How much one account, and all accounts together, may hold in this process: open streams, or bytes of answers.
  */
 
 /** The most that may be held, in the quota's own unit. */
 export type Bounds = { perAccount: number; perProcess: number }
 
-/** Counts what is held. Nothing in it waits: what is taken is counted before anybody else is asked. */
+/** Counts what is held. It never awaits, so that what is taken is counted before the next request is checked. */
 export class Quota {
   private readonly bounds: Bounds
   private readonly held = new Map<string, number>()

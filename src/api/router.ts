@@ -1,5 +1,6 @@
 /**
- * Finds what serves a request. Paths without parameters stand in a map, and are found before any pattern is tried.
+ * Finds the endpoint of a request. Paths without parameters are in a map, and are looked up before any pattern is
+ * tried.
  */
 import Router from '@koa/router'
 import type { Middleware } from 'koa'

@@ -1,5 +1,5 @@
 /**
- * Every endpoint: the map to open first. What each of them takes, checks and answers stands in its own file.
+ * Every endpoint: start reading here. What each of them accepts, checks and answers is in its own file.
  */
 import { showModels, showState } from './console/account.ts'
 import { changeAccount, createAccount, login, logout, replacePassword, showAccount } from './console/auth.ts'

@@ -1,11 +1,11 @@
 /**
- * Closes connections whose client takes nothing of what it is sent. A client that waits for a call is none of them,
- * however long it waits: there is nothing that it could take.
+ * Closes connections whose client does not read what it is sent. A client that waits for a call is not one of them,
+ * however long it waits: there is nothing to read.
  */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** How long a client may take nothing while bytes wait for it, in ms. */
+/** How long a client may read nothing while bytes wait for it, in ms. */
 const SLOW_MS = 30_000
 
 /** How often a connection is looked at while one is allowed to be slow. */

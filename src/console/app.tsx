@@ -42,7 +42,7 @@ const INSIDE: Route[] = [
   { path: '/settings', page: SettingsPage },
 ]
 
-/** Where somebody who is signed in has no business any more. */
+/** Pages that are of no use to a signed-in user. */
 const ENTRANCES = new Set(['/', '/sign-in', '/sign-up'])
 
 function find(routes: Route[], path: string) {

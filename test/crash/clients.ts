@@ -1,7 +1,7 @@
 import type { Reply } from '../../scripts/harness/http.ts'
 import { post } from '../../scripts/harness/http.ts'
 
-/** One answer that a client got, or did not. `ms` from its sending. */
+/** The outcome of one request. `ms` since it was sent. */
 export type ClientOutcome = { at: number; ms: number; status: number; reply: Reply | null; error: string }
 
 /** A request of a client, by its number. */
@@ -10,7 +10,7 @@ export type Ask = (nth: number) => { path: string; body: object; headers?: Recor
 /** How long a refused client waits before it asks again, in ms. */
 const AFTER_REFUSAL_MS = 50
 
-/** Asks on and on, so many at a time, until it is told to stop. */
+/** Sends requests continuously, a fixed number at a time, until it is stopped. */
 export class Crowd {
   readonly outcomes: ClientOutcome[] = []
   private stopped = false
@@ -23,7 +23,7 @@ export class Crowd {
       while (!this.stopped) {
         const outcome = await callOnce(url(), key, ask(nth++))
         this.outcomes.push(outcome)
-        // Whoever is turned away at once would else do nothing but ask: a flood that nobody meant.
+        // Without a pause, clients that are refused at once would flood the service.
         if (outcome.status === 0 || outcome.status === 503)
           await new Promise((resolve) => {
             setTimeout(resolve, AFTER_REFUSAL_MS)
@@ -32,7 +32,7 @@ export class Crowd {
     })
   }
 
-  /** Lets what is on its way be answered, and answers what everybody was told. */
+  /** Waits for the requests in progress, and returns all outcomes. */
   async stop(): Promise<ClientOutcome[]> {
     this.stopped = true
     await Promise.all(this.loops)
@@ -69,7 +69,7 @@ export const image = (prompt: string) => ({ path: 'images/generations', body: { 
 /** A video of the sandbox's. */
 export const video = (prompt: string) => ({ path: 'videos/generations', body: { model: 'sandbox-video', prompt } })
 
-/** How often each status was told, for people. */
+/** How often each status was answered, as text. */
 export function statuses(outcomes: readonly ClientOutcome[]): string {
   const counts = new Map<number, number>()
   for (const { status } of outcomes) counts.set(status, (counts.get(status) ?? 0) + 1)

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 /** Whether `npm run soak` runs these tests: every case, in full length. `npm test` takes a part of them. */
 export const inSoak = process.env['TOLLGATE_SOAK'] === '1'
 
-/** What a test measured, for people: one line a figure. */
+/** Prints what a test measured, one line per figure. */
 export const report = (line: string): void => console.log(`      · ${line}`)
 
 /** The seed of this run's random choices: a failure prints it, and TOLLGATE_SEED plays it again. */

@@ -9,7 +9,7 @@ import { endpoint } from '../endpoint.ts'
 import { presentModels } from '../v1/models.ts'
 import { session } from '../who.ts'
 
-/** Shows who is logged in, their role, the balance, and what open calls hold of it. */
+/** Shows who is logged in, their role, the balance, and the credits held by open calls. */
 export const showState = endpoint({
   method: 'get',
   path: '/api/account',
@@ -28,7 +28,7 @@ export const showState = endpoint({
   return { ok: true, user: presentUser(user!), role: user!.role, ...standing! }
 })
 
-/** Lists the models as the gateway does, for somebody who has no key at hand. */
+/** Lists the models as the gateway does, but for a session token. */
 export const showModels = endpoint({
   method: 'get',
   path: '/api/models',

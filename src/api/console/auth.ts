@@ -24,7 +24,7 @@ const signedIn = z.strictObject({
   user,
 })
 
-/** Makes an account and logs it in. Its verification mail goes out by itself. */
+/** Creates an account and logs in. A verification mail is sent automatically. */
 export const createAccount = endpoint({
   method: 'post',
   path: '/api/auth/register',

@@ -26,10 +26,10 @@ import { session } from '../who.ts'
 /** How often a stream asks whether its session still holds, in ms. */
 const SESSION_CHECK_MS = 20_000
 
-/** Changes of this long are told together, in ms: an account can have a thousand calls a second. */
+/** Changes within this time are sent together, in ms: an account can have a thousand calls a second. */
 const GATHER_MS = 100
 
-/** The most calls that are told at once; of more, a page is better asked for. */
+/** The most calls that are sent at once; beyond that, the client is told to load again. */
 const MAX_CALLS = 50
 
 /** Streams of one account in one process. */
@@ -48,7 +48,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
   return async ({ who: { userId, accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
     const token = bearerToken(ctx.get('authorization'))
-    // Before anything is awaited: whoever asks meanwhile must meet the count.
+    // Before anything is awaited, so that concurrent requests see the count.
     if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
     const changes = new Changes(deps, { userId, accountId })
     let leave = (): void => {}
@@ -85,14 +85,14 @@ function refusalOf(held: number): ApiError {
 }
 
 async function checkSession({ db }: Deps, token: string, events: EventStream): Promise<void> {
-  // While Postgres is away nobody can say that the session is over.
+  // While Postgres is down, the session counts as live.
   const holds = await findSession(db, token).catch(() => 'unknown' as const)
   if (holds !== null) return
   events.send('{}', 'signed_out')
   events.end()
 }
 
-/** Gathers changes, reads what they are about, and tells it. */
+/** Gathers changes, reads the changed calls and the account, and sends them. */
 class Changes {
   private readonly deps: Deps
   private readonly member: Membership
@@ -113,7 +113,7 @@ class Changes {
     this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
   }
 
-  /** Begins to tell: where the account stands now, and then every change. */
+  /** Starts to send: the account's summary now, and then every change. */
   tell(events: EventStream): void {
     this.events = events
     void this.flush()
@@ -146,7 +146,7 @@ class Changes {
       events.send(JSON.stringify({ role, ...standing }), 'account')
       if (missed) events.send('{}', 'refresh')
     } catch (error) {
-      // The page comes back by itself, and asks for what it shows.
+      // The page reconnects by itself and loads again.
       log.warn({ err: error }, 'events not told')
       events.end()
     }

@@ -1,6 +1,6 @@
 /**
- * What happens to accounts, for whoever has to find out later. Account ids only: no mail addresses, no tokens. The
- * request id leads to the router's own log, where the client's address stands.
+ * A log of security events of accounts. Account ids only: no mail addresses, no tokens. The request id leads to the
+ * router's own log, where the client's address stands.
  */
 import type { AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'

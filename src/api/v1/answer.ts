@@ -1,5 +1,5 @@
 /**
- * How a placed call is answered: when it ends, after a while, or at once (docs/api.md#waiting-and-coming-back).
+ * How a placed call is answered: when it ends, after a time, or at once (docs/api.md#waiting-and-coming-back).
  */
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -30,7 +30,10 @@ type WaitOutcome =
 /** How long the client waits, in ms, and what it gets then. */
 type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: string | null }
 
-/** Waits for a placed call and answers in the form the client prefers. A client that leaves does not end its call. */
+/**
+ * Waits for a placed call and answers in the form that the client prefers. A client that disconnects does not end its
+ * call.
+ */
 export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const patience = patienceOf(ctx, deps.config)
   const left = whenLeft(ctx)
@@ -119,7 +122,7 @@ async function waitOutcome(
   left: Promise<void>,
   stopping: AbortSignal,
 ): Promise<WaitOutcome> {
-  // What is there already is given even to a client that would not wait for it.
+  // An answer that is already there is sent even to a client that did not want to wait.
   if (patience?.ms === 0 && !placed.hasEnded) return { is: 'late' }
   let timer: NodeJS.Timeout | undefined
   const outcomes: Promise<WaitOutcome>[] = [
@@ -157,7 +160,7 @@ export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>):
   }
 }
 
-/** Forgets a client that has gone; that it went unanswered is noted, so that its retry can join the call. */
+/** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
 export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   placed.wait.cancel()
   await noteLeft(ctx, deps, placed.callId)
@@ -191,8 +194,8 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
 }
 
 /**
- * The end of a body that has begun. Where it cannot be read the connection breaks: half a body must not look like a
- * whole.
+ * The end of a body that has begun. If it cannot be read, the connection is broken, so that half a body does not look
+ * like a whole one.
  */
 async function endWith(
   ctx: CallContext,

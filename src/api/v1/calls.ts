@@ -25,7 +25,7 @@ type WaitDeps = Pick<WebDeps, 'replies' | 'joins' | 'stopping'>
 
 const NO_CALL = 'There is no such call.'
 
-/** Answers 202 while the call runs (after `?wait=N` seconds), then the very answer of the waiting request. */
+/** Answers 202 while the call runs (after `?wait=N` seconds), then the same answer as to the waiting request. */
 export const fetchCall = endpoint({
   ...gateway,
   method: 'get',

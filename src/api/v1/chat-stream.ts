@@ -47,7 +47,7 @@ export async function answerWithChunks(
     if (isLong(early)) hold.require(bytesOf(early))
   }
   const events = beginEventStream(ctx, hold)
-  // Without a first byte the headers stay behind too, and routers give up after 30 s.
+  // Without a first byte the headers are not sent either, and routers give up after 30 s.
   if (early === 'silence') events.comment()
   chunks.writeTo(events)
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
@@ -67,8 +67,8 @@ const silence = (): Promise<'silence'> =>
   })
 
 /**
- * The client of a stream has gone: a call that still waits is given back, a running one is cancelled at its worker. A
- * joined call is somebody else's to cancel.
+ * The client of a stream has gone: a queued call is refunded, a running one is cancelled at its worker. A joined call
+ * is only cancelled by the request that opened it.
  */
 async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   if (placed.joined) return leave(ctx, deps, placed)
@@ -77,7 +77,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
     'The client disconnected before the call began. The credits charged for it were refunded.',
   )
   const warn = (cause: unknown) => deps.log.warn({ requestId: ctx.state.requestId, err: cause }, 'stream not cancelled')
-  // Before the leaving is noted: a retry must not join a call that is refunded under it.
+  // Before the call is marked as abandoned: a retry must not join a call that is then refunded.
   const refunded = await deps.calls.refund(placed.callId, error, { from: 'queued' }).catch(warn)
   await leave(ctx, deps, placed)
   if (!refunded) await deps.replies.cancel(placed.callId).catch(warn)
@@ -85,7 +85,7 @@ async function abandon(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): 
 
 const LOST = 'Part of the stream was lost. The whole answer can be fetched:'
 
-/** Writes chunks in their order, and notices where one was lost. */
+/** Writes chunks in order, and detects a lost one. */
 class ChunkWriter {
   private early: string[] | null = []
   private events: EventStream | null = null

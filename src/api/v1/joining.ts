@@ -40,8 +40,8 @@ export function identityOf(ctx: Context, modality: string, body: Record<string, 
 }
 
 /**
- * Pauses between looks for a call whose client is just leaving, in ms: a retry may come before we hear that its first
- * try has gone.
+ * Pauses between look-ups of a call whose client may be disconnecting, in ms: a retry can arrive before the first
+ * request is known to be gone.
  */
 const LEAVING_PAUSES_MS = [25, 50, 100, 200, 400, 800]
 
@@ -67,8 +67,8 @@ export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: I
 }
 
 /**
- * Takes over a call that went unanswered. Looks again for a moment where equal calls still wait: their clients may be
- * leaving.
+ * Claims an abandoned call. Looks again a few times if equal calls are still waited for: their clients may be
+ * disconnecting.
  */
 async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
   for (const pause of [...LEAVING_PAUSES_MS, null]) {
@@ -114,7 +114,7 @@ export async function joinCall(
   return { callId, joined: true, hasEnded: false, status: state.status, wait }
 }
 
-/** When a request that may not wait may come back, in seconds. */
+/** When a refused request may be sent again, in seconds. */
 const JOIN_RETRY_SECONDS = 5
 
 /** Waits for a call that another request opened. @throws ApiError rate_limited, overloaded where too many wait so. */

@@ -16,7 +16,7 @@ import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
-/** What a route makes of a valid body. `estimate` only for chat. */
+/** A validated body. `estimate` for chats only. */
 export type CallOrder = {
   model: Model
   request: ChatRequest | MediaRequest
@@ -29,7 +29,7 @@ type PlaceDeps = Pick<
   'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'load' | 'log'
 >
 
-/** A client that has this many calls open is told to wait this long. */
+/** A client with too many open calls is told to wait this long. */
 const OUTSTANDING_RETRY_SECONDS = 5
 
 /**
@@ -59,7 +59,7 @@ export async function placeCall(
     onUpdate?.(update)
   })
   const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false }
-  // Before the job is there, so that both leave in one write, and nobody hears of the call's end first.
+  // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
   try {
     await enqueue(ctx, deps, order, request, outcome.outstanding)
@@ -108,8 +108,8 @@ function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError
 }
 
 /**
- * Puts the call into its queue. Where Redis takes no job the charge is given back, unless a worker has begun after all
- * (the job was taken, its acknowledgement lost): then the call goes on.
+ * Enqueues the call. If Redis takes no job, the charge is refunded, unless a worker has begun the call after all (the
+ * job was taken, its acknowledgement lost): then the call goes on.
  */
 async function enqueue(
   ctx: CallContext,

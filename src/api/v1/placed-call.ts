@@ -1,5 +1,5 @@
 /**
- * A call that is on its way to its answer.
+ * A placed call.
  */
 import type { Context } from 'koa'
 import type { Principal } from '../../shared/accounts/api-keys.ts'
@@ -8,7 +8,7 @@ import type { Wait } from '../../shared/calls/replies.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 
 /**
- * A placed call and the wait for its answer. `status` follows what its worker tells. `joined`: another request had
+ * A placed call and the wait for its answer. `status` follows the worker's updates. `joined`: another request had
  * opened it; `hasEnded`: before it was joined, so that its answer is there.
  */
 export type PlacedCall = {

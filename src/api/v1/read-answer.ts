@@ -8,8 +8,8 @@ import type { ReadAnswer } from '../../shared/calls/replies.ts'
 import { readState } from '../../shared/calls/records.ts'
 
 /**
- * Reads a call's answer from its row. Past its deadline the waiter itself refunds the call, by the same guarded verb as
- * everybody: so it gets an answer even when no worker is left.
+ * Reads a call's answer from its row. Past its deadline the waiting request itself refunds the call, by the same
+ * guarded verb as every other process, so it gets an answer even if no worker is left.
  */
 export function readAnswer({ db, calls }: { db: Db; calls: Calls }): ReadAnswer {
   return async (callId, overdue) => {

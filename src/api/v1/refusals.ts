@@ -33,12 +33,15 @@ export async function refuse(
   const error = toApiError(thrown)
   if (isRecorded(error)) await record(ctx, deps, modality, model, error)
   else forgetCall(ctx)
-  // The key was revoked after it was looked up: its holder is told of no allowance either.
+  // The key was revoked after it was looked up, so the rate limit headers are removed too.
   if (error.code === 'unauthorized') withdraw(ctx, ALLOWANCE_HEADERS)
   return error
 }
 
-/** Nobody's call is not; and where Postgres is away nobody is kept waiting for a record that cannot be written. */
+/**
+ * Not recorded: a request without a valid key, and any refusal while Postgres is down, so that no client waits for a
+ * record that cannot be written.
+ */
 const isRecorded = ({ code, status, cause }: ApiError): boolean =>
   code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause)
 
@@ -80,7 +83,7 @@ async function record(
     ctx.set('X-Call-Id', publicId('call', recorded))
     replies.publishEvent(accountId, { callId: recorded, status: 'rejected', balance: null })
   } catch (cause) {
-    // The refusal stands even where it cannot be recorded: its client must hear it.
+    // The client gets the refusal even if it cannot be recorded.
     forgetCall(ctx)
     log.warn({ ...traceFields(ctx.state), err: cause }, 'refusal not recorded')
   }

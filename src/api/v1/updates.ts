@@ -1,5 +1,5 @@
 /**
- * What a worker tells of a call before its answer.
+ * Updates of a call before its answer.
  */
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 
@@ -9,7 +9,7 @@ export type UpdateListener = {
   attach: (listener: (update: CallUpdate) => void) => void
 }
 
-/** Keeps updates until somebody listens: the worker may be faster than the answer's beginning. */
+/** Buffers updates until there is a listener: the worker may be faster than the start of the answer. */
 export function bufferUpdates(): UpdateListener {
   const early: CallUpdate[] = []
   let listener: ((update: CallUpdate) => void) | null = null

@@ -132,7 +132,7 @@ export function ResetPage() {
   )
 }
 
-/** Not the password's fault: the same one may do in a moment. */
+/** Errors that are not about the password: the same one may work in a moment. */
 const TRANSIENT = new Set<string>([
   'unreachable',
   'internal_error',

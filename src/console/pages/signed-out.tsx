@@ -1,5 +1,5 @@
 /**
- * The pages outside: the card that they share, and sign-in, sign-up and the forgotten password.
+ * The signed-out pages: the card that they share, and sign-in, sign-up and the forgotten password.
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -163,7 +163,7 @@ export function ForgotPage() {
   )
 }
 
-/** A path that is no page. */
+/** The page for an unknown path. */
 export function NotFoundPage() {
   const { url } = useLocation()
   return (

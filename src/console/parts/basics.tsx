@@ -22,7 +22,7 @@ export const Status = ({ status }: { status: CallRecord['status'] }) => (
 /** Credits in a column: aligned by their digits. */
 export const Amount = ({ value }: { value: number }) => <span class="digits">{number(value)}</span>
 
-/** What went wrong, told at once to screen readers. */
+/** An error message, announced at once by screen readers. */
 export const ErrorMessage = ({ problem, retry }: { problem: Problem | string | null; retry?: () => void }) =>
   problem && (
     <div class="trouble" role="alert">

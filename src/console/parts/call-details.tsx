@@ -1,5 +1,5 @@
 /**
- * The story of one call: how it went, what it moved, what it made.
+ * The details of one call: its steps, its ledger entries and its result.
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'

@@ -76,7 +76,7 @@ export function Choice({
   )
 }
 
-/** A deed that can fail: `run` does it once at a time. */
+/** An action that can fail: `run` performs one at a time. */
 export type SubmitState = {
   busy: boolean
   problem: Problem | null

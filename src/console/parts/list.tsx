@@ -1,5 +1,5 @@
 /**
- * A list that is loaded: its trouble, its place while it is on its way, what stands there when it is empty, and itself.
+ * A list that is loaded: its error, its placeholder while loading, its text when empty, or its items.
  */
 import type { ComponentChildren } from 'preact'
 import type { Data } from '../api/endpoints.ts'

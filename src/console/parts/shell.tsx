@@ -74,7 +74,7 @@ function Balance() {
   )
 }
 
-/** This browser forgets the session even where the server cannot be told. */
+/** This browser drops the session even if the server cannot be reached. */
 function leave(): void {
   void signOut()
     .catch(() => {})

@@ -19,13 +19,13 @@ type CallListener = (call: CallRecord) => void
 const callListeners = new Set<CallListener>()
 const refreshListeners = new Set<() => void>()
 
-/** Hears of every call that changes. @returns the way to stop. */
+/** Calls a listener with every call that changes. @returns a function that stops it. */
 export function onCall(listener: CallListener): () => void {
   callListeners.add(listener)
   return () => void callListeners.delete(listener)
 }
 
-/** Hears that changes may have been missed. @returns the way to stop. */
+/** Calls a listener when changes may have been missed. @returns a function that stops it. */
 export function onRefresh(listener: () => void): () => void {
   refreshListeners.add(listener)
   return () => void refreshListeners.delete(listener)

@@ -9,7 +9,7 @@ import { token } from './session.ts'
 
 const kept = new Map<string, unknown>()
 
-// The next person at this browser must not see a glimpse of what the last one saw.
+// The next person at this browser must not see what the last one saw.
 effect(() => {
   if (token.value === null) kept.clear()
 })

@@ -42,7 +42,7 @@ export function keepToken(value: string, stay: boolean): void {
   token.value = value
 }
 
-/** Forgets the token. `reason` is told on the sign-in page. */
+/** Forgets the token. `reason` is shown on the sign-in page. */
 export function forgetToken(reason: string | null = null): void {
   write(tab, null)
   write(browser, null)

@@ -26,8 +26,9 @@ export type Refusal = {
 export type RecordRefusal = (refusal: Refusal) => Promise<CallId>
 
 /**
- * Records refusals. Those for the rate limit are folded into one record a minute, so that a client in a loop cannot
- * fill the table; and those of a moment leave in one statement, so that it cannot hold more than one connection either.
+ * Records refusals. Those for the rate limit are folded into one record per minute, so that a client in a loop cannot
+ * fill the table; and those of a moment leave in one statement, so that it cannot hold more than one connection
+ * either.
  */
 export function createRefusals(db: Db): RecordRefusal {
   return batched((refusals) => recordRefusals(db, refusals), isUnreachable)
@@ -38,7 +39,7 @@ const MAX_CHARACTERS = 200
 
 /**
  * Postgres stores neither NUL nor lone surrogates; they must not make a record fail. The text is cut before it is
- * walked: it may be as long as a body. A character takes two units at most.
+ * scanned: it may be as long as a body. A character takes two units at most.
  */
 const storable = (text: string): string =>
   Array.from(

@@ -14,14 +14,15 @@ import { ownMb } from '../../../scripts/harness/memory.ts'
 const MEGABYTE = 1024 * 1024
 
 /**
- * The answer, far longer than what a reader may leave unread; what may be produced of it until its upstream has
+ * The answer, far longer than a reader may leave unread, and how much of it may be produced until its upstream has
  * stopped. In MB.
  */
 const ANSWER_MB = 200
 const PRODUCED_MB = 64
 
 /**
- * How much more memory the web process may take than at rest, in MB: several times what one reader may leave unread.
+ * How much memory the web process may take beyond what it takes at rest, in MB: several times what one reader may
+ * leave unread.
  */
 const MOST_MB = 120
 

@@ -71,10 +71,7 @@ const contentOf = ({ text }: Read): string =>
     .map(({ choices }) => choices?.[0]?.delta?.content ?? '')
     .join('')
 
-/**
- * How long a client of a dead web process waits before it asks another, and the longest that it stays in any case, in
- * ms.
- */
+/** How long a client of a dead web process waits before it asks another, and how long it stays at most, in ms. */
 const PAUSE_MS = 50
 const LONGEST_MS = 20_000
 
@@ -151,10 +148,9 @@ export class Reader {
   }
 
   /**
-   * Waits until its calls have ended, and holds each to what docs/money.md says of it. Reads on where none has ended
-   * its way yet.
-   * @param interrupted the calls that a worker held when it was killed: these alone may be refunded for what was
-   * delivered.
+   * Waits until its calls have ended, and checks each against docs/money.md. Reads on if none has ended its way yet.
+   * @param interrupted the calls that a worker held when it was killed: only these may be refunded although something
+   *   was delivered.
    * @returns how many have ended its way.
    */
   async judge(interrupted: ReadonlySet<string>): Promise<number> {

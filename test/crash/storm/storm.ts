@@ -36,8 +36,9 @@ export type StormOptions = {
 }
 
 /**
- * What a storm showed. `repaid`: credits of debt. `endings`: how many streams were cut or left, by how. Recoveries in
- * ms, by modality: from the kill of a worker until each call that it held was taken by another one, or ended.
+ * The results of a storm. `repaid`: credits of debt. `endings`: how many streams were cut or left, by cause.
+ * Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
+ * ended.
  */
 export type StormFigures = {
   kills: number
