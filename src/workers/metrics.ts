@@ -1,6 +1,6 @@
 /**
- * The metrics of a worker process. What the calls' verbs tell is measured there; here are the upstreams and the way
- * back.
+ * The metrics of a worker process. The verbs of calls are measured in `src/shared/metrics`; here are the upstreams
+ * and the reply channel.
  */
 import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
@@ -17,7 +17,7 @@ import type { HeldCalls } from './calls/held-calls.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 import type { Upstreams, Work } from './upstreams/registry.ts'
 
-/** From a cached answer to a picture that takes its time, in seconds. */
+/** From a cached answer to a slow image, in seconds. */
 const TRY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 const CIRCUIT_STATES = ['closed', 'half_open', 'open'] as const
@@ -25,9 +25,9 @@ const CIRCUIT_STATES = ['closed', 'half_open', 'open'] as const
 export type WorkerMetrics = {
   registry: Registry
   observer: CallsObserver
-  /** The same upstreams, every try counted and timed. */
+  /** The same upstreams, with every try counted and timed. */
   measureUpstreams: (upstreams: Upstreams) => Upstreams
-  /** The same publisher, the way back timed. */
+  /** The same publisher, with its replies timed. */
   measureReplies: (publisher: Publisher) => Publisher
 }
 

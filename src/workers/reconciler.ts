@@ -1,6 +1,7 @@
 /**
- * The reconciler: finishes what nobody else will. It runs on the maintenance queue, one at a time across all workers;
- * every step calls the same guarded verbs as everybody, so a run too many changes nothing.
+ * The reconciler: finishes, collects or refunds calls that no process is working on. It runs on the maintenance
+ * queue, one at a time across all workers. Every step calls the same guarded verbs as other processes, so an extra
+ * run changes nothing.
  */
 import type { StaleCall } from '../shared/calls/types.ts'
 import { gatewayError } from '../shared/errors.ts'
@@ -21,9 +22,8 @@ import { sweepMails } from './mail/processor.ts'
 export const RECONCILE_EVERY_MS = 1500
 
 /**
- * After this nobody waits for a run any more: its process may have died in it, and lost calls wait. A sweep of the
- * storage may take longer, and then two run beside each other, which does no harm: what moves credits is guarded by
- * itself.
+ * When a run counts as dead: its process may have died, and lost calls wait. A sweep of the storage may take longer,
+ * so that two runs overlap, which does no harm: every verb that moves credits is guarded.
  */
 const LEASE_SECONDS = 6
 
@@ -34,15 +34,14 @@ const BATCH = 200
 const STILL_QUEUED_LEASE_SECONDS = 10
 
 /**
- * How often this process sweeps what nobody waits for, in ms: media (which walks the storage), ended sessions, old
- * mails.
+ * How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails.
  */
 const SWEEP_EVERY_MS = 3_600_000
 
 /** How long one run goes on with deleting old call records, in ms. */
 const SWEEP_RECORDS_MS = 500
 
-/** The processor of the maintenance queue. Each duty's failure is logged and leaves the others alone. */
+/** The processor of the maintenance queue. A failed duty is logged and does not stop the others. */
 export function createReconciler(deps: WorkerDeps) {
   const duties: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
@@ -91,7 +90,7 @@ async function sweepRecords({ db, config }: WorkerDeps): Promise<void> {
 /** What a log line says of a call whose job, and with it its trace, is gone. */
 const about = ({ id, requestId }: StaleCall) => ({ call: publicId('call', id), requestId })
 
-/** Looks after calls whose lease has run out. */
+/** Decides about calls whose lease has run out. */
 export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
   const stale = await deps.calls.findStale(BATCH)
   await Promise.all(
@@ -106,8 +105,8 @@ export async function reconcileCalls(deps: WorkerDeps): Promise<void> {
 }
 
 /**
- * Decides about one call. Redis is only asked whether work is still on its way; whether credits move is decided by the
- * guard of the verb: a worker that begins meanwhile makes it miss.
+ * Decides about one call. Redis only says whether a job still exists. Whether credits move is decided by the guard of
+ * the verb, which changes nothing if a worker begins the call meanwhile.
  */
 async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   failpoint('stale.found', call.id)

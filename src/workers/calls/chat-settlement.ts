@@ -58,7 +58,7 @@ export function settleChat(evidence: ChatEvidence): ChatVerdict {
       // The upstream has the whole prompt from here on, whether or not anything came back.
       return sent ? { is: 'paid', tokens: cutTokens(evidence), finish: 'cancelled' } : REFUNDED
     case 'shutdown':
-      // A reader of a stream cannot be shown a second answer; whoever waits for a whole one can.
+      // A stream cannot be continued with a second answer; a request that waits for the whole answer can get one.
       return isRelayed && counted > 0
         ? { is: 'paid', tokens: cutTokens(evidence), finish: 'length' }
         : { is: 'requeued' }

@@ -214,7 +214,7 @@ export class ChunkRelay {
     await this.sending
   }
 
-  /** Forgets what has not left: its reader has gone, or will be told of the failure. */
+  /** Drops what was not sent: its reader has gone, or will get an error. */
   drop(): void {
     this.waiting = []
   }

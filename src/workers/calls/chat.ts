@@ -20,14 +20,14 @@ import { checkDestinations } from './references.ts'
 import type { ChatAdapter, ChatCompletion, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 
-/** A chat whose first attempt may have been sent is sent once more; a third time would only pay again. */
+/** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
 const MAX_ATTEMPTS = 2
 
 /** Runs a chat call to its end. @throws UpstreamError when every try failed. */
 export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Promise<Outcome> {
   if (run.call.resumed && run.call.attempt > MAX_ATTEMPTS) return upstreamFailure('The call was interrupted too often.')
   const request = run.job.request as ChatRequest
-  // The lost attempt may have streamed a part already, which nobody can take back from its reader.
+  // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
   await checkDestinations(deps.fetcher, request, run.signal)
   const { answer, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {

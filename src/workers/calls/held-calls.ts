@@ -7,7 +7,7 @@ import type { CallId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
 
-/** A third of the lease: two renewals may fail before anybody looks after the call. */
+/** A third of the lease: two renewals may fail before the reconciler takes over the call. */
 const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
 
 export type HeldCalls = ReturnType<typeof createHeldCalls>
@@ -32,7 +32,7 @@ export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
         held.delete(id)
       }
     },
-    /** Ends the work on a call that this process may hold: the client of its stream has left. */
+    /** Ends the work on a call if this process holds it: the client of its stream has disconnected. */
     cancel: (id: CallId): void => held.get(id)?.abort(new Cancelled()),
     /** How many calls are held now. */
     size: (): number => held.size,

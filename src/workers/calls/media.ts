@@ -75,7 +75,7 @@ const contextOf = (route: Route, { call, job, signal }: Run) => ({
   traceparent: job.traceparent,
 })
 
-/** Keeps the reference, and the lease until after the next poll. False: somebody else has the call. */
+/** Stores the reference, and extends the lease beyond the next poll. False: another attempt owns the call. */
 const persist = (
   { calls }: WorkerDeps,
   { call }: Run,
@@ -117,7 +117,7 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
   }
 }
 
-/** Looking again costs nothing, whatever went wrong, except where the same answer would come again. */
+/** Polling again costs nothing, whatever went wrong, unless the same answer would come again. */
 const mayPollAgain = (error: unknown): boolean =>
   error instanceof NotStored || (error instanceof UpstreamError && error.kind !== 'rejected')
 
@@ -132,11 +132,11 @@ async function pending(
   return (await persist(deps, run, route, ref, againAfterMs)) ? { is: 'pending', againAfterMs } : { is: 'lost' }
 }
 
-/** How long an upstream may take to hear that a task is no longer wanted, in ms. */
+/** How long cancelling a task at its upstream may take, in ms. */
 const CANCEL_MS = 5000
 
 /**
- * Tells the upstream to stop a task whose call has ended. Failures do not matter: the credits are given back anyway.
+ * Tells the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
  */
 export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Promise<void> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
@@ -149,7 +149,7 @@ export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Prom
     .catch((error: unknown) => deps.log.warn({ ...aboutRun(run), err: error }, 'task not cancelled'))
 }
 
-/** Brings the result home and settles at the model's price. */
+/** Stores the result and settles at the model's price. */
 async function collect(
   deps: WorkerDeps,
   model: MediaModel,

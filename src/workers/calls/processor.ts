@@ -1,8 +1,8 @@
 /**
- * A call's job: begin → upstream → settle or refund → reply. The one place where a worker ends calls.
+ * A call's job: begin → upstream → settle or refund → reply. The only place where a worker ends calls.
  *
- * The queue may run a job twice, late, or after its call has ended; the verbs decide, never the job. What a job's
- * failure means to money: nothing.
+ * The queue may run a job twice, late, or after its call has ended; the verbs decide, never the job. A failed job
+ * moves no credits.
  */
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
@@ -29,7 +29,7 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 /** How long to wait for Postgres before a call is begun, in ms; the queue tries again after that. */
 const BEGIN_PATIENCE_MS = 30_000
 
-/** How long a chat runs before it is told that it does, in ms: nobody needs updates of what is over at once. */
+/** How long a chat runs before its start is published, in ms: short chats need no updates. */
 const UPDATE_AFTER_MS = 10
 
 /** The processor of the chat, image and video queues. */
@@ -54,7 +54,7 @@ export function createCallProcessor(deps: WorkerDeps) {
 const take = ({ calls }: WorkerDeps, { callId, request }: CallJob, run: string): Promise<BegunCall | null> =>
   request === null ? calls.resume(callId) : calls.begin(callId, run)
 
-/** The call had ended: whoever waits for it may have missed that. */
+/** The call had already ended: the waiting request may have missed its reply. */
 async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
   const state = await readState(db, callId)
   if (state?.state === 'ended') await publisher.ended(state)
@@ -88,7 +88,10 @@ async function work(
   }
 }
 
-/** Tells that a call has begun: of media at once, ahead of their progress. Answers the timer of what is told later. */
+/**
+ * Publishes that a call has begun: for media at once, before their progress. Returns the timer of a later
+ * publication.
+ */
 function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
   if (call.resumed) return undefined
   if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), UPDATE_AFTER_MS)
@@ -128,7 +131,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
   }
 }
 
-/** Writes the outcome, then tells it: never the other way round. */
+/** Writes the outcome, then publishes it: never the other way round. */
 async function finish(
   deps: WorkerDeps,
   call: BegunCall,
@@ -140,7 +143,7 @@ async function finish(
     case 'lost':
       return publishEnd(deps, job.data)
     case 'pending':
-      // The reference in the row is all that is needed from here on: the prompt leaves Redis.
+      // From here on only the reference in the row is needed, so the prompt is removed from Redis.
       if (job.data.request !== null) await job.updateData({ ...job.data, request: null })
       await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
       throw new DelayedError()

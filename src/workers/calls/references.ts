@@ -28,8 +28,8 @@ const REFUSALS: Partial<Record<Destination, string>> = {
 }
 
 /**
- * Looks up the names in a request, just before they are fetched or handed on; the web has checked only their spelling.
- * One that does not resolve is the fetching upstream's business. `signal` is the call's.
+ * Looks up the names in a request, just before they are fetched or passed on; the web process has checked only their
+ * spelling. A name that does not resolve is left to the upstream that fetches it. `signal` is the call's.
  * @throws AddressRefused where a name leads into a private network now, or could not be looked up at all
  */
 export async function checkDestinations(

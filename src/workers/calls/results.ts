@@ -1,5 +1,5 @@
 /**
- * Media results on their way home: from where an upstream left them into our storage.
+ * Fetches media results from the upstream's address into our storage.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
@@ -15,7 +15,7 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 /** Pauses between tries to fetch a result, in ms: fetching is free, the result was paid for. */
 const PAUSES_MS = [500, 2000]
 
-/** A result to bring home. `upstream`: its own origin may be private; nothing else that is private is reached. */
+/** A result to fetch and store. `upstream`: its own origin may be private; nothing else that is private is reached. */
 export type Produced = {
   kind: MediaKind
   source: MediaSource
@@ -30,7 +30,7 @@ export type Results = {
    * now; NotStored where our own storage did not take it
    */
   keep(produced: Produced, signal: AbortSignal): Promise<MediaName>
-  /** Forgets results older than so many days; answers how many. */
+  /** Deletes results older than this many days; returns how many. */
   sweep(days: number): Promise<number>
 }
 

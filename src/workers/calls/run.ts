@@ -1,5 +1,5 @@
 /**
- * One run of a call's job, and what it came to. The call processor turns the outcome into a verb.
+ * One run of a call's job and its outcome, which the call processor turns into a verb.
  */
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
 import type { GatewayError } from '../../shared/errors.ts'
@@ -23,7 +23,7 @@ export type Run = {
   maybeSent: boolean
 }
 
-/** What a log line says of a run's call. */
+/** The fields of a log line about a run's call. */
 export const aboutRun = ({ call, job }: Run) => ({
   call: publicId('call', call.id),
   ...traceFields(job),
@@ -69,8 +69,8 @@ export function upstreamFailure(sentence: string): Outcome {
 
 /** The public sentence about an upstream's failure. */
 export function describeFailure(error: UpstreamError): string {
-  // About a file everything said is public by its class, and a customer can mend an image_url only where he hears of
-  // it.
+  // Messages about files are public by their class, and a customer can only correct an image_url if told what is
+  // wrong with it.
   if (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`
   switch (error.kind) {

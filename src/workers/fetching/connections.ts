@@ -68,7 +68,7 @@ export function publicConnections(resolve: Resolver, connectMs: number, signal: 
   const lookUp = lookupBy((hostname) => publicAddressesOf(hostname, resolve, signal))
   const connect = buildConnector({ timeout: connectMs, lookup: lookUp })
   return new Agent({
-    // Node calls no look-up for an IP address: whoever guards names alone lets http://127.0.0.1 through.
+    // Node calls no lookup hook for a literal address: a guard of names alone would let http://127.0.0.1 through.
     connect: (target, callback) => {
       if (isIP(target.hostname) !== 0 && !isPublicAddress(target.hostname)) callback(notPublic(), null)
       else connect(target, callback)

@@ -6,7 +6,7 @@ import { FetchFailed } from './failure.ts'
 /** A running download's end. */
 export type Deadline = {
   signal: AbortSignal
-  /** Lets go of the timer and of the caller's signal. To be called once, when nothing is waited for any more. */
+  /** Releases the timer and the caller's signal. Call it once, at the end of the download. */
   release: () => void
 }
 

@@ -34,7 +34,7 @@ export type DownloadOptions = {
   signal: AbortSignal
 }
 
-/** An answer whose body has begun. Who does not want the body any more must close it. */
+/** An answer whose body has begun. The caller must close it if it does not read the whole body. */
 export type Download = {
   /** What the server declares. Only for logs: the type is decided from the bytes. */
   declaredType: string | null

@@ -19,7 +19,7 @@ export type FetchProblem =
   /** More bytes than allowed. */
   | 'too_large'
 
-/** What may be said beside a problem; `cause` is for the log only. */
+/** Details of a failure; `cause` is for the log only. */
 export type FetchFailedDetails = { retryable?: boolean; status?: number; cause?: unknown }
 
 /**

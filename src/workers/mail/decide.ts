@@ -1,6 +1,6 @@
 /**
- * Whether a mail is due at all, and what it says. Decided here, not where the mail is asked for: whoever asks for a
- * reset must not notice whether the address has an account, or has had its mails for this hour.
+ * Decides whether a mail is due, and writes it. Decided here and not when the mail is requested: the requester of a
+ * reset must not notice whether the address has an account, or has reached its limit of mails.
  */
 import { mailboxOf } from '../../shared/users/emails.ts'
 import type { TokenMint } from '../../shared/users/one-time-tokens.ts'
@@ -12,12 +12,12 @@ import type { MailContent } from '../../shared/mail/templates.ts'
 import { resetMail, verificationMail } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
-/** `skip`: why nobody gets this mail, for operators. */
+/** `skip`: why this mail is not sent, for operators. */
 export type Decision = { content: MailContent } | { skip: string }
 
 type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
 
-/** Decides, and puts the mail's link into force where it is to go out. */
+/** Decides, and activates the link of a mail that is to be sent. */
 export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyLimit }: Terms): Promise<Decision> {
   const mailbox = mailboxOf(mail.recipient)
   return db.transaction(async (trx) => {

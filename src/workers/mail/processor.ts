@@ -1,7 +1,7 @@
 /**
- * A mail's job: claim → decide → hand over → note. The job is a nudge; the row of the mail decides, and may be nudged
- * any number of times. A crash after the server took the mail sends it once more, under the same Message-ID and with
- * the same link.
+ * A mail's job: claim → decide → send → record. The row of the mail decides, so its job may run any number of times.
+ * If the process dies after the server took the mail, it is sent once more, with the same Message-ID and the same
+ * link.
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
@@ -25,10 +25,10 @@ export type MailDeps = Pick<WorkerDeps, 'config' | 'db' | 'log'> & { mailer: Mai
 /** The longest that one try may take, in ms: a server that trickles its replies never meets the socket's own limit. */
 const SEND_MS = 60_000
 
-/** How long a claim holds, in seconds: a worker that is silent for longer than a try takes has died. */
+/** How long a claim holds, in seconds: longer than any try takes, so a worker that is silent for longer has died. */
 const LEASE_SECONDS = 90
 
-/** How long to try to note what became of a mail while Postgres is away, in ms. */
+/** How long to keep trying to record the outcome of a mail while Postgres is down, in ms. */
 const NOTE_PATIENCE_MS = 20_000
 
 /** A job that comes a little late finds its mail due; one that comes early would have to be put back. In ms. */
@@ -96,15 +96,15 @@ async function noteFailure(
   return pauseMs
 }
 
-/** Mails that one sweep nudges at most. */
+/** The most mails that one sweep enqueues. */
 const SWEEP = 500
 
-/** A mail is left to its own nudge for this long, in seconds. */
+/** How long a due mail is left to its own job, in seconds. */
 const ENQUEUE_GRACE_SECONDS = 2
 
 /**
- * Nudges mails that are due and were not taken: Redis was away when they were asked for, or forgot the job. One that
- * has its job still is not nudged twice. @returns how many were due.
+ * Enqueues mails that are due and have not been claimed, because Redis was down when they were written or has lost
+ * their jobs. A mail that still has a job is not enqueued twice. @returns how many were due.
  */
 export async function sweepMails(
   { db, queues }: Pick<WorkerDeps, 'db' | 'queues'>,

@@ -1,9 +1,9 @@
 /**
- * When a mail that did not go out is tried again, and when it is given up. Pure.
+ * When a failed mail is retried, and when it becomes a dead letter. Pure.
  */
 
 export type RetryPlan = {
-  /** The pause after a failed try, in ms; null gives the mail up. `tries` counts the failed one. */
+  /** The pause after a failed try, in ms; null makes the mail a dead letter. `tries` counts the failed one. */
   pauseMs: (tries: number, permanent: boolean) => number | null
 }
 
@@ -11,7 +11,7 @@ const FIRST_PAUSE_MS = 1000
 const GROWTH = 3
 const LONGEST_PAUSE_MS = 5 * 60_000
 
-/** About four hours: a mail server that is mended within them loses nothing. */
+/** About four hours: a mail server that is repaired within that time loses nothing. */
 const TRIES = 54
 
 /**
