@@ -22,7 +22,7 @@ import { testRedis } from './redis.ts'
 export type Kind = 'web' | 'worker'
 
 const PROGRAMS: Record<Kind, string> = { web: 'src/api/main', worker: 'src/workers/main' }
-const UP: Record<Kind, string> = { web: 'web process listens', worker: 'worker process runs' }
+const UP: Record<Kind, string> = { web: 'web process listening', worker: 'worker process running' }
 
 let compiled: boolean | undefined
 

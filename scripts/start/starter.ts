@@ -149,7 +149,7 @@ export class Starter {
       this.environment['PORT'] = String(found)
       const program = this.run('web', ['dist/src/api/main.js'])
       // Whoever else took the port may be a Tollgate too, and ready.
-      const ready = async () => (isQuiet || program.hasSaid('web process listens')) && (await isReady(found))
+      const ready = async () => (isQuiet || program.hasSaid('web process listening')) && (await isReady(found))
       return { program, ready, result: found }
     })
     const moved = process.env['PORT'] || port === 3000 ? '' : ' (3000 is taken)'

@@ -29,7 +29,7 @@ export function createLoad(queues: Queues, replies: Pick<Replies, 'waiting'>, lo
     try {
       for (const modality of MODALITIES) queued[modality] = await queues.depth(modality)
     } catch (error) {
-      log.warn({ err: error }, 'depth of the queues unknown')
+      log.warn({ err: error }, 'queue depth unknown')
     }
   }
   const timer = setInterval(() => void look(), LOOK_MS)

@@ -97,7 +97,7 @@ export async function startWeb(
   webProcesses.start()
   const server = await listen(app.callback(), config.PORT)
   const { port } = server.address() as AddressInfo
-  log.info({ port, models: catalogue.current().models.size }, 'web process listens')
+  log.info({ port, models: catalogue.current().models.size }, 'web process listening')
 
   return {
     port,
@@ -144,7 +144,7 @@ function createReplies(config: Config, services: ReturnType<typeof connect>, sub
 }
 
 function refuseStart(log: Log, error: unknown): never {
-  log.fatal({ err: error }, 'start refused')
+  log.fatal({ err: error }, 'refused to start')
   process.exit(EXIT_CONFIG)
 }
 

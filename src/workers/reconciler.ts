@@ -113,7 +113,7 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
   if (call.overdue) return refundLost(deps, call, 'The call was not finished in time.', { overdue: true })
   if (await deps.queues.hasJob(call.modality, call.id)) return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
   if (call.submitted) {
-    deps.log.warn(about(call), 'task without a job: collected again')
+    deps.log.warn(about(call), 'task without a job: enqueued again')
     await deps.queues.enqueueCall(
       call.modality,
       { callId: call.id, request: null, requestId: call.requestId, deadlineAt: 0 },

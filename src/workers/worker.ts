@@ -81,7 +81,7 @@ export async function startWorker(
     config.HEALTH_PORT === undefined
       ? undefined
       : serveHealth(config.HEALTH_PORT, { db, redis }, { registry: metrics.registry, token: config.METRICS_TOKEN })
-  log.info({ queues: config.WORKER_QUEUES }, 'worker process runs')
+  log.info({ queues: config.WORKER_QUEUES }, 'worker process running')
 
   return {
     reload: () => reloadCatalogue(catalogue, log),

@@ -134,9 +134,9 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/answer.ts',
-        find: '  placed.wait.cancel()\n  await noteLeft',
+        find: '  placed.wait.cancel()\n  await recordAbandoned',
         replace:
-          "  placed.wait.cancel()\n  await deps.calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await noteLeft",
+          "  placed.wait.cancel()\n  await deps.calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await recordAbandoned",
       },
     ],
     tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],

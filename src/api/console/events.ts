@@ -136,18 +136,18 @@ class Changes {
     if (!events) return
     try {
       const { userId, accountId } = this.member
-      const [role, standing, records] = await Promise.all([
+      const [role, summary, records] = await Promise.all([
         roleOf(db, userId),
         summaryOf(db, accountId),
         ids.length === 0 ? [] : findRecords(db, ids, accountId),
       ])
       if (this.over) return
       for (const record of records) events.send(JSON.stringify(record), 'call')
-      events.send(JSON.stringify({ role, ...standing }), 'account')
+      events.send(JSON.stringify({ role, ...summary }), 'account')
       if (missed) events.send('{}', 'refresh')
     } catch (error) {
       // The page reconnects by itself and loads again.
-      log.warn({ err: error }, 'events not told')
+      log.warn({ err: error }, 'events not sent')
       events.end()
     }
   }

@@ -41,7 +41,7 @@ export function errorHandler(log: Log): Middleware<RequestState> {
       ctx.state.errorCode = error.code
       if (error.code === 'internal_error') log.error({ ...traceFields(ctx.state), err: error.cause }, 'defect')
       else if (error.code === 'service_unavailable')
-        log.warn({ ...traceFields(ctx.state), err: error.cause }, 'service away')
+        log.warn({ ...traceFields(ctx.state), err: error.cause }, 'service unavailable')
       const { endpoint } = ctx.state
       if (endpoint && !endpoint.codes.has(error.code)) {
         log.error({ ...traceFields(ctx.state), route: endpoint.path, error: error.code }, UNDECLARED)

@@ -36,13 +36,13 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
  */
 export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const patience = patienceOf(ctx, deps.config)
-  const left = whenLeft(ctx)
+  const left = whenDisconnected(ctx)
   const outcome = await waitOutcome(placed, patience, left, deps.stopping)
   switch (outcome.is) {
     case 'answered':
       failpoint('call.answering', placed.callId)
       // Not awaited: it may leave before it has read all of its answer.
-      void left.then(() => noteLeft(ctx, deps, placed.callId))
+      void left.then(() => recordAbandoned(ctx, deps, placed.callId))
       return deliver(ctx, deps, placed, outcome.answer)
     case 'left':
       return leave(ctx, deps, placed)
@@ -64,7 +64,7 @@ export async function deliver(
   try {
     await sendAnswer(ctx, deps, answer)
   } catch (error) {
-    await noteLeft(ctx, deps, placed.callId)
+    await recordAbandoned(ctx, deps, placed.callId)
     throw error
   }
 }
@@ -108,7 +108,7 @@ function preferOf(header: string): Patience | null {
 export const prefersAsync = (ctx: Context): boolean => preferOf(ctx.get('prefer'))?.ms === 0
 
 /** Resolves when the client's connection closes before its answer was complete. */
-export function whenLeft(ctx: Context): Promise<void> {
+export function whenDisconnected(ctx: Context): Promise<void> {
   return new Promise((resolve) => {
     whenOver(ctx, () => {
       if (!ctx.res.writableFinished) resolve()
@@ -163,14 +163,14 @@ export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>):
 /** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */
 export async function leave(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   placed.wait.cancel()
-  await noteLeft(ctx, deps, placed.callId)
+  await recordAbandoned(ctx, deps, placed.callId)
   ctx.respond = false
 }
 
-async function noteLeft(ctx: CallContext, { calls, log }: AnswerDeps, callId: CallId): Promise<void> {
+async function recordAbandoned(ctx: CallContext, { calls, log }: AnswerDeps, callId: CallId): Promise<void> {
   await calls
     .markAbandoned(callId)
-    .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'leaving not noted'))
+    .catch((error: unknown) => log.warn({ ...traceFields(ctx.state), err: error }, 'abandoned call not recorded'))
 }
 
 /**
@@ -210,7 +210,7 @@ async function endWith(
     else await pipeline(rest, body)
   } catch {
     body.destroy()
-    await noteLeft(ctx, deps, placed.callId)
+    await recordAbandoned(ctx, deps, placed.callId)
   }
 }
 

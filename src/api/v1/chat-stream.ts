@@ -6,7 +6,7 @@ import { publicId } from '../../shared/ids.ts'
 import { bytesOf, isLong } from '../../shared/calls/answers.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { HEARTBEAT_MS, deliver, leave, unlessStopped, whenLeft } from './answer.ts'
+import { HEARTBEAT_MS, deliver, leave, unlessStopped, whenDisconnected } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -26,7 +26,7 @@ export async function answerWithChunks(
   placed: PlacedCall,
   updates: UpdateListener,
 ): Promise<void> {
-  const left = whenLeft(ctx)
+  const left = whenDisconnected(ctx)
   const chunks = new ChunkWriter()
   const first = new Promise<'begin'>((resolve) =>
     updates.attach((one) => {

@@ -4,7 +4,7 @@
 import { publicId } from '../../shared/ids.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { AnswerDeps } from './answer.ts'
-import { acceptedText, leave, unlessStopped, whenLeft } from './answer.ts'
+import { acceptedText, leave, unlessStopped, whenDisconnected } from './answer.ts'
 import { withBody } from './answer-body.ts'
 import type { EventStream } from './event-stream.ts'
 import { beginEventStream } from './event-stream.ts'
@@ -21,7 +21,7 @@ export function answerWithEvents(
   placed: PlacedCall,
   updates: UpdateListener,
 ): void {
-  const left = whenLeft(ctx)
+  const left = whenDisconnected(ctx)
   const events = beginEventStream(ctx, deps.outgoing.hold(ctx))
   const id = publicId('call', placed.callId)
   events.send(JSON.stringify({ id, status: 'queued' }), 'queued')

@@ -32,7 +32,7 @@ export async function refuse(
   if (ctx.state.opened) return thrown
   const error = toApiError(thrown)
   if (isRecorded(error)) await record(ctx, deps, modality, model, error)
-  else forgetCall(ctx)
+  else clearCallId(ctx)
   // The key was revoked after it was looked up, so the rate limit headers are removed too.
   if (error.code === 'unauthorized') withdraw(ctx, ALLOWANCE_HEADERS)
   return error
@@ -45,7 +45,7 @@ export async function refuse(
 const isRecorded = ({ code, status, cause }: ApiError): boolean =>
   code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause)
 
-function forgetCall(ctx: Context & { state: RequestState }): void {
+function clearCallId(ctx: Context & { state: RequestState }): void {
   delete ctx.state.callId
   withdraw(ctx, ['X-Call-Id'])
 }
@@ -84,7 +84,7 @@ async function record(
     replies.publishEvent(accountId, { callId: recorded, status: 'rejected', balance: null })
   } catch (cause) {
     // The client gets the refusal even if it cannot be recorded.
-    forgetCall(ctx)
+    clearCallId(ctx)
     log.warn({ ...traceFields(ctx.state), err: cause }, 'refusal not recorded')
   }
 }

@@ -91,7 +91,7 @@ async function noteFailure(
     code: (error as { code?: unknown }).code,
   }
   // The reason may name the recipient: it stands in the row, for `admin mail list`.
-  if (pauseMs === null) log.error(about, 'mail given up')
+  if (pauseMs === null) log.error(about, 'mail is a dead letter')
   else log.warn({ ...about, againInMs: pauseMs }, 'mail not sent')
   return pauseMs
 }

@@ -63,7 +63,7 @@ function taking(child: ChildProcess): Promise<void> {
     let seen = ''
     child.stdout!.on('data', (text: Buffer) => {
       seen = `${seen}${text.toString()}`.slice(-10_000)
-      if (seen.includes('worker process runs')) resolve()
+      if (seen.includes('worker process running')) resolve()
     })
     child.once('exit', (code) => reject(new Error(`the worker ended with ${code}: ${seen}`)))
   })
