@@ -1,6 +1,6 @@
 /**
- * The bytes of bodies that have not come whole yet. They lie in this process while their client sends the rest, which it may
- * do as slowly as it likes: so they are counted by account and over the process.
+ * The bytes of bodies that have not come whole yet. They lie in this process while their client sends the rest, which
+ * it may do as slowly as it likes: so they are counted by account and over the process.
  */
 import type { IncomingMessage } from 'node:http'
 import type { AccountId } from '../shared/ids.ts'
@@ -13,8 +13,8 @@ const MEGABYTE = 1024 * 1024
 const MAX_BYTES = { slowPerAccount: 8 * MEGABYTE, perProcess: 128 * MEGABYTE }
 
 /**
- * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no time: what
- * came while this process was busy must be read before its client can be called slow.
+ * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
+ * time: what came while this process was busy must be read before its client can be called slow.
  */
 const SLOW_TICKS = 4
 const TICK_MS = 500
@@ -32,8 +32,9 @@ type Body = {
 }
 
 /**
- * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it: only of
- * slow bodies has an account a bound. Where the process is full, the account of which most lies here loses its largest body.
+ * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it:
+ * only of slow bodies has an account a bound. Where the process is full, the account of which most lies here loses
+ * its largest body.
  */
 export class Incoming {
   private readonly all: Quota
@@ -47,8 +48,8 @@ export class Incoming {
   }
 
   /**
-   * Counts what comes of a body that somebody reads already, and ends that reading with an ApiError where it is too much:
-   * rate_limited for slow bodies of the account, overloaded for all of the process.
+   * Counts what comes of a body that somebody reads already, and ends that reading with an ApiError where it is too
+   * much: rate_limited for slow bodies of the account, overloaded for all of the process.
    * @returns what ends the count: to be called when the reading has ended.
    */
   count(req: IncomingMessage, account: AccountId): () => void {

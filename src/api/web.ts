@@ -45,8 +45,8 @@ const LAST_ANSWERS_MS = 2000
 const IDLE_SWEEP_MS = 100
 
 /**
- * Requests that wait for a call which another request opened: each holds a connection. An account's share is small, so that
- * a few accounts cannot take every place of the process.
+ * Requests that wait for a call which another request opened: each holds a connection. An account's share is small,
+ * so that a few accounts cannot take every place of the process.
  */
 const MAX_JOINS = { perAccount: 100, perProcess: 20_000 }
 

@@ -70,8 +70,8 @@ type Request = ParameterizedContext<RequestState>
 
 /**
  * Reads and parses the body of a call. What has come of it is counted for its account while the rest is on its way.
- * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too much
- * comes too slowly.
+ * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
+ *   much comes too slowly.
  */
 export const readJsonBody = (ctx: Request, incoming: Incoming, account: AccountId): Promise<JsonObject> =>
   readUpTo(MAX_BYTES, ctx, () => incoming.count(ctx.req, account))

@@ -23,8 +23,8 @@ export type WithReference = <T>(
 export type Upload<T> = (reference: Reference | null) => Promise<T>
 
 /**
- * Gives `send` the picture that a request uploads. That is none where it names none, or where its route drops `image_url`
- * or renames it: a route that renames it says that its upstream takes the address, and under which name.
+ * Gives `send` the picture that a request uploads. That is none where it names none, or where its route drops
+ * `image_url` or renames it: a route that renames it says that its upstream takes the address, and under which name.
  * @throws UpstreamError like `WithReference`
  */
 export function withUpload<T>(
