@@ -10,8 +10,8 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
 const PATIENCE_MS = 30_000
 
 /**
- * Waits until a look sees what is waited for, looking every `everyMs`, and answers it. Answers undefined when `withinMs`
- * have passed without.
+ * Waits until a look sees what is waited for, looking every `everyMs`, and answers it. Answers undefined when
+ * `withinMs` have passed without.
  */
 export async function seenWithin<T>(look: Look<T>, withinMs: number, everyMs = 20): Promise<T | undefined> {
   const end = performance.now() + withinMs
