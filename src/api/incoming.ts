@@ -1,16 +1,16 @@
 /**
  * The bytes of bodies that have not come whole yet. They lie in this process while their client sends the rest, which
- * it may do as slowly as it likes: so they are counted by account and over the process.
+ * it may do as slowly as it likes: so they are counted by sender and over the process. The sender of a call is its
+ * account, that of anything else the network of its client.
  */
 import type { IncomingMessage } from 'node:http'
-import type { AccountId } from '../shared/ids.ts'
 import { ApiError } from '../shared/errors.ts'
 import { Quota } from './quota.ts'
 
 const MEGABYTE = 1024 * 1024
 
-/** How many bytes may lie here: of slow bodies of one account, and of all bodies of the process. */
-const MAX_BYTES = { slowPerAccount: 8 * MEGABYTE, perProcess: 128 * MEGABYTE }
+/** How many bytes may lie here: of slow bodies of one sender, and of all bodies of the process. */
+const MAX_BYTES = { slowPerSender: 8 * MEGABYTE, perProcess: 128 * MEGABYTE }
 
 /**
  * A body is slow when it is not whole after so many ticks of so many ms. Ticks of the event loop are counted and no
@@ -24,7 +24,7 @@ const RETRY_SECONDS = 5
 
 /** A body that is read. `slowBytes` are those of its bytes that are counted as slow. */
 type Body = {
-  account: AccountId
+  sender: string
   bytes: number
   slowBytes: number
   ticks: number
@@ -32,9 +32,9 @@ type Body = {
 }
 
 /**
- * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it:
- * only of slow bodies has an account a bound. Where the process is full, the account of which most lies here loses
- * its largest body.
+ * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it: only
+ * of slow bodies has a sender a bound. Where the process is full, the sender of which most lies here loses its largest
+ * body.
  */
 export class Incoming {
   private readonly all: Quota
@@ -42,17 +42,17 @@ export class Incoming {
   private readonly bodies = new Set<Body>()
   private ticking: NodeJS.Timeout | undefined
 
-  constructor({ slowPerAccount, perProcess } = MAX_BYTES) {
+  constructor({ slowPerSender, perProcess } = MAX_BYTES) {
     this.all = new Quota({ perAccount: Infinity, perProcess })
-    this.slow = new Quota({ perAccount: slowPerAccount, perProcess: Infinity })
+    this.slow = new Quota({ perAccount: slowPerSender, perProcess: Infinity })
   }
 
   /**
    * Counts what comes of a body that somebody reads already, and ends that reading with an ApiError where it is too
-   * much: rate_limited for slow bodies of the account, overloaded for all of the process.
+   * much: rate_limited for slow bodies of the sender, overloaded for all of the process.
    * @returns what ends the count: to be called when the reading has ended.
    */
-  count(req: IncomingMessage, account: AccountId): () => void {
+  count(req: IncomingMessage, sender: string): () => void {
     const onData = (chunk: Uint8Array): void => this.add(body, chunk.length)
     const release = (): void => {
       req.off('data', onData)
@@ -64,7 +64,7 @@ export class Incoming {
       if (req.listenerCount('error') > 0) req.emit('error', error)
       req.resume()
     }
-    const body: Body = { account, bytes: 0, slowBytes: 0, ticks: 0, refuse }
+    const body: Body = { sender, bytes: 0, slowBytes: 0, ticks: 0, refuse }
     this.bodies.add(body)
     req.on('data', onData)
     this.ticking ??= setInterval(() => this.tick(), TICK_MS).unref()
@@ -78,7 +78,7 @@ export class Incoming {
 
   private add(body: Body, bytes: number): void {
     while (this.bodies.has(body)) {
-      if (this.all.take(body.account, bytes)) {
+      if (this.all.take(body.sender, bytes)) {
         body.bytes += bytes
         return this.boundSlow(body)
       }
@@ -89,15 +89,15 @@ export class Incoming {
   /** Counts a slow body as such, or refuses it. */
   private boundSlow(body: Body): void {
     if (body.ticks < SLOW_TICKS) return
-    if (this.slow.take(body.account, body.bytes - body.slowBytes)) body.slowBytes = body.bytes
+    if (this.slow.take(body.sender, body.bytes - body.slowBytes)) body.slowBytes = body.bytes
     else body.refuse(new ApiError('rate_limited', { message: TOO_SLOW, retryAfterSeconds: RETRY_SECONDS }))
   }
 
-  /** The largest body of the account of which most lies here. */
+  /** The largest body of the sender of which most lies here. */
   private greediest(first: Body): Body {
     let most = first
     for (const one of this.bodies) {
-      const [mine, its] = [this.all.of(most.account), this.all.of(one.account)]
+      const [mine, its] = [this.all.of(most.sender), this.all.of(one.sender)]
       if (its > mine || (its === mine && one.bytes > most.bytes)) most = one
     }
     return most
@@ -115,10 +115,10 @@ export class Incoming {
 
   private remove(body: Body): void {
     if (!this.bodies.delete(body)) return
-    this.all.give(body.account, body.bytes)
-    this.slow.give(body.account, body.slowBytes)
+    this.all.give(body.sender, body.bytes)
+    this.slow.give(body.sender, body.slowBytes)
   }
 }
 
-const TOO_SLOW = 'Too many bytes of this account are on their way in bodies that come slowly.'
+const TOO_SLOW = 'Too many bytes of yours are on their way in request bodies that come slowly.'
 const FULL = 'Too many bytes of request bodies are on their way. Nothing was charged; try again shortly.'

@@ -13,7 +13,7 @@ import { allowanceHeaders } from './limits.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
-import { readFormBody, readOptionalFormBody } from './middleware/json-body.ts'
+import { hasBody, readJsonBody } from './middleware/json-body.ts'
 import type { RequestState, Served } from './middleware/request-context.ts'
 import { parseFields } from './parse-fields.ts'
 
@@ -35,7 +35,7 @@ export function serveDeclared(
   const { TRUST_PROXY } = deps.config
   const find = declared.who?.find(deps)
   const counters = countersOf(declared, deps)
-  const readBody = bodyReader(declared)
+  const readBody = bodyReader(declared, deps)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
   return async (ctx) => {
     ctx.state.endpoint = declared
@@ -75,9 +75,17 @@ function counter({ limit: name, per, told }: LimitUse, { config, limits }: WebDe
   }
 }
 
-function bodyReader({ body, bodyIsOptional }: Declaration): ((ctx: Request) => Promise<JsonObject>) | undefined {
+/** Reads a body, which is counted for the network of its client. */
+function bodyReader(
+  { body, bodyIsOptional }: Declaration,
+  { config, incoming }: WebDeps,
+): ((ctx: Request) => Promise<JsonObject>) | undefined {
   if (!body) return undefined
-  return body === 'ignored' || bodyIsOptional ? readOptionalFormBody : readFormBody
+  const mayBeAbsent = body === 'ignored' || bodyIsOptional
+  return async (ctx) =>
+    mayBeAbsent && !hasBody(ctx)
+      ? {}
+      : readJsonBody(ctx, incoming, networkOf(clientAddress(ctx.req, config.TRUST_PROXY)))
 }
 
 function parseParams(schema: z.ZodObject, params: unknown): unknown {

@@ -99,7 +99,7 @@ describe('all bodies that are being read by a process', () => {
   let refused: string[]
   const open: Unfinished[] = []
   beforeEach(async () => {
-    incoming = new Incoming({ slowPerAccount: Infinity, perProcess: 1000 * KILOBYTE })
+    incoming = new Incoming({ slowPerSender: Infinity, perProcess: 1000 * KILOBYTE })
     refused = []
     server = createServer((req: IncomingMessage, res) => {
       const account = String(req.headers['x-account'])

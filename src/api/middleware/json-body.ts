@@ -6,18 +6,11 @@
 import type { Context, ParameterizedContext } from 'koa'
 import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
-import type { AccountId } from '../../shared/ids.ts'
 import type { Incoming } from '../incoming.ts'
 import type { RequestState } from './request-context.ts'
 
 /** 1 MB after decoding, whatever Content-Length says (docs/api.md#request-bodies). */
 const MAX_BYTES = 1_048_576
-
-/**
- * Where no prompt is sent. Anybody may send such bodies, as slowly as they like, so what has come of them must be
- * little.
- */
-const MAX_FORM_BYTES = 65_536
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
 const MAX_DEPTH = 64
@@ -34,21 +27,18 @@ export type JsonObject = Record<string, unknown>
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 // latin1 maps each byte to one character, so that the bytes come through unharmed and invalid UTF-8 can be refused.
-const bytesReader = (textLimit: number) =>
-  koaBody({
-    json: false,
-    urlencoded: false,
-    multipart: false,
-    text: true,
-    textTypes: ['application/json'],
-    encoding: 'latin1',
-    textLimit,
-    onError: (error) => {
-      throw bodyError(error)
-    },
-  })
-
-const READ_BYTES = { [MAX_BYTES]: bytesReader(MAX_BYTES), [MAX_FORM_BYTES]: bytesReader(MAX_FORM_BYTES) }
+const readBytes = koaBody({
+  json: false,
+  urlencoded: false,
+  multipart: false,
+  text: true,
+  textTypes: ['application/json'],
+  encoding: 'latin1',
+  textLimit: MAX_BYTES,
+  onError: (error) => {
+    throw bodyError(error)
+  },
+})
 
 function bodyError(error: Error): ApiError {
   if (error instanceof ApiError) return error
@@ -69,30 +59,20 @@ export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
 type Request = ParameterizedContext<RequestState>
 
 /**
- * Reads and parses the body of a call. What has come of it is counted for its account while the rest is on its way.
+ * Reads and parses a body. What has come of it is counted for its sender while the rest is on its way.
  * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
- *   much comes too slowly.
+ * much comes too slowly.
  */
-export const readJsonBody = (ctx: Request, incoming: Incoming, account: AccountId): Promise<JsonObject> =>
-  readUpTo(MAX_BYTES, ctx, () => incoming.count(ctx.req, account))
-
-/** Reads and parses what is short: everything but calls. @throws ApiError like `readJsonBody`. */
-export const readFormBody = (ctx: Request): Promise<JsonObject> => readUpTo(MAX_FORM_BYTES, ctx)
-
-async function readUpTo(
-  maxBytes: typeof MAX_BYTES | typeof MAX_FORM_BYTES,
-  ctx: Request,
-  count?: () => () => void,
-): Promise<JsonObject> {
+export async function readJsonBody(ctx: Request, incoming: Incoming, sender: string): Promise<JsonObject> {
   requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
-  if (Number(ctx.get('content-length')) > maxBytes) throw new ApiError('payload_too_large')
-  const reading = READ_BYTES[maxBytes]!(ctx as Context, async () => {})
+  if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
+  const reading = readBytes(ctx as Context, async () => {})
   // Only now does somebody read: a listener before would have let the first bytes pass.
-  const stopCounting = count?.()
+  const stopCounting = incoming.count(ctx.req, sender)
   try {
     await reading
   } finally {
-    stopCounting?.()
+    stopCounting()
   }
   const request = ctx.request as unknown as { body?: unknown }
   const body = parseJsonObject(typeof request.body === 'string' ? request.body : '')
@@ -100,9 +80,9 @@ async function readUpTo(
   return body
 }
 
-/** As `readFormBody`; a request without a body counts as an empty object. */
-export const readOptionalFormBody = async (ctx: Request): Promise<JsonObject> =>
-  Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== '' ? readFormBody(ctx) : {}
+/** Whether a request has a body at all. */
+export const hasBody = (ctx: Request): boolean =>
+  Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== ''
 
 function requireJson(contentType: string, contentEncoding: string): void {
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
