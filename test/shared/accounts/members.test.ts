@@ -1,0 +1,109 @@
+import { expect } from 'chai'
+import { openAccount } from '../../../src/shared/accounts/accounts.ts'
+import { addMember, ownerOf } from '../../../src/shared/accounts/members.ts'
+import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
+import type { AccountId, UserId } from '../../../src/shared/ids.ts'
+import { findSession, openSession } from '../../../src/shared/users/sessions.ts'
+import { createUser, findUser } from '../../../src/shared/users/users.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { aPerson, logIn, startConsole } from '../../support/console.ts'
+import type { Person, TestConsole } from '../../support/console.ts'
+import { aGrant } from '../../../scripts/harness/factories.ts'
+
+describe('the members of accounts', () => {
+  let web: TestConsole
+  before(async () => {
+    web = await startConsole()
+  })
+  after(() => web.stop())
+
+  const accountOf = ({ id }: Person): AccountId => parseId('account', id)!
+  const userOf = async (person: Person): Promise<UserId> => (await ownerOf(web.db, accountOf(person)))!
+  const shown = async (token: string) => (await web.get('/api/account', token)).json
+
+  /** Opens another account that a person owns, with these credits. */
+  async function anotherAccount(owner: UserId, credits: number): Promise<AccountId> {
+    const id = newId('account')
+    await web.db.transaction(async (trx) => {
+      await openAccount(trx, id)
+      await addMember(trx, { userId: owner, accountId: id }, 'owner')
+    })
+    await aGrant(web.db, id, { amount: credits })
+    return id
+  }
+
+  /** The constraint that refuses a change. */
+  async function refusal(change: Promise<unknown>): Promise<string | undefined> {
+    return change.then(
+      () => undefined,
+      (error: { constraint?: string }) => error.constraint,
+    )
+  }
+
+  /** A session of a user that acts for an account. */
+  async function sessionFor(userId: UserId, accountId: AccountId): Promise<string> {
+    const { password_hash: passwordHash } = (await findUser(web.db, userId))!
+    return (await openSession(web.db, { userId, accountId, passwordHash, userAgent: '', ip: '' }))!.token
+  }
+
+  it('are made with user and account by a registration: all three, under ids of their own', async () => {
+    const person = await aPerson(web)
+    const userId = await userOf(person)
+    expect(userId).not.to.equal(accountOf(person))
+    expect(await findUser(web.db, userId)).to.include({
+      email: person.email,
+      account_id: accountOf(person),
+      credits: 0,
+    })
+    expect(await web.db('members').where({ user_id: userId }).select('account_id', 'role')).to.deep.equal([
+      { account_id: accountOf(person), role: 'owner' },
+    ])
+  })
+
+  it('are none, and neither is an account, where the address is taken', async () => {
+    const { email } = await aPerson(web)
+    const [id, accountId] = [newId('user'), newId('account')]
+    const made = await web.db.transaction((trx) => createUser(trx, { id, accountId, email, passwordHash: 'none' }))
+    expect(made).to.equal(null)
+    expect(await web.db('accounts').where({ id: accountId })).to.deep.equal([])
+    expect(await web.db('members').where({ user_id: id })).to.deep.equal([])
+  })
+
+  it('have one owner among them: the database refuses a second', async () => {
+    const [one, other] = [await aPerson(web), await aPerson(web)]
+    const second = { userId: await userOf(other), accountId: accountOf(one) }
+    expect(await refusal(web.db.transaction((trx) => addMember(trx, second, 'owner')))).to.equal('members_one_owner')
+  })
+
+  it('may act for several accounts, each login for the first of them; a session shows the account it acts for', async () => {
+    const person = await aPerson(web)
+    const userId = await userOf(person)
+    const second = await anotherAccount(userId, 70)
+    expect(await shown(await logIn(web, person.email))).to.deep.include({ credits: 0, debt: 0, running: 0 })
+    const token = await sessionFor(userId, second)
+    const account = await shown(token)
+    expect(account).to.include({ credits: 70 })
+    expect(account.user).to.include({ id: publicId('account', second), email: person.email, credits: 70 })
+    const { json } = await web.post('/api/keys', { name: 'of the second' }, token)
+    expect(
+      await web
+        .db('api_keys')
+        .where({ id: parseId('key', json.key.id) })
+        .first('account_id'),
+    ).to.deep.equal({ account_id: second })
+    expect((await web.get('/api/keys', person.token)).json.data).to.deep.equal([])
+    await expectBooksToBalance(web.db)
+  })
+
+  it('can hold no session for an account that is not theirs, and lose theirs with the membership', async () => {
+    const [one, other] = [await aPerson(web), await aPerson(web)]
+    const userId = await userOf(one)
+    expect(await refusal(sessionFor(userId, accountOf(other)))).to.equal('sessions_member_fkey')
+    const second = await anotherAccount(userId, 1)
+    const token = await sessionFor(userId, second)
+    expect((await findSession(web.db, token))?.accountId).to.equal(second)
+    await web.db('members').where({ user_id: userId, account_id: second }).delete()
+    expect(await findSession(web.db, token)).to.equal(null)
+    expect((await web.get('/api/auth/me', one.token)).status, 'the session for the other account').to.equal(200)
+  })
+})
