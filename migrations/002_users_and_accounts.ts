@@ -56,10 +56,14 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN accounts.id IS 'UUIDv7, made by the caller; acc_… in text.';
     COMMENT ON COLUMN accounts.status IS 'active or suspended (set by an operator).';
     COMMENT ON COLUMN accounts.credits IS 'Balance in whole credits = sum of the account''s ledger entries.';
-    COMMENT ON COLUMN accounts.debt IS 'Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.';
+    COMMENT ON COLUMN accounts.debt
+      IS
+      'Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.';
     COMMENT ON COLUMN accounts.ledger_seq IS 'Number of ledger entries so far: the seq of the newest one.';
-    COMMENT ON COLUMN accounts.outstanding_calls IS 'Calls that have not ended; bounds an account and orders the queues.';
-    COMMENT ON COLUMN accounts.request_bytes IS 'Bytes of the requests of its open calls, which Redis holds; bounds an account.';
+    COMMENT ON COLUMN accounts.outstanding_calls
+      IS 'Calls that have not ended; bounds an account and orders the queues.';
+    COMMENT ON COLUMN accounts.request_bytes
+      IS 'Bytes of the requests of its open calls, which Redis holds; bounds an account.';
     COMMENT ON COLUMN accounts.created_at IS 'When it was opened.';
 
     CREATE TABLE members (
@@ -78,7 +82,8 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN members.user_id IS 'Who.';
     COMMENT ON COLUMN members.account_id IS 'For which account.';
     COMMENT ON COLUMN members.role IS 'owner: may do everything. The only role there is.';
-    COMMENT ON COLUMN members.created_at IS 'Since when. A login acts for the account that its user has been a member of for longest.';
+    COMMENT ON COLUMN members.created_at
+      IS 'Since when. A login acts for the account that its user has been a member of for longest.';
 
     CREATE TABLE api_keys (
       id uuid NOT NULL,

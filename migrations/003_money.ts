@@ -34,7 +34,8 @@ export async function up(db: Knex): Promise<void> {
     CREATE INDEX grants_account ON grants (account_id, id);
     -- One sign-up grant an account, whatever grants it.
     CREATE UNIQUE INDEX grants_signup_once ON grants (account_id) WHERE origin = 'signup';
-    COMMENT ON TABLE grants IS 'Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.';
+    COMMENT ON TABLE grants
+      IS 'Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.';
     COMMENT ON COLUMN grants.id IS 'UUIDv7; grant_… in text.';
     COMMENT ON COLUMN grants.account_id IS 'Whose credits.';
     COMMENT ON COLUMN grants.origin IS 'signup, purchase, bonus or adjustment.';
@@ -70,13 +71,17 @@ export async function up(db: Knex): Promise<void> {
         WHEN 'collection' THEN amount < 0
         ELSE false END)
     ) WITH (${FEW_EARLY_STATISTICS});
-    CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries (call_id, grant_id, kind) WHERE call_id IS NOT NULL;
-    COMMENT ON TABLE ledger_entries IS 'Every movement of credits, append-only, numbered without gaps within its account.';
+    CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries (call_id, grant_id, kind)
+      WHERE call_id IS NOT NULL;
+    COMMENT ON TABLE ledger_entries
+      IS 'Every movement of credits, append-only, numbered without gaps within its account.';
     COMMENT ON COLUMN ledger_entries.account_id IS 'Whose credits.';
     COMMENT ON COLUMN ledger_entries.seq IS '1, 2, 3… within the account: the order of the ledger.';
-    COMMENT ON COLUMN ledger_entries.call_id IS 'The call that caused it. No foreign key: the ledger outlives swept call records.';
+    COMMENT ON COLUMN ledger_entries.call_id
+      IS 'The call that caused it. No foreign key: the ledger outlives swept call records.';
     COMMENT ON COLUMN ledger_entries.grant_id IS 'The lot it takes from or gives to.';
-    COMMENT ON COLUMN ledger_entries.kind IS 'grant, charge, settlement, refund, expiry, adjustment or collection (repays debt).';
+    COMMENT ON COLUMN ledger_entries.kind
+      IS 'grant, charge, settlement, refund, expiry, adjustment or collection (repays debt).';
     COMMENT ON COLUMN ledger_entries.amount IS 'Signed credits: negative leaves the balance.';
     COMMENT ON COLUMN ledger_entries.balance_after IS 'The balance after this very entry.';
     COMMENT ON COLUMN ledger_entries.note IS 'A remark for people.';

@@ -58,37 +58,45 @@ export async function up(db: Knex): Promise<void> {
         CHECK (status NOT IN ('queued', 'running') OR (credits = credits_precharged AND price IS NOT NULL
                AND lease_until IS NOT NULL AND deadline_at IS NOT NULL)),
       CONSTRAINT calls_ended_are_complete
-        CHECK ((status IN ('queued', 'running')) = (finished_at IS NULL) AND (finished_at IS NULL) = (http_status IS NULL)),
+        CHECK ((status IN ('queued', 'running')) = (finished_at IS NULL)
+          AND (finished_at IS NULL) = (http_status IS NULL)),
       CONSTRAINT calls_error_where_refused CHECK ((status IN ('failed', 'rejected')) = (error_type IS NOT NULL)),
       CONSTRAINT calls_idempotency_whole
-        CHECK ((idempotency_key IS NULL) = (idempotency_expires_at IS NULL) AND (idempotency_key IS NULL OR request_hash IS NOT NULL)),
+        CHECK ((idempotency_key IS NULL) = (idempotency_expires_at IS NULL) AND (idempotency_key IS NULL
+          OR request_hash IS NOT NULL)),
       CONSTRAINT calls_request_bytes_not_negative CHECK (request_bytes >= 0),
       CONSTRAINT calls_count_positive CHECK (count >= 1)
     ) WITH (fillfactor = 80, ${FEW_EARLY_STATISTICS});
     -- Behind the console's lists of calls and its usage: pages are intervals of (created_at, id), and a day is one too.
     CREATE INDEX calls_account_time ON calls (account_id, created_at DESC, id DESC);
-    -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an update of
-    -- an indexed column writes into every index of the table. By finished_at, which says the same as status
-    -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a call's id may
-    -- be planned over it.
+    -- What is open, oldest first. Not by lease_until: a call's begin and every renewal of its lease change that, and an
+    -- update of an indexed column writes into every index of the table. By finished_at, which says the same as status
+    -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a
+    -- call's id may be planned over it.
     CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
     CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
-    CREATE INDEX calls_to_join ON calls (account_id, request_hash, id DESC) WHERE finished_at IS NULL OR abandoned_at IS NOT NULL;
-    CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute) WHERE fold_minute IS NOT NULL;
-    COMMENT ON TABLE calls IS 'One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.';
+    CREATE INDEX calls_to_join ON calls (account_id, request_hash, id DESC) WHERE finished_at IS NULL
+      OR abandoned_at IS NOT NULL;
+    CREATE UNIQUE INDEX calls_folded_refusals ON calls (key_id, modality, model, error_type, fold_minute)
+      WHERE fold_minute IS NOT NULL;
+    COMMENT ON TABLE calls
+      IS 'One row a gateway call, refused ones too. Written by src/shared/calls alone. Prompts never rest here.';
     COMMENT ON COLUMN calls.id IS 'UUIDv7, made by the web process before the charge; call_… in text.';
     COMMENT ON COLUMN calls.account_id IS 'Who pays.';
     COMMENT ON COLUMN calls.key_id IS 'The API key it came with.';
     COMMENT ON COLUMN calls.modality IS 'chat, image or video: its queue.';
     COMMENT ON COLUMN calls.model IS 'The gateway''s model id as asked for.';
-    COMMENT ON COLUMN calls.status IS 'queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.';
-    COMMENT ON COLUMN calls.price IS 'The price when the call was opened: later changes of the catalogue do not touch it.';
+    COMMENT ON COLUMN calls.status
+      IS 'queued, running, succeeded, failed or rejected; see src/shared/calls/lifecycle.ts.';
+    COMMENT ON COLUMN calls.price
+      IS 'The price when the call was opened: later changes of the catalogue do not touch it.';
     COMMENT ON COLUMN calls.estimated_input_tokens IS 'Input tokens of the pre-charge (chat).';
     COMMENT ON COLUMN calls.estimated_output_tokens IS 'Output tokens of the pre-charge (chat).';
     COMMENT ON COLUMN calls.credits_precharged IS 'Credits charged at the beginning.';
     COMMENT ON COLUMN calls.credits IS 'Credits collected so far = minus the sum of the call''s ledger entries.';
-    COMMENT ON COLUMN calls.credits_uncollected IS 'What the price asked for beyond the balance: became debt of the account.';
+    COMMENT ON COLUMN calls.credits_uncollected
+      IS 'What the price asked for beyond the balance: became debt of the account.';
     COMMENT ON COLUMN calls.balance_after IS 'The account''s balance when the call ended: usage.balance of its answer.';
     COMMENT ON COLUMN calls.input_tokens IS 'Real input tokens (chat).';
     COMMENT ON COLUMN calls.output_tokens IS 'Real output tokens (chat).';
@@ -110,7 +118,8 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN calls.deadline_at IS 'When it must have ended.';
     COMMENT ON COLUMN calls.created_at IS 'Acceptance.';
     COMMENT ON COLUMN calls.started_at IS 'When a worker began it; null again when handed back unsent.';
-    COMMENT ON COLUMN calls.started_by IS 'The run of a job that began it first: any other run may be a second one to its upstream.';
+    COMMENT ON COLUMN calls.started_by
+      IS 'The run of a job that began it first: any other run may be a second one to its upstream.';
     COMMENT ON COLUMN calls.finished_at IS 'When it ended.';
     COMMENT ON COLUMN calls.fold_minute IS 'The minute whose equal refusals this row stands for.';
     COMMENT ON COLUMN calls.count IS 'How many refusals were folded into this row; else 1.';
@@ -123,9 +132,11 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT call_results_call_fkey FOREIGN KEY (call_id) REFERENCES calls (id) ON DELETE CASCADE
     ) WITH (${FEW_EARLY_STATISTICS});
     CREATE INDEX call_results_expiry ON call_results (expires_at);
-    COMMENT ON TABLE call_results IS 'What a call produced, so that its answer can be fetched again; swept after its time.';
+    COMMENT ON TABLE call_results
+      IS 'What a call produced, so that its answer can be fetched again; swept after its time.';
     COMMENT ON COLUMN call_results.call_id IS 'Whose result.';
-    COMMENT ON COLUMN call_results.output IS 'JSON: the part of the answer that only the worker knew (see src/shared/calls/answers.ts).';
+    COMMENT ON COLUMN call_results.output
+      IS 'JSON: the part of the answer that only the worker knew (see src/shared/calls/answers.ts).';
     COMMENT ON COLUMN call_results.expires_at IS 'From then on 410 result_expired.';
 
     CREATE TABLE leases (

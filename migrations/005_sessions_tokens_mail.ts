@@ -18,7 +18,8 @@ export async function up(db: Knex): Promise<void> {
       expires_at timestamptz NOT NULL,
       CONSTRAINT sessions_pkey PRIMARY KEY (id),
       CONSTRAINT sessions_token_hash_key UNIQUE (token_hash),
-      CONSTRAINT sessions_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members (user_id, account_id) ON DELETE CASCADE,
+      CONSTRAINT sessions_member_fkey FOREIGN KEY (user_id, account_id) REFERENCES members (user_id, account_id)
+        ON DELETE CASCADE,
       CONSTRAINT sessions_hash_is_sha256 CHECK (octet_length(token_hash) = 32),
       CONSTRAINT sessions_user_agent_length CHECK (char_length(user_agent) <= 200),
       CONSTRAINT sessions_ip_length CHECK (char_length(ip) <= 45),
@@ -53,7 +54,8 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users (id),
       CONSTRAINT mails_kind_known CHECK (kind IN ('verification', 'reset')),
       CONSTRAINT mails_status_known CHECK (status IN ('queued', 'sending', 'sent', 'skipped', 'dead')),
-      CONSTRAINT mails_recipient_is_lowercase CHECK (recipient = lower(recipient) AND length(recipient) BETWEEN 3 AND 254),
+      CONSTRAINT mails_recipient_is_lowercase CHECK (recipient = lower(recipient) AND length(recipient) BETWEEN 3
+        AND 254),
       CONSTRAINT mails_tries_not_negative CHECK (tries >= 0),
       CONSTRAINT mails_note_length CHECK (char_length(note) <= 500),
       CONSTRAINT mails_finished_or_not CHECK ((status IN ('sent', 'skipped', 'dead')) = (finished_at IS NOT NULL)),
@@ -70,7 +72,8 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN mails.kind IS 'verification or reset.';
     COMMENT ON COLUMN mails.recipient IS 'The address, ASCII, lowercased.';
     COMMENT ON COLUMN mails.user_id IS 'The user of a verification; null for a reset.';
-    COMMENT ON COLUMN mails.status IS 'queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).';
+    COMMENT ON COLUMN mails.status
+      IS 'queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).';
     COMMENT ON COLUMN mails.tries IS 'Times that a worker took it.';
     COMMENT ON COLUMN mails.next_try_at IS 'When it may be taken; while sending, when its worker counts as dead.';
     COMMENT ON COLUMN mails.note IS 'What the last try ran into, or why no mail was due.';
@@ -97,14 +100,18 @@ export async function up(db: Knex): Promise<void> {
     );
     CREATE INDEX one_time_tokens_user ON one_time_tokens (user_id, purpose, asked_at);
     CREATE INDEX one_time_tokens_mailbox ON one_time_tokens (mailbox, purpose, created_at);
-    COMMENT ON TABLE one_time_tokens IS 'The links that were mailed. A row stays as long as its mail, so that a late try cannot revive a spent link.';
+    COMMENT ON TABLE one_time_tokens
+      IS 'The links that were mailed. A row stays as long as its mail, so that a late try cannot revive a spent link.';
     COMMENT ON COLUMN one_time_tokens.mail_id IS 'The mail that carries the link.';
     COMMENT ON COLUMN one_time_tokens.user_id IS 'Whose address or password it is about.';
     COMMENT ON COLUMN one_time_tokens.purpose IS 'The kind of the mail: a link does one thing.';
     COMMENT ON COLUMN one_time_tokens.token_hash IS 'SHA-256 of the token.';
-    COMMENT ON COLUMN one_time_tokens.email IS 'The address it was mailed to; the link is dead once the user has another.';
-    COMMENT ON COLUMN one_time_tokens.mailbox IS 'The mailbox that the address leads to, without tags: the hourly limit counts by it.';
-    COMMENT ON COLUMN one_time_tokens.asked_at IS 'When its mail was asked for: the newest reset link ends the older ones.';
+    COMMENT ON COLUMN one_time_tokens.email
+      IS 'The address it was mailed to; the link is dead once the user has another.';
+    COMMENT ON COLUMN one_time_tokens.mailbox
+      IS 'The mailbox that the address leads to, without tags: the hourly limit counts by it.';
+    COMMENT ON COLUMN one_time_tokens.asked_at
+      IS 'When its mail was asked for: the newest reset link ends the older ones.';
     COMMENT ON COLUMN one_time_tokens.created_at IS 'First try of its mail.';
     COMMENT ON COLUMN one_time_tokens.expires_at IS 'Counted from the last try of its mail.';
     COMMENT ON COLUMN one_time_tokens.spent_at IS 'When it was used; null while it was not.';

@@ -1,12 +1,13 @@
--- The tie between ledger and calls, checked once a statement whatever its size. Together with the unique index it refuses a second
--- charge, a second settlement or refund, a refund above the charge of its grant, and an entry of a call that does not exist,
--- belongs to another account, or did not end that way.
+-- The tie between ledger and calls, checked once a statement whatever its size. Together with the unique index it
+-- refuses a second charge, a second settlement or refund, a refund above the charge of its grant, and an entry of a
+-- call that does not exist, belongs to another account, or did not end that way.
 CREATE OR REPLACE FUNCTION check_ledger() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   touched uuid[] := ARRAY(SELECT DISTINCT call_id FROM inserted WHERE call_id IS NOT NULL);
   broken uuid;
 BEGIN
-  IF EXISTS (SELECT 1 FROM inserted entry LEFT JOIN grants g ON g.id = entry.grant_id AND g.account_id = entry.account_id WHERE g.id IS NULL) THEN
+  IF EXISTS (SELECT 1 FROM inserted entry LEFT JOIN grants g ON g.id = entry.grant_id
+    AND g.account_id = entry.account_id WHERE g.id IS NULL) THEN
     RAISE EXCEPTION 'a ledger entry names a grant of another account'
       USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_grant_of_the_account';
   END IF;
@@ -44,4 +45,5 @@ DROP TRIGGER IF EXISTS ledger_entries_match_calls ON ledger_entries;
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries
   REFERENCING NEW TABLE AS inserted
   FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
-COMMENT ON FUNCTION check_ledger IS 'Refuses ledger entries that do not match their call, or name a grant of another account.';
+COMMENT ON FUNCTION check_ledger
+  IS 'Refuses ledger entries that do not match their call, or name a grant of another account.';

@@ -1,5 +1,6 @@
--- Repays what accounts owe from what they can spend, in burn order: whoever gives credits to an account with debt calls this in the
--- same transaction, so that an account with debt never has anything to spend. Whoever calls it holds the accounts' rows.
+-- Repays what accounts owe from what they can spend, in burn order: whoever gives credits to an account with debt calls
+-- this in the same transaction, so that an account with debt never has anything to spend. Whoever calls it holds the
+-- accounts' rows.
 CREATE OR REPLACE FUNCTION collect_debts(account_ids uuid[])
 RETURNS TABLE (account_id uuid, balance bigint)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
@@ -23,7 +24,8 @@ BEGIN
     UPDATE grants g SET remaining = g.remaining - p.amount, open = g.remaining > p.amount
     FROM part p WHERE g.id = p.grant_id AND g.account_id = ANY (account_ids)
   ), account AS (
-    UPDATE accounts acc SET credits = acc.credits - s.amount, debt = acc.debt - s.amount, ledger_seq = acc.ledger_seq + s.entries
+    UPDATE accounts acc SET credits = acc.credits - s.amount, debt = acc.debt - s.amount,
+      ledger_seq = acc.ledger_seq + s.entries
     FROM (SELECT p.account_id, sum(p.amount)::bigint AS amount, count(*) AS entries FROM part p GROUP BY p.account_id) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)
   )

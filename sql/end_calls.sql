@@ -1,9 +1,9 @@
--- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to arrays of ids,
--- with kept plans: see open_calls.sql.
+-- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to
+-- arrays of ids, with kept plans: see open_calls.sql.
 --
--- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it before
--- anybody sees them: the balance that is answered is what is left after that. Few accounts ever owe anything, so that this is a
--- statement of its own (collect_debts), for them alone.
+-- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
+-- before anybody sees them: the balance that is answered is what is left after that. Few accounts ever owe anything, so
+-- that this is a statement of its own (collect_debts), for them alone.
 CREATE OR REPLACE FUNCTION end_calls(outcomes jsonb, outputs text[])
 RETURNS TABLE (id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint,
   latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint,
@@ -18,9 +18,11 @@ BEGIN
   PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
   -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
   -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
-  ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids ORDER BY c.id FOR NO KEY UPDATE);
+  ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids
+    ORDER BY c.id FOR NO KEY UPDATE);
 
-  FOR id, account_id, status, credits, uncollected, balance, latency_ms, created_at, reply_to, model, modality, upstream, precharged,
+  FOR id, account_id, status, credits, uncollected, balance, latency_ms, created_at, reply_to, model, modality,
+    upstream, precharged,
     running_ms, owes IN
   WITH outcome AS MATERIALIZED (
     SELECT o.*, row_number() OVER (PARTITION BY o.id ORDER BY o.place) AS nth
@@ -44,7 +46,8 @@ BEGIN
       AND (o.overdue IS NOT TRUE OR c.deadline_at < now())
   ), charged AS (
     -- Given back in reverse burn order: what stays charged is what a charge of the real cost would have taken.
-    SELECT e.call_id, e.grant_id, -e.amount AS amount, sum(-e.amount) OVER (PARTITION BY e.call_id ORDER BY e.seq DESC) AS upto
+    SELECT e.call_id, e.grant_id, -e.amount AS amount, sum(-e.amount) OVER (PARTITION BY e.call_id
+      ORDER BY e.seq DESC) AS upto
     FROM ledger_entries e WHERE e.call_id = ANY (ids) AND e.kind = 'charge'
   ), given_back AS (
     SELECT x.id AS call_id, x.account_id, x.turn, x.status, charged.grant_id, charged.upto AS position,
@@ -64,7 +67,8 @@ BEGIN
     FROM (SELECT * FROM given_back UNION ALL SELECT * FROM collected) m
     WINDOW movement_order AS (PARTITION BY m.account_id ORDER BY m.turn, m.position, m.grant_id)
   ), ended AS MATERIALIZED (
-    SELECT x.*, acc.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.account_id = x.account_id AND m.turn <= x.turn), 0) AS balance,
+    SELECT x.*, acc.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.account_id = x.account_id
+      AND m.turn <= x.turn), 0) AS balance,
       x.held - coalesce((SELECT sum(m.amount) FROM movement m WHERE m.call_id = x.id), 0) AS kept
     FROM ending x JOIN accounts acc ON acc.id = x.account_id AND acc.id = ANY (account_ids)
   ), closed AS (
@@ -74,10 +78,12 @@ BEGIN
       result_url = e.result_url, finished_at = clock_timestamp(),
       -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.
       idempotency_key = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_key END,
-      idempotency_expires_at = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_expires_at END,
+      idempotency_expires_at = CASE WHEN e.error_type = 'service_unavailable' THEN NULL
+        ELSE c.idempotency_expires_at END,
       latency_ms = greatest(0, round(extract(epoch FROM clock_timestamp() - c.created_at) * 1000))::bigint
     FROM ended e WHERE c.id = e.id AND c.id = ANY (ids)
-    RETURNING c.id, c.account_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms, c.created_at, c.reply_to,
+    RETURNING c.id, c.account_id, c.status, c.credits, c.credits_uncollected, c.balance_after, c.latency_ms,
+      c.created_at, c.reply_to,
       c.model, c.modality, c.upstream, c.credits_precharged,
       greatest(0, round(extract(epoch FROM c.finished_at - c.started_at) * 1000))::bigint
   ), new_result AS (
@@ -91,16 +97,19 @@ BEGIN
   ), moved AS (
     -- Credits that come back to a lot past its time can be spent for a day more (docs/guarantees.md).
     UPDATE grants g SET remaining = g.remaining + s.amount, open = g.remaining + s.amount > 0,
-      expires_at = CASE WHEN s.amount > 0 AND g.expires_at <= now() THEN now() + interval '24 hours' ELSE g.expires_at END
+      expires_at = CASE WHEN s.amount > 0 AND g.expires_at <= now() THEN now() + interval '24 hours'
+        ELSE g.expires_at END
     FROM (SELECT m.grant_id, sum(m.amount)::bigint AS amount FROM movement m GROUP BY m.grant_id) s
     WHERE g.id = s.grant_id AND g.account_id = ANY (account_ids)
   ), account AS (
-    UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls - s.calls, request_bytes = acc.request_bytes - s.bytes,
+    UPDATE accounts acc SET outstanding_calls = acc.outstanding_calls - s.calls,
+      request_bytes = acc.request_bytes - s.bytes,
       debt = acc.debt + s.uncollected,
       credits = acc.credits + coalesce((SELECT sum(m.amount) FROM movement m WHERE m.account_id = acc.id), 0)::bigint,
       ledger_seq = acc.ledger_seq + (SELECT count(*) FROM movement m WHERE m.account_id = acc.id)
     FROM (
-      SELECT e.account_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes, sum(greatest(e.due - e.kept, 0))::bigint AS uncollected
+      SELECT e.account_id, count(*)::integer AS calls, sum(e.request_bytes)::bigint AS bytes,
+        sum(greatest(e.due - e.kept, 0))::bigint AS uncollected
       FROM ended e GROUP BY e.account_id
     ) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)

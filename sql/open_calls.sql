@@ -1,21 +1,22 @@
--- Charges and opens calls, a whole batch in one round trip. open_calls and end_calls are the only statements that move credits
--- for calls; src/shared/calls/statements.ts is their only caller, and the rules are those of src/shared/calls/lifecycle.ts.
+-- Charges and opens calls, a whole batch in one round trip. open_calls and end_calls are the only statements that move
+-- credits for calls; src/shared/calls/statements.ts is their only caller, and the rules are those of
+-- src/shared/calls/lifecycle.ts.
 --
--- Why functions: under READ COMMITTED a statement reads with the snapshot of its beginning. A statement that waits for an
--- account's row and then reads its grants sees the grants as they were before the wait. Inside a function every statement has a
--- snapshot of its own: lock first, read in the following statement, and everything read is current, because whoever changes an
--- account's grants, ledger or outstanding calls holds that account's row.
+-- Why functions: under READ COMMITTED a statement reads with the snapshot of its beginning. A statement that waits for
+-- an account's row and then reads its grants sees the grants as they were before the wait. Inside a function every
+-- statement has a snapshot of its own: lock first, read in the following statement, and everything read is current,
+-- because whoever changes an account's grants, ledger or outstanding calls holds that account's row.
 --
--- Why every table is also held to an array of the batch's own ids: Postgres plans these statements once, perhaps while the tables
--- are almost empty, and would then read all of one for a join (measured: 3,600 pages a statement after 15,000 calls, instead of
--- 60). An array can only be looked up in an index, whatever the plan.
+-- Why every table is also held to an array of the batch's own ids: Postgres plans these statements once, perhaps while
+-- the tables are almost empty, and would then read all of one for a join (measured: 3,600 pages a statement after
+-- 15,000 calls, instead of 60). An array can only be looked up in an index, whatever the plan.
 --
--- Why plan_cache_mode: left to itself Postgres plans these statements anew each time, since it takes an array to be longer than
--- it is and a plan for any array to be dear; the planning then costs more than the run, while the accounts' rows are locked
--- (measured in docs/performance.md). They have only one good plan.
+-- Why plan_cache_mode: left to itself Postgres plans these statements anew each time, since it takes an array to be
+-- longer than it is and a plan for any array to be dear; the planning then costs more than the run, while the accounts'
+-- rows are locked (measured in docs/performance.md). They have only one good plan.
 --
--- Why batches: concurrent calls share the round trip and the commit. A batch keeps the order of each account's calls, and no
--- call's refusal touches another's fate. Lock order everywhere: accounts by id, then calls by id.
+-- Why batches: concurrent calls share the round trip and the commit. A batch keeps the order of each account's calls,
+-- and no call's refusal touches another's fate. Lock order everywhere: accounts by id, then calls by id.
 CREATE OR REPLACE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint)
 RETURNS TABLE (id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer)
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
@@ -24,7 +25,8 @@ DECLARE
   account_ids uuid[] := ARRAY(SELECT DISTINCT (r ->> 'account_id')::uuid FROM jsonb_array_elements(requests) r);
   ids uuid[] := ARRAY(SELECT (r ->> 'id')::uuid FROM jsonb_array_elements(requests) r);
   keys uuid[] := ARRAY(SELECT DISTINCT (r ->> 'key_id')::uuid FROM jsonb_array_elements(requests) r);
-  idempotency_keys text[] := ARRAY(SELECT r ->> 'idempotency_key' FROM jsonb_array_elements(requests) r WHERE r ->> 'idempotency_key' IS NOT NULL);
+  idempotency_keys text[] := ARRAY(SELECT r ->> 'idempotency_key' FROM jsonb_array_elements(requests) r
+    WHERE r ->> 'idempotency_key' IS NOT NULL);
 BEGIN
   PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
 
@@ -39,12 +41,14 @@ BEGIN
     SELECT r.* FROM ROWS FROM (jsonb_to_recordset(requests) AS (
       id uuid, account_id uuid, key_id uuid, modality text, model text, price jsonb, amount bigint,
       estimated_input bigint, estimated_output bigint, lease_seconds integer, deadline_seconds integer,
-      request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text, request_bytes bigint
+      request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text,
+        request_bytes bigint
     )) WITH ORDINALITY AS r (
       id, account_id, key_id, modality, model, price, amount, estimated_input, estimated_output, lease_seconds,
       deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash, request_bytes, place)
   ), checked AS (
-    SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes, coalesce(own.id, same.id) AS existing_id,
+    SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes,
+      coalesce(own.id, same.id) AS existing_id,
       CASE
         -- First: an earlier try of this very request had committed, whatever was revoked since.
         WHEN own.id IS NOT NULL THEN 'exists'
@@ -117,7 +121,8 @@ BEGIN
       request_bytes = acc.request_bytes + s.bytes,
       ledger_seq = acc.ledger_seq + (SELECT count(*) FROM part p WHERE p.account_id = acc.id)
     FROM (
-      SELECT a.account_id, sum(a.amount)::bigint AS amount, count(*)::integer AS calls, sum(a.request_bytes)::bigint AS bytes
+      SELECT a.account_id, sum(a.amount)::bigint AS amount, count(*)::integer AS calls,
+        sum(a.request_bytes)::bigint AS bytes
       FROM accepted a GROUP BY a.account_id
     ) s
     WHERE acc.id = s.account_id AND acc.id = ANY (account_ids)

@@ -1,5 +1,5 @@
--- The lots that pay, in burn order: what expires first, then the oldest. "upto" is the running sum of an account, so that a
--- charge is an interval of that line, and its parts are the overlaps with the lots' intervals.
+-- The lots that pay, in burn order: what expires first, then the oldest. "upto" is the running sum of an account, so
+-- that a charge is an interval of that line, and its parts are the overlaps with the lots' intervals.
 CREATE OR REPLACE FUNCTION spendable_lots(account_ids uuid[])
 RETURNS TABLE (grant_id uuid, account_id uuid, remaining bigint, upto bigint)
 LANGUAGE sql STABLE AS $$

@@ -99,12 +99,15 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
   await trx.raw(
     `
     CREATE TEMP TABLE loaded_call ON COMMIT DROP AS
-    SELECT (substr(ms, 1, 8) || '-' || substr(ms, 9, 4) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4, 3) || '-' || substr(noise, 7, 12))::uuid AS id,
+    SELECT (substr(ms, 1, 8) || '-' || substr(ms, 9, 4) || '-7' || substr(noise, 1, 3) || '-8' || substr(noise, 4,
+      3) || '-' || substr(noise, 7, 12))::uuid AS id,
       account_id, key_id, k, n, created_at, k % ${FAILED_EVERY} = 0 AS failed,
       CASE n % 20 WHEN 0 THEN 'image' WHEN 1 THEN 'video' ELSE 'chat' END AS modality
     FROM (
-      SELECT n, CASE WHEN n % 10 = 0 OR :others::bigint = 0 THEN 0 ELSE (n - n / 10 - 1) % :others::bigint + 1 END AS place,
-        CASE WHEN :others::bigint = 0 THEN n WHEN n % 10 = 0 THEN n / 10 ELSE (n - n / 10 - 1) / :others::bigint + 1 END AS k,
+      SELECT n, CASE WHEN n % 10 = 0 OR :others::bigint = 0 THEN 0
+        ELSE (n - n / 10 - 1) % :others::bigint + 1 END AS place,
+        CASE WHEN :others::bigint = 0 THEN n WHEN n % 10 = 0 THEN n / 10
+          ELSE (n - n / 10 - 1) / :others::bigint + 1 END AS k,
         now() - interval '30 days' * (:calls::bigint - n + 1) / :calls::bigint AS created_at, md5(n::text || now()::text) AS noise
       FROM generate_series(1, :calls::bigint) AS n
     ) call JOIN loaded_account USING (place)
@@ -115,7 +118,8 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
 }
 
 const CALLS = `
-  INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens, estimated_output_tokens,
+  INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens,
+    estimated_output_tokens,
     credits_precharged, credits, balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream,
     attempts, request_id, reply_to, request_hash, lease_until, deadline_at, created_at, started_at, started_by, finished_at)
   SELECT id, account_id, key_id, modality, 'bench-' || modality, CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
@@ -135,14 +139,16 @@ const RESULTS = `
 const GRANTS = `
   INSERT INTO grants (id, account_id, origin, amount, remaining, open, created_at)
   SELECT account_id, account_id, 'purchase', ${GRANT}, ${GRANT} - ${PAID_BEFORE}, true, now() - interval '31 days'
-  FROM loaded_account LEFT JOIN (SELECT account_id, max(k) AS calls FROM loaded_call GROUP BY account_id) made USING (account_id)
+  FROM loaded_account LEFT JOIN (SELECT account_id, max(k) AS calls FROM loaded_call GROUP BY account_id) made
+    USING (account_id)
   CROSS JOIN LATERAL (SELECT coalesce(calls, 0) + 1 AS k) next`
 
 const ENTRIES = `
   INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after, created_at)
   SELECT account_id, 1, NULL, account_id, 'grant', ${GRANT}, ${GRANT}, now() - interval '31 days' FROM loaded_account
   UNION ALL
-  SELECT account_id, 2 * k + step, id, account_id, CASE WHEN step = 0 THEN 'charge' WHEN failed THEN 'refund' ELSE 'settlement' END,
+  SELECT account_id, 2 * k + step, id, account_id, CASE WHEN step = 0 THEN 'charge' WHEN failed THEN 'refund'
+    ELSE 'settlement' END,
     CASE WHEN step = 0 THEN -${CHARGE} WHEN failed THEN ${CHARGE} ELSE ${CHARGE - COST} END,
     ${GRANT} - ${PAID_BEFORE} - CASE WHEN step = 0 THEN ${CHARGE} WHEN failed THEN 0 ELSE ${COST} END,
     created_at + step * interval '900 milliseconds'
@@ -150,5 +156,6 @@ const ENTRIES = `
 
 const BALANCES = `
   UPDATE accounts SET credits = remaining, ledger_seq = newest, outstanding_calls = 0
-  FROM grants JOIN (SELECT account_id, max(seq) AS newest FROM ledger_entries GROUP BY account_id) entry USING (account_id)
+  FROM grants JOIN (SELECT account_id, max(seq) AS newest FROM ledger_entries GROUP BY account_id) entry
+    USING (account_id)
   WHERE grants.account_id = accounts.id AND (credits, ledger_seq, outstanding_calls) <> (remaining, newest, 0)`

@@ -43,9 +43,11 @@ export async function sweepCalls(db: Db, days: number, limit: number): Promise<n
     `
     DELETE FROM calls WHERE id = ANY (ARRAY(
       SELECT c.id FROM calls c
-      WHERE c.id < (lpad(to_hex((extract(epoch FROM now() - make_interval(days => :days)) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid
+      WHERE c.id < (lpad(to_hex((extract(epoch FROM now() - make_interval(days => :days)) * 1000)::bigint), 12,
+        '0') || '70008000000000000000')::uuid
         AND c.created_at < now() - make_interval(days => :days) AND c.finished_at < now() - make_interval(days => :days)
-        AND c.credits_uncollected = 0 AND c.idempotency_key IS NULL AND NOT EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now())
+        AND c.credits_uncollected = 0 AND c.idempotency_key IS NULL AND NOT EXISTS (SELECT FROM call_results r
+          WHERE r.call_id = c.id AND r.expires_at > now())
       ORDER BY c.id LIMIT :limit FOR UPDATE OF c SKIP LOCKED))`,
     { days, limit },
   )

@@ -68,15 +68,19 @@ const INVARIANTS: Record<string, string> = {
     SELECT id AS call_id, status, credits FROM calls
     WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
   "an account's debt is what its calls left uncollected, less what was collected since": `
-    SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected, 0) AS collected
+    SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
+      0) AS collected
     FROM accounts acc
-    LEFT JOIN (SELECT account_id, sum(credits_uncollected)::bigint AS uncollected FROM calls WHERE credits_uncollected > 0 GROUP BY account_id) c
+    LEFT JOIN (SELECT account_id, sum(credits_uncollected)::bigint AS uncollected FROM calls
+      WHERE credits_uncollected > 0 GROUP BY account_id) c
       ON c.account_id = acc.id
-    LEFT JOIN (SELECT account_id, -sum(amount)::bigint AS collected FROM ledger_entries WHERE kind = 'collection' GROUP BY account_id) e
+    LEFT JOIN (SELECT account_id, -sum(amount)::bigint AS collected FROM ledger_entries
+      WHERE kind = 'collection' GROUP BY account_id) e
       ON e.account_id = acc.id
     WHERE acc.debt <> coalesce(c.uncollected, 0) - coalesce(e.collected, 0)`,
   'an account with debt has nothing to spend': `
-    SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g ON g.account_id = acc.id
+    SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g
+      ON g.account_id = acc.id
     WHERE acc.debt > 0 AND g.remaining > 0 AND (g.expires_at IS NULL OR g.expires_at > now())`,
   "an account's request bytes are those of its open calls": `
     SELECT acc.id AS account_id, acc.request_bytes, coalesce(sum(c.request_bytes), 0)::bigint AS open
@@ -136,7 +140,8 @@ async function activeAccounts(trx: Trx, maxEntries: number): Promise<string[]> {
     `
     SELECT id FROM (
       SELECT acc.id, sum(acc.ledger_seq) OVER (ORDER BY random()) AS upto FROM accounts acc
-      WHERE acc.ledger_seq <= ? AND acc.id IN (SELECT account_id FROM (SELECT account_id FROM calls ORDER BY id DESC LIMIT ?) recent)
+      WHERE acc.ledger_seq <= ? AND acc.id IN (SELECT account_id FROM (SELECT account_id FROM calls
+        ORDER BY id DESC LIMIT ?) recent)
     ) active WHERE upto <= ?`,
     [maxEntries, RECENT_CALLS, maxEntries],
   )
