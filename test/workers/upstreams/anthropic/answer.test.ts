@@ -101,10 +101,11 @@ describe('a stream of the Messages API', () => {
 
   it('says nothing before its first content, so that another upstream may still be asked', async () => {
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
+    const typesOf = ({ events }: Awaited<ReturnType<typeof read>>) => events.map(({ type }) => type)
     const early = await read(start, block, { type: 'ping' }, overloaded)
-    expect([early.events.length, early.error?.kind]).to.deep.equal([0, 'overloaded'])
+    expect([typesOf(early), early.error?.kind]).to.deep.equal([['usage'], 'overloaded'])
     const late = await read(start, block, text('a'), overloaded)
-    expect([late.events.length, late.error?.kind]).to.deep.equal([1, 'overloaded'])
+    expect([typesOf(late), late.error?.kind]).to.deep.equal([['usage', 'chunk'], 'overloaded'])
   })
 
   it('counts its output at the end and its input at the beginning', async () => {
@@ -161,10 +162,17 @@ describe('a stream of the Messages API', () => {
     expect(indexes).to.deep.equal([0, 0, 1, 1])
   })
 
+  it('is an answer where it says nothing but why it ended and what it used', async () => {
+    const { events, error } = await read(start, end, stop)
+    expect([events.at(-1)?.type, error]).to.deep.equal(['usage', null])
+  })
+
+  const silentStart = { type: 'message_start', message: { id: 'msg_1', model: 'claude' } }
+  const silentEnd = { type: 'message_delta', delta: { stop_reason: 'end_turn' } }
   const CUT: [what: string, events: Record<string, unknown>[]][] = [
     ['ends within its text', [start, block, text('a')]],
     ['ends before it begins', []],
-    ['has no content', [start, end, stop]],
+    ['has neither content nor usage', [silentStart, silentEnd, stop]],
     ['does not begin with its message', [block, text('a'), end, stop]],
     ['has a text that is none', [start, block, { ...text('a'), delta: { type: 'text_delta', text: 5 } }]],
   ]
