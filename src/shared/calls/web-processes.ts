@@ -28,12 +28,17 @@ export class WebProcesses {
     this.key = `${prefix}:web-processes`
   }
 
-  /** Starts the heartbeat. */
+  /**
+   * Starts the heartbeat. The first one leaves as soon as there is a connection, before anything else of this process:
+   * one that dies in its first second must be known too.
+   */
   start(): void {
-    const sign = () => void this.redis.hset(this.key, this.address, Date.now()).catch(() => {})
-    this.ticks ??= setInterval(sign, HEARTBEAT_EVERY_MS).unref()
-    sign()
+    this.ticks ??= setInterval(this.beat, HEARTBEAT_EVERY_MS).unref()
+    this.redis.on('ready', this.beat)
+    this.beat()
   }
+
+  private readonly beat = (): void => void this.redis.hset(this.key, this.address, Date.now()).catch(() => {})
 
   /**
    * Ends the heartbeat and removes it: every request of this process was answered or marked as abandoned. Never
@@ -41,6 +46,7 @@ export class WebProcesses {
    */
   async stop(): Promise<void> {
     clearInterval(this.ticks)
+    this.redis.off('ready', this.beat)
     await this.redis.hdel(this.key, this.address).catch(() => {})
   }
 
