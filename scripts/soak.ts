@@ -58,7 +58,7 @@ async function soak(): Promise<boolean> {
   const results = [measured, ...beside].flat()
   const mutants = results.filter(({ mutant }) => mutant)
   if (mutants.length > 0)
-    console.log(`mutant bugs found: ${mutants.filter(({ ok }) => ok).length} of ${mutants.length}`)
+    console.log(`planted bugs found: ${mutants.filter(({ ok }) => ok).length} of ${mutants.length}`)
   const schedules = results.reduce((sum, result) => sum + result.schedules, 0)
   if (schedules > 0) console.log(`schedules: ${schedules}`)
   return results.length > 0 && results.every(({ ok }) => ok)

@@ -5,7 +5,7 @@ import type { MutantRunner } from './mutants/runner.ts'
 import { JUDGES } from './mutants/judges.ts'
 import { MUTANTS } from './mutants/list.ts'
 
-/** What came of a job. `mutant`: it was a mutant bug, and `ok` says that it was found. `story`: for a failure. */
+/** What came of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
 export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; mutant: boolean }
 
 /** One part of the soak. */
@@ -54,15 +54,15 @@ export function jobsOf(
     )
   }
   const mutants = MUTANTS.map((mutant): Job => ({
-    name: `mutant bug: ${mutant.name}`,
+    name: `planted bug: ${mutant.name}`,
     run: async () => {
       const { found, note } = await panel.judge(mutant, addresses)
       return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, mutant: true }
     },
   }))
-  // Last: after everything that was mutant, and taken back, in the very same copy.
+  // Last: after everything that was planted, and taken back, in the very same copy.
   const healthy: Job = {
-    name: 'no bug mutant',
+    name: 'no bug planted',
     run: async () => {
       const { found, note } = await panel.judgeHealthy(JUDGES, addresses)
       return { ok: !found && note === '', figures: [], story: note, schedules: 0, mutant: false }

@@ -21,14 +21,14 @@ const PARTS = [
   'models.json',
 ]
 
-/** How many schedules a mutant bug may live through, and how many the copy without one must. */
+/** How many schedules a planted bug may live through, and how many the copy without one must. */
 const SCHEDULES = { mutant: 800, healthy: 50 }
 
-/** What became of a mutant bug: whether a test failed over it, and which; or why the copy did not even run. */
+/** What became of a planted bug: whether a test failed over it, and which; or why the copy did not even run. */
 export type Verdict = { found: boolean; note: string }
 
 /**
- * A copy of the tree in which bugs are mutant, one at a time. One copy for all of them: what a file was compiled to is
+ * A copy of the tree in which bugs are planted, one at a time. One copy for all of them: what a file was compiled to is
  * kept by its path.
  */
 export class MutantRunner {
@@ -45,7 +45,7 @@ export class MutantRunner {
     }
   }
 
-  /** Runs tests where nothing is mutant: what they fail over is otherwise the mutant bug, and nothing else. */
+  /** Runs tests where nothing is planted: what they fail over is otherwise the planted bug, and nothing else. */
   async judgeHealthy(tests: string[], addresses: TestAddresses): Promise<Verdict> {
     this.copy ??= copyOfTheTree()
     return await verdictOf(this.copy, tests, addresses, SCHEDULES.healthy)
