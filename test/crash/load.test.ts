@@ -43,7 +43,7 @@ describe('a gateway under load', () => {
     }
     const idle = await measure()
     const sent = Array.from({ length: FLOOD }, () =>
-      ask(web.url, flooder.key, { ...chat('flood [delay 300]'), headers: { prefer: 'respond-async' } }),
+      ask(web.url, flooder.key, { ...chat('flood [delay 700]'), headers: { prefer: 'respond-async' } }),
     )
     const accepted = await Promise.all(sent)
     expect(statuses(accepted), accepted.find(({ status }) => status !== 202)?.error).to.equal(`${FLOOD} × 202`)

@@ -107,7 +107,7 @@ export const ENDING: readonly Mutant[] = [
   {
     name: 'the bytes of requests are not given free again',
     why: 'An account would be shut out for good.',
-    edits: [{ file: END_SQL, find: ', request_bytes = acc.request_bytes - s.bytes', replace: '' }],
+    edits: [{ file: END_SQL, find: 'request_bytes = acc.request_bytes - s.bytes,', replace: '' }],
     tests: [SCHEDULES],
   },
 ]
