@@ -97,6 +97,9 @@ describe('the mail worker', () => {
       const { email } = await aPerson(web)
       await during(async () => {
         await sent(email)
+        const { id } = await rowOf(email)
+        // Its row says so before its job has ended, and a job that is still there is not made again.
+        await until('the end of its job', async () => (await queues.queues.queue('mail').getJobState(id)) === 'unknown')
         await web
           .db('mails')
           .where({ recipient: email })
