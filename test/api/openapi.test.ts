@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { existsSync, readFileSync } from 'node:fs'
 import type { oas31 } from 'zod-openapi'
 import { CONSOLE_PATHS } from '../../src/api/static/console.ts'
 import type { Endpoint } from '../../src/api/declaration.ts'
@@ -9,35 +8,36 @@ import { createWebMetrics } from '../../src/api/ops/metrics.ts'
 import { createTable } from '../../src/api/router.ts'
 import { endpoints } from '../../src/api/routes.ts'
 import { errorCodes, statusOf } from '../../src/shared/errors.ts'
-import { newId, parseId, publicId } from '../../src/shared/ids.ts'
-import { grant } from '../../src/shared/ledger/ledger.ts'
-import { setAccountRole } from '../../src/shared/operators/changes.ts'
+import { newId, publicId, PREFIXES } from '../../src/shared/ids.ts'
+import type { IdKind } from '../../src/shared/ids.ts'
 import { PASSWORD, anEmail, consoleConfig, startMailWorker, testQueues } from '../support/console.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
-import type { Gateway } from '../../scripts/harness/harness.ts'
+import type { Gateway, Settings } from '../../scripts/harness/harness.ts'
 import { send } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import type { Client, Described } from './support/described.ts'
 import { describedClient, readDescribed } from './support/described.ts'
-import { operate } from './support/operating.ts'
+import { allRequests, createVisitor } from './support/visitor.ts'
+import type { Requests, Visitor } from './support/visitor.ts'
 
 const operations: readonly Endpoint[] = endpoints
 
-/** Pages and their files, the document itself, and the queues' dashboard are no endpoints of the API. */
+/** Pages and their files, the document itself, and the dashboard of the queues are not part of the API. */
 const isPage = (path: string): boolean =>
   CONSOLE_PATHS.includes(path) || /^\/(docs|console\/.*|docs\/.*|pages\/.*|openapi\.json|admin\/queues.*)$/.test(path)
-
-const METRICS = 'a token of the operators'
 
 const nameOf = ({ method, path }: { method: string; path: string }): string => `${method.toUpperCase()} ${path}`
 
 describe('the OpenAPI document', () => {
+  let areas: Requests[]
+  let settings: Settings
   let gateway: Gateway
   let mails: { stop: () => Promise<void> }
   let described: Described
   before(async () => {
-    gateway = await startGateway({ WORKER_QUEUES: 'chat,image,video', METRICS_TOKEN: METRICS })
+    areas = await allRequests()
+    settings = Object.assign({}, ...areas.map((area) => area.settings)) as Settings
+    gateway = await startGateway({ WORKER_QUEUES: 'chat,image,video', ...settings })
     mails = startMailWorker(gateway.config)
     described = await readDescribed(gateway.url)
   })
@@ -46,10 +46,10 @@ describe('the OpenAPI document', () => {
     await gateway.stop()
   })
 
-  it('names every endpoint of the service, and none that there is not', async () => {
-    const config = await consoleConfig({ METRICS_TOKEN: METRICS, DASHBOARD_PASSWORD: 'y' })
+  it('names every endpoint of the service, and no other', async () => {
+    const config = await consoleConfig({ ...settings, DASHBOARD_PASSWORD: 'y' })
     const { redis, queues, stop } = testQueues(config)
-    // The table is built of these alone; the rest of the web process is wanted only when somebody asks.
+    // Building the table needs these alone; the rest of the web process is needed by requests.
     const { router } = createTable({
       config,
       queues,
@@ -71,7 +71,7 @@ describe('the OpenAPI document', () => {
     )
   })
 
-  it('holds together: references lead somewhere, names are unique, parameters of paths are told', () => {
+  it('has no dead reference, no operation id twice, and every parameter of every path', () => {
     const { document } = described
     const text = JSON.stringify(document)
     for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
@@ -81,14 +81,14 @@ describe('the OpenAPI document', () => {
     )
     expect(new Set(all.map(({ operation }) => operation.operationId)).size).to.equal(all.length)
     for (const { path, operation } of all) {
-      const told = (operation.parameters ?? []).flatMap((one) => ('in' in one && one.in === 'path' ? [one.name] : []))
-      expect(told, path).to.deep.equal(Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name))
+      const named = (operation.parameters ?? []).flatMap((one) => ('in' in one && one.in === 'path' ? [one.name] : []))
+      expect(named, path).to.deep.equal(Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name))
     }
     expect(document.openapi).to.match(/^3\.1\./)
     expect(document.servers).to.deep.equal([{ url: gateway.config.BASE_URL }])
   })
 
-  it('has every error code, each under its status alone', () => {
+  it('has every error code, each under its own status', () => {
     const text = JSON.stringify(described.document)
     for (const code of errorCodes()) expect(text, code).to.contain(`| ${statusOf(code)} | \`${code}\` |`)
     for (const operation of operations) {
@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('tells requests as they are validated', () => {
+  it('describes requests as they are validated', () => {
     const schemas = described.document.components!.schemas as Record<string, oas31.SchemaObject>
     expect(schemas.KeyRequest!.properties!.name).to.include({ minLength: 1, maxLength: 60 })
     expect(schemas.KeyRequest!.required).to.deep.equal(['name'])
@@ -113,8 +113,9 @@ describe('the OpenAPI document', () => {
     expect(schemas.RegisterRequest!.required).to.deep.equal(['email', 'password'])
   })
 
-  describe('is what the service answers:', () => {
-    const seen = new Set<string>()
+  describe('describes what the service answers', () => {
+    /** The body that each endpoint has answered with success, by the endpoint's name. */
+    const succeeded = new Map<string, unknown>()
     const paths = new Map(
       operations.map((operation) => [
         nameOf(operation),
@@ -122,126 +123,37 @@ describe('the OpenAPI document', () => {
       ]),
     )
 
-    /** Its every answer is held against the document; an endpoint is seen once it has answered with success. */
+    /** Holds every answer against the document, and remembers what succeeds. */
     function client(key?: string): Client {
       const plain = describedClient(gateway.url, described, key)
-      return async (method, path, body) => {
-        const reply = await plain(method, path, body)
+      return async (method, path, body, headers) => {
+        const reply = await plain(method, path, body, headers)
         const name = [...paths].find(
           ([one, pattern]) => one.startsWith(`${method} `) && pattern.test(path.split('?')[0]!),
         )?.[0]
-        if (name && reply.status < 400) seen.add(name)
+        if (name && reply.status < 400) succeeded.set(name, body)
         return reply
       }
     }
 
-    async function mailedToken(email: string, subject: RegExp): Promise<string> {
-      const file = gateway.config.MAIL_FILE
-      return until(`a mail to ${email}`, () => {
-        const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
-        const mails = lines.map((line) => JSON.parse(line) as { to: string; subject: string; text: string })
-        return /#token=([\w-]+)/.exec(
-          mails.findLast((mail) => mail.to === email && subject.test(mail.subject))?.text ?? '',
-        )?.[1]
-      })
-    }
-
-    async function liveAsAnAccount(): Promise<void> {
-      const email = anEmail()
-      const nobody = client()
-      const { token } = (await nobody('POST', '/api/auth/register', { email, password: PASSWORD, displayName: 'Ada' }))
-        .json
-      const me = client(token)
-      await nobody('POST', '/api/auth/login', { email, password: PASSWORD })
-      await me('GET', '/api/auth/me')
-      await me('PATCH', '/api/auth/me', { displayName: 'Ada L.', avatarUrl: 'https://example.com/a.png' })
-      const { data } = (await me('GET', '/api/auth/sessions')).json
-      await me('DELETE', `/api/auth/sessions/${data.find((one: { current: boolean }) => !one.current).id}`)
-      await me('POST', '/api/auth/password', { currentPassword: PASSWORD, password: `${PASSWORD}2` })
-      await me('POST', '/api/email/resend')
-      await nobody('POST', '/api/email/verify', { token: await mailedToken(email, /^Confirm/) })
-      await me('POST', '/api/email/resend')
-      await nobody('POST', '/api/email/forgot', { email })
-      await nobody('POST', '/api/email/reset', { token: await mailedToken(email, /password/), password: PASSWORD })
-      const again = client((await nobody('POST', '/api/auth/login', { email, password: PASSWORD })).json.token)
-      await again('GET', '/api/mail/status')
-      await again('POST', '/api/mail/test', {})
-      await again('POST', '/api/auth/logout')
-    }
-
-    async function callModels(): Promise<void> {
-      const { token, user } = (await client()('POST', '/api/auth/register', { email: anEmail(), password: PASSWORD }))
-        .json
-      const me = client(token)
-      await gateway.db.transaction((trx) =>
-        grant(trx, {
-          id: newId('grant'),
-          accountId: parseId('account', user.id as string)!,
-          origin: 'bonus',
-          amount: 5000,
-          expiresAt: new Date(Date.now() + 1e9),
-        }),
-      )
-      const { secret, key } = (await me('POST', '/api/keys', { name: 'test' })).json
-      const caller = client(secret)
-      await caller('GET', '/v1/models')
-      const image = await caller('POST', '/v1/images/generations', {
-        model: 'sandbox-image',
-        prompt: 'a lighthouse',
-        resolution: '1K',
-      })
-      expect(image.status, image.text).to.equal(200)
-      await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
-      await caller('POST', '/v1/chat/completions', {
-        model: 'sandbox-chat',
-        messages: [{ role: 'user', content: 'hello' }],
-      })
-      await caller('POST', '/v1/chat/completions', {
-        model: 'sandbox-chat',
-        messages: [{ role: 'user', content: 'hello' }],
-        stream: true,
-      })
-      const id = image.headers.get('x-call-id')!
-      await caller('GET', `/v1/calls/${id}?wait=1`)
-      await client()('GET', new URL(image.json.data[0].url).pathname)
-      await me('GET', '/api/account')
-      await me('GET', '/api/models')
-      await me('GET', '/api/calls?limit=2')
-      await me('GET', `/api/calls/${id}`)
-      await me('GET', '/api/ledger')
-      await me('GET', '/api/grants')
-      await me('GET', '/api/usage')
-      await me('GET', '/api/keys')
-      await me('DELETE', `/api/keys/${key.id}`)
-    }
-
-    /** The session token of a fresh account, or of an operator's. */
-    async function signUp(role: 'user' | 'admin' = 'user'): Promise<string> {
-      const { token, user } = (await client()('POST', '/api/auth/register', { email: anEmail(), password: PASSWORD }))
-        .json
-      if (role !== 'user') await setAccountRole(gateway.db, null, parseId('account', user.id as string)!, role)
-      return token as string
-    }
-
-    it('at every endpoint, to somebody who does everything', async () => {
-      await liveAsAnAccount()
-      await callModels()
-      await operate(client(await signUp('admin')), gateway.db)
-      for (const path of ['/healthz', '/readyz']) await client()('GET', path)
-      await client(METRICS)('GET', '/metrics')
-      // The account's events have no end to wait for.
-      expect(operations.map(nameOf).filter((name) => !seen.has(name))).to.deep.equal(['GET /api/events'])
+    let visitor: Visitor
+    before(async () => {
+      visitor = createVisitor(gateway, client)
+      for (const { send: sendAll } of areas) await sendAll(visitor)
     })
 
-    /** Some path of an endpoint: no id in it belongs to anything. */
+    it('at every endpoint: test/api/requests has a request for each', () => {
+      // The stream of events never ends.
+      expect(operations.map(nameOf).filter((name) => !succeeded.has(name))).to.deep.equal(['GET /api/events'])
+    })
+
+    /** The path of an endpoint, with ids that belong to nothing. */
     const somePath = ({ path }: Endpoint): string =>
       path
-        .replace('/sessions/:id', `/sessions/${publicId('session', newId('session'))}`)
-        .replace('/keys/:id', `/keys/${publicId('key', newId('key'))}`)
-        .replace('/accounts/:id', `/accounts/${publicId('account', newId('account'))}`)
-        .replace('/mails/:id', `/mails/${publicId('mail', newId('mail'))}`)
-        .replace('/calls/:id', `/calls/${publicId('call', newId('call'))}`)
-        .replace(':name', 'nothing')
+        .replaceAll(/\/(\w+)s\/:id\b/g, (segment, kind: string) =>
+          kind in PREFIXES ? segment.replace(':id', publicId(kind as IdKind, newId(kind as IdKind))) : segment,
+        )
+        .replaceAll(/:\w+/g, 'nothing')
 
     it('to somebody without a token', async () => {
       for (const operation of operations.filter((one) => one.who !== null)) {
@@ -250,22 +162,22 @@ describe('the OpenAPI document', () => {
       }
     })
 
-    it('to an account that is no operator', async () => {
-      const user = client(await signUp())
+    it('to an account whose role is not `admin`', async () => {
+      const { me: user } = await visitor.signUp()
       for (const operation of operations.filter((one) => one.tag === 'Operators')) {
         const reply = await user(operation.method.toUpperCase(), somePath(operation))
         expect([reply.status, reply.json.error], nameOf(operation)).to.deep.equal([403, 'forbidden'])
       }
     })
 
-    it('to bodies that are no JSON, none of the right type, or too long', async () => {
-      const token = await signUp('admin')
-      const { secret } = (await client(token)('POST', '/api/keys', { name: 'test' })).json
+    it('to bodies that are not JSON, of the wrong type, or too large', async () => {
+      const { token, me } = await visitor.signUp({ role: 'admin' })
+      const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.body)) {
         const method = operation.method.toUpperCase()
         const path = somePath(operation)
-        // To log out takes a body too, and ends its session.
-        const session = operation.path === '/api/auth/logout' ? await signUp() : token
+        // Logging out takes a body too, and ends its session.
+        const session = operation.path === '/api/auth/logout' ? (await visitor.signUp()).token : token
         const key = operation.who?.scheme === 'apiKey' ? secret : session
         for (const [body, headers, status] of [
           ['{', {}, 400],
@@ -287,10 +199,8 @@ describe('the OpenAPI document', () => {
     })
 
     it('to what it refuses', async () => {
-      const email = anEmail()
       const nobody = client()
-      const { token } = (await nobody('POST', '/api/auth/register', { email, password: PASSWORD })).json
-      const me = client(token)
+      const { email, me } = await visitor.signUp()
       const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       const caller = client(secret)
       const refusals: [Promise<Reply>, number, string][] = [
@@ -331,14 +241,11 @@ describe('the OpenAPI document', () => {
     })
 
     it('to ids that belong to nothing', async () => {
-      const token = await signUp('admin')
-      const { secret } = (await client(token)('POST', '/api/keys', { name: 'test' })).json
+      const { token, me } = await visitor.signUp({ role: 'admin' })
+      const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
       for (const operation of operations.filter((one) => one.params)) {
-        const reply = await client(operation.who?.scheme === 'apiKey' ? secret : token)(
-          operation.method.toUpperCase(),
-          somePath(operation),
-          operation.body && { amount: 1, origin: 'bonus' },
-        )
+        const asker = client(operation.who?.scheme === 'apiKey' ? secret : token)
+        const reply = await asker(operation.method.toUpperCase(), somePath(operation), succeeded.get(nameOf(operation)))
         expect(reply.status, nameOf(operation)).to.equal(404)
       }
     })

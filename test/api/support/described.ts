@@ -57,12 +57,12 @@ export async function readDescribed(url: string): Promise<Described> {
   return { document, check }
 }
 
-export type Client = (method: string, path: string, body?: unknown) => Promise<Reply>
+export type Client = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Reply>
 
 /** A client with a token whose every answer is held against the document. */
 export function describedClient(url: string, described: Described, key?: string): Client {
-  return async (method, path, body) => {
-    const reply = await send(method, `${url}${path}`, { key, body })
+  return async (method, path, body, headers) => {
+    const reply = await send(method, `${url}${path}`, { key, body, headers })
     described.check(method, path, reply)
     return reply
   }

@@ -1,0 +1,25 @@
+import { PASSWORD } from '../../support/console.ts'
+import type { Requests } from '../support/visitor.ts'
+
+/** Signing up and in, sessions, and mails. */
+export const requests: Requests = {
+  send: async ({ client, signUp, mailedToken }) => {
+    const nobody = client()
+    const { email, me } = await signUp()
+    await nobody('POST', '/api/auth/login', { email, password: PASSWORD })
+    await me('GET', '/api/auth/me')
+    await me('PATCH', '/api/auth/me', { displayName: 'Ada L.', avatarUrl: 'https://example.com/a.png' })
+    const { data } = (await me('GET', '/api/auth/sessions')).json
+    await me('DELETE', `/api/auth/sessions/${data.find((one: { current: boolean }) => !one.current).id}`)
+    await me('POST', '/api/auth/password', { currentPassword: PASSWORD, password: `${PASSWORD}2` })
+    await me('POST', '/api/email/resend')
+    await nobody('POST', '/api/email/verify', { token: await mailedToken(email, /^Confirm/) })
+    await me('POST', '/api/email/resend')
+    await nobody('POST', '/api/email/forgot', { email })
+    await nobody('POST', '/api/email/reset', { token: await mailedToken(email, /password/), password: PASSWORD })
+    const again = client((await nobody('POST', '/api/auth/login', { email, password: PASSWORD })).json.token)
+    await again('GET', '/api/mail/status')
+    await again('POST', '/api/mail/test', {})
+    await again('POST', '/api/auth/logout')
+  },
+}

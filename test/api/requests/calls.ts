@@ -1,0 +1,31 @@
+import { expect } from 'chai'
+import type { Requests } from '../support/visitor.ts'
+
+/** API keys, calls of models, and the records that they leave. */
+export const requests: Requests = {
+  send: async ({ client, signUp }) => {
+    const { me } = await signUp({ credits: 5000 })
+    const { secret, key } = (await me('POST', '/api/keys', { name: 'test' })).json
+    const caller = client(secret)
+    await caller('GET', '/v1/models')
+    const fields = { model: 'sandbox-image', prompt: 'a lighthouse', resolution: '1K' }
+    const image = await caller('POST', '/v1/images/generations', fields)
+    expect(image.status, image.text).to.equal(200)
+    await caller('POST', '/v1/videos/generations', { model: 'sandbox-video', prompt: 'a lighthouse', duration: 1 })
+    const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
+    await caller('POST', '/v1/chat/completions', chat)
+    await caller('POST', '/v1/chat/completions', { ...chat, stream: true })
+    const id = image.headers.get('x-call-id')!
+    await caller('GET', `/v1/calls/${id}?wait=1`)
+    await client()('GET', new URL(image.json.data[0].url).pathname)
+    await me('GET', '/api/account')
+    await me('GET', '/api/models')
+    await me('GET', '/api/calls?limit=2')
+    await me('GET', `/api/calls/${id}`)
+    await me('GET', '/api/ledger')
+    await me('GET', '/api/grants')
+    await me('GET', '/api/usage')
+    await me('GET', '/api/keys')
+    await me('DELETE', `/api/keys/${key.id}`)
+  },
+}

@@ -1,0 +1,30 @@
+import { expect } from 'chai'
+import { newId } from '../../../src/shared/ids.ts'
+import { requestMail } from '../../../src/shared/mail/mails.ts'
+import type { Requests } from '../support/visitor.ts'
+
+/** What operators do: accounts, grants, calls, dead letters. */
+export const requests: Requests = {
+  send: async ({ client, signUp, gateway: { db } }) => {
+    const { me: operator } = await signUp({ role: 'admin' })
+    const { email, me } = await signUp({ credits: 40 })
+    const { secret } = (await me('POST', '/api/keys', { name: 'test' })).json
+    const image = await client(secret)('POST', '/v1/images/generations', { model: 'sandbox-image', prompt: 'a fox' })
+
+    const id = newId('mail')
+    await requestMail(db, { id, kind: 'reset', recipient: 'lost@example.com', userId: null })
+    await db('mails').where({ id }).update({ status: 'dead', note: 'refused', finished_at: db.fn.now() })
+    const mails = await operator('GET', '/api/operator/mails')
+    await operator('POST', `/api/operator/mails/${mails.json.data[0].id}/retry`)
+
+    const { account } = (await operator('GET', `/api/operator/calls/${image.headers.get('x-call-id')}`)).json
+    const path = `/api/operator/accounts/${account.id}`
+    await operator('POST', `${path}/grants`, { amount: 5, origin: 'bonus', note: 'sorry', expiresAt: '2999-12-31' })
+    await operator('POST', `${path}/suspend`)
+    await operator('POST', `${path}/activate`)
+    expect((await operator('GET', path)).json.actions).to.have.lengthOf(3)
+    await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
+    await operator('GET', '/api/operator/upstreams')
+    await operator('GET', '/api/operator/actions')
+  },
+}
