@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Middleware } from 'koa'
+import { describeContent } from './content.ts'
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -17,8 +18,19 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
 }
 
-/** What is served at one path. */
-export type Asset = { body: Buffer; type: string; etag: string; compressed: () => Promise<Buffer> }
+/** Whether a file is of a type that pages need. */
+export const isServed = (name: string): boolean => extname(name) in TYPES
+
+const ENDINGS = { br: '.br', gzip: '.gz' } as const
+type Encoding = keyof typeof ENDINGS
+
+/** What is served at one path, in every encoding that it has. */
+export type Asset = {
+  type: string
+  etag: string
+  plain: Buffer
+  encoded: Partial<Record<Encoding, () => Buffer | Promise<Buffer>>>
+}
 
 /**
  * The folder with the project's package.json, above this file: source and compiled code lie at different depths.
@@ -33,49 +45,62 @@ export function projectFolder(): string {
   return folder
 }
 
-/** Reads a file to serve. @throws where it does not exist, or is of a type that no page needs. */
+/**
+ * Reads a file to serve, and its compressed forms beside it.
+ * @throws where it does not exist, or is of no type that a page needs
+ */
 export function readAsset(path: string): Asset {
   const type = TYPES[extname(path)]
   if (!type) throw new Error(`${path} is of no type that is served`)
-  return assetOf(readFileSync(path), type)
+  const stored = Object.entries(ENDINGS).flatMap(([name, ending]) => {
+    if (!existsSync(path + ending)) return []
+    const bytes = readFileSync(path + ending)
+    return [[name, () => bytes] as const]
+  })
+  return assetOf(readFileSync(path), type, Object.fromEntries(stored))
 }
 
 /** A document that this process made. */
 export const jsonAsset = (document: object): Asset =>
   assetOf(Buffer.from(JSON.stringify(document)), 'application/json; charset=utf-8')
 
-function assetOf(body: Buffer, type: string): Asset {
-  let small: Promise<Buffer> | undefined
-  return {
-    body,
-    type,
-    etag: createHash('sha256').update(body).digest('base64url').slice(0, 22),
-    compressed: () => (small ??= promisify(gzip)(body, { level: 9 })),
-  }
-}
-
 /** Smaller files gain nothing from compression. */
 const COMPRESSED_BYTES = 1024
 
-/** Serves an asset under a Content-Security-Policy. Browsers ask each time, and hear 304 while nothing has changed. */
-export function serveAsset(asset: Asset, policy: string): Middleware {
+/** An asset without a stored form is compressed when it is first asked for. */
+function assetOf(plain: Buffer, type: string, stored: Asset['encoded'] = {}): Asset {
+  let small: Promise<Buffer> | undefined
+  const gzipped = () => (small ??= promisify(gzip)(plain, { level: 9 }))
+  return {
+    type,
+    etag: createHash('sha256').update(plain).digest('base64url').slice(0, 22),
+    plain,
+    encoded: plain.length < COMPRESSED_BYTES ? {} : { ...stored, gzip: stored.gzip ?? gzipped },
+  }
+}
+
+/** Browsers ask each time, and hear 304 while nothing has changed. */
+const ASK_EACH_TIME = 'no-cache'
+
+/** Serves an asset under a Content-Security-Policy. */
+export function serveAsset(asset: Asset, policy: string, caching = ASK_EACH_TIME): Middleware {
+  const headers = {
+    'Content-Security-Policy': policy,
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cache-Control': caching,
+    Vary: 'Accept-Encoding',
+  }
   return async (ctx) => {
-    const compress = asset.body.length >= COMPRESSED_BYTES && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
-    ctx.status = 200
-    ctx.set({
-      'Content-Security-Policy': policy,
-      'Referrer-Policy': 'no-referrer',
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Cache-Control': 'no-cache',
-      Vary: 'Accept-Encoding',
-      ETag: `"${asset.etag}${compress ? '-gzip' : ''}"`,
+    const accepted = ctx.acceptsEncodings([...Object.keys(asset.encoded), 'identity'])
+    const encoding = accepted === false || accepted === 'identity' ? undefined : (accepted as Encoding)
+    const bytes = encoding ? await asset.encoded[encoding]!() : asset.plain
+    const follows = describeContent(ctx, {
+      etag: `"${asset.etag}${encoding ? `-${encoding}` : ''}"`,
+      headers,
+      ofBody: { 'Content-Type': asset.type, ...(encoding && { 'Content-Encoding': encoding }) },
+      size: bytes.length,
     })
-    if (ctx.fresh) {
-      ctx.status = 304
-      return
-    }
-    ctx.type = asset.type
-    if (compress) ctx.set('Content-Encoding', 'gzip')
-    ctx.body = compress ? await asset.compressed() : asset.body
+    if (follows) ctx.body = bytes
   }
 }

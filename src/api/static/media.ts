@@ -1,6 +1,6 @@
 /**
- * `GET /media/:name`: stored results. Their names are unguessable, so whoever has the address may read; what is read
- * came from an upstream, so nothing in it may ever act as a page of the gateway's origin.
+ * `GET /media/:name`: stored results. Anyone who has the address of one may read it, since its name cannot be guessed.
+ * Its bytes came from an upstream, so they must never act as a page of the gateway's origin.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
@@ -12,6 +12,7 @@ import { parseMediaName } from '../../shared/media/media.ts'
 import type { MediaLocation, MediaReader } from '../../shared/media/reader.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
+import { describeContent } from './content.ts'
 
 type StoredFile = MediaLocation & { kind: 'file' }
 
@@ -23,6 +24,15 @@ const FRESH_SECONDS = 86_400
  * it. Without `media-src`, Chromium plays no video that is opened by its address.
  */
 const HARMLESS = "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
+
+const HEADERS = {
+  'Cache-Control': `private, max-age=${FRESH_SECONDS}, immutable`,
+  // The address is the permission: any page that has it may show the result, and so may a sandboxed one.
+  'Access-Control-Allow-Origin': '*',
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+  'Content-Security-Policy': HARMLESS,
+  'X-Content-Type-Options': 'nosniff',
+}
 
 /** How long a client may keep a redirect: well below the life of the signed address that it leads to. */
 const REDIRECT_SECONDS = 300
@@ -47,7 +57,7 @@ export const serveMedia = endpoint({
   },
   errors: ['not_found', 'service_unavailable'],
 }).write(({ media }: Pick<WebDeps, 'media'>) => async (_input, ctx) => {
-  // As it was sent: a name in another spelling is none.
+  // The path as it was sent, not decoded: a name has one spelling.
   const name = parseMediaName(ctx.path.replace(/^\/media\//, ''))
   const found = name && (await locate(media, name, ctx.method === 'HEAD' ? 'HEAD' : 'GET'))
   if (!name || !found) throw new ApiError('not_found')
@@ -67,13 +77,16 @@ async function locate(reader: MediaReader, name: MediaName, method: 'GET' | 'HEA
 /** Opens the file before any header is set, so that one that was swept since it was located is a plain 404. */
 async function sendFile(ctx: Context, name: MediaName, file: StoredFile): Promise<void> {
   const handle = await openFile(file.path)
-  const range = describe(ctx, name, file)
-  if (range && ctx.method === 'GET') {
-    ctx.body = handle.createReadStream(range)
-    ctx.length = range.end - range.start + 1
-  } else {
-    await handle.close()
-  }
+  const range = describeContent(ctx, {
+    etag: `"${file.size.toString(36)}-${file.modifiedAt.getTime().toString(36)}"`,
+    modifiedAt: file.modifiedAt,
+    headers: HEADERS,
+    ofBody: { 'Content-Type': file.contentType, 'Content-Disposition': `inline; filename="${name}"` },
+    size: file.size,
+    ranges: true,
+  })
+  if (range) ctx.body = handle.createReadStream(range)
+  else await handle.close()
 }
 
 async function openFile(path: string): Promise<FileHandle> {
@@ -83,61 +96,4 @@ async function openFile(path: string): Promise<FileHandle> {
     const isGone = (cause as NodeJS.ErrnoException).code === 'ENOENT'
     throw new ApiError(isGone ? 'not_found' : 'service_unavailable', { cause })
   }
-}
-
-/** Writes the status and the headers of the answer; returns which bytes follow, or null for none. */
-function describe(ctx: Context, name: MediaName, file: StoredFile): Range | null {
-  ctx.status = 200
-  ctx.set({
-    'Accept-Ranges': 'bytes',
-    'Cache-Control': `private, max-age=${FRESH_SECONDS}, immutable`,
-    ETag: `"${file.size.toString(36)}-${file.modifiedAt.getTime().toString(36)}"`,
-    'Last-Modified': file.modifiedAt.toUTCString(),
-    // The address is the permission: any page that has it may show the result, and so may a sandboxed one.
-    'Access-Control-Allow-Origin': '*',
-    'Cross-Origin-Resource-Policy': 'cross-origin',
-    'Content-Security-Policy': HARMLESS,
-    'X-Content-Type-Options': 'nosniff',
-  })
-  if (ctx.fresh) {
-    ctx.status = 304
-    return null
-  }
-  const range = ctx.method === 'GET' ? wantedRange(ctx, file.size) : null
-  if (range === 'unsatisfiable') {
-    ctx.status = 416
-    ctx.set({ 'Content-Range': `bytes */${file.size}`, 'Cache-Control': 'no-store' })
-    ctx.body = ''
-    return null
-  }
-  if (range) {
-    ctx.status = 206
-    ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${file.size}`)
-  }
-  ctx.set({ 'Content-Type': file.contentType, 'Content-Disposition': `inline; filename="${name}"` })
-  ctx.length = file.size
-  return range ?? { start: 0, end: file.size - 1 }
-}
-
-/** Bytes of a file, inclusive at both ends. */
-type Range = { start: number; end: number }
-
-/**
- * The one range that a request asks for (RFC 9110, section 14), or null for the whole: without a `Range`, with several
- * or a malformed one, and where `If-Range` knows another version.
- */
-function wantedRange(ctx: Context, size: number): Range | 'unsatisfiable' | null {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(ctx.get('Range').replaceAll(' ', ''))
-  if (!match || match[0] === 'bytes=-' || !isSameVersion(ctx)) return null
-  const [first, last] = [match[1]!, match[2]!]
-  if (first === '' && Number(last) === 0) return 'unsatisfiable'
-  if (first === '') return { start: Math.max(0, size - Number(last)), end: size - 1 }
-  if (last !== '' && Number(last) < Number(first)) return null
-  const range = { start: Number(first), end: last === '' ? size - 1 : Math.min(Number(last), size - 1) }
-  return range.start >= size ? 'unsatisfiable' : range
-}
-
-function isSameVersion(ctx: Context): boolean {
-  const known = ctx.get('If-Range')
-  return known === '' || known === ctx.response.get('ETag') || known === ctx.response.get('Last-Modified')
 }
