@@ -21,9 +21,13 @@ type Part<E, Key extends string> = E extends { [K in Key]: infer S extends z.Zod
   ? { [K in Key]: z.input<S> }
   : unknown
 
+/** A query can be left out where none of its fields is required. */
+type QueryPart<E> =
+  Part<E, 'query'> extends { query: infer Q } ? (object extends Q ? { query?: Q } : { query: Q }) : unknown
+
 /** What an endpoint is asked with: the parameters of its path, its query and its body, as far as it has them. */
 export type Asked<Name extends EndpointName> = Part<Endpoints[Name], 'params'> &
-  (Part<Endpoints[Name], 'query'> extends { query: infer Q } ? { query?: Q } : unknown) &
+  QueryPart<Endpoints[Name]> &
   Part<Endpoints[Name], 'body'>
 
 /** What an endpoint answers, where it succeeds. */
