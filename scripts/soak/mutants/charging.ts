@@ -29,15 +29,9 @@ export const CHARGING: readonly Mutant[] = [
     tests: [VERBS],
   },
   {
-    name: 'the newest lot burns first',
+    name: 'the lot that expires last burns first',
     why: 'Charges take what expires first.',
-    edits: [
-      {
-        file: LOTS_SQL,
-        find: 'ORDER BY g.expires_at NULLS LAST, g.created_at, g.id)::bigint',
-        replace: 'ORDER BY g.expires_at DESC NULLS LAST, g.created_at DESC, g.id DESC)::bigint',
-      },
-    ],
+    edits: [{ file: LOTS_SQL, find: 'ORDER BY g.expires_at', replace: 'ORDER BY g.expires_at DESC' }],
     tests: [VERBS],
   },
   {

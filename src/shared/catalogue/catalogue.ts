@@ -91,7 +91,7 @@ const mediaModel = z
   })
   .refine(({ modality, durations }) => modality === 'video' || durations === undefined, {
     path: ['durations'],
-    message: 'an image has no duration',
+    message: 'images have no duration',
   })
 
 const fileSchema = z.strictObject({
@@ -173,14 +173,16 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
   const problems: string[] = []
   const seen = new Set<string>()
   file.models.forEach((model, index) => {
-    if (seen.has(model.id)) problems.push(`models[${index}].id: "${model.id}" stands twice`)
+    if (seen.has(model.id)) problems.push(`models[${index}].id: "${model.id}" appears more than once`)
     seen.add(model.id)
     const routes = model.upstreams.flatMap(({ upstream: key, ...entry }, at) => {
       if (!Object.hasOwn(file.upstreams, key))
         problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
       const protocol = file.upstreams[key]?.protocol
       if (protocol && !SERVED[protocol].includes(model.modality)) {
-        problems.push(`models[${index}].upstreams[${at}].upstream: ${protocol} serves no ${model.modality}`)
+        problems.push(
+          `models[${index}].upstreams[${at}].upstream: the protocol ${protocol} does not serve ${model.modality} models`,
+        )
       }
       const upstream = upstreams.get(key)
       return upstream ? [{ ...entry, upstream }] : []

@@ -126,7 +126,7 @@ describe('the catalogue', () => {
     [
       'an image with durations',
       file([{ ...image, durations: [4] }]),
-      /models\[0\]\.durations: an image has no duration/,
+      /models\[0\]\.durations: images have no duration/,
     ],
     ['no durations at all', file([{ ...video, durations: [] }]), /models\[0\]\.durations/],
     ['a duration of nothing', file([{ ...video, durations: [0] }]), /models\[0\]\.durations/],
