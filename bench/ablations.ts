@@ -163,10 +163,12 @@ async function main(): Promise<void> {
     running.push(upstream)
     const catalogue = writeCatalogue(folder, upstream.port)
     console.log(
-      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options.rounds} rounds of ${options.seconds} s each in turn`,
+      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ` +
+        `${options.rounds} rounds of ${options.seconds} s each in turn`,
     )
     console.log(
-      '| means | in flight | calls/s without → with | ratio (of each pair) | CPU µs a call without → with |\n|---|---|---|---|---|',
+      '| optimization | in flight | calls/s without → with | ratio (of each pair) | CPU µs a call without → with |\n' +
+        '|---|---|---|---|---|',
     )
     for (const [nth, means] of ABLATIONS.filter(({ name }) => name.includes(options.only)).entries()) {
       say(`without: ${means.name}`)

@@ -157,19 +157,19 @@ function report(spread: string, rounds: Map<Side, Figures[]>): boolean {
     const cpu = Object.keys(figures[0]!.cpu)
       .map((name) => `${name} ${of((one) => one.cpu[name]!).toFixed(0)}`)
       .join(', ')
+    const rate = of((one) => one.rate).toFixed(0)
+    const [p50, p99] = [of((one) => one.p50).toFixed(1), of((one) => one.p99).toFixed(1)]
     console.log(
-      `${spread.padEnd(22)} ${String(side.rows).padStart(8)} rows  ${of((one) => one.rate)
-        .toFixed(0)
-        .padStart(
-          6,
-        )} calls/s  p50 ${of((one) => one.p50).toFixed(1)} ms  p99 ${of((one) => one.p99).toFixed(1)} ms  CPU µs a call: ${cpu}`,
+      `${spread.padEnd(22)} ${String(side.rows).padStart(8)} rows  ${rate.padStart(6)} calls/s  ` +
+        `p50 ${p50} ms  p99 ${p99} ms  CPU µs a call: ${cpu}`,
     )
     return figures.map((one) => one.rate)
   })
   const ratio = median(many!) / median(few!)
   const pairs = many!.map((rate, index) => rate / few![index]!)
   console.log(
-    `${spread.padEnd(22)} ratio of medians ${ratio.toFixed(2)} (goal ${GOAL}); of rounds side by side ${median(pairs).toFixed(2)}: ${pairs.map((one) => one.toFixed(2)).join(', ')}`,
+    `${spread.padEnd(22)} ratio of medians ${ratio.toFixed(2)} (goal ${GOAL}); of rounds side by side ` +
+      `${median(pairs).toFixed(2)}: ${pairs.map((one) => one.toFixed(2)).join(', ')}`,
   )
   return ratio >= GOAL
 }
@@ -195,7 +195,8 @@ async function main(): Promise<boolean> {
       running.push(side.web, side.worker)
     }
     console.log(
-      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options['in-flight']} in flight, ${options.accounts} accounts, ${options.rounds} rounds of ${options.seconds} s`,
+      `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}; ${options['in-flight']} in flight, ` +
+        `${options.accounts} accounts, ${options.rounds} rounds of ${options.seconds} s`,
     )
     const flat = await measureAll(sides, { postgres: postgres.process.pid, redis: redis.process.pid })
     for (const side of sides) {

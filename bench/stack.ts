@@ -104,7 +104,8 @@ export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'>): P
   const result = JSON.parse(stdout) as LoadResult
   if (result.errors > 0)
     throw new Error(
-      `${what} at ${job.connections} in flight: ${result.errors} errors, the first: ${result.firstError}. A run with errors has no figures.`,
+      `${what} at ${job.connections} in flight: ${result.errors} errors, the first: ${result.firstError}. ` +
+        'A run with errors has no figures.',
     )
   return result
 }

@@ -23,8 +23,8 @@ const completion = Buffer.from(
   }),
 )
 
-const chunk = (fields: object) =>
-  `data: ${JSON.stringify({ id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_795_000_000, model: 'bench', ...fields })}\n\n`
+const CHUNK = { id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: 1_795_000_000, model: 'bench' }
+const chunk = (fields: object) => `data: ${JSON.stringify({ ...CHUNK, ...fields })}\n\n`
 const stream = Buffer.from(
   [
     chunk({ choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }] }),

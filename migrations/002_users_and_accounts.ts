@@ -57,8 +57,8 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN accounts.status IS 'active or suspended (set by an operator).';
     COMMENT ON COLUMN accounts.credits IS 'Balance in whole credits = sum of the account''s ledger entries.';
     COMMENT ON COLUMN accounts.debt
-      IS
-      'Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.';
+      IS 'Credits that its calls left uncollected, less what was collected since. '
+      'While there is any, nothing can be spent.';
     COMMENT ON COLUMN accounts.ledger_seq IS 'Number of ledger entries so far: the seq of the newest one.';
     COMMENT ON COLUMN accounts.outstanding_calls
       IS 'Calls that have not ended; bounds an account and orders the queues.';

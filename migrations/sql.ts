@@ -83,7 +83,8 @@ function expectOne(name: string, before: string[] | undefined, after: string[] |
 async function signaturesOf(trx: Knex.Transaction, files: SqlFile[]): Promise<Map<string, string[]>> {
   const { rows } = await trx.raw<{ rows: { name: string; signature: string }[] }>(
     `
-    SELECT proname AS name, format('(%s) RETURNS %s', pg_get_function_arguments(oid), pg_get_function_result(oid)) AS signature
+    SELECT proname AS name,
+      format('(%s) RETURNS %s', pg_get_function_arguments(oid), pg_get_function_result(oid)) AS signature
     FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proname = ANY (?) ORDER BY 1, 2`,
     [files.map(({ name }) => name)],
   )

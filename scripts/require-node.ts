@@ -7,7 +7,8 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
 if (major < needed[0] || (major === needed[0] && minor < needed[1])) {
   console.error(
-    `Tollgate needs Node ${needed.join('.')} or newer (24 is recommended), not ${process.version} (${process.execPath})`,
+    `Tollgate needs Node ${needed.join('.')} or newer (24 is recommended). ` +
+      `This is ${process.version} (${process.execPath}).`,
   )
   process.exit(1)
 }

@@ -33,4 +33,5 @@ BEGIN
   FROM accounts acc WHERE acc.id = ANY (account_ids);
 END $$;
 COMMENT ON FUNCTION collect_debts IS
-  'Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.';
+  'Repays the debt of these accounts from what they can spend, by entries of kind collection; '
+  'answers the balances after it.';

@@ -125,4 +125,5 @@ BEGIN
   END LOOP;
 END $$;
 COMMENT ON FUNCTION end_calls IS
-  'Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.';
+  'Settles or refunds calls and keeps their results; '
+  'a row for each call that this very statement ended, none for the others.';

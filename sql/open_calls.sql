@@ -137,4 +137,5 @@ BEGIN
   FROM checked c LEFT JOIN judged j ON j.id = c.id AND j.place = c.place;
 END $$;
 COMMENT ON FUNCTION open_calls IS
-  'Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).';
+  'Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, '
+  'too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).';

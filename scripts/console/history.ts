@@ -9,9 +9,9 @@ import type { AccountId, KeyId } from '../../src/shared/ids.ts'
 export async function inventCalls(db: Db, accountId: AccountId, keyId: KeyId, count: number): Promise<void> {
   await db.raw(
     `
-    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, credits_precharged, credits, balance_after,
-      input_tokens, output_tokens, http_status, error_type, latency_ms, upstream, attempts, request_id, created_at,
-      started_at, finished_at)
+    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, credits_precharged, credits,
+      balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream, attempts, request_id,
+      created_at, started_at, finished_at)
     SELECT gen_random_uuid(), ?, ?, kind.modality, kind.model, kind.status, '{"credits": 1}', kind.credits,
       CASE WHEN kind.status = 'succeeded' THEN kind.credits ELSE 0 END, 1000,
       CASE WHEN kind.modality = 'chat' THEN 200 END, CASE WHEN kind.modality = 'chat' THEN 300 END,

@@ -1,5 +1,6 @@
 /** An HTTP answer as tests look at it. */
-export type Reply = { status: number; headers: Headers; text: string; json: any } // oxlint-disable-line typescript/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Reply = { status: number; headers: Headers; text: string; json: any }
 
 /** Sends JSON (or a ready text) and reads the whole answer. */
 export async function send(

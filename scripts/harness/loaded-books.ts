@@ -43,7 +43,8 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
   await db.raw(
     `
     INSERT INTO api_keys (id, account_id, name, key_hash, hint)
-    SELECT id, account_id, 'loaded', decode(hash, 'hex'), 'tg_…' FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, hash)`,
+    SELECT id, account_id, 'loaded', decode(hash, 'hex'), 'tg_…'
+    FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, hash)`,
     [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), hashes],
   )
   return accounts
@@ -108,7 +109,8 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
         ELSE (n - n / 10 - 1) % :others::bigint + 1 END AS place,
         CASE WHEN :others::bigint = 0 THEN n WHEN n % 10 = 0 THEN n / 10
           ELSE (n - n / 10 - 1) / :others::bigint + 1 END AS k,
-        now() - interval '30 days' * (:calls::bigint - n + 1) / :calls::bigint AS created_at, md5(n::text || now()::text) AS noise
+        now() - interval '30 days' * (:calls::bigint - n + 1) / :calls::bigint AS created_at,
+        md5(n::text || now()::text) AS noise
       FROM generate_series(1, :calls::bigint) AS n
     ) call JOIN loaded_account USING (place)
     CROSS JOIN LATERAL (SELECT lpad(to_hex((extract(epoch FROM created_at) * 1000)::bigint), 12, '0') AS ms) stamp
@@ -119,12 +121,13 @@ async function planHistory(trx: Trx, accounts: readonly LoadedAccount[], calls: 
 
 const CALLS = `
   INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens,
-    estimated_output_tokens,
-    credits_precharged, credits, balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream,
-    attempts, request_id, reply_to, request_hash, lease_until, deadline_at, created_at, started_at, started_by, finished_at)
+    estimated_output_tokens, credits_precharged, credits, balance_after, input_tokens, output_tokens, http_status,
+    error_type, latency_ms, upstream, attempts, request_id, reply_to, request_hash, lease_until, deadline_at,
+    created_at, started_at, started_by, finished_at)
   SELECT id, account_id, key_id, modality, 'bench-' || modality, CASE WHEN failed THEN 'failed' ELSE 'succeeded' END,
-    '{"input": 100, "output": 300, "perTokens": 1000, "minimum": 1}', 30, 200, ${CHARGE}, CASE WHEN failed THEN 0 ELSE ${COST} END,
-    ${GRANT} - ${PAID_BEFORE} - CASE WHEN failed THEN 0 ELSE ${COST} END, 20, 80, CASE WHEN failed THEN 502 ELSE 200 END,
+    '{"input": 100, "output": 300, "perTokens": 1000, "minimum": 1}', 30, 200, ${CHARGE},
+    CASE WHEN failed THEN 0 ELSE ${COST} END, ${GRANT} - ${PAID_BEFORE} - CASE WHEN failed THEN 0 ELSE ${COST} END,
+    20, 80, CASE WHEN failed THEN 502 ELSE 200 END,
     CASE WHEN failed THEN 'upstream_failed' END, 900, 'bench', 1, 'loaded-' || n, 'nobody', sha256(n::text::bytea),
     created_at + interval '20 seconds', created_at + interval '300 seconds', created_at, created_at, id,
     created_at + interval '900 milliseconds'

@@ -56,8 +56,11 @@ type Load = { content: number; requests: { path: string; began: number; answered
 
 const READ = `({
   content: Number(document.documentElement.dataset.content),
-  requests: [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map((entry) => ({
-    path: new URL(entry.name).pathname, began: entry.requestStart, answered: entry.responseStart, done: entry.responseEnd,
+  requests: ['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type)).map((entry) => ({
+    path: new URL(entry.name).pathname,
+    began: entry.requestStart,
+    answered: entry.responseStart,
+    done: entry.responseEnd,
   })),
 })`
 
@@ -91,8 +94,10 @@ try {
   const sorted = loads.toSorted((a, b) => a.content - b.content)
   const typical = sorted[Math.floor(LOADS / 2)]!
   const median = Math.round(typical.content)
+  const [first, all] = [Math.round(loads[0]!.content), sorted.map(({ content }) => Math.round(content)).join(', ')]
   console.log(
-    `${CALLS} calls: content after ${median} ms (median of ${LOADS}; the server's first ${Math.round(loads[0]!.content)}; ${sorted.map(({ content }) => Math.round(content)).join(', ')}; load ${loadavg()[0]!.toFixed(1)})`,
+    `${CALLS} calls: content after ${median} ms ` +
+      `(median of ${LOADS}; the server's first ${first}; ${all}; load ${loadavg()[0]!.toFixed(1)})`,
   )
   for (const { path, began, answered, done } of typical.requests)
     console.log(`  ${path}: asked ${Math.round(began)}, answered ${Math.round(answered)}, done ${Math.round(done)} ms`)

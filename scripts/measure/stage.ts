@@ -127,10 +127,13 @@ export async function watching<T>(
 /** A line on what the processes took. */
 export function describeTaken(taken: readonly Taken[], seconds: number): string {
   return taken
-    .map(
-      ({ name, cpuSeconds, beforeMb, mostMb }) =>
-        `  ${name.padEnd(9)} ${((100 * cpuSeconds) / seconds).toFixed(0).padStart(4)} % of a core, ${mostMb.toFixed(0).padStart(5)} MB at most (${beforeMb} MB before)`,
-    )
+    .map(({ name, cpuSeconds, beforeMb, mostMb }) => {
+      const [cpu, most] = [((100 * cpuSeconds) / seconds).toFixed(0), mostMb.toFixed(0)]
+      return (
+        `  ${name.padEnd(9)} ${cpu.padStart(4)} % of a core, ` +
+        `${most.padStart(5)} MB at most (${beforeMb} MB before)`
+      )
+    })
     .join('\n')
 }
 

@@ -33,6 +33,8 @@ const catalogueOf = (port: number) => ({
 })
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`
+const spread = ({ p50, p90, p99, most }: Record<'p50' | 'p90' | 'p99' | 'most', number>): string =>
+  `p50 ${ms(p50)}, p90 ${ms(p90)}, p99 ${ms(p99)}, most ${ms(most)}`
 
 /** One measurement, printed. Answers whether every stream came whole. */
 async function measure(stage: Stage, streams: number, chunks: number, everyMs: number): Promise<boolean> {
@@ -50,12 +52,8 @@ async function measure(stage: Stage, streams: number, chunks: number, everyMs: n
   )
   const { delays, firstChunk, complete, failures } = result
   console.log(`\n${streams} streams at once of ${chunks} chunks, one every ${everyMs} ms (${machine()})`)
-  console.log(
-    `  from upstream to client: p50 ${ms(delays.p50)}, p90 ${ms(delays.p90)}, p99 ${ms(delays.p99)}, most ${ms(delays.most)}`,
-  )
-  console.log(
-    `  the same without a gateway between: p50 ${ms(direct.delays.p50)}, p90 ${ms(direct.delays.p90)}, p99 ${ms(direct.delays.p99)}, most ${ms(direct.delays.most)}`,
-  )
+  console.log(`  from upstream to client: ${spread(delays)}`)
+  console.log(`  the same without the gateway: ${spread(direct.delays)}`)
   console.log(`  from request to first chunk: p50 ${ms(firstChunk.p50)}, p99 ${ms(firstChunk.p99)}`)
   console.log(`  whole: ${complete} of ${streams}, in ${seconds.toFixed(1)} s`)
   for (const failure of failures.slice(0, 3)) console.log(`  NOT WHOLE: ${failure}`)

@@ -115,7 +115,8 @@ function report(name: keyof typeof BOUNDS, samples: Samples): void {
   const within = Math.abs(difference) < BOUNDS[name]
   console.log(
     `${name}: known ${median(samples.known).toFixed(2)} ms, unknown ${median(samples.unknown).toFixed(2)} ms, ` +
-      `difference ${difference.toFixed(3)} ms (95 %: ${low.toFixed(3)} to ${high.toFixed(3)}), n = ${samples.known.length} each: ` +
+      `difference ${difference.toFixed(3)} ms (95 %: ${low.toFixed(3)} to ${high.toFixed(3)}), ` +
+      `n = ${samples.known.length} each: ` +
       (within ? `within ${BOUNDS[name]} ms` : `MORE than ${BOUNDS[name]} ms`),
   )
   if (!within) process.exitCode = 1

@@ -39,15 +39,14 @@ try {
   } = await watching([worker, web, ...others], () => makeVideos({ url, db, account, model: MODEL, videos, seconds }))
   const { cpuSeconds, beforeMb, mostMb } = taken[0]!
   console.log(
-    `\n${videos} videos of ${seconds} s each, ${result.atOnce} of them at once, in ${lasted.toFixed(1)} s (${machine()})`,
+    `\n${videos} videos of ${seconds} s each, ${result.atOnce} of them at once, ` +
+      `in ${lasted.toFixed(1)} s (${machine()})`,
   )
   console.log(`  settled: ${result.succeeded}, refunded: ${result.failed}`)
-  console.log(
-    `  settled behind the end of its task: p50 ${(result.late.p50 / 1000).toFixed(1)} s, p99 ${(result.late.p99 / 1000).toFixed(1)} s, most ${(result.late.most / 1000).toFixed(1)} s`,
-  )
-  console.log(
-    `  the worker, for each video from its submission to its settlement: ${((1000 * cpuSeconds) / videos).toFixed(1)} ms of CPU, ${((1024 * (mostMb - beforeMb)) / videos).toFixed(0)} KB`,
-  )
+  const [p50, p99, most] = [result.late.p50, result.late.p99, result.late.most].map((ms) => (ms / 1000).toFixed(1))
+  console.log(`  settled after the end of the task: p50 ${p50} s, p99 ${p99} s, most ${most} s`)
+  const [cpuMs, kb] = [((1000 * cpuSeconds) / videos).toFixed(1), ((1024 * (mostMb - beforeMb)) / videos).toFixed(0)]
+  console.log(`  the worker, for each video from its submission to its settlement: ${cpuMs} ms of CPU, ${kb} KB`)
   console.log(describeTaken(taken, lasted))
   process.exitCode = result.succeeded === videos ? 0 : 1
 } finally {

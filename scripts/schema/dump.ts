@@ -13,16 +13,20 @@ type Table = {
 const TABLES = `
   SELECT t.relname AS name, obj_description(t.oid, 'pg_class') AS about, array_to_string(t.reloptions, ', ') AS options,
     coalesce((SELECT json_agg(json_build_object(
-      'line', concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), CASE WHEN a.attnotnull THEN 'NOT NULL' END,
-        'DEFAULT ' || pg_get_expr(d.adbin, d.adrelid)),
+      'line', concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
+        CASE WHEN a.attnotnull THEN 'NOT NULL' END, 'DEFAULT ' || pg_get_expr(d.adbin, d.adrelid)),
       'about', col_description(t.oid, a.attnum)) ORDER BY a.attnum)
       FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
       WHERE a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped), '[]') AS columns,
     array(SELECT format('CONSTRAINT %I %s', c.conname, pg_get_constraintdef(c.oid)) FROM pg_constraint c
-      WHERE c.conrelid = t.oid AND c.contype IN ('p', 'u', 'f', 'c', 'x') ORDER BY array_position(ARRAY['p', 'u', 'f', 'c', 'x'], c.contype::text), c.conname) AS constraints,
+      WHERE c.conrelid = t.oid AND c.contype IN ('p', 'u', 'f', 'c', 'x')
+      ORDER BY array_position(ARRAY['p', 'u', 'f', 'c', 'x'], c.contype::text), c.conname) AS constraints,
     array(SELECT pg_get_indexdef(i.indexrelid) FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
-      WHERE i.indrelid = t.oid AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x')) ORDER BY n.relname) AS indexes,
-    array(SELECT pg_get_triggerdef(g.oid) FROM pg_trigger g WHERE g.tgrelid = t.oid AND NOT g.tgisinternal ORDER BY g.tgname) AS triggers
+      WHERE i.indrelid = t.oid AND NOT EXISTS (
+        SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.contype IN ('p', 'u', 'x'))
+      ORDER BY n.relname) AS indexes,
+    array(SELECT pg_get_triggerdef(g.oid) FROM pg_trigger g
+      WHERE g.tgrelid = t.oid AND NOT g.tgisinternal ORDER BY g.tgname) AS triggers
   FROM pg_class t
   WHERE t.relnamespace = 'public'::regnamespace AND t.relkind = 'r' AND t.relname NOT LIKE 'knex%'
   ORDER BY t.relname`

@@ -169,6 +169,7 @@ export const accountState = z.strictObject({
   running: z.int().meta({ description: 'Calls that are queued or running.' }),
   debt: z.int().meta({
     description:
-      'Credits that past calls left uncollected. The next credits repay it; until then calls are 402 `insufficient_credits`.',
+      'Credits that past calls left uncollected. The next credits repay it; until then calls are refused with 402 ' +
+      '`insufficient_credits`.',
   }),
 })

@@ -29,8 +29,8 @@ export const CALL_PATH: readonly Mutant[] = [
       {
         file: CALLS,
         find: 'const together = await this.openTogether(request)',
-        replace:
-          'if (performance.now() - startedAt > 20) request.id = randomUUID() as CallId\n      const together = await this.openTogether(request)',
+        replace: `if (performance.now() - startedAt > 20) request.id = randomUUID() as CallId
+      const together = await this.openTogether(request)`,
       },
     ],
     tests: [CUTS],
@@ -61,8 +61,10 @@ export const CALL_PATH: readonly Mutant[] = [
         file: PROCESSOR,
         find: "    case 'settled':\n",
         replace: `    case 'settled':
-      await deps.publisher.ended({ callId: call.id, accountId: call.accountId, replyTo: call.replyTo, status: 'succeeded', balance: 0,
-        answer: { status: 200, body: outcome.settlement.output } })
+      await deps.publisher.ended({
+        callId: call.id, accountId: call.accountId, replyTo: call.replyTo, status: 'succeeded', balance: 0,
+        answer: { status: 200, body: outcome.settlement.output },
+      })
 `,
       },
     ],
@@ -135,8 +137,10 @@ export const CALL_PATH: readonly Mutant[] = [
       {
         file: 'src/api/v1/answer.ts',
         find: '  placed.wait.cancel()\n  await recordAbandoned',
-        replace:
-          "  placed.wait.cancel()\n  await deps.calls.refund(placed.callId, { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' })\n  await recordAbandoned",
+        replace: `  placed.wait.cancel()
+  const error = { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' }
+  await deps.calls.refund(placed.callId, error)
+  await recordAbandoned`,
       },
     ],
     tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],

@@ -74,8 +74,8 @@ export const ENDING: readonly Mutant[] = [
       {
         file: END_SQL,
         find: 'SELECT x.id AS call_id, x.account_id, x.turn, x.status, charged.grant_id,',
-        replace:
-          'SELECT x.id AS call_id, x.account_id, x.turn, x.status, (SELECT g.id FROM grants g WHERE g.account_id = x.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,',
+        replace: `SELECT x.id AS call_id, x.account_id, x.turn, x.status,
+          (SELECT g.id FROM grants g WHERE g.account_id = x.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,`,
       },
     ],
     tests: [SCHEDULES],

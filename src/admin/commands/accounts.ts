@@ -9,10 +9,19 @@ import { setAccountRole, setAccountStatus } from '../../shared/operators/changes
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 
-const report = (user: UserRow, sentence: string): Report => ({
-  json: { ...presentUser(user), status: user.status, ...(user.debt > 0 && { debt: user.debt }) },
-  text: `${sentence}\n${user.email}: ${user.status}, ${user.credits} credits, ${user.debt > 0 ? `debt of ${user.debt} credits, ` : ''}${user.email_verified_at ? 'verified' : 'not verified'}, since ${user.created_at.toISOString()}`,
-})
+function report(user: UserRow, sentence: string): Report {
+  const facts = [
+    user.status,
+    `${user.credits} credits`,
+    ...(user.debt > 0 ? [`debt of ${user.debt} credits`] : []),
+    user.email_verified_at ? 'verified' : 'not verified',
+    `since ${user.created_at.toISOString()}`,
+  ]
+  return {
+    json: { ...presentUser(user), status: user.status, ...(user.debt > 0 && { debt: user.debt }) },
+    text: `${sentence}\n${user.email}: ${facts.join(', ')}`,
+  }
+}
 
 export const accountCommands: Command[] = [
   {

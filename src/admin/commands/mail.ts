@@ -17,7 +17,9 @@ const describe = (mail: MailRecord): string =>
 export const mailCommands: Command[] = [
   {
     usage: 'mail list [--all]',
-    summary: `List the dead letters (e-mails that could not be delivered), newest first. With --all, the newest ${LISTED} e-mails in any state.`,
+    summary:
+      'List the dead letters (e-mails that could not be delivered), newest first. ' +
+      `With --all, the newest ${LISTED} e-mails in any state.`,
     flags: ['all'],
     run: async (db, _args, { all }) => {
       const mails = await listMails(db, all ? ['queued', 'sending', 'sent', 'skipped', 'dead'] : ['dead'], LISTED)
@@ -27,7 +29,8 @@ export const mailCommands: Command[] = [
   {
     usage: 'mail retry <id>|all',
     summary:
-      'Retry a dead letter, or all of them, with a full set of attempts. The workers send it within seconds, with the same link.',
+      'Retry a dead letter, or all of them, with a full set of attempts. ' +
+      'The workers send it within seconds, with the same link.',
     run: async (db, [text = '']) => {
       const id = text === 'all' ? text : parseId('mail', text)
       const revived = id ? await requeueDeadMails(db, null, id) : 0

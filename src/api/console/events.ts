@@ -161,8 +161,8 @@ export const accountEvents = endpoint({
   summary: 'Stream changes of the account',
   description:
     'Server-sent events: `account` (its balance), `call` (the record of a call that changed), `refresh` (changes ' +
-    'may have been missed: load again), `signed_out` (the session has ended). A comment every 15 s. Ends within a minute ' +
-    'after its session.',
+    'may have been missed: load again), `signed_out` (the session has ended). A comment every 15 s. ' +
+    'The stream ends within a minute after its session.',
   who: session,
   answers: {
     200: { description: 'The stream.', content: { 'text/event-stream': events('The events, as they happen.') } },

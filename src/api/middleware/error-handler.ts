@@ -12,13 +12,18 @@ import type { RequestState } from './request-context.ts'
 /** Seconds after which a 503 may be tried again where nothing better is known. */
 const RETRY_SECONDS = 2
 
-const REDIS_AWAY =
-  /^(Connection is closed|Stream isn't writeable|Command timed out|Redis connection (to|is not ready)|Redis client is not ready)|max retries per request|^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|NOREPLICAS|MISCONF)/
+const REDIS_AWAY = [
+  /^(Connection is closed|Stream isn't writeable|Command timed out)/,
+  /^Redis (connection (to|is not ready)|client is not ready)/,
+  /max retries per request/,
+  /^(OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|MOVED|ASK|NOREPLICAS|MISCONF)/,
+]
 
 /** Whether an error means that Postgres or Redis cannot be used now. */
 export function isServiceAway(error: unknown): boolean {
   if (isUnreachable(error)) return true
-  return error instanceof Error && (error.name === 'MaxRetriesPerRequestError' || REDIS_AWAY.test(error.message))
+  if (!(error instanceof Error)) return false
+  return error.name === 'MaxRetriesPerRequestError' || REDIS_AWAY.some((text) => text.test(error.message))
 }
 
 /** What a thrown thing means to the client. */

@@ -70,7 +70,8 @@ export async function readState(db: Db, id: CallId): Promise<CallState | null> {
       c.reply_to,
       encode(c.request_hash, 'hex') AS request_hash,
       (extract(epoch FROM c.deadline_at - now()) * 1000)::bigint AS deadline_in_ms,
-      octet_length(r.output) AS output_bytes, CASE WHEN octet_length(r.output) <= ${INLINE_BYTES} THEN r.output END AS output
+      octet_length(r.output) AS output_bytes,
+      CASE WHEN octet_length(r.output) <= ${INLINE_BYTES} THEN r.output END AS output
     FROM calls c LEFT JOIN call_results r ON r.call_id = c.id AND r.expires_at > now()
     WHERE c.id = ? AND c.status <> 'rejected'`,
       [id],

@@ -112,8 +112,8 @@ function inOrderOf(requests: OpenRequest[], rows: OpenRow[]): OpenRow[] {
 }
 
 /** What a worker reads of a call that it takes. */
-export const BEGUN_COLUMNS = `id, account_id, model, modality, price, estimated_input_tokens, estimated_output_tokens, attempts,
-  started_at, upstream, upstream_ref, reply_to,
+export const BEGUN_COLUMNS = `id, account_id, model, modality, price, estimated_input_tokens, estimated_output_tokens,
+  attempts, started_at, upstream, upstream_ref, reply_to,
   (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
   (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
 

@@ -180,9 +180,8 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
         problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
       const protocol = file.upstreams[key]?.protocol
       if (protocol && !SERVED[protocol].includes(model.modality)) {
-        problems.push(
-          `models[${index}].upstreams[${at}].upstream: the protocol ${protocol} does not serve ${model.modality} models`,
-        )
+        const place = `models[${index}].upstreams[${at}].upstream`
+        problems.push(`${place}: the protocol ${protocol} does not serve ${model.modality} models`)
       }
       const upstream = upstreams.get(key)
       return upstream ? [{ ...entry, upstream }] : []

@@ -75,8 +75,10 @@ const UNREACHABLE_CODES = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ])
-const UNREACHABLE_TEXT =
-  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|not queryable|server closed the connection/i
+const UNREACHABLE_TEXTS = [
+  /connection terminated|server closed the connection|not queryable/i,
+  /timeout exceeded when trying to connect|client has encountered a connection error/i,
+]
 
 /**
  * Whether an error means that Postgres could not be reached or went away. The statement may still have committed: in
@@ -90,7 +92,7 @@ export function isUnreachable(error: unknown): boolean {
     (code.startsWith('08') || UNREACHABLE_STATES.has(code) || UNREACHABLE_CODES.has(code))
   )
     return true
-  return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXT.test(error.message)
+  return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXTS.some((text) => text.test(error.message))
 }
 
 /**

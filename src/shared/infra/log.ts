@@ -7,12 +7,12 @@ import type { Logger, LoggerOptions } from 'pino'
 
 export type Log = Logger
 
-const SECRETS =
-  /\b(tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})|(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
+const TOKENS = /\b(?:tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})/g
+const PASSWORDS_IN_URLS = /(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
 
 /** Removes everything that looks like a secret from a text. A last line of defence, not the first. */
 export const withoutSecrets = (text: string): string =>
-  text.replace(SECRETS, (_match, _secret, scheme?: string) => (scheme ? `${scheme}[secret]@` : '[secret]'))
+  text.replace(PASSWORDS_IN_URLS, '$1[secret]@').replace(TOKENS, '[secret]')
 
 /** What of an error may be logged: its name, code, message and stack, and the same of its cause. Never `detail`. */
 export function describeError(error: unknown): Record<string, unknown> {

@@ -66,7 +66,8 @@ const INVARIANTS: Record<string, string> = {
     WHERE g.account_id IS DISTINCT FROM e.account_id OR c.account_id <> e.account_id`,
   'a call that ended has its end, and a failed one costs nothing': `
     SELECT id AS call_id, status, credits FROM calls
-    WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL) OR status IN ('failed', 'rejected') AND credits <> 0`,
+    WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL)
+      OR status IN ('failed', 'rejected') AND credits <> 0`,
   "an account's debt is what its calls left uncollected, less what was collected since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected
@@ -150,10 +151,10 @@ async function activeAccounts(trx: Trx, maxEntries: number): Promise<string[]> {
 
 /** Every invariant in one statement: the name of one that is broken, and a row that breaks it. */
 const BREACHES = Object.entries(INVARIANTS)
-  .map(
-    ([invariant, query]) =>
-      `(SELECT '${invariant.replaceAll("'", "''")}' AS invariant, to_jsonb(broken) AS row FROM (${query} LIMIT ${SHOWN_ROWS}) broken)`,
-  )
+  .map(([invariant, query]) => {
+    const name = invariant.replaceAll("'", "''")
+    return `(SELECT '${name}' AS invariant, to_jsonb(broken) AS row FROM (${query} LIMIT ${SHOWN_ROWS}) broken)`
+  })
   .join(' UNION ALL ')
 
 const COUNTS = TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')

@@ -113,7 +113,9 @@ export async function dueMails(db: Db, graceSeconds: number, limit: number): Pro
  */
 export async function mailBacklog(db: Db): Promise<{ oldestDueSeconds: number; dead: number }> {
   const { rows } = await db.raw<{ rows: { seconds: number | null; dead: number }[] }>(`
-    SELECT (SELECT extract(epoch FROM now() - min(next_try_at))::float8 FROM mails WHERE status IN ('queued', 'sending')) AS seconds,
+    SELECT
+      (SELECT extract(epoch FROM now() - min(next_try_at))::float8 FROM mails WHERE status IN ('queued', 'sending'))
+        AS seconds,
       (SELECT count(*) FROM mails WHERE status = 'dead' AND finished_at IS NOT NULL) AS dead`)
   return { oldestDueSeconds: Math.max(0, rows[0]!.seconds ?? 0), dead: rows[0]!.dead }
 }

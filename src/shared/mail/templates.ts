@@ -67,10 +67,12 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (character) =>
 
 // Mail clients support tables and inline styles, and little else.
 const BODY =
-  'margin:0;padding:24px;background:#f4f4f5;font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif;color:#18181b'
+  'margin:0;padding:24px;background:#f4f4f5;color:#18181b;' +
+  'font:16px/1.5 -apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif'
 const CARD = 'max-width:520px;margin:0 auto;padding:32px;background:#ffffff;border:1px solid #e4e4e7;border-radius:8px'
 const BUTTON =
-  'display:inline-block;padding:12px 20px;background:#18181b;color:#ffffff;text-decoration:none;border-radius:6px;font-weight:600'
+  'display:inline-block;padding:12px 20px;background:#18181b;color:#ffffff;' +
+  'text-decoration:none;border-radius:6px;font-weight:600'
 const SMALL = 'margin:0 0 12px;font-size:13px;color:#52525b;word-break:break-all'
 
 function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
@@ -79,12 +81,15 @@ function writeHtml({ subject, paragraphs, action, closing }: Draft): string {
     action &&
     [
       `<p style="margin:24px 0"><a href="${escape(action.url)}" style="${BUTTON}">${escape(action.label)}</a></p>`,
-      `<p style="${SMALL}">If the button does not work, paste this address into your browser:<br>${escape(action.url)}</p>`,
+      `<p style="${SMALL}">If the button does not work, paste this address into your browser:`,
+      `<br>${escape(action.url)}</p>`,
     ].join('\n')
   return [
     '<!doctype html>',
-    `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(subject)}</title></head>`,
-    `<body style="${BODY}"><table role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr><td><div style="${CARD}">`,
+    '<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
+    `<title>${escape(subject)}</title></head>`,
+    `<body style="${BODY}"><table role="presentation" width="100%" cellpadding="0" cellspacing="0"><tr><td>`,
+    `<div style="${CARD}">`,
     ...paragraphs.map(plain),
     ...(button ? [button] : []),
     ...closing.map(plain),

@@ -129,7 +129,7 @@ function Ask({ account, verb, close, done }: AskProps) {
     <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={close}>
       <p>
         {verb === 'suspend'
-          ? 'Its sessions end now and its keys are refused. Calls already in progress will finish. You can activate it again.'
+          ? 'Its sessions end now and its keys are refused. Calls in progress will finish. You can activate it again.'
           : 'It can sign in and make calls again.'}
       </p>
       <ErrorMessage problem={problem} />
