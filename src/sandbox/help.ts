@@ -1,5 +1,6 @@
 import { WORDS } from './steering.ts'
 import type { Group, Word } from './steering.ts'
+import { CONTROL_NAMES } from './stripe/controls.ts'
 
 const GROUPS: Readonly<Record<Group, string>> = {
   refusal: 'The request is refused; nothing is billed (but a failed task)',
@@ -13,7 +14,7 @@ const GROUPS: Readonly<Record<Group, string>> = {
 const BASES = `Protocols, by base address:
   openai      /v1                  anthropic   /anthropic
   fal         /fal                 replicate   /replicate/v1
-  openrouter  /openrouter/api/v1
+  openrouter  /openrouter/api/v1   stripe      / (keys are sk_test_NAME or sk_live_NAME, an account for each NAME)
 Any made-up key is accepted; one with "bad" in it is not. A model with "refusing" in its name always answers 503;
 one with "reasoning" takes no max_tokens and no temperature; an image model with "url" answers with an address.
 A model of fal and replicate makes videos where its name says so (video, veo, sora, kling, seedance, t2v, i2v, clip).
@@ -21,7 +22,10 @@ A model of fal and replicate makes videos where its name says so (video, veo, so
 What it has seen, as JSON (each takes ?prompt=part-of-a-prompt):
   GET /sandbox/billed    what a provider would have billed; DELETE forgets it
   GET /sandbox/journal   the last 1000 requests; DELETE forgets them
-  GET /sandbox/open      requests in progress, and how many their clients left`
+  GET /sandbox/open      requests in progress, and how many their clients left
+
+What happens on the other side of Stripe's API (JSON, with the secret key of the account that is meant):
+${CONTROL_NAMES.map((name) => `  ${name}`).join('\n')}`
 
 const USAGE = `Usage: sandbox [--port 4010] [--host 127.0.0.1] [--video-seconds 2] [--image-seconds 0.5]
 

@@ -20,6 +20,9 @@ import { replicateProtocol } from './replicate/protocol.ts'
 import { createState } from './state.ts'
 import type { Durations, State } from './state.ts'
 import { MalformedWord, readSteering, UNSTEERED } from './steering.ts'
+import { stripeControls } from './stripe/controls.ts'
+import { stripePages } from './stripe/pages.ts'
+import { stripeProtocol } from './stripe/protocol.ts'
 import { Refusal } from './wire.ts'
 import type { Fault } from './wire.ts'
 
@@ -42,7 +45,17 @@ export interface Sandbox {
   readonly close: () => Promise<void>
 }
 
-const PROTOCOLS = [openaiProtocol, anthropicProtocol, falProtocol, replicateProtocol, openrouterProtocol, filesProtocol]
+const PROTOCOLS = [
+  openaiProtocol,
+  anthropicProtocol,
+  falProtocol,
+  replicateProtocol,
+  openrouterProtocol,
+  filesProtocol,
+  stripeProtocol,
+  stripePages,
+  stripeControls,
+]
 const ROUTER = new Router(PROTOCOLS)
 const KEEP_ALIVE_MS = 65_000
 const JOURNALED_WHOLE_BYTES = 64 * 1024
@@ -66,6 +79,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     open: (prompt) => state.traffic.report(prompt),
     close: () =>
       new Promise((resolve) => {
+        state.stripe.stop()
         server.close(() => resolve())
         server.closeAllConnections()
       }),

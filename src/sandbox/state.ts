@@ -4,6 +4,7 @@ import { Attempts } from './records/attempts.ts'
 import { Billing } from './records/billing.ts'
 import { Journal } from './records/journal.ts'
 import { Traffic } from './records/traffic.ts'
+import { StripeWorld } from './stripe/world.ts'
 import { TaskStore } from './tasks/store.ts'
 
 /** How long work takes where the prompt does not say. */
@@ -24,6 +25,7 @@ export interface State {
   readonly tasks: TaskStore
   readonly files: Map<string, ServedFile>
   readonly ids: Ids
+  readonly stripe: StripeWorld
 }
 
 /** Names that no other sandbox gives: a task of an earlier process is unknown, never mistaken for another. */
@@ -49,5 +51,6 @@ export function createState(options: Durations): State {
     tasks: new TaskStore(),
     files: new Map(),
     ids: new Ids(),
+    stripe: new StripeWorld(),
   }
 }

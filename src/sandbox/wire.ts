@@ -10,6 +10,8 @@ export interface Fault {
   readonly code?: string
   readonly param?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** What a protocol's envelope says beside the above. */
+  readonly details?: Fields
 }
 
 /** Thrown by a handler to answer with a fault. */

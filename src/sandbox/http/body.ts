@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../wire.ts'
 import type { Fields } from '../wire.ts'
+import { nestedFields } from './nested-form.ts'
 
 /** A file of a multipart form. */
 export interface UploadedFile {
@@ -10,7 +11,7 @@ export interface UploadedFile {
   readonly bytes: Buffer
 }
 
-/** The body of a request: JSON fields, or those of a multipart form with its files. */
+/** The body of a request: JSON fields, those of a form with nested names, or those of a multipart form with files. */
 export interface Body {
   readonly fields: Fields
   readonly files: readonly UploadedFile[]
@@ -26,12 +27,16 @@ const MAX_BYTES = 128 * 1024 * 1024
 
 /**
  * Reads and parses the body of a request.
- * @throws {Refusal} 400 for what is neither a JSON object nor a multipart form, 413 beyond 128 MB.
+ * @throws {Refusal} 400 for what is neither a JSON object nor a form, 413 beyond 128 MB.
  */
 export async function readBody(req: IncomingMessage): Promise<Body> {
   const bytes = await readBytes(req)
   const type = req.headers['content-type'] ?? ''
   if (type.startsWith('multipart/form-data')) return readForm(bytes, type)
+  if (type.startsWith('application/x-www-form-urlencoded')) {
+    const fields = nestedFields(new URLSearchParams(bytes.toString('utf8')))
+    return { fields, files: [], form: false, size: bytes.length }
+  }
   return { fields: readJson(bytes), files: [], form: false, size: bytes.length }
 }
 

@@ -1,0 +1,137 @@
+import { originOf } from '../exchange.ts'
+import type { Exchange, Protocol, Route } from '../exchange.ts'
+import { asText, Refusal } from '../wire.ts'
+import type { Fields } from '../wire.ts'
+import type { StripeAccount } from './account.ts'
+import { isCard } from './cards.ts'
+import { dueSession } from './checkout.ts'
+import { endDispute, openDispute, reinstate, withdraw } from './disputes.ts'
+import { need, stripeError } from './errors.ts'
+import { deliver, emit } from './events.ts'
+import { EVENT_FAULTS, REQUEST_FAULTS } from './faults.ts'
+import type { StoredEvent } from './objects.ts'
+import { LATER, pay, settle } from './paying.ts'
+import type { Payment } from './paying.ts'
+import { finishRefund } from './refunds.ts'
+import { accountOf } from './secret-key.ts'
+
+const DEFAULT_RETRIES_MS = [500, 2000, 5000, 15_000, 60_000]
+
+type Control = (account: StripeAccount, id: string, fields: Fields, origin: string) => unknown
+
+/**
+ * What a test or a demonstration does on the other side of the API, as the customer, the bank, or bad luck. JSON in and
+ * out, with the secret key of the account that is meant.
+ */
+const CONTROLS: Readonly<Record<string, Control>> = {
+  /** Where the events go: `{url, secret, hold?, retryMs?, laterMs?}`. */
+  'POST /stripe/control/endpoint': (account, _id, fields) => {
+    account.endpoint = {
+      url: text(fields, 'url'),
+      secret: text(fields, 'secret'),
+      hold: fields['hold'] === true,
+      retryMs: (fields['retryMs'] as number[] | undefined) ?? DEFAULT_RETRIES_MS,
+    }
+    if (typeof fields['laterMs'] === 'number') account.laterMs = fields['laterMs']
+    return { ok: true }
+  },
+  /** Orders a fault: `{at, fault, times?}`. */
+  'POST /stripe/control/faults': (account, _id, fields) => {
+    const fault = text(fields, 'fault')
+    const known: readonly string[] = [...REQUEST_FAULTS, ...EVENT_FAULTS]
+    if (!known.includes(fault)) throw bad(`fault must be one of ${known.join(', ')}`)
+    account.faults.add({ at: text(fields, 'at'), fault, times: Number(fields['times'] ?? 1) })
+    return { ok: true }
+  },
+  'DELETE /stripe/control/faults': (account) => {
+    account.faults.clear()
+    return { ok: true }
+  },
+  /** Pays for a session, as its page does: `{way, keep?, authenticated?}`. */
+  'POST /stripe/control/sessions/:id/pay': (account, id, fields, origin) => {
+    const way = text(fields, 'way')
+    if (!isCard(way) && !Object.hasOwn(LATER, way)) throw bad('way is none of the page')
+    const choice = { way: way as Payment['way'], keep: fields['keep'] === true }
+    const session = dueSession(account, need(account, 'checkout.session', id))
+    return pay(account, session, { ...choice, authenticated: fields['authenticated'] === true }, origin)
+  },
+  /** The bank's answer to a payment that comes later: `{paid}`. */
+  'POST /stripe/control/sessions/:id/settle': (account, id, fields) => {
+    settle(account, need(account, 'checkout.session', id), fields['paid'] === true)
+    return { ok: true }
+  },
+  /** Puts another test card behind a payment method that is kept: `{card}`. */
+  'POST /stripe/control/cards/:id': (account, id, fields) => {
+    const card = text(fields, 'card')
+    if (!isCard(card)) throw bad('card is none of the page')
+    account.cards.set(need(account, 'payment_method', id).id, card)
+    return { ok: true }
+  },
+  /** Lets a refund end: `{status: 'succeeded' | 'failed'}`. */
+  'POST /stripe/control/refunds/:id': (account, id, fields) =>
+    finishRefund(account, need(account, 'refund', id), text(fields, 'status') as 'succeeded' | 'failed'),
+  /** Opens a dispute of a charge: `{amount?, reason?, inquiry?}`. No money moves yet. */
+  'POST /stripe/control/charges/:id/dispute': (account, id, fields) =>
+    openDispute(account, need(account, 'charge', id), fields),
+  /** Takes a dispute further: `{to: 'withdrawn' | 'reinstated' | 'won' | 'lost' | 'warning_closed'}`. */
+  'POST /stripe/control/disputes/:id': (account, id, fields) => {
+    const dispute = need(account, 'dispute', id)
+    const to = text(fields, 'to')
+    if (to === 'withdrawn') return withdraw(account, dispute)
+    if (to === 'reinstated') return reinstate(account, dispute)
+    if (to === 'won' || to === 'lost' || to === 'warning_closed') return endDispute(account, dispute, to)
+    throw bad('to must be one of withdrawn, reinstated, won, lost, warning_closed')
+  },
+  /** Changes fields of an object, whatever they are; no event tells of it. */
+  'POST /stripe/control/objects/:id': (account, id, fields) => {
+    const object = account.objects.any(id)
+    if (!object) throw new Refusal({ status: 404, message: `No such object: '${id}'` })
+    return Object.assign(object, fields)
+  },
+  /** Tells of an object, as it is now or with other fields: `{type, object, set?}`. */
+  'POST /stripe/control/events': (account, _id, fields) => {
+    const object = account.objects.any(text(fields, 'object'))
+    if (!object) throw new Refusal({ status: 404, message: 'No such object.' })
+    return emit(account, text(fields, 'type'), { ...object, ...(fields['set'] as Fields | undefined) })
+  },
+  /** Delivers an event now, once: `{secondsAgo?, secret?}` sign it otherwise. Answers the status of the endpoint. */
+  'POST /stripe/control/events/:id/deliver': async (account, id, fields) => {
+    const event: StoredEvent = need(account, 'event', id)
+    const posting = { secondsAgo: Number(fields['secondsAgo'] ?? 0), secret: asText(fields['secret']) || undefined }
+    return { status: await deliver(account, event, posting) }
+  },
+  /** Every try to deliver an event, oldest first. */
+  'GET /stripe/control/deliveries': (account) => ({ data: account.deliveries }),
+}
+
+/** Every control, by method and path, as the help prints them. */
+export const CONTROL_NAMES: readonly string[] = Object.keys(CONTROLS)
+
+/** The controls as routes. */
+export const stripeControls: Protocol = {
+  name: 'stripe-controls',
+  envelope: stripeError,
+  outOfCredit: { status: 402, message: 'Out of credit.' },
+  routes: Object.entries(CONTROLS).map(([name, control]) => routeOf(name, control)),
+}
+
+function routeOf(name: string, control: Control): Route {
+  const [method, path] = name.split(' ') as [Route['method'], string]
+  return { method, path, handle: (exchange) => carryOut(exchange, control) }
+}
+
+async function carryOut(exchange: Exchange, control: Control): Promise<void> {
+  const account = accountOf(exchange)
+  const answer = await control(account, exchange.params['id'] ?? '', exchange.body.fields, originOf(exchange))
+  exchange.res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+}
+
+function text(fields: Fields, name: string): string {
+  const found = asText(fields[name])
+  if (!found) throw bad(`${name} must be a text`)
+  return found
+}
+
+function bad(message: string): Refusal {
+  return new Refusal({ status: 400, message })
+}
