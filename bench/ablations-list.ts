@@ -1,15 +1,13 @@
 import type { Edit } from '../scripts/tree-copy.ts'
 
-/** Something that makes calls cheaper, and the edits that take it out of a copy of the sources. */
+/** An optimization, and the edits that take it out of a copy of the sources. */
 export type Ablation = { name: string; edits: Edit[] }
 
 const BATCHER = 'src/shared/infra/batcher.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
 
-/**
- * What the table in docs/performance.md is made of. The first is no means at all: how far two equal systems seem apart.
- */
+/** The rows of the table in docs/performance.md. The first changes nothing, and shows the noise. */
 export const ABLATIONS: readonly Ablation[] = [
   { name: 'nothing (the noise)', edits: [] },
   {

@@ -1,8 +1,8 @@
 /**
- * `npx tsx bench/ablations.ts [--only WORD] [--in-flight 50,200] [--rounds 6] [--seconds 3]`: what each means to make
- * calls cheaper is worth. Each is taken out of a copy of the sources (bench/ablations-list.ts); the copy is built,
- * started beside the real thing on the same Postgres and Redis, and both are loaded in turn in one run. Prints calls a
- * second with and without it, and CPU by process.
+ * `npx tsx bench/ablations.ts [--only WORD] [--in-flight 50,200] [--rounds 6] [--seconds 3]`: what each
+ * optimization is worth. Each is taken out of a copy of the sources (bench/ablations-list.ts). The copy is built and
+ * started beside the original on the same Postgres and Redis, and both are loaded in turn. Prints calls a second with
+ * and without it, and CPU by process.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
@@ -32,18 +32,18 @@ const { values: options } = parseArgs({
   },
 })
 
-const folder = join(root, '.bench-means')
+const folder = join(root, '.bench-ablations')
 const runFile = promisify(execFile)
 const WARM_UP_MS = 6000
 const WARM_UP_OF_A_ROUND_MS = 500
 
 type Services = Awaited<ReturnType<typeof startServices>>
 
-/** One of the two that are compared. CPU in µs a call by process. */
+/** One of the two systems that are compared. CPU in µs a call by process. */
 type Side = { name: string; web: Process; worker: Process; key: string }
 type Figures = { rate: number; cpu: Record<string, number> }
 
-/** What a copy is made of: enough to build web and worker; the rest of the build is taken as it is. */
+/** What is copied: enough to build web and worker. The rest of the build is used as it is. */
 const PARTS = [
   'src',
   'migrations',
@@ -108,7 +108,7 @@ async function measure(side: Side, connections: number, { postgres, redis }: Ser
   }
 }
 
-/** Loads both in turn, who goes first changing; prints the medians, and the median of the ratios of neighbours. */
+/** Loads both in turn, and changes which goes first. Prints the medians, and the median of the rounds' ratios. */
 async function compare(
   name: string,
   sides: [whole: Side, without: Side],
@@ -135,16 +135,16 @@ async function compare(
   )
 }
 
-/** Both sides are new for each means: who runs longer has the warmer code. */
-async function judge(means: Ablation, nth: number, services: Services, catalogue: string): Promise<void> {
-  const copy = await buildWithout(means)
+/** Starts both sides anew for each optimization: the side that has run longer would be faster. */
+async function judge(ablation: Ablation, nth: number, services: Services, catalogue: string): Promise<void> {
+  const copy = await buildWithout(ablation)
   const sides: Side[] = []
   try {
     sides.push(await startSide(`whole_${nth}`, root, services, catalogue))
     sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue))
     for (const side of [...sides, ...sides]) await loadSide(side, 50, WARM_UP_MS)
     for (const connections of options['in-flight'].split(',').map(Number))
-      await compare(means.name, sides as [Side, Side], connections, services)
+      await compare(ablation.name, sides as [Side, Side], connections, services)
   } finally {
     for (const { web, worker } of sides) [web, worker].forEach(({ pid }) => killTree(pid))
     copy.remove()
@@ -170,9 +170,9 @@ async function main(): Promise<void> {
       '| optimization | in flight | calls/s without → with | ratio (of each pair) | CPU µs a call without → with |\n' +
         '|---|---|---|---|---|',
     )
-    for (const [nth, means] of ABLATIONS.filter(({ name }) => name.includes(options.only)).entries()) {
-      say(`without: ${means.name}`)
-      await judge(means, nth, services, catalogue)
+    for (const [nth, ablation] of ABLATIONS.filter(({ name }) => name.includes(options.only)).entries()) {
+      say(`without: ${ablation.name}`)
+      await judge(ablation, nth, services, catalogue)
     }
   } finally {
     for (const one of running.toReversed()) killTree(one.pid)

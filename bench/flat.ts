@@ -1,8 +1,8 @@
 /**
  * `npx tsx bench/flat.ts [--rows 1000000] [--accounts 10000] [--few 1000] [--in-flight 50] [--seconds 3] [--rounds 7]`:
  * whether a call costs the same when the tables are full. Two databases in one Postgres, one with few calls and one
- * with many, each with a web and a worker of its own, are loaded in turn in one run: by one hot account, and by all
- * accounts in turn. Prints the ratio of calls a second. The books of both are audited before and after.
+ * with many, each with its own web and worker, are loaded in turn: by one hot account, and by all accounts in turn.
+ * Prints the ratio of calls a second. The books of both are audited before and after.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -36,7 +36,7 @@ const { values: options } = parseArgs({
 
 const folder = join(root, '.bench-flat')
 
-/** The least part of the calls a second with few rows that those with many may be. */
+/** The goal: calls a second with many rows, as a share of those with few. */
 const GOAL = 0.9
 
 /** One of the two systems under load. */
@@ -51,7 +51,7 @@ type Side = {
   worker: Process
 }
 
-/** Who calls: one account, or all in turn. */
+/** Which accounts call: one, or all in turn. */
 const SPREADS = ['one hot account', 'every account in turn'] as const
 
 /** Latencies in ms, CPU in µs a call by process. */
@@ -112,14 +112,14 @@ async function loadSide(
   const before = pids.map(([, pid]) => cpuMicros(pid))
   const { calls, seconds, latencies } = await load(`${side.name}, ${spread}`, job)
   const rate = calls / seconds
-  // CPU is read around the warm-up too; the rate is taken to be the same in it.
+  // CPU is read across the warm-up too, whose rate is assumed to be the same.
   const served = rate * (seconds + job.warmupMs / 1000)
   const cpu = Object.fromEntries(pids.map(([name, pid], index) => [name, (cpuMicros(pid) - before[index]!) / served]))
   return { rate, p50: latencies.p50, p99: latencies.p99, cpu }
 }
 
 /**
- * Before each round: nothing open, and the few rows are few again. The many grow by what is called, a percent or two.
+ * Before each round: no call is open, and the few rows are few again. The many rows grow by a percent or two.
  */
 async function settleDown(side: Side): Promise<void> {
   await until(
@@ -137,7 +137,7 @@ async function measureAll(sides: Side[], services: Record<string, number>): Prom
   for (const spread of SPREADS) {
     const rounds = new Map<Side, Figures[]>(sides.map((side) => [side, []]))
     for (let round = 0; round <= Number(options.rounds); round++) {
-      // Who goes first changes, so that a drift of the machine favours neither; round 0 warms the processes up.
+      // The order alternates, so that a drift of the machine favours neither side. Round 0 warms the processes up.
       for (const side of round % 2 ? sides : sides.toReversed()) {
         await settleDown(side)
         const figures = await loadSide(side, spread, services)

@@ -1,6 +1,6 @@
 /**
  * The load: a closed loop over raw sockets, in a process of its own. It parses just enough of HTTP/1.1 to know where an
- * answer ends, so that the generator is not what is measured.
+ * answer ends, so that the load generator itself is not measured.
  *
  * Run as a child: it gets one JSON job on its command line and prints one JSON result.
  */
@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
-/** `connections` loops, each waits for its answer, for `ms` after `warmupMs`. */
+/** `connections` loops that each wait for their answer, for `ms` after `warmupMs`. */
 export type LoadJob = {
   host: string
   port: number

@@ -2,7 +2,7 @@
  * `npm run bench [-- --peer] [--seconds 4] [--rounds 3] [--in-flight 1,50,200]`: what a call costs, measured in one run
  * so that the figures can be compared: the upstream directly, a bare proxy without billing or queue, Tollgate's chat
  * with everything on, and with --peer a stateless gateway that does not bill. Absolute times are this machine's; ratios
- * travel.
+ * carry over to others.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -31,7 +31,7 @@ const { values: options } = parseArgs({
 })
 
 const folder = join(root, '.bench')
-/** One thing to measure: where requests go, and whose CPU they cost. */
+/** One thing to measure: where requests go, and the processes whose CPU they use. */
 type Subject = { name: string; port: number; headers: Record<string, string>; body: string; processes: Process[] }
 
 /** How long a subject is loaded before anything counts, in ms. */
@@ -49,7 +49,7 @@ async function measure(subject: Subject, connections: number, seconds: number): 
     ms: seconds * 1000,
   })
   const rate = result.calls / result.seconds
-  // CPU is read around the warm-up too; the rate is taken to be the same in it.
+  // CPU is read across the warm-up too, whose rate is assumed to be the same.
   const calls = rate * (result.seconds + WARM_UP_OF_A_ROUND_MS / 1000)
   const cpu = Object.fromEntries(
     subject.processes.map((one, index) => [one.name, Math.round((cpuMicros(one.pid) - before[index]!) / calls)]),
@@ -117,12 +117,12 @@ async function main(): Promise<void> {
 }
 
 /**
- * How long each subject is loaded before anything is measured, in ms: a process just started runs code that is not yet
+ * How long each subject is loaded before anything is measured, in ms: a fresh process runs code that is not yet
  * compiled.
  */
 const WARM_UP = { connections: 50, ms: 8000 }
 
-/** Rounds in turn, so that what disturbs the machine disturbs all; the median round of each counts. */
+/** Rounds in turn, so that a disturbance of the machine hits all subjects alike. The median round of each counts. */
 async function measureAll(subjects: Subject[]): Promise<Row[]> {
   const rows: Row[] = []
   for (const subject of subjects) {
@@ -143,7 +143,7 @@ async function measureAll(subjects: Subject[]): Promise<Row[]> {
   return rows
 }
 
-/** A stateless gateway that does not bill, by npx: no dependency of ours. */
+/** A stateless gateway that does not bill. It is run by npx, so it is no dependency of this project. */
 async function startPeer(started: (one: Promise<Process>) => Promise<Process>, upstreamPort: number): Promise<Subject> {
   const port = 18_787
   const peer = await started(

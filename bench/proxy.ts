@@ -1,6 +1,6 @@
 /**
- * The floor: a bare Koa + undici proxy, without key, limit, billing, queue or record. Its upstream's port is its
- * argument; prints its own.
+ * The floor: a bare Koa + undici proxy, without keys, limits, billing, queue or records. Takes the port of its
+ * upstream as its argument; prints its own.
  */
 import type { AddressInfo } from 'node:net'
 import Koa from 'koa'

@@ -15,7 +15,7 @@ import { runCompiled } from '../scripts/harness/processes.ts'
 
 const runFile = promisify(execFile)
 
-/** Progress, beside the figures on the standard output. */
+/** Prints progress on the standard error: the standard output has the figures. */
 export const say = (line: string): boolean => process.stderr.write(`${line}\n`)
 
 const message = { role: 'user', content: 'How many waves does a lighthouse keeper count in a night?' }
@@ -31,10 +31,7 @@ export async function startServices(folder: string) {
   return { postgres, redis }
 }
 
-/**
- * A catalogue of one chat model, at a price at which every call has a charge and a settlement that gives something
- * back.
- */
+/** A catalogue of one chat model. At its price every call is charged, and its settlement gives something back. */
 export function writeCatalogue(folder: string, upstreamPort: number): string {
   const file = join(folder, 'models.json')
   writeFileSync(
@@ -54,7 +51,7 @@ export function writeCatalogue(folder: string, upstreamPort: number): string {
   return file
 }
 
-/** `tree`: the checkout, or a copy, whose build is run. */
+/** `tree`: the checkout or copy whose build is run. */
 export type StackOptions = {
   name: string
   tree?: string
@@ -65,8 +62,8 @@ export type StackOptions = {
 }
 
 /**
- * Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, logs at
- * info.
+ * Starts a web and a worker process with everything on: keys, limits, billing, the queue, results, records, and logs
+ * at level info.
  */
 export async function startStack({
   name,
@@ -94,7 +91,7 @@ export async function startStack({
   return { web, worker }
 }
 
-/** Loads an address from a process of its own. @throws where any answer was an error: such a run has no figures. */
+/** Loads an address from a process of its own. @throws where any answer was an error: such a run is void. */
 export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'>): Promise<LoadResult> {
   const whole: LoadJob = { ...job, host: '127.0.0.1', path: '/v1/chat/completions' }
   const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(whole)], {
@@ -110,6 +107,6 @@ export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'>): P
   return result
 }
 
-/** The middle one. */
+/** The median. */
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!

@@ -1,6 +1,6 @@
 /**
- * The fast upstream: one fixed chat completion, or one fixed stream of chunks. It costs next to nothing, so that the
- * gateways in front of it are measured. Prints its port.
+ * The fast upstream: one fixed chat completion, or one fixed stream of chunks. It costs next to nothing, so that what
+ * is measured is the gateway in front of it. Prints its port.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

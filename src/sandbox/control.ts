@@ -22,12 +22,12 @@ export function isControl(path: string): boolean {
   return path === '/' || path.startsWith('/sandbox')
 }
 
-/** Answers a request to the sandbox itself: what it has billed, seen and holds open; `/` says how to steer it. */
+/** Answers a request to the sandbox itself: what it has billed, received and holds open. `/` says how to steer it. */
 export function control(
   state: State,
   { req, res, path, query }: { req: IncomingMessage; res: ServerResponse; path: string; query: URLSearchParams },
 ): void {
-  // What a body says is of no interest, but unread it would hold the connection.
+  // The body is ignored, but an unread one would hold the connection.
   req.resume()
   if (path === '/') {
     res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8' }).end(steeringHelp())

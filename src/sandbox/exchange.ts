@@ -6,7 +6,7 @@ import type { State } from './state.ts'
 import type { Steering } from './steering.ts'
 import type { Fault } from './wire.ts'
 
-/** What a request asks to be paid for: the model and the prompt, which is also what steers the sandbox. */
+/** The paid work that a request asks for. The prompt also steers the sandbox. */
 export interface Submission {
   readonly model: string
   readonly prompt: string
@@ -24,7 +24,7 @@ export interface Route {
 /** A wire protocol: its endpoints, how it carries keys, and how it words errors. */
 export interface Protocol {
   readonly name: string
-  /** Answers the key of a request; undefined where there is none. A protocol without it is public. */
+  /** Returns the key of a request, or undefined where there is none. A protocol without this function is public. */
   readonly keyOf?: (headers: IncomingHttpHeaders) => string | undefined
   /** The body (and headers) of an error answer. */
   readonly envelope: (fault: Fault) => { readonly body: unknown; readonly headers?: Record<string, string> }
@@ -47,15 +47,15 @@ export interface Exchange {
   model: string
   prompt: string
   steering: Steering
-  /** The journal's line on this request, where it has one yet. */
+  /** The journal's entry for this request, where there is one yet. */
   record: JournalEntry | undefined
-  /** The ledger's line, once the work was accepted. */
+  /** The entry of the bill, once the work was accepted. */
   bill: BilledEntry | undefined
-  /** Set where the sandbox itself ends the connection, so that it is not taken for a client that left. */
+  /** Set where the sandbox itself ends the connection, so that this does not count as a client that left. */
   cutBySandbox: boolean
 }
 
-/** The origin under which the client reached the sandbox: its own addresses are built on it. */
+/** The origin at which the client reached the sandbox. The sandbox's own addresses are built on it. */
 export function originOf(exchange: Exchange): string {
   return `http://${exchange.req.headers.host ?? '127.0.0.1'}`
 }

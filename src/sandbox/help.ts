@@ -37,7 +37,7 @@ export function commandHelp(): string {
   return `${USAGE}\n\n${steeringHelp()}`
 }
 
-/** The protocols and every steering word, printed from the table that parses them. */
+/** The protocols and every steering word, from the table that also parses them. */
 export function steeringHelp(): string {
   const groups = (Object.keys(GROUPS) as Group[]).map((group) => `${GROUPS[group]}:\n${wordsOf(group).join('\n')}`)
   const title = 'Steering words, anywhere in the prompt (of a chat: in its last user message):'

@@ -26,7 +26,7 @@ import { stripeProtocol } from './stripe/protocol.ts'
 import { Refusal } from './wire.ts'
 import type { Fault } from './wire.ts'
 
-/** Where a sandbox listens, and how long its work takes where the prompt does not say. */
+/** Where a sandbox listens, and how long its work takes by default. */
 export interface SandboxOptions extends Partial<Durations> {
   /** Default 0: any free port. */
   readonly port?: number
@@ -34,14 +34,14 @@ export interface SandboxOptions extends Partial<Durations> {
   readonly host?: string
 }
 
-/** A sandbox that listens. The reports are those of `/sandbox/…`; `prompt` filters them by substring. */
+/** A running sandbox. The reports are those of `/sandbox/…`; `prompt` filters them by substring. */
 export interface Sandbox {
   readonly url: string
   readonly port: number
   readonly billed: (prompt?: string) => BilledReport
   readonly journal: (prompt?: string) => JournalLine[]
   readonly open: (prompt?: string) => TrafficReport
-  /** Stops listening and drops every connection, those that hang too. */
+  /** Stops listening and drops every connection, even one that hangs. */
   readonly close: () => Promise<void>
 }
 
@@ -62,13 +62,13 @@ const JOURNALED_WHOLE_BYTES = 64 * 1024
 
 /**
  * Starts a sandbox upstream.
- * @throws the system's error where the port cannot be had
+ * @throws the system's error where the port is not available
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', videoSeconds = 2, imageSeconds = 0.5 } = options
   const state = createState({ videoSeconds, imageSeconds })
   const server = createServer((req, res) => receive(state, req, res))
-  // A pooled client must not meet a connection that is closed in the very moment it is used.
+  // A pooled client must not use a connection at the moment it is closed.
   server.keepAliveTimeout = KEEP_ALIVE_MS
   const address = await listen(server, port, host)
   return {
@@ -202,7 +202,7 @@ function checkKey(key: string | undefined): void {
 function answerFailure(exchange: Exchange, failure: unknown): void {
   const { res } = exchange
   if (failure instanceof Refusal && !res.headersSent) return answerFault(exchange, failure.fault)
-  // A client that left in the middle of its request is no defect; anything else that comes here is one.
+  // A client that disconnected within its request is not a defect; any other error here is.
   if (res.destroyed) return
   console.error(failure)
   const fault: Fault = { status: 500, message: 'The sandbox has a defect.' }

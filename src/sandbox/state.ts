@@ -7,7 +7,7 @@ import { Traffic } from './records/traffic.ts'
 import { StripeWorld } from './stripe/world.ts'
 import { TaskStore } from './tasks/store.ts'
 
-/** How long work takes where the prompt does not say. */
+/** How long work takes by default. */
 export interface Durations {
   /** A video task, in seconds. */
   readonly videoSeconds: number
@@ -15,7 +15,7 @@ export interface Durations {
   readonly imageSeconds: number
 }
 
-/** All that one sandbox remembers; it is gone with the process. */
+/** Everything that a sandbox remembers. It ends with the process. */
 export interface State {
   readonly options: Durations
   readonly billing: Billing
@@ -28,12 +28,12 @@ export interface State {
   readonly stripe: StripeWorld
 }
 
-/** Names that no other sandbox gives: a task of an earlier process is unknown, never mistaken for another. */
+/** Makes names that no other process makes, so that a task of an earlier process is never mistaken for another. */
 export class Ids {
   private readonly process = randomBytes(6).toString('hex')
   private count = 0
 
-  /** The next name of a kind, like `video_1f6b…_1`. */
+  /** The next name of a kind, such as `video_1f6b…_1`. */
   next(kind: string): string {
     this.count += 1
     return `${kind}_${this.process}_${this.count.toString(36)}`

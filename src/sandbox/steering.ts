@@ -1,12 +1,12 @@
 /**
- * Steering by the prompt: words in brackets tell the sandbox how to misbehave. `WORDS` is the one list of them: it
- * parses a prompt, types the result and prints the help.
+ * Steering by the prompt: words in brackets tell the sandbox how to misbehave. The one list of them, `WORDS`, parses
+ * prompts, types the result and prints the help.
  */
 
-/** When a word takes effect; the help is grouped by it. */
+/** When a word takes effect. The help is grouped by it. */
 export type Group = 'refusal' | 'answer' | 'usage' | 'chat' | 'task' | 'media'
 
-/** One steering word: how it is written, what it does, and how what follows it is read (undefined: malformed). */
+/** One steering word: its syntax, its effect, and how its arguments are read (undefined: malformed). */
 export interface Word<T> {
   readonly group: Group
   readonly syntax: string
@@ -20,7 +20,7 @@ export interface StatusOrder {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A count, and the HTTP status that so many requests are answered with. */
+/** A number of requests, and the HTTP status that they get. */
 export interface Repeated {
   readonly times: number
   readonly status: number
@@ -59,7 +59,7 @@ function word<T>(group: Group, syntax: string, meaning: string, read: (rest: str
   return { group, syntax, meaning, read }
 }
 
-/** Every steering word. The key is the word; more than one may stand in a prompt. */
+/** Every steering word, by its name. A prompt can have several. */
 export const WORDS = {
   status: word(
     'refusal',
@@ -76,7 +76,7 @@ export const WORDS = {
   'fail-times': word(
     'refusal',
     '[fail-times N CODE]',
-    'the first N requests with this very prompt get this status',
+    'the first N requests with exactly this prompt get this status',
     repeated,
   ),
   refuse: word('refusal', '[refuse]', 'reset the connection before anything is recorded', flag),
@@ -89,8 +89,8 @@ export const WORDS = {
   reset: word('answer', '[reset]', 'accept, then reset the connection', flag),
   garbage: word('answer', '[garbage]', 'accept, then answer 200 with an HTML page', flag),
   truncated: word('answer', '[truncated]', 'cut the JSON (or the stream) and end the answer as if it were whole', flag),
-  empty: word('answer', '[empty]', '200 without choices, images or result; unbilled but for tasks', flag),
-  'invalid-utf8': word('answer', '[invalid-utf8]', 'bytes in the text that are no UTF-8', flag),
+  empty: word('answer', '[empty]', '200 without choices, images or result; only tasks are billed', flag),
+  'invalid-utf8': word('answer', '[invalid-utf8]', 'bytes in the text that are not UTF-8', flag),
   'cut-mid-char': word('answer', '[cut-mid-char]', 'send the bytes of one character in two pieces', flag),
   big: word('answer', '[big MB]', 'so many megabytes of answer (text, image or file)', count),
 
@@ -101,9 +101,9 @@ export const WORDS = {
   'usage-huge': word('usage', '[usage-huge]', 'report 9007199254740991 tokens on both sides', flag),
 
   answer: word('chat', '[answer TEXT]', 'answer with this text', text),
-  echo: word('chat', '[echo]', 'answer with the prompt, less its steering words', flag),
+  echo: word('chat', '[echo]', 'answer with the prompt without its steering words', flag),
   tokens: word('chat', '[tokens N]', 'answer with N words; 0: stop at once, and bill the input', count),
-  tool: word('chat', '[tool]', "call the first of the request's tools; [tool NAME] that one", (rest) => rest),
+  tool: word('chat', '[tool]', "call the first of the request's tools; [tool NAME]: that one", (rest) => rest),
   refusal: word('chat', '[refusal]', 'the model declines to answer', flag),
   chunks: word('chat', '[chunks N MS]', 'stream the text in N chunks, MS milliseconds apart', counts),
   'no-done': word('chat', '[no-done]', 'end the stream without its last event', flag),
@@ -114,7 +114,7 @@ export const WORDS = {
   duration: word('task', '[duration S]', 'how long the task takes, in seconds (fractions too)', decimal),
   stuck: word('task', '[stuck]', 'the task never ends', flag),
   abort: word('task', '[abort]', 'the provider aborts the task (replicate: aborted, openrouter: expired)', flag),
-  'weird-status': word('task', '[weird-status]', 'a status word that no document names, then success', flag),
+  'weird-status': word('task', '[weird-status]', 'a status that is not documented, then success', flag),
   'poll-errors': word('task', '[poll-errors N CODE]', 'the first N polls get this HTTP status', repeated),
   'not-found-first': word('task', '[not-found-first]', 'the first poll is answered 404', flag),
   output: word(
@@ -126,14 +126,14 @@ export const WORDS = {
 
   'wrong-type': word('media', '[wrong-type]', 'an SVG in place of an image, an HTML page in place of a video', flag),
   'lying-type': word('media', '[lying-type]', 'the same bytes under the content type of real media', flag),
-  'broken-image': word('media', '[broken-image]', 'media that begins right and does not decode', flag),
+  'broken-image': word('media', '[broken-image]', 'media that begins correctly and cannot be decoded', flag),
   redirect: word(
     'media',
     '[redirect URL]',
-    'media that has an address redirects there; anything else does so itself',
+    'media with an address redirects there; any other answer redirects itself',
     text,
   ),
-  'result-url': word('media', '[result-url URL]', 'name this address as that of the result', text),
+  'result-url': word('media', '[result-url URL]', 'give this as the address of the result', text),
   'content-errors': word(
     'media',
     '[content-errors N CODE]',
@@ -147,21 +147,21 @@ export const WORDS = {
 /** A steering word. */
 export type WordName = keyof typeof WORDS
 
-/** The orders that a prompt holds, by word. */
+/** The steering words of a prompt, with what was ordered by each. */
 export type Steering = { readonly [K in WordName]?: NonNullable<ReturnType<(typeof WORDS)[K]['read']>> }
 
-/** The steering of a prompt without orders; compared by identity on the fast path. */
+/** The steering of a prompt without steering words; compared by identity on the fast path. */
 export const UNSTEERED: Steering = Object.freeze({})
 
-/** A steering word with something else behind it than its syntax says. */
+/** A steering word whose arguments do not fit its syntax. */
 export class MalformedWord extends Error {}
 
-// One level of brackets inside is let through, because an address may hold them: [redirect http://[::1]/].
+// One level of inner brackets is allowed, for addresses such as [redirect http://[::1]/].
 const BRACKETS = /\[([a-z][a-z0-9-]*)(?: +((?:[^[\]]|\[[^[\]]*\])*))?\]/g
 
 /**
- * Reads the orders of a prompt. Brackets that do not begin with a steering word are ordinary text.
- * @throws {MalformedWord} so that a typing error in a test does not pass for success.
+ * Reads the steering words of a prompt. Brackets that do not begin with a steering word are ordinary text.
+ * @throws {MalformedWord} so that a typo in a test does not look like success.
  */
 export function readSteering(prompt: string): Steering {
   if (!prompt.includes('[')) return UNSTEERED

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** A JSON object. */
 export type Fields = Record<string, unknown>
 
-/** What is wrong with a request, in words that every protocol can put into an envelope of its own. */
+/** What is wrong with a request; every protocol puts it into its own envelope. */
 export interface Fault {
   readonly status: number
   readonly message: string
@@ -30,12 +30,12 @@ export function authorizationKey(headers: IncomingHttpHeaders, scheme: string): 
   return given?.toLowerCase() === scheme.toLowerCase() && key ? key : undefined
 }
 
-/** The value as an object; an empty one where it is none. */
+/** The value as an object; empty for anything else. */
 export function asFields(value: unknown): Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 }
 
-/** The value as a string; empty where it is none. */
+/** The value as a string; empty for anything else. */
 export function asText(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -13,7 +13,7 @@ export function invalid(message: string): Refusal {
 
 /**
  * The messages of a request.
- * @throws {Refusal} 400 for roles and blocks that the Messages API does not know, and for images that are none.
+ * @throws {Refusal} 400 for roles and blocks that the Messages API does not know, and for images that are not images.
  */
 export function checkMessages(messages: unknown): readonly unknown[] {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages: at least one message is required')

@@ -35,7 +35,7 @@ async function createMessage(exchange: Exchange): Promise<void> {
   const answer = composeAnswer({ prompt: exchange.prompt, steering, maxTokens: maxTokens as number, tools })
   const system = Math.ceil(contentText(fields['system']).length / 4)
   const counted = { input: countInputTokens(messages) + system, output: answer.outputTokens }
-  // What is no answer at all is not counted either.
+  // What was not answered is not counted.
   const tokens = steering.empty ? undefined : reportedTokens(steering, counted)
   if (fields['stream'] !== true) return send(exchange, wholeMessage(exchange, answer, tokens))
   const failure = exchange.protocol.envelope({ status: 529, message: 'Overloaded' }).body
@@ -73,7 +73,7 @@ function wholeMessage(exchange: Exchange, answer: ChatAnswer, tokens: TokenCount
   }
 }
 
-/** A model that has nothing to say makes no block. */
+/** A model that says nothing returns no block. */
 function isSilent({ steering }: Exchange, { text, toolCall }: ChatAnswer): boolean {
   return steering.empty === true || (text === '' && !toolCall)
 }
@@ -86,7 +86,7 @@ function wholeBlock(exchange: Exchange, { text, toolCall }: ChatAnswer): Fields 
 
 function* eventsOf(exchange: Exchange, answer: ChatAnswer, tokens: TokenCounts | undefined): Generator<StreamEvent> {
   const named = (type: string, more: Fields): string => event({ type, ...more }, type)
-  // The final count of the output comes with message_delta; until then it is the one token of the beginning.
+  // The final count of the output comes with message_delta; until then it is 1.
   const begun = tokens && { input: tokens.input, output: Math.min(1, tokens.output) }
   const message = { ...shell(exchange), content: [], stop_reason: null, stop_sequence: null, ...usageOf(begun) }
   yield { text: named('message_start', { message }) }

@@ -14,10 +14,10 @@ export interface Tool {
 export interface ChatOrder {
   readonly prompt: string
   readonly steering: Steering
-  /** Words at the most. */
+  /** The most words of the answer. */
   readonly maxTokens: number
   readonly tools: readonly Tool[]
-  /** JSON schema of the answer, where it is to be JSON. */
+  /** JSON schema of the answer, where JSON was asked for. */
   readonly schema?: unknown
 }
 
@@ -44,7 +44,7 @@ const DEFAULT_TEXT =
 const MULTIBYTE = 'Grüße, 你好 und 😀: '
 const VOCABULARY = ['the', 'sandbox', 'keeps', 'counting', 'words', 'as', 'calmly', 'as', 'a', 'tide']
 
-/** Composes the answer: the same one for the same order. */
+/** Composes the answer. The same request gets the same answer. */
 export function composeAnswer(order: ChatOrder): ChatAnswer {
   const { steering } = order
   if (steering.refusal) {
@@ -66,13 +66,13 @@ export function composeAnswer(order: ChatOrder): ChatAnswer {
   }
 }
 
-/** The pieces that an answer is streamed in: single words, or as many as the steering says. */
+/** The pieces in which an answer is streamed: single words, or as many chunks as the steering asks for. */
 export function piecesOf(answer: ChatAnswer, steering: Steering): Iterable<string> {
   if (steering.big !== undefined) return fillerPieces(steering.big)
   const words = wordsOf(answer.text)
   const wanted = steering.chunks?.[0]
   if (wanted === undefined || wanted === 0) return words
-  // More chunks than words: the rest is cut from characters, for the number is what was asked for.
+  // More chunks than words were asked for: the answer is cut into characters.
   const parts = words.length >= wanted ? words : Array.from(answer.text)
   const used = Math.min(wanted, parts.length)
   return Array.from({ length: used }, (_, at) => {

@@ -20,7 +20,7 @@ export function lastUserText(messages: unknown): string {
 const TOKENS_PER_MESSAGE = 4
 const TOKENS_PER_IMAGE = 500
 
-/** A rough count of the tokens of messages: a quarter of their characters, and something for each and its images. */
+/** A rough count of the tokens of messages: a quarter of their characters, plus some for each message and image. */
 export function countInputTokens(messages: readonly unknown[]): number {
   let tokens = 0
   for (const message of messages) {

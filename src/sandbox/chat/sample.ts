@@ -2,7 +2,7 @@ import { asFields } from '../wire.ts'
 
 const MAX_DEPTH = 8
 
-/** A value that fits a JSON schema (of the simple kind that tools have); `text` is what its strings say. */
+/** A value that fits a JSON schema, of the simple kind that tools have. `text` is the content of its strings. */
 export function sampleOf(schema: unknown, text = 'sandbox', depth = 0): unknown {
   const fields = asFields(schema)
   if ('const' in fields) return fields['const']

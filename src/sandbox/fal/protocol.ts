@@ -3,7 +3,7 @@ import { authorizationKey } from '../wire.ts'
 import type { Fault, Fields } from '../wire.ts'
 import { queueRoutes } from './queue.ts'
 
-/** A fault of one field is a list of details, as its models answer; any other is one sentence. */
+/** A fault of one field is a list of details, as fal's models answer; any other is one sentence. */
 function falError({ status, message, code, param }: Fault): { body: Fields; headers?: Record<string, string> } {
   const loc = ['body', param ?? 'prompt']
   const detail = status === 422 ? [{ loc, msg: message, type: code ?? 'value_error' }] : message

@@ -11,7 +11,7 @@ import type { Fields } from '../wire.ts'
 const STATUS: Readonly<Record<Phase, string>> = {
   queued: 'IN_QUEUE',
   running: 'IN_PROGRESS',
-  odd: 'IN_LIMBO',
+  unknown: 'IN_LIMBO',
   succeeded: 'COMPLETED',
   failed: 'COMPLETED',
   aborted: 'COMPLETED',
@@ -20,7 +20,7 @@ const STATUS: Readonly<Record<Phase, string>> = {
 const REQUEST = '/fal/:owner/:app/requests/:id'
 const POLICY = 'The content was flagged by a content checker.'
 
-/** The endpoints of the queue. A model's sub-path is part of the submission only, never of a request's addresses. */
+/** The endpoints of the queue. A model's sub-path appears in the submission only, never in a request's addresses. */
 export const queueRoutes: readonly Route[] = [
   { method: 'GET', path: `${REQUEST}/status`, handle: sendStatus },
   { method: 'GET', path: REQUEST, handle: sendResult },
@@ -56,7 +56,7 @@ function addressesOf(exchange: Exchange, task: Task): Fields {
   }
 }
 
-/** What went wrong with a task that has ended without a result. */
+/** Why a task ended without a result. */
 function failureOf(task: Task): Refusal | undefined {
   const phase = phaseOf(task)
   if (phase === 'cancelled') {
@@ -64,7 +64,7 @@ function failureOf(task: Task): Refusal | undefined {
   }
   if (phase === 'aborted') return new Refusal({ status: 504, message: 'Request timed out.', code: 'request_timeout' })
   if (phase === 'failed') return new Refusal({ status: 422, message: POLICY, code: 'content_policy_violation' })
-  // The queue takes anything; that a field is missing is the model's finding.
+  // The queue accepts anything. Only the model finds that a field is missing.
   if (!task.prompt) return new Refusal({ status: 422, message: 'Field required', code: 'missing', param: 'prompt' })
   return undefined
 }
@@ -101,7 +101,7 @@ function sendResult(exchange: Exchange): Promise<void> {
     ...(task.kind === 'image' && task.size),
   }))
   if (task.steering.empty) return answer(exchange, {})
-  // Image models answer a list, video models one file; either may do otherwise.
+  // Image models answer with a list and video models with one file, unless the steering says otherwise.
   const form = task.steering.output ?? (task.kind === 'image' ? 'array' : 'object')
   const result = form === 'array' ? { [`${task.kind}s`]: files } : { [task.kind]: files[0] }
   return answer(exchange, { ...result, seed: 42, prompt: task.prompt, has_nsfw_concepts: [false] })

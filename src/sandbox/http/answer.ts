@@ -4,13 +4,13 @@ import { Refusal } from '../wire.ts'
 import type { Fault } from '../wire.ts'
 import { cut, pause, writeSteered } from './outlet.ts'
 
-/** How the result of paid work reaches the client: in the answer, behind an address in it, or by way of a task. */
+/** How the client gets the result: in the answer, from an address in it, or from a task. */
 export type Delivery = 'inline' | 'linked' | 'task'
 
 const GARBAGE = '<!doctype html><html><head><title>Welcome</title></head><body><h1>It works!</h1></body></html>'
 
 /**
- * Accepts a valid submission and bills it. Call it once everything about the request has been checked.
+ * Accepts a valid submission and bills it. Call it once the whole request has been checked.
  * @throws {Refusal} where the model or the steering says that the provider refuses; nothing is billed then.
  */
 export async function admit(exchange: Exchange, delivery: Delivery): Promise<void> {
@@ -20,7 +20,7 @@ export async function admit(exchange: Exchange, delivery: Delivery): Promise<voi
     if (steering.delay) await pause(exchange, steering.delay)
     throw new Refusal(fault)
   }
-  // No choices, no images: nothing was made that a provider would bill. A task is billed whatever comes of it.
+  // Without choices or images there is nothing to bill. A task is billed whatever its outcome.
   if (steering.empty && delivery !== 'task') return
   exchange.bill = state.billing.add(protocol.name, exchange.model, exchange.prompt)
 }
@@ -40,7 +40,7 @@ function refusalOf(exchange: Exchange, delivery: Delivery): Fault | undefined {
   return undefined
 }
 
-/** The fault behind a status that the prompt asked for. */
+/** The fault for a status that the prompt asked for. */
 export function steeredFault(status: number): Fault {
   return { status, message: `The sandbox was asked to answer ${status}.` }
 }
@@ -56,13 +56,13 @@ export async function answer(exchange: Exchange, body: unknown, status = 200): P
   if (await writeSteered(exchange, whole)) exchange.res.end()
 }
 
-/** Answers with a fault in the protocol's own words; no steering applies. */
+/** Answers with a fault in the protocol's own envelope. Steering does not apply. */
 export function answerFault(exchange: Exchange, fault: Fault): void {
   const { body, headers } = exchange.protocol.envelope(fault)
   sendJson(exchange, fault.status, JSON.stringify(body), { ...headers, ...fault.headers })
 }
 
-/** What comes before the answer to accepted work: delay, loss, rubbish. Answers false where it was the whole answer. */
+/** Does what comes before the answer: a delay, a reset, garbage. Returns false if no answer is to follow. */
 export async function beginAnswer(exchange: Exchange): Promise<boolean> {
   const { steering, res } = exchange
   if (steering.delay && !(await pause(exchange, steering.delay))) return false

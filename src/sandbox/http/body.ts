@@ -16,11 +16,11 @@ export interface Body {
   readonly fields: Fields
   readonly files: readonly UploadedFile[]
   readonly form: boolean
-  /** Length as it came in, in bytes. */
+  /** Length as received, in bytes. */
   readonly size: number
 }
 
-/** The body of a request that has none. */
+/** The body of a request without one. */
 export const NO_BODY: Body = { fields: {}, files: [], form: false, size: 0 }
 
 const MAX_BYTES = 128 * 1024 * 1024
@@ -53,7 +53,7 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
       else resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
     })
     req.on('error', reject)
-    // A client that leaves in the middle of its body ends neither of the above.
+    // A client that disconnects within its body causes neither event above.
     req.on('close', () => reject(new Error('the client left')))
   })
 }

@@ -8,7 +8,7 @@ interface Range {
   readonly to: number
 }
 
-/** Sends bytes, whole or the part that a `Range` header of one range asks for (206, or 416 where it is outside). */
+/** Sends bytes: all of them, or the one range that a `Range` header asks for (206, or 416 where it is outside). */
 export async function sendContent(exchange: Exchange, { bytes, type }: Content): Promise<void> {
   const { req, res } = exchange
   const range = rangeOf(req.headers.range, bytes.length)
@@ -52,7 +52,7 @@ async function writePart(exchange: Exchange, part: Buffer): Promise<void> {
   if (steering['content-cut']) cut(exchange)
 }
 
-/** The range that is asked for; undefined for the whole (also where the header is malformed or names several). */
+/** The requested range; undefined for the whole, and where the header is malformed or names several. */
 function rangeOf(header: string | undefined, length: number): Range | 'outside' | undefined {
   const found = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
   if (!found || (!found[1] && !found[2])) return undefined

@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import type { Exchange } from '../exchange.ts'
 import { UNSTEERED } from '../steering.ts'
 
-/** Stands in a text for bytes that are no UTF-8; replaced on the wire. */
+/** A placeholder for bytes that are not UTF-8; replaced when sent. */
 export const INVALID_MARK = '\uE000'
-/** Stands in a text for the megabytes of `[big]`; replaced on the wire. */
+/** A placeholder for the megabytes of `[big]`; replaced when sent. */
 export const FILLER_MARK = '\uE001'
 
-/** Long enough for what was written to arrive by itself. */
+/** Long enough for what was written to arrive. */
 const TRAVEL_MS = 20
 const MEGABYTE = 1024 * 1024
 const FILLER_PIECE = 64 * 1024
@@ -16,7 +16,7 @@ const FILLER = 'A'.repeat(FILLER_PIECE)
 const INVALID_MARK_BYTES = Buffer.from(INVALID_MARK)
 const INVALID_BYTES = Buffer.from([0xff, 0xfe, 0xff])
 
-/** Waits so many milliseconds; answers false (at once) where the client has left. */
+/** Waits so many milliseconds. Returns false, at once, if the client has left. */
 export function pause(exchange: Exchange, ms: number): Promise<boolean> {
   const { res } = exchange
   if (res.destroyed) return Promise.resolve(false)
@@ -38,16 +38,16 @@ export function cut(exchange: Exchange): void {
   exchange.cutBySandbox = true
   const { socket } = exchange.req
   if (!exchange.res.headersSent) socket.resetAndDestroy()
-  // A reset throws away what is still on its way, and the client is to see the part that was written.
+  // A reset discards what is still on its way, and the client must see what was written.
   else setTimeout(() => socket.resetAndDestroy(), TRAVEL_MS)
 }
 
-/** Writes a part of the body, at the pace of its reader; answers false where the client has left. */
+/** Writes a part of the body at the reader's pace. Returns false if the client has left. */
 export async function writeOut(exchange: Exchange, chunk: string | Buffer): Promise<boolean> {
   const { res } = exchange
   if (res.destroyed) return false
   if (res.write(chunk)) return true
-  // Of two events the one that comes first: a client that leaves never drains.
+  // Whichever comes first: a client that has left never drains.
   const ended = new AbortController()
   const drained = once(res, 'drain', { signal: ended.signal }).then(
     () => true,

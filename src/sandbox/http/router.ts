@@ -1,6 +1,6 @@
 import type { Protocol, Route } from '../exchange.ts'
 
-/** A route that fits a request, and what the path said. */
+/** A route that fits a request, and the parameters of the path. */
 export interface Match {
   readonly protocol: Protocol
   readonly route: Route
@@ -15,7 +15,7 @@ interface Pattern {
 
 const NO_PARAMS = {}
 
-/** Finds the route of a request. Paths without parameters, the busy ones, cost one look-up. */
+/** Finds the route of a request. Paths without parameters, which are the busy ones, cost one look-up. */
 export class Router {
   private readonly exact = new Map<string, Match>()
   private readonly patterns: Pattern[] = []

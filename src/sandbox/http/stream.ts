@@ -32,7 +32,7 @@ export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, 
   if (await streamSteered(exchange, events, failure)) res.end()
 }
 
-/** Answers true where the answer is to be ended in order. */
+/** Returns whether the stream is to end in the regular way. */
 async function streamSteered(exchange: Exchange, events: Iterable<StreamEvent>, failure: string): Promise<boolean> {
   const { steering } = exchange
   const between = steering.chunks?.[1] ?? 0

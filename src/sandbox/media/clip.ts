@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 let clip: Buffer | undefined
 
-/** The bytes of the one video of the sandbox: H.264, 320x180, two seconds of a moving square. */
+/** The sandbox's only video: H.264, 320x180, two seconds of a moving square. */
 export function videoClip(): Buffer {
   clip ??= readFileSync(join(packageRoot(), 'assets', 'sandbox', 'clip.mp4'))
   return clip

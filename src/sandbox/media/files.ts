@@ -16,7 +16,7 @@ export function publish(exchange: Exchange, file: ServedFile): string {
   return `${originOf(exchange)}/files/${name}`
 }
 
-/** Sends a medium, with the faults that its steering has for downloads. `name` tells one download from another. */
+/** Sends a medium, with the faults that its steering has for downloads. `name` identifies the download. */
 export async function sendMedium(exchange: Exchange, medium: ServedFile, name: string): Promise<void> {
   const { steering } = medium
   exchange.steering = steering
@@ -34,7 +34,7 @@ export async function sendMedium(exchange: Exchange, medium: ServedFile, name: s
   return sendContent(exchange, content)
 }
 
-/** Results with an address of their own: public, like the file hosts of fal and Replicate. */
+/** Results at addresses of their own. They are public, as on the file hosts of fal and Replicate. */
 export const filesProtocol: Protocol = {
   name: 'files',
   envelope: (fault: Fault) => ({ body: { detail: fault.message } }),

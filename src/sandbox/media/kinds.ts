@@ -3,7 +3,7 @@ export type MediaKind = 'image' | 'video'
 
 const VIDEO_NAME = /video|veo|sora|kling|seedance|t2v|i2v|clip/i
 
-/** What a model makes, told from its name where its protocol has one endpoint for all kinds. */
+/** What a model makes, judged by its name: some protocols have one endpoint for all kinds. */
 export function kindOf(model: string): MediaKind {
   return VIDEO_NAME.test(model) ? 'video' : 'image'
 }

@@ -9,7 +9,7 @@ const DISC = COLOURS - 1
 const MAX_CACHED = 32
 
 const compress = promisify(deflate)
-/** The compressed pixels by size: they are indexes into a palette, so that a prompt changes only the palette. */
+/** Compressed pixels by size. They are indexes into a palette, so a prompt changes only the palette. */
 const pixelsBySize = new Map<string, Promise<Buffer>>()
 
 /** A PNG of this size: a sky with a disc, in colours that are derived from the seed. */
@@ -17,7 +17,7 @@ export async function drawPng(size: PixelSize, seed: string): Promise<Buffer> {
   return assemble(size, seed, await compressedPixels(size))
 }
 
-/** A file that begins as a PNG of this size does and cannot be decoded. */
+/** A file that begins like a PNG of this size and cannot be decoded. */
 export async function drawBrokenPng(size: PixelSize, seed: string): Promise<Buffer> {
   const pixels = Buffer.from(await compressedPixels(size)).fill(0x55, 2)
   return assemble(size, seed, pixels.subarray(0, Math.ceil(pixels.length / 2)))
@@ -47,7 +47,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return whole
 }
 
-/** A run from one colour to another for the sky, and the opposite of the first for the disc. */
+/** A gradient for the sky, and the opposite of its first colour for the disc. */
 function palette(seed: string): Buffer {
   const from = createHash('sha256').update(seed).digest()
   const colours = Buffer.alloc(COLOURS * 3)

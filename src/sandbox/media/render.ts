@@ -4,11 +4,11 @@ import type { MediaKind } from './kinds.ts'
 import { drawBrokenPng, drawPng } from './png.ts'
 import type { PixelSize } from './size.ts'
 
-/** A picture or a clip that a call is to have as its result. */
+/** An image or a clip that is to be the result of a call. */
 export interface Medium {
   readonly kind: MediaKind
   readonly size: PixelSize
-  /** Decides the colours; two results of one call differ in it. */
+  /** Decides the colours. Two results of one call have different seeds. */
   readonly seed: string
   readonly steering: Steering
 }
@@ -32,7 +32,7 @@ const WRONG = {
 } as const
 const TYPES = { image: 'image/png', video: 'video/mp4' } as const
 
-/** Makes the bytes of a medium, as its steering says, under the type that a server would name for them. */
+/** Makes the bytes of a medium as its steering says, with the content type that a server would send. */
 export async function render({ kind, size, seed, steering }: Medium): Promise<Content> {
   const wrong = WRONG[kind]
   if (steering['lying-type']) return { ...wrong, type: TYPES[kind] }

@@ -20,7 +20,7 @@ const PRESETS: Readonly<Record<string, PixelSize>> = {
 
 /**
  * The size that a request asks for by `size`, `image_size` or `resolution` (`640x480`, `1K`, `720p`, `512`, a preset of
- * fal, `{width, height}`) and `aspect_ratio`. Small where it asks for none; larger ones are scaled down to 2048.
+ * fal, `{width, height}`) and `aspect_ratio`. Small by default; larger ones are scaled down to 2048.
  */
 export function pixelSize(fields: Fields): PixelSize {
   for (const asked of [fields['size'], fields['image_size'], fields['resolution'], fields]) {

@@ -9,7 +9,7 @@ import { asFields, asText, Refusal } from '../wire.ts'
 import type { Fields } from '../wire.ts'
 import { invalid } from './errors.ts'
 
-/** In what the servers that speak OpenAI's chat differ. */
+/** How the servers that speak OpenAI's chat protocol differ. */
 export interface ChatDialect {
   readonly path: string
   /** Fields that it adds to every answer and chunk. */
@@ -18,11 +18,11 @@ export interface ChatDialect {
   readonly usageExtras: (tokens: TokenCounts) => Fields
 }
 
-/** One answer on its way out. */
+/** One answer that is being sent. */
 interface Reply {
   readonly head: Fields
   readonly answer: ChatAnswer
-  /** How many choices, all alike. */
+  /** How many identical choices. */
   readonly n: number
   readonly usage: Fields | undefined
   readonly exchange: Exchange
@@ -31,7 +31,7 @@ interface Reply {
 const FINISH = { stop: 'stop', length: 'length', tool: 'tool_calls', refusal: 'stop' } as const
 const REASONING_REFUSES = ['max_tokens', 'temperature', 'top_p']
 
-/** The chat endpoint of OpenAI or of a server that speaks as it does. */
+/** The chat endpoint of OpenAI, or of a compatible server. */
 export function chatRoute(dialect: ChatDialect): Route {
   return {
     method: 'POST',
@@ -140,7 +140,7 @@ function wholeReply({ head, answer, n, usage, exchange }: Reply): Fields {
   return { ...head, object: 'chat.completion', choices, ...(usage && { usage }) }
 }
 
-/** What was nearly said in place of a text, where the request asks for that: the probabilities of every word. */
+/** The log probabilities of every word, where the request asks for them. */
 function logprobsOf({ body: { fields } }: Exchange, text: string): Fields | null {
   if (fields['logprobs'] !== true || text === '') return null
   const { top_logprobs: top = 0 } = fields
@@ -163,7 +163,7 @@ function* eventsOf(reply: Reply): Generator<StreamEvent> {
   const chunk = (more: Fields): string => event({ ...head, object: 'chat.completion.chunk', ...before, ...more })
   const choice = (index: number, delta: Fields, finish: string | null = null): string => {
     const choices = [{ index, delta, logprobs: logprobsOf(exchange, asText(delta['content'])), finish_reason: finish }]
-    // As long as it takes to hide the length of the text, says the real API; here it is only there.
+    // The real API pads chunks to hide the length of their text; here the field is only present.
     return chunk(options['include_obfuscation'] === false ? { choices } : { choices, obfuscation: 'sandbox' })
   }
   const indexes = Array.from({ length: n }, (_, index) => index)

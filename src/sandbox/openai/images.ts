@@ -78,7 +78,7 @@ async function makeImages(exchange: Exchange): Promise<void> {
 export async function inlineImage(medium: Parameters<typeof render>[0]): Promise<string> {
   const { bytes } = await render(medium)
   if (medium.steering.big === undefined) return bytes.toString('base64')
-  // Base64 may go on only after a multiple of three bytes.
+  // Base64 can be continued only after a multiple of three bytes.
   return Buffer.concat([bytes, Buffer.alloc((3 - (bytes.length % 3)) % 3)]).toString('base64') + FILLER_MARK
 }
 

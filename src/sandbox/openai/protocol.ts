@@ -5,7 +5,7 @@ import { openaiError } from './errors.ts'
 import { imageRoutes } from './images.ts'
 import { videoRoutes } from './videos.ts'
 
-/** OpenAI's API: chat, images, and the videos that compatible servers still have. */
+/** OpenAI's API: chat, images, and the videos that compatible servers still offer. */
 export const openaiProtocol: Protocol = {
   name: 'openai',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),

@@ -14,7 +14,7 @@ import { invalid } from './errors.ts'
 const STATUS: Readonly<Record<Phase, string>> = {
   queued: 'queued',
   running: 'in_progress',
-  odd: 'marinating',
+  unknown: 'marinating',
   succeeded: 'completed',
   failed: 'failed',
   aborted: 'failed',
@@ -22,7 +22,7 @@ const STATUS: Readonly<Record<Phase, string>> = {
 }
 const EXPIRES_AFTER_SECONDS = 3600
 
-/** Videos in OpenAI's dialect: its own API is gone, other servers speak it on. */
+/** Videos in OpenAI's dialect. OpenAI has retired it; other servers still speak it. */
 export const videoRoutes: readonly Route[] = [
   {
     method: 'POST',
@@ -84,7 +84,7 @@ function videoOf(task: Task): Fields {
   }
 }
 
-/** Newest first (`order=asc`: oldest), `limit` of them, beginning behind the one named by `after`. */
+/** At most `limit` tasks after the one named by `after`, newest first (`order=asc`: oldest first). */
 function listVideos(exchange: Exchange): Promise<void> {
   const { state, protocol, query } = exchange
   const tasks = state.tasks.list(protocol.name)

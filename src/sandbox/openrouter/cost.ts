@@ -1,6 +1,6 @@
 const DOLLARS_PER_TOKEN = 0.000002
 
-/** What so many tokens cost at OpenRouter's sandbox, in US dollars. */
+/** The cost of tokens in US dollars, as this sandbox's OpenRouter reports it. */
 export function costOf(tokens: number): number {
   return Number((tokens * DOLLARS_PER_TOKEN).toFixed(6))
 }

@@ -9,7 +9,7 @@ import { costOf } from './cost.ts'
 
 const TOKENS_PER_IMAGE = 1290
 
-/** `POST /images`: the images always stand in the answer. */
+/** `POST /images`: the answer always has the images themselves. */
 export const imagesRoute: Route = {
   method: 'POST',
   path: '/openrouter/api/v1/images',

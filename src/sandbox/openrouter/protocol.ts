@@ -10,7 +10,7 @@ function openrouterError({ status, message, param }: Fault): { body: Fields } {
   return { body: { error: { code: status, message, ...(param && { metadata: { param } }) } } }
 }
 
-/** OpenRouter: OpenAI's chat with the cost in dollars, and images and videos of its own making. */
+/** OpenRouter: OpenAI's chat with the cost in dollars, and its own protocols for images and videos. */
 export const openrouterProtocol: Protocol = {
   name: 'openrouter',
   keyOf: (headers) => authorizationKey(headers, 'Bearer'),

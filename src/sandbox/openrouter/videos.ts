@@ -13,7 +13,7 @@ import { costOf } from './cost.ts'
 const STATUS: Readonly<Record<Phase, string>> = {
   queued: 'pending',
   running: 'in_progress',
-  odd: 'brewing',
+  unknown: 'brewing',
   succeeded: 'completed',
   failed: 'failed',
   aborted: 'expired',

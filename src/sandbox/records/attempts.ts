@@ -1,10 +1,10 @@
 const MAX_REMEMBERED = 50_000
 
-/** Counts how often something (a prompt, a file) was asked for, for the words that fail the first N times. */
+/** Counts requests for a prompt or a file, for the words that fail the first N times. */
 export class Attempts {
   private readonly counts = new Map<string, number>()
 
-  /** Counts one more and answers how many there are now. The oldest are forgotten beyond 50,000. */
+  /** Counts one more and returns the count. Beyond 50,000 keys the oldest are forgotten. */
   add(what: string): number {
     const now = (this.counts.get(what) ?? 0) + 1
     this.counts.set(what, now)

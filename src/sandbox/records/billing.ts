@@ -12,7 +12,7 @@ export interface BilledReport {
   readonly total: number
   readonly byModel: Readonly<Record<string, number>>
   readonly entries: readonly (Omit<BilledEntry, 'at'> & { readonly at: string })[]
-  /** How many prompts were forgotten to make room; only then can a count by prompt be too small. */
+  /** How many prompts were forgotten to make room. Only if there are any can a count by prompt be too small. */
   readonly forgottenPrompts: number
 }
 
@@ -22,8 +22,8 @@ const MAX_COUNTER_CHARACTERS = 64_000_000
 const MAX_PROMPT_CHARACTERS = 2000
 
 /**
- * The ledger of a provider: what it would put on its bill. Totals by model are exact for as long as the process lives;
- * totals by prompt for the last 200,000 different prompts; single entries for the last 10,000.
+ * What a provider would put on its bill. Totals by model are exact as long as the process lives. Totals by prompt are
+ * kept for the last 200,000 different prompts, and single entries for the last 10,000.
  */
 export class Billing {
   private total = 0
@@ -34,7 +34,7 @@ export class Billing {
   /** Counts by `model NUL prompt`, oldest first. */
   private readonly counters = new Map<string, number>()
 
-  /** Books one accepted submission. Prompts beyond 2000 characters are kept as their two ends. */
+  /** Records one accepted submission. Of a prompt beyond 2000 characters both ends are kept. */
   add(protocol: string, model: string, prompt: string): BilledEntry {
     const kept = bothEnds(prompt)
     const entry: BilledEntry = { at: Date.now(), protocol, model, prompt: kept, outcome: 'accepted' }
@@ -42,12 +42,12 @@ export class Billing {
     this.models.set(model, (this.models.get(model) ?? 0) + 1)
     this.count(`${model}\0${kept}`)
     this.entries.push(entry)
-    // Twice the bound before the cut, so that dropping old entries costs nothing worth naming per call.
+    // Cut only at twice the bound, so that dropping old entries costs next to nothing per call.
     if (this.entries.length >= 2 * MAX_ENTRIES) this.entries = this.entries.slice(-MAX_ENTRIES)
     return entry
   }
 
-  /** What was billed; with `prompt`, only submissions whose prompt holds it. */
+  /** What was billed; with `prompt`, only submissions whose prompt contains it. */
   report(prompt = ''): BilledReport {
     const entries = this.entries.slice(-MAX_ENTRIES).filter((entry) => entry.prompt.includes(prompt))
     const byModel = prompt ? this.modelsOf(prompt) : this.models

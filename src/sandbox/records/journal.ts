@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { shorten } from './shorten.ts'
 
-/** One request as it came in. `status` is set when its answer has ended (0: no headers were sent). */
+/** One request as it was received. `status` is set when its answer has ended (0: no headers were sent). */
 export interface JournalEntry {
   readonly at: number
   readonly protocol: string
@@ -25,13 +25,13 @@ export class Journal {
   private readonly ring: JournalEntry[] = []
   private next = 0
 
-  /** Remembers a request in the place of the oldest. */
+  /** Adds a request, and drops the oldest. */
   add(entry: JournalEntry): void {
     this.ring[this.next] = entry
     this.next = (this.next + 1) % MAX_ENTRIES
   }
 
-  /** The requests, oldest first; with `prompt`, only those whose prompt (or whose task's prompt) holds it. */
+  /** The requests, oldest first; with `prompt`, only those whose prompt, or whose task's prompt, contains it. */
   lines(prompt = ''): JournalLine[] {
     const ordered = [...this.ring.slice(this.next), ...this.ring.slice(0, this.next)]
     return ordered
@@ -54,7 +54,7 @@ export class Journal {
 function withoutSecrets(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const shown = { ...headers }
   for (const name of SECRET_HEADERS) {
-    // The scheme stays readable: whether a client said Bearer or Key is what a test wants to know.
+    // The scheme stays readable: tests check whether a client sent Bearer or Key.
     if (typeof shown[name] === 'string') shown[name] = shown[name].replace(/\S+$/, '[redacted]')
   }
   return shown

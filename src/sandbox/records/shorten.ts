@@ -4,7 +4,7 @@ const MAX_DEPTH = 40
 
 /**
  * A copy of a JSON value that is safe to keep and to print: strings beyond `longest` characters (data URIs, long
- * prompts) keep their first 200 and a note of their length, and what is nested without end ends after 40 levels.
+ * prompts) keep their first 200 and a note of their length, and nesting is cut at 40 levels.
  */
 export function shorten(value: unknown, longest = LONG_STRING, depth = 0): unknown {
   if (typeof value === 'string') {

@@ -1,6 +1,6 @@
 import { Tally } from './tally.ts'
 
-/** What is told of a request in progress; read when it is asked for, so that a prompt learned later shows. */
+/** What is reported of a request in progress. It is read late, so that it has a prompt that was parsed meanwhile. */
 export interface Ongoing {
   readonly protocol: { readonly name: string }
   readonly path: string
@@ -29,25 +29,25 @@ export interface TrafficReport {
   readonly refused: number
 }
 
-/** Which requests are in progress, and how many were left by their clients. */
+/** Which requests are in progress, and from how many the client disconnected. */
 export class Traffic {
   /** Requests whose client left before the answer had ended. */
   readonly aborted = new Tally()
-  /** Connections that were reset unrecorded. */
+  /** Connections that were reset before anything was recorded. */
   readonly refused = new Tally()
   private readonly exchanges = new Set<Ongoing>()
 
-  /** Counts a request as in progress until it leaves. */
+  /** Counts a request as in progress until `leave`. */
   enter(exchange: Ongoing): void {
     this.exchanges.add(exchange)
   }
 
-  /** Counts a request as ended, whichever way. */
+  /** Counts a request as ended, however it ended. */
   leave(exchange: Ongoing): void {
     this.exchanges.delete(exchange)
   }
 
-  /** What goes on now; with `prompt`, only requests whose prompt holds it. */
+  /** What is in progress; with `prompt`, only requests whose prompt contains it. */
   report(prompt = ''): TrafficReport {
     const open = [...this.exchanges].filter((exchange) => exchange.prompt.includes(prompt))
     return {

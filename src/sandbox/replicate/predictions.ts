@@ -12,7 +12,7 @@ import type { Fields } from '../wire.ts'
 const STATUS: Readonly<Record<Phase, string>> = {
   queued: 'starting',
   running: 'processing',
-  odd: 'simmering',
+  unknown: 'simmering',
   succeeded: 'succeeded',
   failed: 'failed',
   aborted: 'aborted',
@@ -108,7 +108,7 @@ function predictionOf(exchange: Exchange, task: Task): Fields {
   }
 }
 
-/** Video models answer an address, image models a list of them, and some an object: the schema is the model's own. */
+/** Video models answer with an address, image models with a list of them, and some with an object. */
 function outputOf(exchange: Exchange, task: Task): unknown {
   const urls = resultUrls(exchange, task)
   const form = task.steering.output ?? (task.kind === 'image' ? 'array' : 'string')

@@ -1,6 +1,6 @@
 import type { Task } from './task.ts'
 
-/** All tasks of this process, oldest first. They are kept for as long as it lives: a client may come back late. */
+/** All tasks of this process, oldest first. They are kept as long as it lives: a client may ask late. */
 export class TaskStore {
   private readonly tasks = new Map<string, Task>()
 

@@ -4,7 +4,7 @@ import type { BilledEntry } from '../records/billing.ts'
 import type { Steering } from '../steering.ts'
 import type { Fields } from '../wire.ts'
 
-/** A piece of media work that goes on by itself. Its state follows from the clock alone, never from being asked. */
+/** Media work in the background. Its state follows from the clock alone, not from polls. */
 export interface Task {
   readonly id: string
   readonly protocol: string
@@ -16,43 +16,43 @@ export interface Task {
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly durationMs: number
-  /** What its protocol wants to say of it again. */
+  /** What its protocol repeats in answers. */
   readonly echo: Fields
   readonly bill: BilledEntry | undefined
   cancelledAt: number | undefined
-  /** The addresses of its results, once somebody asked for them. */
+  /** The addresses of its results, once they were asked for. */
   urls: readonly string[] | undefined
 }
 
-/** Where a task stands; `odd` is to be shown as a word that no client can know. */
-export type Phase = 'queued' | 'running' | 'odd' | 'succeeded' | 'failed' | 'aborted' | 'cancelled'
+/** The state of a task; `unknown` is shown as a word that no client can know. */
+export type Phase = 'queued' | 'running' | 'unknown' | 'succeeded' | 'failed' | 'aborted' | 'cancelled'
 
 const QUEUED_SHARE = 0.2
 
-/** Where a task stands at this time (milliseconds since the epoch). */
+/** The state of a task at this time (milliseconds since the epoch). */
 export function phaseOf(task: Task, now = Date.now()): Phase {
   const share = (now - task.createdAt) / task.durationMs
   if (task.cancelledAt !== undefined) return 'cancelled'
   if (share < QUEUED_SHARE) return 'queued'
   if (task.steering.stuck) return 'running'
-  if (share < 1) return task.steering['weird-status'] ? 'odd' : 'running'
+  if (share < 1) return task.steering['weird-status'] ? 'unknown' : 'running'
   if (task.steering.fail) return 'failed'
   return task.steering.abort ? 'aborted' : 'succeeded'
 }
 
-/** Whether a task has come to its end, whichever. */
+/** Whether a task has ended, however. */
 export function hasEnded(task: Task, now = Date.now()): boolean {
-  return !['queued', 'running', 'odd'].includes(phaseOf(task, now))
+  return !['queued', 'running', 'unknown'].includes(phaseOf(task, now))
 }
 
-/** How far a task is, in whole percent: 100 only for one that has succeeded. */
+/** The progress of a task in whole percent. Only one that has succeeded is at 100. */
 export function progressOf(task: Task, now = Date.now()): number {
   if (phaseOf(task, now) === 'succeeded') return 100
   const end = Math.min(now, task.cancelledAt ?? now)
   return Math.max(0, Math.min(99, Math.floor(((end - task.createdAt) / task.durationMs) * 100)))
 }
 
-/** When a task that has ended did so, in milliseconds since the epoch. */
+/** When a task ended, in milliseconds since the epoch. */
 export function endOf(task: Task): number {
   return task.cancelledAt ?? task.createdAt + task.durationMs
 }

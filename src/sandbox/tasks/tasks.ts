@@ -9,7 +9,7 @@ import type { Fields } from '../wire.ts'
 import { hasEnded } from './task.ts'
 import type { Task } from './task.ts'
 
-/** Starts a task for a submission that was admitted. `asked` names its size, `echo` is what the protocol repeats. */
+/** Starts a task for an accepted submission. `asked` has the fields that name its size; the protocol repeats `echo`. */
 export function startTask(exchange: Exchange, kind: MediaKind, asked: Fields, echo: Fields): Task {
   const { state, steering } = exchange
   const seconds = steering.duration ?? (kind === 'video' ? state.options.videoSeconds : state.options.imageSeconds)
@@ -22,7 +22,7 @@ export function startTask(exchange: Exchange, kind: MediaKind, asked: Fields, ec
     kind,
     size: pixelSize(asked),
     createdAt: Date.now(),
-    // Never zero: progress is a share of it.
+    // Never zero, because progress is divided by it.
     durationMs: Math.max(1, seconds * 1000),
     echo: shorten(echo) as Fields,
     bill: exchange.bill,
@@ -43,7 +43,7 @@ export function taskOf(exchange: Exchange): Task {
   return task
 }
 
-/** The task of a request that asks how it stands, with the faults that its steering has for polls. */
+/** The task that a request polls, with the faults that its steering has for polls. */
 export function polledTask(exchange: Exchange): Task {
   const task = taskOf(exchange)
   const errors = task.steering['poll-errors']
@@ -56,7 +56,7 @@ export function polledTask(exchange: Exchange): Task {
   return task
 }
 
-/** Cancels a task that runs; answers whether it did. */
+/** Cancels a running task. Returns whether it was running. */
 export function cancelTask(task: Task): boolean {
   if (hasEnded(task)) return false
   task.cancelledAt = Date.now()
@@ -64,7 +64,7 @@ export function cancelTask(task: Task): boolean {
   return true
 }
 
-/** The addresses of what a task has made; none under `[empty]`. The same at every call. */
+/** The addresses of what a task has made; none under `[empty]`. They are the same each time. */
 export function resultUrls(exchange: Exchange, task: Task): readonly string[] {
   if (task.steering.empty) return []
   task.urls ??= [publish(exchange, { ...mediumOf(task), prompt: task.prompt })]
