@@ -11,6 +11,7 @@ import * as money from './003_money.ts'
 import * as calls from './004_calls.ts'
 import * as sessionsTokensMail from './005_sessions_tokens_mail.ts'
 import * as operators from './006_operators.ts'
+import * as prices from './007_prices.ts'
 import { applySql, dropSql } from './sql.ts'
 
 type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
@@ -23,6 +24,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '004_calls': calls,
   '005_sessions_tokens_mail': sessionsTokensMail,
   '006_operators': operators,
+  '007_prices': prices,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

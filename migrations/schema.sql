@@ -72,7 +72,7 @@ CREATE TABLE calls (
   credits bigint NOT NULL DEFAULT 0, -- Credits collected so far = minus the sum of the call's ledger entries.
   credits_uncollected bigint NOT NULL DEFAULT 0, -- What the price asked for beyond the balance: became debt of the account.
   balance_after bigint, -- The account's balance when the call ended: usage.balance of its answer.
-  input_tokens bigint, -- Real input tokens (chat).
+  input_tokens bigint, -- Real input tokens, those of caches too (chat).
   output_tokens bigint, -- Real output tokens (chat).
   http_status integer, -- The status of its answer.
   error_type text, -- The error code of its answer, where it failed or was refused.
@@ -96,8 +96,15 @@ CREATE TABLE calls (
   finished_at timestamptz, -- When it ended.
   fold_minute timestamptz, -- The minute whose equal refusals this row stands for.
   count integer NOT NULL DEFAULT 1, -- How many refusals were folded into this row; else 1.
+  price_version uuid, -- The version of its price.
+  cached_input_tokens bigint, -- Input tokens that were read from a cache (chat).
+  cache_write_tokens bigint, -- Input tokens that were written to a cache (chat).
+  repeated_input_tokens bigint, -- Of those written, what its upstream bills once more: written for an hour (chat).
+  cost_micro_usd bigint, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT calls_cached_tokens_are_input CHECK (((cached_input_tokens >= 0) AND (cache_write_tokens >= 0) AND ((cached_input_tokens + cache_write_tokens) <= input_tokens))),
+  CONSTRAINT calls_cost_not_negative CHECK ((cost_micro_usd >= 0)),
   CONSTRAINT calls_count_positive CHECK ((count >= 1)),
   CONSTRAINT calls_credits_not_negative CHECK ((credits >= 0)),
   CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
@@ -108,6 +115,7 @@ CREATE TABLE calls (
   CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR ((credits = credits_precharged) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
   CONSTRAINT calls_precharge_not_negative CHECK ((credits_precharged >= 0)),
   CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR (credits_precharged = 0))),
+  CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens >= 0) AND (repeated_input_tokens <= cache_write_tokens))),
   CONSTRAINT calls_request_bytes_not_negative CHECK ((request_bytes >= 0)),
   CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text]))),
   CONSTRAINT calls_tokens_not_negative CHECK (((input_tokens >= 0) AND (output_tokens >= 0))),
@@ -259,6 +267,18 @@ CREATE TABLE operator_actions (
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 
+-- Every price that a call was opened at, for good.
+CREATE TABLE price_versions (
+  id uuid NOT NULL, -- Derived from the model and the hash; price_… in text.
+  model text NOT NULL, -- The gateway's model id.
+  hash text NOT NULL, -- SHA-256 of the price as JSON with sorted keys, in hex.
+  price jsonb NOT NULL, -- The price, as calls carry it.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When the first call was opened at it.
+  CONSTRAINT price_versions_pkey PRIMARY KEY (id),
+  CONSTRAINT price_versions_once UNIQUE (model, hash),
+  CONSTRAINT price_versions_hash_whole CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
+);
+
 -- Logins that hold. One that ended is deleted.
 CREATE TABLE sessions (
   id uuid NOT NULL, -- UUIDv7; ses_… in text.
@@ -310,7 +330,7 @@ CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid,
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
 CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
--- Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
+-- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- Refuses updates and deletions.

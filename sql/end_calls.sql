@@ -28,9 +28,12 @@ BEGIN
     SELECT o.*, row_number() OVER (PARTITION BY o.id ORDER BY o.place) AS nth
     FROM ROWS FROM (jsonb_to_recordset(outcomes) AS (
       id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, http_status integer,
-      error_type text, input_tokens bigint, output_tokens bigint, upstream text, result_url text, result_seconds integer
+      error_type text, input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint,
+      repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text, result_url text,
+      result_seconds integer
     )) WITH ORDINALITY AS o (
-      id, status, cost, attempt, from_status, overdue, http_status, error_type, input_tokens, output_tokens, upstream,
+      id, status, cost, attempt, from_status, overdue, http_status, error_type, input_tokens,
+      cached_input_tokens, cache_write_tokens, repeated_input_tokens, output_tokens, cost_micro_usd, upstream,
       result_url, result_seconds, place)
   ), ending AS MATERIALIZED (
     -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over.
@@ -74,7 +77,11 @@ BEGIN
   ), closed AS (
     UPDATE calls c SET status = e.status, credits = e.kept, credits_uncollected = greatest(e.due - e.kept, 0),
       balance_after = e.balance, http_status = e.http_status, error_type = e.error_type,
-      input_tokens = e.input_tokens, output_tokens = e.output_tokens, upstream = coalesce(e.upstream, c.upstream),
+      input_tokens = e.input_tokens, cached_input_tokens = e.cached_input_tokens,
+      cache_write_tokens = e.cache_write_tokens, repeated_input_tokens = e.repeated_input_tokens,
+      output_tokens = e.output_tokens,
+      -- Nothing was sent of a call that no worker began.
+      cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE e.cost_micro_usd END, upstream = coalesce(e.upstream, c.upstream),
       result_url = e.result_url, finished_at = clock_timestamp(),
       -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.
       idempotency_key = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_key END,

@@ -39,12 +39,13 @@ BEGIN
   RETURN QUERY
   WITH request AS MATERIALIZED (
     SELECT r.* FROM ROWS FROM (jsonb_to_recordset(requests) AS (
-      id uuid, account_id uuid, key_id uuid, modality text, model text, price jsonb, amount bigint,
+      id uuid, account_id uuid, key_id uuid, modality text, model text, price jsonb, price_version uuid,
+      price_hash text, amount bigint, guarded text,
       estimated_input bigint, estimated_output bigint, lease_seconds integer, deadline_seconds integer,
       request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text,
         request_bytes bigint
     )) WITH ORDINALITY AS r (
-      id, account_id, key_id, modality, model, price, amount, estimated_input, estimated_output, lease_seconds,
+      id, account_id, key_id, modality, model, price, price_version, price_hash, amount, guarded, estimated_input, estimated_output, lease_seconds,
       deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash, request_bytes, place)
   ), checked AS (
     SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes,
@@ -57,6 +58,8 @@ BEGIN
         WHEN same.id IS NOT NULL THEN 'exists'
         WHEN r.idempotency_key IS NOT NULL
           AND row_number() OVER (PARTITION BY r.account_id, r.idempotency_key ORDER BY r.place) > 1 THEN 'try_alone'
+        -- A guard of the request is against another charge, never against an answer that was paid.
+        WHEN r.guarded IS NOT NULL THEN r.guarded
       END AS verdict
     FROM request r
     LEFT JOIN accounts acc ON acc.id = r.account_id AND acc.id = ANY (account_ids)
@@ -98,11 +101,20 @@ BEGIN
     ) overlap
     WHERE overlap.amount > 0
     WINDOW movement_order AS (PARTITION BY a.account_id ORDER BY a.place, lot.upto)
+  ), new_price AS (
+    -- Written by the first call of a price, in the order of ids, so that two first calls cannot lock each other out.
+    INSERT INTO price_versions (id, model, hash, price)
+    SELECT DISTINCT ON (a.price_version) a.price_version, a.model, a.price_hash, a.price FROM accepted a
+    WHERE a.price_version IS NOT NULL
+      AND NOT EXISTS (SELECT FROM price_versions v WHERE v.id = a.price_version)
+    ORDER BY a.price_version
+    ON CONFLICT DO NOTHING
   ), new_call AS (
-    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, estimated_input_tokens,
+    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, price_version, estimated_input_tokens,
       estimated_output_tokens, credits_precharged, credits, request_id, reply_to, idempotency_key,
       idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at)
-    SELECT a.id, a.account_id, a.key_id, a.modality, a.model, 'queued', a.price, a.estimated_input, a.estimated_output,
+    SELECT a.id, a.account_id, a.key_id, a.modality, a.model, 'queued', a.price, a.price_version, a.estimated_input,
+      a.estimated_output,
       a.amount, a.amount, a.request_id, a.reply_to, a.idempotency_key,
       CASE WHEN a.idempotency_key IS NOT NULL THEN now() + make_interval(secs => a.idempotency_seconds) END,
       decode(a.request_hash, 'hex'), a.request_bytes, now() + make_interval(secs => a.lease_seconds),
@@ -137,5 +149,6 @@ BEGIN
   FROM checked c LEFT JOIN judged j ON j.id = c.id AND j.place = c.place;
 END $$;
 COMMENT ON FUNCTION open_calls IS
-  'Charges and opens calls: for each an outcome of opened, exists, insufficient_credits, too_many_calls, '
-  'too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).';
+  'Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, '
+  'insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch '
+  'of its own can tell).';

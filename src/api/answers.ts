@@ -41,8 +41,31 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
 }
 
 const pricing = z
-  .strictObject({ input: z.int(), output: z.int(), perTokens: z.int(), minimum: z.int() })
-  .meta({ description: 'Credits for `perTokens` input and output tokens, at least `minimum` a call.' })
+  .strictObject({
+    input: z.int(),
+    output: z.int(),
+    cachedInput: z.int().optional(),
+    cacheWrite: z.int().optional(),
+    perCall: z.int().optional(),
+    perTokens: z.int(),
+    minimum: z.int(),
+  })
+  .meta({
+    description:
+      'Credits for `perTokens` tokens: input, input read from a cache, input written to one (both as `input` if ' +
+      'absent), output; `perCall` is added; at least `minimum` a call.',
+  })
+
+const resolution = z.string().optional()
+
+const prices = z
+  .array(
+    z.union([z.strictObject({ resolution, perSecond: z.int() }), z.strictObject({ resolution, credits: z.int() })]),
+  )
+  .meta({ description: 'Images and videos: the first row that fits is the price; `perSecond` is rounded up.' })
+
+/** A price as its version has it. */
+const price = z.union([pricing, z.strictObject({ credits: z.int() }), z.strictObject({ prices })])
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
@@ -66,10 +89,12 @@ const model = z
     created: z.int(),
     owned_by: z.string(),
     modality,
-    credits: z.int().meta({ description: 'Credits per call; for chats the minimum.' }),
+    credits: z.int().meta({ description: 'The least credits that a call costs.' }),
+    priceVersion: id('price').meta({ description: 'The version of the price, for `X-Price-Version`.' }),
     name: z.string().optional(),
     description: z.string().optional(),
     pricing: pricing.optional(),
+    prices: prices.optional(),
     ...options,
   })
   .meta({ id: 'Model' })
@@ -108,8 +133,12 @@ export const call = z
     credits: z.int().meta({ description: 'Credits charged so far; once the call has ended, what it cost.' }),
     creditsPrecharged: z.int().meta({ description: 'Credits charged when the call opened.' }),
     creditsUncollected: z.int().meta({ description: 'Credits that the balance could not cover.' }),
-    inputTokens: tokens,
+    inputTokens: tokens.meta({ description: 'All input tokens, those of caches too.' }),
+    cachedInputTokens: tokens.meta({ description: 'Of the input, what was read from a cache.' }),
+    cacheWriteTokens: tokens.meta({ description: 'Of the input, what was written to a cache.' }),
     outputTokens: tokens,
+    price: price.nullable().meta({ description: 'The price at which the call was opened; null if it was refused.' }),
+    priceVersion: id('price').nullable(),
     latencyMs: z.int().nullable(),
     upstream: z.string().nullable(),
     attempts: z.int(),

@@ -39,6 +39,14 @@ const CATALOGUE = {
     message: 'Send the body as application/json in UTF-8, without a Content-Encoding.',
   },
   idempotency_conflict: { status: 422, message: 'This Idempotency-Key was already used with a different request.' },
+  price_above_limit: {
+    status: 422,
+    message: 'This call would be charged more than its X-Max-Credits. Nothing was charged.',
+  },
+  price_changed: {
+    status: 422,
+    message: 'The price of this model is not the one that X-Price-Version names. Nothing was charged.',
+  },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   internal_error: { status: 500, message: 'Something went wrong on our side.' },
   upstream_failed: { status: 502, message: 'The upstream failed. The credits charged for this call were refunded.' },

@@ -15,6 +15,7 @@ export const PREFIXES = {
   session: 'ses',
   mail: 'mail',
   action: 'act',
+  price: 'price',
 } as const
 
 /** A kind of thing that has ids. */
@@ -32,6 +33,8 @@ export type GrantId = Id<'grant'>
 export type SessionId = Id<'session'>
 export type MailId = Id<'mail'>
 export type ActionId = Id<'action'>
+/** A version of a price. Derived from the price itself, not from the time. */
+export type PriceVersionId = Id<'price'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

@@ -27,6 +27,7 @@ export async function aStoredChat(
   await calls.settle(id, 'chat', {
     cost: 1,
     tokens: { input: 1, output: 2 },
+    costMicroUsd: null,
     upstream: 'sandbox',
     resultUrl: null,
     output,

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { JsonObject } from '../../src/api/middleware/json-body.ts'
 import { parseChat } from '../../src/api/v1/chat-body.ts'
 import { ApiError } from '../../src/shared/errors.ts'
-import { costOf, estimateTokens } from '../../src/shared/calls/pricing.ts'
+import { chatCost, estimateTokens } from '../../src/shared/calls/pricing.ts'
 import type { CountedChat } from '../../src/shared/calls/pricing.ts'
 import type { ChatRequest } from '../../src/shared/calls/requests.ts'
 import { UpstreamError } from '../../src/workers/upstreams/adapter.ts'
@@ -63,11 +63,11 @@ describe('the pre-charge of any chat', () => {
       if (error instanceof ApiError) return 'refused'
       throw error
     }
-    const precharge = costOf(PRICE, estimateTokens(body as CountedChat, MODEL))
+    const precharge = chatCost(PRICE, estimateTokens(body as CountedChat, MODEL))
     try {
       const usage = await ask(protocol, request)
       const [bill] = billing.takeBills() as [Bill]
-      return { precharge, cost: costOf(PRICE, bill), reported: costOf(PRICE, usage!) }
+      return { precharge, cost: chatCost(PRICE, bill), reported: chatCost(PRICE, usage!) }
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === 'rejected' && billing.takeBills().length === 0)
         return 'rejected'

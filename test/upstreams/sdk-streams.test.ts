@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
-import { costOf, estimateTokens } from '../../src/shared/calls/pricing.ts'
+import { chatCost, estimateTokens } from '../../src/shared/calls/pricing.ts'
 import type { CountedChat } from '../../src/shared/calls/pricing.ts'
 import { countOutput } from '../../src/shared/calls/words.ts'
 import { expectBooksToBalance } from '../support/books.ts'
@@ -154,7 +154,7 @@ describe('a chat that the openai SDK streams', () => {
         expect(usage).to.include({ input_tokens: tokens.input, output_tokens: tokens.output })
         await expectCost(
           usage,
-          costOf({ input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 }, tokens),
+          chatCost({ input: PRICES.input, output: PRICES.output, perTokens: 10, minimum: 1 }, tokens),
         )
       })
 

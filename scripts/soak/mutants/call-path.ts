@@ -123,9 +123,9 @@ export const CALL_PATH: readonly Mutant[] = [
     why: 'The price is pinned when the call opens.',
     edits: [
       {
-        file: MEDIA,
-        find: 'cost: costOf(call.price, { input: 0, output: 0 })',
-        replace: 'cost: costOf(model.price, { input: 0, output: 0 })',
+        file: 'src/workers/calls/chat.ts',
+        find: 'chatCost(call.price as ChatPrice, tokens)',
+        replace: 'chatCost(model.price, tokens)',
       },
     ],
     tests: [SCHEDULES],

@@ -3,7 +3,7 @@
  */
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import type { CountedChat } from '../../shared/calls/pricing.ts'
-import { estimateTokens } from '../../shared/calls/pricing.ts'
+import { chatCharge, estimateTokens } from '../../shared/calls/pricing.ts'
 import { apiKey } from '../who.ts'
 import { answerWhenDone, prefersAsync } from './answer.ts'
 import { parseChat } from './chat-body.ts'
@@ -48,10 +48,11 @@ export const completeChat = callEndpoint(
   },
   {
     modality: 'chat',
-    parse: (body, model: ChatModel) => ({
-      request: parseChat(body, model),
-      estimate: estimateTokens(body as CountedChat, model),
-    }),
+    parse: (body, model: ChatModel) => {
+      const request = parseChat(body, model)
+      const estimate = estimateTokens(body as CountedChat, model)
+      return { request, estimate, charge: chatCharge(model.price, estimate) }
+    },
     answer: (ctx, deps, placed, { request, updates }) =>
       request.stream && !prefersAsync(ctx)
         ? answerWithChunks(ctx, deps, placed, updates)

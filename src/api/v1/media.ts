@@ -3,6 +3,7 @@
  */
 import type { MediaModel } from '../../shared/catalogue/catalogue.ts'
 import { defaultDuration, durationsText, offeredResolutions, offersDuration } from '../../shared/calls/media-options.ts'
+import { mediaCost } from '../../shared/calls/pricing.ts'
 import type { MediaRequest } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
@@ -28,7 +29,7 @@ import { callEndpoint } from './serve-call.ts'
 const declared = {
   ...gateway,
   method: 'post',
-  description: "The model's fixed price is charged first, and refunded if the call fails.",
+  description: 'The price of what is asked for is charged first, and refunded if the call fails.',
   who: apiKey,
   limits: CALL_LIMITS,
   headers: callRequestHeaders,
@@ -44,10 +45,11 @@ const declared = {
   errors: ['invalid_prompt', ...CALL_ERRORS],
 } as const
 
-/** Parses a request. Costs the model's fixed credits. */
+/** Parses a request, and finds its price: of what the upstream is going to be sent. */
 const parseWith = (schema: typeof imageBody | typeof videoBody) => (body: JsonObject, model: MediaModel) => {
   const { model: _model, ...asked } = parseBody(schema, body)
-  return { request: resolveOptions(model, asked), estimate: null }
+  const request = resolveOptions(model, asked)
+  return { request, estimate: null, charge: chargeFor(model, request) }
 }
 
 const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { updates }: { updates: UpdateListener }) =>
@@ -80,6 +82,14 @@ function resolveOptions(model: MediaModel, asked: MediaRequest): MediaRequest {
   const duration = asked.duration ?? defaultDuration(model)
   const resolution = asked.resolution ?? model.resolutions?.[0]
   return { ...asked, ...(duration !== undefined && { duration }), ...(resolution !== undefined && { resolution }) }
+}
+
+/** @throws ApiError invalid_request where the model has no price for this: what has no price is never made for nothing. */
+function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest): number {
+  const charge = mediaCost(price, { resolution, duration })
+  if (charge !== null) return charge
+  const asked = resolution ?? 'a request that names none'
+  throw new ApiError('invalid_request', { param: 'resolution', message: `resolution has no price for ${asked}.` })
 }
 
 const notOffered = (param: string, offer: string): ApiError =>

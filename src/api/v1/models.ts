@@ -4,6 +4,11 @@
 import type { Catalogue, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
+import { leastMediaCost } from '../../shared/calls/media-options.ts'
+import { priceVersionOf } from '../../shared/calls/price-versions.ts'
+import type { ChatPrice } from '../../shared/calls/pricing.ts'
+import { chatCost } from '../../shared/calls/pricing.ts'
+import { publicId } from '../../shared/ids.ts'
 import { modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
@@ -20,7 +25,11 @@ export type ModelEntry = {
   credits: number
   name?: string
   description?: string
-  pricing?: { input: number; output: number; perTokens: number; minimum: number }
+  /** The version of its price, for `X-Price-Version`. */
+  priceVersion: string
+  pricing?: ChatPrice
+  /** Media: the rows of the price, where it has some. */
+  prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
   durations?: Durations
   resolutions?: string[]
@@ -40,14 +49,20 @@ function presentModel(model: Model, created: number): ModelEntry {
     created,
     owned_by: model.routes[0]!.upstream.name,
     modality: model.modality,
-    credits: model.modality === 'chat' ? model.pricing.minimum : model.credits,
+    credits: leastCost(model),
+    priceVersion: publicId('price', priceVersionOf(model.id, model.price).id),
     ...(model.name !== undefined && { name: model.name }),
     ...(model.description !== undefined && { description: model.description }),
     ...(model.modality === 'chat' ? { pricing: model.pricing } : optionsOf(model)),
   }
 }
 
-const optionsOf = ({ durations, resolutions }: MediaModel) => ({
+/** The least that a call costs, in credits. */
+const leastCost = (model: Model): number =>
+  model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : (leastMediaCost(model, model.price) ?? 0)
+
+const optionsOf = ({ prices, durations, resolutions }: MediaModel) => ({
+  ...(prices && { prices }),
   ...(durations && { durations }),
   ...(resolutions && { resolutions }),
 })

@@ -7,7 +7,6 @@ import { publicId } from '../../shared/ids.ts'
 import { DEADLINE_SECONDS } from '../../shared/calls/lifecycle.ts'
 import type { OpenOutcome, OpenRequest } from '../../shared/calls/types.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
-import { costOf } from '../../shared/calls/pricing.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
@@ -16,11 +15,12 @@ import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
-/** A validated body. `estimate` for chats only. */
+/** A validated body, and the credits that its call is charged when it opens. `estimate` for chats only. */
 export type CallOrder = {
   model: Model
   request: ChatRequest | MediaRequest
   estimate: Tokens | null
+  charge: number
   body: Record<string, unknown>
 }
 
@@ -73,7 +73,7 @@ export async function placeCall(
 function openRequest(
   ctx: CallContext,
   { config, replies }: PlaceDeps,
-  { model, request, estimate }: CallOrder,
+  { model, request, estimate, charge }: CallOrder,
   identity: Identity,
 ): OpenRequest {
   const { principal, callId, requestId } = ctx.state
@@ -84,7 +84,7 @@ function openRequest(
     modality: model.modality,
     model: model.id,
     price: model.price,
-    amount: costOf(model.price, estimate ?? { input: 0, output: 0 }),
+    amount: charge,
     estimate,
     deadlineSeconds: model.timeoutSeconds ?? DEADLINE_SECONDS[model.modality],
     requestId,

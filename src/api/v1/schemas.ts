@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
-import { RESOLUTION } from '../../shared/catalogue/catalogue.ts'
+import { RESOLUTION } from '../../shared/catalogue/price-schema.ts'
 import { aboutField, fieldFault } from '../../shared/field-errors.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import { chatMessages, chatOptions, optional } from '../../shared/calls/chat-fields.ts'

@@ -23,7 +23,7 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './refusals.ts'
 
 /** What a modality makes of a body. */
-type Parsed = Pick<CallOrder, 'request' | 'estimate'>
+type Parsed = Pick<CallOrder, 'request' | 'estimate' | 'charge'>
 
 /** What is a modality's own of a call. */
 export type CallKind<M extends Model, P extends Parsed> = {

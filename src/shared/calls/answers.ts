@@ -53,6 +53,8 @@ export type ChatUsage = {
   prompt_tokens: number
   completion_tokens: number
   total_tokens: number
+  /** Of the input, what was read from a cache and what was written to one. */
+  prompt_tokens_details?: { cached_tokens: number; cache_write_tokens?: number }
 }
 
 /** The stored output of a chat call. `completion` must not have a `usage` of its own. */

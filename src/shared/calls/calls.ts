@@ -18,6 +18,8 @@ import type { EndedCall } from './answers.ts'
 import type { CallsObserver } from './observer.ts'
 import { DEADLINE_GRACE_SECONDS, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 import type { Modality } from './lifecycle.ts'
+import type { Tokens } from './pricing.ts'
+import { allInput } from './pricing.ts'
 import type { DeadProcess, Retry } from './retries.ts'
 import { claimUnanswered, claimOfDeadProcess } from './retries.ts'
 import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
@@ -168,8 +170,8 @@ export class Calls {
         cost: settlement.cost,
         http_status: SUCCESS,
         upstream: settlement.upstream,
-        input_tokens: settlement.tokens?.input,
-        output_tokens: settlement.tokens?.output,
+        ...countsOf(settlement.tokens),
+        cost_micro_usd: settlement.costMicroUsd ?? undefined,
         result_url: settlement.resultUrl,
         result_seconds: this.limits.resultSeconds,
       },
@@ -279,12 +281,23 @@ export class Calls {
   }
 }
 
+const countsOf = (tokens: Tokens | null) =>
+  tokens && {
+    input_tokens: allInput(tokens),
+    cached_input_tokens: tokens.cached ?? 0,
+    cache_write_tokens: tokens.written ?? 0,
+    repeated_input_tokens: tokens.inputAgain,
+    output_tokens: tokens.output,
+  }
+
 const begun = (row: BegunRow): BegunCall => ({
   id: row.id,
   accountId: row.account_id,
   model: row.model,
   modality: row.modality,
   price: row.price,
+  charged: row.credits_precharged,
+  costMicroUsd: row.cost_micro_usd,
   estimate: { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 },
   attempt: row.attempts,
   startedAt: row.started_at,
@@ -306,6 +319,8 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
         : { opened: false, existing: row.existing_id! }
     case 'unauthorized':
     case 'account_suspended':
+    case 'price_above_limit':
+    case 'price_changed':
     case 'insufficient_credits':
     case 'too_many_calls':
     case 'too_many_bytes':

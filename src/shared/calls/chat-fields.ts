@@ -78,6 +78,7 @@ const imagePart = z.strictObject({
 
 /** Of the kinds that a model prices in `partTokens` we know no more than that. */
 const otherPart = z.looseObject({
+  cache_control: optional(cacheControl),
   type: z
     .string()
     .min(1)

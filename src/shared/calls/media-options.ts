@@ -1,7 +1,9 @@
 /**
- * Which durations and resolutions a media model offers, and what is sent where a request names none. A call costs the
- * same whatever it asks for, so nothing passes that the catalogue does not offer. Pure: the console uses it too.
+ * Which durations and resolutions a media model offers, and what is sent where a request names none. Only what the
+ * catalogue offers has a price, so nothing else passes. Pure: the console uses it too.
  */
+import type { MediaPrice, MediaShape } from './pricing.ts'
+import { mediaCost } from './pricing.ts'
 
 /** The seconds of a video: those of a list, or all between two, both included. */
 export type Durations = number[] | { min: number; max: number; default?: number }
@@ -44,4 +46,19 @@ export const offeredResolutions = ({ modality, resolutions }: MediaOptions): rea
 export function durationsText({ durations }: Pick<MediaOptions, 'durations'>): string {
   if (durations === undefined) return `at most ${UNSTATED_MAX_SECONDS} seconds`
   return `${Array.isArray(durations) ? durations.join(' or ') : `${durations.min} to ${durations.max}`} seconds`
+}
+
+/** Everything that may be asked of a model, but for durations between the shortest and the longest. */
+export function offeredShapes({ modality, durations, resolutions }: MediaOptions): MediaShape[] {
+  const lengths =
+    durations === undefined ? [undefined] : Array.isArray(durations) ? durations : [durations.min, durations.max]
+  // Where a model states no resolutions, a request that names none is sent on without one.
+  const sizes = resolutions ?? [undefined, ...UNSTATED_RESOLUTIONS[modality]]
+  return lengths.flatMap((duration) => sizes.map((resolution) => ({ duration, resolution })))
+}
+
+/** The least that anything costs which a model offers, in credits; null where nothing it offers has a price. */
+export function leastMediaCost(options: MediaOptions, price: MediaPrice): number | null {
+  const costs = offeredShapes(options).flatMap((shape) => mediaCost(price, shape) ?? [])
+  return costs.length > 0 ? Math.min(...costs) : null
 }

@@ -1,34 +1,93 @@
 /**
- * What a call costs. Pure. All prices are whole credits; tokens are counts.
+ * What a call costs. Pure. All prices are whole credits; tokens are counts; seconds are decimals.
  * The rules in words: docs/money.md#prices and docs/money.md#pre-charge.
  */
 
-/** Chat: credits for every `perTokens` input and output tokens, and at least `minimum` a call. */
-export type ChatPrice = { input: number; output: number; perTokens: number; minimum: number }
+/**
+ * Chat: for every `perTokens` tokens `output`, and `input` for what the model reads anew, `cachedInput` for what it
+ * reads from a cache and `cacheWrite` for what it writes to one (both `input` where absent); beside them `perCall`; and
+ * at least `minimum` a call. Credits where it is a price, micro-dollars where it is a cost.
+ */
+export type ChatPrice = {
+  input: number
+  output: number
+  cachedInput?: number
+  cacheWrite?: number
+  perCall?: number
+  perTokens: number
+  minimum: number
+}
 
-/** Media: a fixed number of credits a call. */
-export type MediaPrice = { credits: number }
+/** What a picture or a video of a resolution (of any, where it names none) costs: by the second, or as a whole. */
+export type MediaPriceRow =
+  | { resolution?: string; perSecond: number; credits?: undefined }
+  | { resolution?: string; credits: number; perSecond?: undefined }
+
+/** Media: a fixed number of credits a call, or rows of which the first that fits counts. */
+export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 
 /** The price that is pinned on a call's row when it opens: later changes of the catalogue do not touch it. */
 export type Price = ChatPrice | MediaPrice
 
-export type Tokens = { input: number; output: number }
+/**
+ * Tokens of a chat, in disjoint counts: `input` that was read anew, `cached` that was read from a cache, `written` to
+ * one; and `output`, with its reasoning. `inputAgain`: input that is billed once more at the price of `input`, beside
+ * what it is counted as.
+ */
+export type Tokens = { input: number; output: number; cached?: number; written?: number; inputAgain?: number }
+
+/** All input tokens: read anew, read from a cache, written to one. */
+export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
+
+/** What of a picture or a video decides its price: what the upstream is sent. */
+export type MediaShape = { resolution?: string; duration?: number }
 
 /** The largest number of credits one call may move: far below 2^53, so that sums stay exact in JavaScript too. */
 export const MAX_CALL_CREDITS = 1_000_000_000_000
 
-/** `max(minimum, ceil((input × price + output × price) / perTokens))`, exact in BigInt, at most MAX_CALL_CREDITS. */
+const limited = (credits: bigint): number => (credits > BigInt(MAX_CALL_CREDITS) ? MAX_CALL_CREDITS : Number(credits))
+
+/** `max(minimum, ceil(tokens × their prices / perTokens) + perCall)`, exact in BigInt, at most MAX_CALL_CREDITS. */
 export function chatCost(price: ChatPrice, tokens: Tokens): number {
-  const total = BigInt(tokens.input) * BigInt(price.input) + BigInt(tokens.output) * BigInt(price.output)
-  const per = BigInt(price.perTokens)
-  const credits = (total + per - 1n) / per
-  const limited = credits > BigInt(MAX_CALL_CREDITS) ? MAX_CALL_CREDITS : Number(credits)
-  return Math.max(price.minimum, limited)
+  const { input, output, cachedInput = input, cacheWrite = input, perCall = 0, perTokens, minimum } = price
+  const total =
+    (BigInt(tokens.input) + BigInt(tokens.inputAgain ?? 0)) * BigInt(input) +
+    BigInt(tokens.cached ?? 0) * BigInt(cachedInput) +
+    BigInt(tokens.written ?? 0) * BigInt(cacheWrite) +
+    BigInt(tokens.output) * BigInt(output)
+  const per = BigInt(perTokens)
+  return Math.max(minimum, limited((total + per - 1n) / per + BigInt(perCall)))
 }
 
-/** What a call costs at these tokens; media ignore them. */
-export function costOf(price: Price, tokens: Tokens): number {
-  return 'credits' in price ? price.credits : chatCost(price, tokens)
+/** What a chat is charged before its usage is known: all of its input at the dearest of the three input prices. */
+export function chatCharge(price: ChatPrice, estimate: Tokens): number {
+  const dearest = Math.max(price.input, price.cachedInput ?? 0, price.cacheWrite ?? 0)
+  return chatCost({ ...price, input: dearest }, estimate)
+}
+
+/** What a picture or a video costs, in credits; null where no row of its price fits it: then it must not be made. */
+export function mediaCost(price: MediaPrice, { resolution, duration }: MediaShape): number | null {
+  if ('credits' in price) return price.credits
+  const row = price.prices.find((one) => one.resolution === undefined || one.resolution === resolution)
+  if (row === undefined) return null
+  if (row.perSecond === undefined) return row.credits
+  return duration === undefined ? null : limited(ceilOfProduct(row.perSecond, duration))
+}
+
+/**
+ * `ceil(factor × decimal)`, exactly: of the decimal that the number is written as. Floating point would make 111 of
+ * 100 × 1.1.
+ * @param factor a whole number
+ * @param decimal finite, not negative
+ */
+export function ceilOfProduct(factor: number, decimal: number): bigint {
+  const [mantissa = '', exponent = '0'] = String(decimal).split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const scale = fraction.length - Number(exponent)
+  const product = BigInt(factor) * BigInt(whole + fraction)
+  if (scale <= 0) return product * 10n ** BigInt(-scale)
+  const unit = 10n ** BigInt(scale)
+  return (product + unit - 1n) / unit
 }
 
 /** Output tokens assumed where a request names none. */

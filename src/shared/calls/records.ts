@@ -2,13 +2,14 @@
  * Reading calls: the answer of one for whoever fetches it, and the record of one for operators.
  */
 import type { Db } from '../infra/db.ts'
-import type { AccountId, CallId, KeyId } from '../ids.ts'
+import type { AccountId, CallId, KeyId, PriceVersionId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import type { Ended } from './types.ts'
 import type { Answer, LongAnswer } from './answers.ts'
 import { INLINE_BYTES, answerOf, longAnswerOf } from './answers.ts'
 import type { CallStatus, Modality } from './lifecycle.ts'
 import { hasEnded } from './lifecycle.ts'
+import type { Price } from './pricing.ts'
 
 /** Fields of every call state. `requestHash` in hex, where its request could be retried. */
 type Known = { callId: CallId; accountId: AccountId; modality: Modality; requestHash: string | null }
@@ -31,7 +32,12 @@ export type CallRecord = {
   creditsPrecharged: number
   creditsUncollected: number
   inputTokens: number | null
+  cachedInputTokens: number | null
+  cacheWriteTokens: number | null
   outputTokens: number | null
+  /** At which it was opened; null for a refusal. */
+  price: Price | null
+  priceVersion: string | null
   latencyMs: number | null
   upstream: string | null
   attempts: number
@@ -120,7 +126,11 @@ export const RECORD_COLUMNS = [
   'credits_precharged',
   'credits_uncollected',
   'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
   'output_tokens',
+  'price',
+  'price_version',
   'latency_ms',
   'upstream',
   'attempts',
@@ -143,7 +153,11 @@ export type RecordRow = {
   credits_precharged: number
   credits_uncollected: number
   input_tokens: number | null
+  cached_input_tokens: number | null
+  cache_write_tokens: number | null
   output_tokens: number | null
+  price: Price | null
+  price_version: PriceVersionId | null
   latency_ms: number | null
   upstream: string | null
   attempts: number
@@ -196,7 +210,11 @@ export function recordOf(row: RecordRow): CallRecord {
     creditsPrecharged: row.credits_precharged,
     creditsUncollected: row.credits_uncollected,
     inputTokens: row.input_tokens,
+    cachedInputTokens: row.cached_input_tokens,
+    cacheWriteTokens: row.cache_write_tokens,
     outputTokens: row.output_tokens,
+    price: row.price,
+    priceVersion: row.price_version && publicId('price', row.price_version),
     latencyMs: row.latency_ms,
     upstream: row.upstream,
     attempts: row.attempts,

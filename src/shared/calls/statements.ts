@@ -8,6 +8,7 @@ import type { AccountId, CallId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Price } from './pricing.ts'
 import type { OpenRequest, UpstreamRef } from './types.ts'
+import { priceVersionOf } from './price-versions.ts'
 import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 
 /** How a call ends, as `end_calls` reads it. */
@@ -21,7 +22,12 @@ export type OutcomeRow = {
   http_status: number
   error_type?: ErrorCode
   input_tokens?: number
+  cached_input_tokens?: number
+  cache_write_tokens?: number
+  repeated_input_tokens?: number
   output_tokens?: number
+  /** Absent: unknown. */
+  cost_micro_usd?: number
   upstream?: string
   result_url?: string | null
   result_seconds: number
@@ -56,6 +62,12 @@ export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null;
  */
 export type AccountLimits = { maxOutstanding: number; maxRequestBytes?: number }
 
+/** The price of a call, and the version of it that the statement writes where it is new. */
+function pricedBy({ model, price }: OpenRequest) {
+  const { id, hash } = priceVersionOf(model, price)
+  return { price, price_version: id, price_hash: hash }
+}
+
 /** Opens calls; a row for each, in the order of the requests. */
 export async function openCalls(
   db: Db,
@@ -64,13 +76,14 @@ export async function openCalls(
 ): Promise<OpenRow[]> {
   const parameter = JSON.stringify(
     requests.map((request) => ({
+      ...pricedBy(request),
       id: request.id,
       account_id: request.accountId,
       key_id: request.keyId,
       modality: request.modality,
       model: request.model,
-      price: request.price,
       amount: request.amount,
+      guarded: request.guarded,
       estimated_input: request.estimate?.input,
       estimated_output: request.estimate?.output,
       lease_seconds: QUEUED_LEASE_SECONDS,
@@ -112,8 +125,8 @@ function inOrderOf(requests: OpenRequest[], rows: OpenRow[]): OpenRow[] {
 }
 
 /** What a worker reads of a call that it takes. */
-export const BEGUN_COLUMNS = `id, account_id, model, modality, price, estimated_input_tokens, estimated_output_tokens,
-  attempts, started_at, upstream, upstream_ref, reply_to,
+export const BEGUN_COLUMNS = `id, account_id, model, modality, price, credits_precharged, estimated_input_tokens,
+  estimated_output_tokens, cost_micro_usd, attempts, started_at, upstream, upstream_ref, reply_to,
   (extract(epoch FROM started_at - created_at) * 1000)::bigint AS waited_ms,
   (extract(epoch FROM deadline_at - now()) * 1000)::bigint AS remaining_ms`
 
@@ -124,8 +137,10 @@ export type BegunRow = {
   model: string
   modality: Modality
   price: Price
+  credits_precharged: number
   estimated_input_tokens: number | null
   estimated_output_tokens: number | null
+  cost_micro_usd: number | null
   attempts: number
   started_at: Date
   resumed: boolean

@@ -16,6 +16,8 @@ export type OpenRequest = {
   price: Price
   /** The charge. */
   amount: number
+  /** Why the call must not be opened, although an earlier call may be joined: a guard of its own request. */
+  guarded?: 'price_above_limit' | 'price_changed' | null
   /** The tokens the charge was estimated from (chat). */
   estimate: Tokens | null
   deadlineSeconds: number
@@ -35,7 +37,14 @@ export type OpenOutcome =
   | { opened: false; existing: CallId }
   | {
       opened: false
-      refusal: 'unauthorized' | 'account_suspended' | 'insufficient_credits' | 'too_many_calls' | 'too_many_bytes'
+      refusal:
+        | 'unauthorized'
+        | 'account_suspended'
+        | 'price_above_limit'
+        | 'price_changed'
+        | 'insufficient_credits'
+        | 'too_many_calls'
+        | 'too_many_bytes'
     }
 
 /** What a worker gets when it begins a call. */
@@ -45,7 +54,11 @@ export type BegunCall = {
   model: string
   modality: Modality
   price: Price
+  /** What its opening took, in credits. */
+  charged: number
   estimate: Tokens
+  /** What its task costs at its upstream, in micro-dollars; null until one is submitted, or where that is unknown. */
+  costMicroUsd: number | null
   /** Counts from 1; the fence of `refund` and `submitted`. */
   attempt: number
   /** An earlier attempt may have sent its request, whose outcome is unknown. */
@@ -77,6 +90,8 @@ export type Settlement = {
   /** The real cost in credits. */
   cost: number
   tokens: Tokens | null
+  /** What it cost at its upstreams, in micro-dollars; null where that is unknown. */
+  costMicroUsd: number | null
   upstream: string
   resultUrl: string | null
   /** See `answers.ts`. */

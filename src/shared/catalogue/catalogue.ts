@@ -7,8 +7,9 @@ import type { Config } from '../config.ts'
 import { ConfigError } from '../config.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import { MAX_SECONDS, UNSTATED_MAX_SECONDS } from '../calls/media-options.ts'
-import { MAX_CALL_CREDITS } from '../calls/pricing.ts'
-import type { Price } from '../calls/pricing.ts'
+import type { ChatPrice, MediaPrice } from '../calls/pricing.ts'
+import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
+import type { WrittenPrice } from './price-schema.ts'
 
 /** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
@@ -24,7 +25,6 @@ export const SERVED: Record<Protocol, readonly Modality[]> = {
 }
 
 const name = z.string().min(1).max(200)
-const rate = z.int().min(0).max(1_000_000_000)
 
 const upstreamSchema = z.strictObject({
   protocol: z.enum(PROTOCOLS),
@@ -38,14 +38,18 @@ const upstreamSchema = z.strictObject({
   concurrency: z.int().min(1).optional(),
 })
 
-const entrySchema = z.strictObject({
+const entryFields = {
   upstream: name,
   model: name,
   rename: z.record(z.string(), z.string()).default({}),
   drop: z.array(z.string()).default([]),
   set: z.record(z.string(), z.unknown()).default({}),
   allow: z.array(z.string().min(1)).default([]),
-})
+}
+
+/** The shape of a model's `upstreams`: an entry says what a call costs there, in micro-dollars. */
+const entriesWith = <Cost extends z.ZodType>(cost: Cost) =>
+  z.array(z.strictObject({ ...entryFields, cost: cost.optional() })).min(1)
 
 const modelFields = {
   id: name,
@@ -53,25 +57,30 @@ const modelFields = {
   description: z.string().max(2000).optional(),
   timeoutSeconds: z.int().min(1).max(86_400).optional(),
   enabled: z.boolean().default(true),
-  upstreams: z.array(entrySchema).min(1),
+  free: z.boolean().optional(),
 }
 
-const chatModel = z.strictObject({
-  ...modelFields,
-  modality: z.literal('chat'),
-  pricing: z.strictObject({
-    input: rate,
-    output: rate,
-    perTokens: z.int().min(1).max(1_000_000_000),
-    minimum: z.int().min(0).max(MAX_CALL_CREDITS),
-  }),
-  maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
-  bytesPerToken: z.number().min(1).max(3).optional(),
-  partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
-})
+type Check = z.core.$RefinementCtx
 
-/** What `resolution` may look like, in the catalogue and in requests. */
-export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/
+/** A call that costs nothing is no slip of the pen: the model says `free`. */
+function refuseZero(model: WrittenPrice & { free?: boolean }, context: Check): void {
+  if (model.free) return
+  for (const path of zeroPrices(model)) {
+    context.addIssue({ code: 'custom', path, message: 'a price of zero needs "free": true' })
+  }
+}
+
+const chatModel = z
+  .strictObject({
+    ...modelFields,
+    modality: z.literal('chat'),
+    upstreams: entriesWith(chatCosts),
+    pricing: chatPricing,
+    maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
+    bytesPerToken: z.number().min(1).max(3).optional(),
+    partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
+  })
+  .superRefine(refuseZero)
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 
@@ -83,18 +92,34 @@ const mediaModel = z
   .strictObject({
     ...modelFields,
     modality: z.enum(['image', 'video']),
-    credits: z.int().min(0).max(MAX_CALL_CREDITS),
+    upstreams: entriesWith(mediaCosts),
+    credits: chatPricing.shape.minimum.optional(),
+    prices: mediaPrices.optional(),
     durations: z
       .union([z.array(seconds).min(1), range], `a list of seconds, or {"min", "max", "default"?}, up to ${MAX_SECONDS}`)
       .optional(),
     resolutions: z.array(z.string().regex(RESOLUTION)).min(1).optional(),
   })
-  .refine(({ modality, durations }) => modality === 'video' || durations === undefined, {
-    path: ['durations'],
-    message: 'images have no duration',
-  })
+  .superRefine(refuseZero)
+  .superRefine(checkMedia)
+
+/** A picture has no length; a price by the second needs one; and a model has one price. */
+function checkMedia(model: WrittenPrice & { modality: string; durations?: unknown }, context: Check): void {
+  const { modality, durations, credits, prices } = model
+  const fault = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message })
+  if (modality === 'image' && durations !== undefined) fault('durations', 'images have no duration')
+  if (credits === undefined && prices === undefined) fault('credits', 'either "credits" or "prices" is required')
+  if (credits !== undefined && prices !== undefined)
+    fault('prices', 'stands beside "credits": one of them is the price')
+  for (const [at, row] of (prices ?? []).entries()) {
+    if (!('perSecond' in row) || durations !== undefined) continue
+    context.addIssue({ code: 'custom', path: ['prices', at, 'perSecond'], message: 'needs the model\'s "durations"' })
+  }
+}
 
 const fileSchema = z.strictObject({
+  /** What a credit is worth, in micro-dollars; without it no margin is told. */
+  creditMicroUsd: z.int().min(1).max(1_000_000_000).optional(),
   upstreams: z.record(name, upstreamSchema),
   models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel])),
 })
@@ -106,11 +131,15 @@ export type Upstream = z.infer<typeof upstreamSchema> & {
 }
 
 /** One way to serve a model: an upstream, and how requests to it are adapted. */
-export type Route = Omit<z.infer<typeof entrySchema>, 'upstream'> & { upstream: Upstream }
+type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & { upstream: Upstream; cost?: Cost }
+export type Route = RouteWith<ChatCost | MediaCost>
 
-type Common = { routes: Route[]; price: Price }
-export type ChatModel = z.infer<typeof chatModel> & Common
-export type MediaModel = z.infer<typeof mediaModel> & Common
+/** What a call costs at an upstream, in micro-dollars. */
+export type ChatCost = z.infer<typeof chatCosts>
+export type MediaCost = z.infer<typeof mediaCosts>
+
+export type ChatModel = z.infer<typeof chatModel> & { routes: Route[]; price: ChatPrice }
+export type MediaModel = z.infer<typeof mediaModel> & { routes: Route[]; price: MediaPrice }
 export type Model = ChatModel | MediaModel
 
 /** The parsed catalogue at one moment. `routes` holds only configured upstreams, in their order. */
@@ -191,12 +220,15 @@ function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Confi
       model.id,
       model.modality === 'chat'
         ? { ...model, routes, price: model.pricing }
-        : { ...model, routes, price: { credits: model.credits } },
+        : { ...model, routes, price: mediaPriceOf(model) },
     )
   })
   if (problems.length > 0) throw new ConfigError(`The catalogue ${path} is not valid: ${problems.join('; ')}.`)
   return { models, upstreams: [...upstreams.values()] }
 }
+
+const mediaPriceOf = ({ prices, credits = 0 }: z.infer<typeof mediaModel>): MediaPrice =>
+  prices ? { prices } : { credits }
 
 /**
  * Warnings about a valid catalogue, one sentence each: a video costs the same however long it is, so its model should

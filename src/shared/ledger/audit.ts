@@ -68,6 +68,23 @@ const INVARIANTS: Record<string, string> = {
     SELECT id AS call_id, status, credits FROM calls
     WHERE (status IN ('queued', 'running')) <> (finished_at IS NULL)
       OR status IN ('failed', 'rejected') AND credits <> 0`,
+  'a call has the price of its version': `
+    SELECT c.id AS call_id, c.price_version, c.price, v.price AS of_version
+    FROM calls c LEFT JOIN price_versions v ON v.id = c.price_version
+    WHERE c.price_version IS NOT NULL AND (v.price IS DISTINCT FROM c.price OR v.model <> c.model)`,
+  'a chat costs what its price says of its tokens': `
+    SELECT id AS call_id, credits, credits_uncollected, due FROM (
+      SELECT c.*, greatest((price ->> 'minimum')::numeric, least(1000000000000,
+        coalesce((price ->> 'perCall')::numeric, 0) + ceil((
+          (input_tokens - cached_input_tokens - cache_write_tokens + coalesce(repeated_input_tokens, 0))
+            * (price ->> 'input')::numeric
+          + cached_input_tokens * coalesce(price ->> 'cachedInput', price ->> 'input')::numeric
+          + cache_write_tokens * coalesce(price ->> 'cacheWrite', price ->> 'input')::numeric
+          + output_tokens * (price ->> 'output')::numeric
+        ) / (price ->> 'perTokens')::numeric))) AS due
+      FROM calls c
+      WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL
+    ) c WHERE credits + credits_uncollected <> due`,
   "an account's debt is what its calls left uncollected, less what was collected since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected

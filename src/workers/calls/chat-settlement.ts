@@ -3,6 +3,7 @@
  *
  * What was delivered is paid; what the upstream failed to do is refunded in full.
  */
+import { allInput } from '../../shared/calls/pricing.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 
 /**
@@ -72,12 +73,11 @@ export function settleChat(evidence: ChatEvidence): ChatVerdict {
  */
 function tokensOf({ reported, isReportStale, counted, estimatedInput }: ChatEvidence): Tokens {
   if (!reported) return { input: estimatedInput, output: counted }
-  const { input, output } = reported
-  return { input, output: isReportStale ? Math.max(output, counted) : output }
+  return isReportStale ? { ...reported, output: Math.max(reported.output, counted) } : reported
 }
 
 /** For an answer that was cut: an early report may not include the input yet. */
 function cutTokens(evidence: ChatEvidence): Tokens {
-  const { input, output } = tokensOf(evidence)
-  return { input: input > 0 ? input : evidence.estimatedInput, output }
+  const tokens = tokensOf(evidence)
+  return allInput(tokens) > 0 ? tokens : { input: evidence.estimatedInput, output: tokens.output }
 }

@@ -5,8 +5,8 @@ import type { ChatModel, Route } from '../../shared/catalogue/catalogue.ts'
 import type { Settlement } from '../../shared/calls/types.ts'
 import { chatOutput } from '../../shared/calls/answers.ts'
 import type { ChatUsage } from '../../shared/calls/answers.ts'
-import type { Tokens } from '../../shared/calls/pricing.ts'
-import { costOf } from '../../shared/calls/pricing.ts'
+import type { ChatPrice, Tokens } from '../../shared/calls/pricing.ts'
+import { allInput, chatCost } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { countOutput } from '../../shared/calls/words.ts'
 import { publicId } from '../../shared/ids.ts'
@@ -19,6 +19,7 @@ import { sending, upstreamFailure } from './run.ts'
 import { checkDestinations } from './references.ts'
 import type { ChatAdapter, ChatCompletion, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { asFields } from '../upstreams/fields.ts'
 
 /** A chat whose first attempt may have been sent is sent once more; a third time would only cost more. */
 const MAX_ATTEMPTS = 2
@@ -121,13 +122,13 @@ function settlementOf(
   route: Route,
   { completion, tokens, usage }: PaidAnswer,
 ): Settlement {
-  const billed = { ...tokens, input: tokens.input + (usage?.inputAgain ?? 0) }
   return {
-    cost: costOf(call.price, billed),
+    cost: chatCost(call.price as ChatPrice, tokens),
     tokens,
+    costMicroUsd: null,
     upstream: route.upstream.name,
     resultUrl: null,
-    output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens) }),
+    output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens, usage?.details) }),
   }
 }
 
@@ -138,10 +139,18 @@ function answered({ id, object, created, choices, ...rest }: ChatCompletion, mod
 
 const withoutOwn = ({ model: _model, usage: _usage, ok: _ok, ...rest }: Record<string, unknown>) => rest
 
-const usageOf = ({ input, output }: Tokens): ChatUsage => ({
-  input_tokens: input,
-  output_tokens: output,
-  prompt_tokens: input,
-  completion_tokens: output,
-  total_tokens: input + output,
-})
+/** The usage of an answer, in OpenAI's fields: there the three input counts are a sum and two parts of it. */
+function usageOf(tokens: Tokens, details: Record<string, unknown> = {}): ChatUsage {
+  const { cached = 0, written = 0, output } = tokens
+  const input = allInput(tokens)
+  const parts = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) }
+  const { prompt_tokens_details: told } = details
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    ...((told !== undefined || cached + written > 0) && { prompt_tokens_details: { ...asFields(told), ...parts } }),
+  }
+}

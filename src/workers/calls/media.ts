@@ -4,7 +4,6 @@
 import type { MediaModel, Model, Route } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 import { mediaOutput } from '../../shared/calls/answers.ts'
-import { costOf } from '../../shared/calls/pricing.ts'
 import type { MediaRequest } from '../../shared/calls/requests.ts'
 import { publicId } from '../../shared/ids.ts'
 import { mediaName, mediaUrl } from '../../shared/media/media.ts'
@@ -178,8 +177,9 @@ async function collect(
   return {
     is: 'settled',
     settlement: {
-      cost: costOf(call.price, { input: 0, output: 0 }),
+      cost: call.charged,
       tokens: null,
+      costMicroUsd: null,
       upstream: route.upstream.name,
       resultUrl: url,
       output: mediaOutput(Math.floor(Date.now() / 1000), [url]),

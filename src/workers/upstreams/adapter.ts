@@ -3,6 +3,7 @@
  * failure means. It knows neither database nor queue; it neither retries nor charges (the call processor does).
  */
 import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
 
@@ -21,10 +22,10 @@ export type UpstreamContext = {
 }
 
 /**
- * Real token counts as the upstream reports them; further counts (cached, reasoning…) stay in `details`. `inputAgain`:
- * how many of the input tokens are billed once more, which is how writes to a cache for an hour come to bill double.
+ * Real token counts as the upstream reports them, in disjoint counts; its own further counts stay in `details`.
+ * `costMicroUsd`: what it says that this answer cost, where it says so.
  */
-export type UpstreamUsage = { input: number; output: number; inputAgain?: number; details: Record<string, unknown> }
+export type UpstreamUsage = Tokens & { costMicroUsd?: number; details: Record<string, unknown> }
 
 /**
  * A chat answer in OpenAI's form without its `usage`; `usage` is null where the upstream reports none or

@@ -2,13 +2,13 @@ import { expect } from 'chai'
 import { readState } from '../../../src/shared/calls/records.ts'
 import type { CallState } from '../../../src/shared/calls/records.ts'
 import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
-import { costOf } from '../../../src/shared/calls/pricing.ts'
+import { chatCost, mediaCost } from '../../../src/shared/calls/pricing.ts'
 import { countOutput } from '../../../src/shared/calls/words.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import { statusOf } from '../../../src/shared/errors.ts'
 import { wordsOf } from '../world/upstream.ts'
 import type { Manner } from '../world/upstream.ts'
-import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../world/world.ts'
+import { LONGEST_ANSWER, MAX_OUTSTANDING, VIDEO } from '../world/world.ts'
 import type { Request } from '../world/clients.ts'
 import type { Story } from './story.ts'
 
@@ -98,7 +98,7 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
   if (row.status === 'failed')
     return void expect(row.credits, `${asked.prompt}: a failed call costs nothing`).to.equal(0)
   if (asked.idempotencyKey !== null) return
-  const price = prices.get(request)![asked.modality]
+  const price = prices.get(request)!
   const paid = row.credits + row.credits_uncollected
   const counted = {
     input: row.estimated_input_tokens ?? 0,
@@ -108,12 +108,15 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
   if (asked.stream && (request.left || world.workers.some(({ shutdown }) => shutdown.signal.aborted))) {
     if (!manner.usage)
       expect(paid, `${asked.prompt}: a left stream pays its input`).to.be.at.least(
-        costOf(price, { ...counted, output: 0 }),
+        chatCost(price.chat, { ...counted, output: 0 }),
       )
     return
   }
   // What was cut has had no time to be reported.
-  const cost = costOf(price, manner.long ? counted : (manner.usage ?? counted))
+  const cost =
+    asked.modality === 'chat'
+      ? chatCost(price.chat, manner.long ? counted : (manner.usage ?? counted))
+      : mediaCost(price[asked.modality], { duration: VIDEO.durations[0], resolution: VIDEO.resolutions[0] })
   expect(paid, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
 }
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import type { Tokens } from '../../../src/shared/calls/pricing.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import type { EnqueueFate } from '../world/dispatch.ts'
 
@@ -10,7 +11,7 @@ export type Ask = {
   /** Requests with one key and kind are one call. */
   key: number | null
   failures: FailureKind[]
-  usage: { input: number; output: number } | null
+  usage: Tokens | null
   long: boolean
   polls: number
   taskFails: boolean
@@ -46,8 +47,17 @@ const failure = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overlo
  * Tokens that an upstream reports. The dear ones cost more than the charge, and perhaps than the balance: they leave
  * debt.
  */
-const usage = fc.oneof(
+const usage: fc.Arbitrary<Tokens> = fc.oneof(
   { weight: 5, arbitrary: record({ input: fc.nat({ max: 60 }), output: fc.nat({ max: 60 }) }) },
+  {
+    weight: 2,
+    arbitrary: record({
+      input: fc.nat({ max: 20 }),
+      cached: fc.nat({ max: 100 }),
+      written: fc.nat({ max: 20 }),
+      output: fc.nat({ max: 60 }),
+    }),
+  },
   { weight: 1, arbitrary: record({ input: fc.integer({ min: 2500, max: 6000 }), output: fc.nat({ max: 60 }) }) },
 )
 

@@ -194,7 +194,7 @@ function cutWire(world: World, which: number): void {
 function changePrices({ prices }: World): void {
   prices.chat.output += 1000
   prices.image.credits += 7
-  prices.video.credits += 11
+  prices.video.prices[1]!.perSecond += 3
 }
 
 async function give(db: Db, account: Account, amount: number): Promise<void> {

@@ -5,11 +5,12 @@ import { placeCall } from '../../../src/api/v1/place-call.ts'
 import type { CallOrder } from '../../../src/api/v1/place-call.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/calls/answers.ts'
 import { newCallId } from '../../../src/shared/calls/records.ts'
-import { estimateTokens, outputLimit } from '../../../src/shared/calls/pricing.ts'
+import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/calls/pricing.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/ids.ts'
 import type { Web, World } from './world.ts'
+import { VIDEO } from './world.ts'
 
 export type Asked = {
   modality: 'chat' | 'image' | 'video'
@@ -94,8 +95,13 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
 /** The order as `v1/chat.ts` and `v1/media.ts` make it of a valid body. */
 function orderOf(world: World, { modality, prompt, stream }: Asked): CallOrder {
   const model = world.catalogue().models.get(modality)!
-  if (modality !== 'chat') return { model, request: { prompt }, estimate: null, body: { model: model.id, prompt } }
+  if (model.modality !== 'chat') {
+    const shape = modality === 'video' ? { duration: VIDEO.durations[0], resolution: VIDEO.resolutions[0] } : {}
+    const body = { model: model.id, prompt }
+    return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
+  }
   const request = { messages: [{ role: 'user', content: prompt }], max_tokens: outputLimit(20, undefined), stream }
   const body = { model: model.id, ...request }
-  return { model, request, estimate: estimateTokens(body, {}), body }
+  const estimate = estimateTokens(body, {})
+  return { model, request, estimate, charge: chatCharge(model.price, estimate), body }
 }

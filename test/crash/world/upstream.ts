@@ -1,5 +1,6 @@
 import type { ChatRequest, MediaRequest } from '../../../src/shared/calls/requests.ts'
 import type { UpstreamRef } from '../../../src/shared/calls/types.ts'
+import type { Tokens } from '../../../src/shared/calls/pricing.ts'
 import { UpstreamError } from '../../../src/workers/upstreams/adapter.ts'
 import type {
   Adapter,
@@ -20,7 +21,7 @@ import type { Process, Scheduler } from '../../support/faults.ts'
 export type Manner = {
   /** Failures of the first requests, in order; after them it succeeds. */
   failures: FailureKind[]
-  usage: { input: number; output: number } | null
+  usage: Tokens | null
   /** A chat says more than may be taken of it. */
   long: boolean
   /** How many polls a task takes. */

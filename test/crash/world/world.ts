@@ -130,6 +130,9 @@ export type Web = {
 }
 export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
 
+/** What the videos of the world are. */
+export const VIDEO = { durations: [5], resolutions: ['720p'] }
+
 /**
  * A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they
  * may.
@@ -145,9 +148,17 @@ export class World {
   readonly workers: Worker[] = []
   /** Prices by model; changed as an operator changes the catalogue. */
   readonly prices = {
-    chat: { input: 1000, output: 2000, perTokens: 1000, minimum: 2 },
+    chat: {
+      input: 1000,
+      output: 2000,
+      cachedInput: 100,
+      cacheWrite: 1250,
+      perCall: 1,
+      perTokens: 1000,
+      minimum: 2,
+    },
     image: { credits: 40 },
-    video: { credits: 250 },
+    video: { prices: [{ resolution: '1080p', perSecond: 400 }, { perSecond: 50 }] },
   }
   private readonly name: string
   private processes = 0
@@ -168,7 +179,7 @@ export class World {
     const models: Model[] = [
       { ...common, id: 'chat', modality: 'chat', pricing: { ...chat }, price: { ...chat } },
       { ...common, id: 'image', modality: 'image', credits: image.credits, price: { ...image } },
-      { ...common, id: 'video', modality: 'video', credits: video.credits, price: { ...video } },
+      { ...common, id: 'video', modality: 'video', ...VIDEO, ...structuredClone(video), price: structuredClone(video) },
     ]
     return { createdAt: 1, models: new Map(models.map((model) => [model.id, model])), upstreams: [upstreamEntry] }
   }

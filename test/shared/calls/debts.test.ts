@@ -5,7 +5,7 @@ import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
-import { costOf } from '../../../src/shared/calls/pricing.ts'
+import { chatCost } from '../../../src/shared/calls/pricing.ts'
 import { endCalls } from '../../../src/shared/calls/statements.ts'
 import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
 import { expireGrants, grant, listEntries } from '../../../src/shared/ledger/ledger.ts'
@@ -221,10 +221,13 @@ describe('debt', () => {
           const calls = verbs(db)
           const open: { id: CallId; cost: number }[] = []
           for (const { bytes, maxTokens, share } of wanted) {
-            const amount = costOf(pricing, { input: Math.ceil(bytes / 3), output: maxTokens })
+            const amount = chatCost(pricing, { input: Math.ceil(bytes / 3), output: maxTokens })
             const order = anOrder(account, amount, { price: pricing })
             if (!(await calls.open(order)).opened) continue
-            open.push({ id: order.id, cost: costOf(pricing, { input: bytes, output: Math.floor(maxTokens * share) }) })
+            open.push({
+              id: order.id,
+              cost: chatCost(pricing, { input: bytes, output: Math.floor(maxTokens * share) }),
+            })
           }
           await Promise.all(open.map(({ id, cost }) => calls.settle(id, 'image', aResult(cost))))
           expect(await debtOf(db, account.id)).to.be.at.most(2 * balance)

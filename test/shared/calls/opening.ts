@@ -41,6 +41,7 @@ export function anOrder(
 export const aResult = (cost: number): Settlement => ({
   cost,
   tokens: null,
+  costMicroUsd: null,
   upstream: 'sandbox',
   resultUrl: null,
   output: mediaOutput(1, ['https://example.com/a.png']),

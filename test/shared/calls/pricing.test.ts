@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import {
   MAX_CALL_CREDITS,
   chatCost,
-  costOf,
   estimateTokens,
+  mediaCost,
   outputLimit,
   tokensOfPart,
 } from '../../../src/shared/calls/pricing.ts'
@@ -54,7 +54,7 @@ describe('what a call costs', () => {
   })
 
   it('is fixed for media', () => {
-    expect(costOf({ credits: 40 }, { input: 9, output: 9 })).to.equal(40)
+    expect(mediaCost({ credits: 40 }, { duration: 9 })).to.equal(40)
   })
 })
 

@@ -72,6 +72,7 @@ describe('the sweep of old call records', () => {
     await calls.settle(await opened(calls, { id: accounts[0]!.id, keyId: accounts[0]!.keyId }, 40), 'image', {
       cost: 30,
       tokens: null,
+      costMicroUsd: null,
       upstream: 'sandbox',
       resultUrl: null,
       output: '{}',

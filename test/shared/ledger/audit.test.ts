@@ -3,6 +3,7 @@ import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
+import { chatCost } from '../../../src/shared/calls/pricing.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -10,8 +11,11 @@ import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
 
+/** The price of the chat, in which each count has its own. */
+const PRICE = { input: 5, cachedInput: 1, cacheWrite: 7, output: 20, perCall: 2, perTokens: 100, minimum: 1 }
+
 /** What is looked at before anything else of the account is: a settled call, a refunded one and one that runs. */
-type Scene = { account: TestAccount; settled: CallId; refunded: CallId; open: CallId }
+type Scene = { account: TestAccount; settled: CallId; refunded: CallId; open: CallId; chat: CallId }
 
 describe('the audit', () => {
   // A database of its own: what is falsified here would be a breach in everybody's.
@@ -32,6 +36,9 @@ describe('the audit', () => {
   beforeEach(async () => {
     const calls = verbs(db)
     const account = await anAccount(db, [{ amount: 60, days: 3 }, { amount: 60 }])
+    const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
+    const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
+    await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
     const [settled, refunded, open] = [
       await opened(calls, account, 30),
       await opened(calls, account, 20),
@@ -39,7 +46,7 @@ describe('the audit', () => {
     ]
     await calls.settle(settled, 'image', aResult(25))
     await calls.refund(refunded, gatewayError('upstream_failed'))
-    scene = { account, settled, refunded, open }
+    scene = { account, settled, refunded, open, chat }
   })
 
   /** Changes rows as nobody can who has no superuser's session: triggers and foreign keys are off. */
@@ -53,7 +60,14 @@ describe('the audit', () => {
   /** The invariants that the audit says this account breaks. */
   async function broken(look = audit): Promise<string[]> {
     const { breaches } = await look(db)
-    const mine = [scene.account.id, ...scene.account.grants, scene.settled, scene.refunded, scene.open] as string[]
+    const mine = [
+      scene.account.id,
+      ...scene.account.grants,
+      scene.settled,
+      scene.refunded,
+      scene.open,
+      scene.chat,
+    ] as string[]
     return breaches
       .filter(({ row }) => Object.values(row).some((value) => mine.includes(value as string)))
       .map(({ invariant }) => invariant)
@@ -151,6 +165,24 @@ describe('the audit', () => {
       'UPDATE calls SET finished_at = now() WHERE id = ?',
       (it) => [it.open],
       ['a call that ended has its end, and a failed one costs nothing'],
+    ],
+    [
+      'a chat that cost something else',
+      'UPDATE calls SET cached_input_tokens = 0 WHERE id = ?',
+      (it) => [it.chat],
+      ['a chat costs what its price says of its tokens'],
+    ],
+    [
+      'a call with the price of today',
+      `UPDATE calls SET price = jsonb_set(price, '{input}', '600') WHERE id = ?`,
+      (it) => [it.chat],
+      ['a call has the price of its version', 'a chat costs what its price says of its tokens'],
+    ],
+    [
+      'a call with a version that nobody knows',
+      'UPDATE calls SET price_version = gen_random_uuid() WHERE id = ?',
+      (it) => [it.open],
+      ['a call has the price of its version'],
     ],
     [
       'a debt that nothing left',

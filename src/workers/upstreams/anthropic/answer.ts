@@ -85,21 +85,21 @@ function joined(blocks: Fields[], type: string, field: string): string {
 }
 
 /**
- * The usage in Anthropic's `usage`. What was read from or written to a cache is input too, and stands apart there; what
- * was written for an hour bills double.
+ * The usage in Anthropic's `usage`. What was read from or written to a cache stands beside the input there; what was
+ * written for an hour bills double.
  */
 export function usageOf(usage: unknown): UpstreamUsage | null {
   const { input_tokens: input, output_tokens: output, output_tokens_details: details, ...caches } = asFields(usage)
   const written = caches.cache_creation_input_tokens ?? 0
-  const read = caches.cache_read_input_tokens ?? 0
-  const counts = [input, written, read]
-  if (!counts.every((count) => typeof count === 'number' && count >= 0)) return null
-  const total = (counts as number[]).reduce((sum, count) => sum + count, 0)
+  const cached = caches.cache_read_input_tokens ?? 0
   const thoughts = asFields(details).thinking_tokens
   const forAnHour = asFields(caches.cache_creation).ephemeral_1h_input_tokens
-  const counted = checkedUsage(total, output, {
-    prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
-    ...(thoughts !== undefined && { completion_tokens_details: { reasoning_tokens: thoughts } }),
-  })
+  const counted = checkedUsage(
+    { input, cached, written, output },
+    {
+      prompt_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+      ...(thoughts !== undefined && { completion_tokens_details: { reasoning_tokens: thoughts } }),
+    },
+  )
   return counted && isCount(forAnHour) ? { ...counted, inputAgain: Math.min(forAnHour, written as number) } : counted
 }

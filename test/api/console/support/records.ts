@@ -91,6 +91,7 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
     await calls.settle(id, modality, {
       cost,
       tokens,
+      costMicroUsd: null,
       upstream: 'sandbox',
       resultUrl: null,
       output: mediaOutput(1, ['https://example.com/a.png']),

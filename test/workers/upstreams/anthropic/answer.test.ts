@@ -58,7 +58,9 @@ describe('an answer of the Messages API', () => {
       output_tokens: 5,
     }
     expect(usageOf({ ...usage, output_tokens_details: { thinking_tokens: 2 } })).to.deep.equal({
-      input: 3210,
+      input: 10,
+      cached: 3000,
+      written: 200,
       output: 5,
       details: {
         prompt_tokens_details: { cached_tokens: 3000, cache_write_tokens: 200 },

@@ -1,0 +1,71 @@
+/**
+ * How prices and costs are written in the catalogue (docs/pricing.md). Prices are whole credits, costs whole
+ * micro-dollars: nothing is a fraction, nothing is negative, and nothing is so large that a sum of it is not exact.
+ */
+import { z } from 'zod'
+import { MAX_SECONDS } from '../calls/media-options.ts'
+import { MAX_CALL_CREDITS } from '../calls/pricing.ts'
+
+/** What `resolution` may look like, in the catalogue and in requests. */
+export const RESOLUTION = /^[A-Za-z0-9x:-]{1,32}$/
+
+const rate = z.int().min(0).max(1_000_000_000)
+const amount = z.int().min(0).max(MAX_CALL_CREDITS)
+
+/** Of a second, so that the longest video does not cost more than any call may. */
+const ofASecond = z
+  .int()
+  .min(0)
+  .max(Math.floor(MAX_CALL_CREDITS / MAX_SECONDS))
+
+const tokenRates = {
+  input: rate,
+  output: rate,
+  cachedInput: rate.optional(),
+  cacheWrite: rate.optional(),
+  perCall: amount.optional(),
+  perTokens: z.int().min(1).max(1_000_000_000),
+}
+
+/** The price of a chat, in credits. */
+export const chatPricing = z.strictObject({ ...tokenRates, minimum: amount })
+
+/** What a chat costs at its upstream, in micro-dollars. */
+export const chatCosts = z.strictObject({ ...tokenRates, minimum: amount.default(0) })
+
+const resolution = z.string().regex(RESOLUTION).optional()
+
+/** A row of the prices of a model of pictures or videos: by the second or as a whole, of one resolution or of any. */
+const mediaRow = z.union(
+  [z.strictObject({ resolution, perSecond: ofASecond }), z.strictObject({ resolution, credits: amount })],
+  'a row is {"resolution"?, "perSecond"} or {"resolution"?, "credits"}, in whole credits',
+)
+
+/** The rows, of which the first that fits counts. */
+export const mediaPrices = z.array(mediaRow).min(1).max(100)
+
+/** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
+export const mediaCosts = z.union(
+  [z.strictObject({ perSecond: ofASecond }), z.strictObject({ perCall: amount })],
+  'a cost is {"perSecond"} or {"perCall"}, in whole micro-dollars',
+)
+
+/** A price as it is written in a model. */
+export type WrittenPrice = {
+  pricing?: z.infer<typeof chatPricing>
+  prices?: z.infer<typeof mediaPrices>
+  credits?: number
+}
+
+/** Where in a model stands a price of nothing; empty where there is none. A whole price of zero is for `free` models. */
+export function zeroPrices({ pricing, prices, credits }: WrittenPrice): (string | number)[][] {
+  if (pricing) {
+    const { perTokens: _per, ...rates } = pricing
+    return Object.values(rates).every((one) => one === 0) ? [['pricing']] : []
+  }
+  if (credits === 0) return [['credits']]
+  return (prices ?? []).flatMap((row, at) => {
+    const field = 'perSecond' in row ? 'perSecond' : 'credits'
+    return (row as Record<string, unknown>)[field] === 0 ? [['prices', at, field]] : []
+  })
+}
