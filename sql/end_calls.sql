@@ -81,7 +81,8 @@ BEGIN
       cache_write_tokens = e.cache_write_tokens, repeated_input_tokens = e.repeated_input_tokens,
       output_tokens = e.output_tokens,
       -- Nothing was sent of a call that no worker began.
-      cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE e.cost_micro_usd END, upstream = coalesce(e.upstream, c.upstream),
+      cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE e.cost_micro_usd END,
+      upstream = coalesce(e.upstream, c.upstream),
       result_url = e.result_url, finished_at = clock_timestamp(),
       -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.
       idempotency_key = CASE WHEN e.error_type = 'service_unavailable' THEN NULL ELSE c.idempotency_key END,

@@ -45,8 +45,9 @@ BEGIN
       request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text,
         request_bytes bigint
     )) WITH ORDINALITY AS r (
-      id, account_id, key_id, modality, model, price, price_version, price_hash, amount, guarded, estimated_input, estimated_output, lease_seconds,
-      deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds, request_hash, request_bytes, place)
+      id, account_id, key_id, modality, model, price, price_version, price_hash, amount, guarded, estimated_input,
+      estimated_output, lease_seconds, deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds,
+      request_hash, request_bytes, place)
   ), checked AS (
     SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes,
       coalesce(own.id, same.id) AS existing_id,

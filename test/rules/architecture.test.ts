@@ -14,6 +14,7 @@ const HOMES: Record<string, string> = {
   ledger_entries: 'src/shared/ledger/',
   calls: 'src/shared/calls/',
   call_results: 'src/shared/calls/',
+  price_versions: 'src/shared/calls/',
   mails: 'src/shared/mail/',
   leases: 'src/shared/infra/leases.ts',
   operator_actions: 'src/shared/operators/',
@@ -33,6 +34,7 @@ const GUESTS: Record<string, string[]> = {
   members: ['src/shared/users/users.ts', 'src/shared/operators/'],
   users: ['src/shared/operators/'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
+  price_versions: ['src/shared/ledger/audit.ts'],
   // A link is spent together with what its mail was asked for.
   mails: ['src/shared/users/one-time-tokens.ts'],
 }

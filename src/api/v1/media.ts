@@ -84,7 +84,7 @@ function resolveOptions(model: MediaModel, asked: MediaRequest): MediaRequest {
   return { ...asked, ...(duration !== undefined && { duration }), ...(resolution !== undefined && { resolution }) }
 }
 
-/** @throws ApiError invalid_request where the model has no price for this: what has no price is never made for nothing. */
+/** @throws ApiError invalid_request where the model has no price for this: it is never made for nothing. */
 function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest): number {
   const charge = mediaCost(price, { resolution, duration })
   if (charge !== null) return charge
