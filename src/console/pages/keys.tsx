@@ -107,7 +107,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
   }
   if (secret !== null) {
     return (
-      <Dialog title="Your new key" close={close}>
+      <Dialog title="Your new key" close={close} keep>
         <div class="notice" role="status">
           Copy it now. It will not be shown again.
         </div>
@@ -119,7 +119,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           <Code text={`curl -s ${location.origin}/v1/models -H 'Authorization: Bearer ${secret}'`} />
         </details>
         <button type="button" onClick={close}>
-          I have copied it
+          Done
         </button>
       </Dialog>
     )

@@ -4,10 +4,17 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-type Props = { title: string; close: () => void; children: ComponentChildren; drawer?: boolean }
+type Props = {
+  title: string
+  close: () => void
+  children: ComponentChildren
+  drawer?: boolean
+  /** It shows what cannot be shown again: only a button among its children closes it. */
+  keep?: boolean
+}
 
-/** Shown while it is rendered. A press outside of it closes it as Escape does. */
-export function Dialog({ title, close, children, drawer = false }: Props) {
+/** Shown while it is rendered. Escape and a press outside close it, unless `keep` says otherwise. */
+export function Dialog({ title, close, children, drawer = false, keep = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const own = dialog.current!
@@ -24,20 +31,25 @@ export function Dialog({ title, close, children, drawer = false }: Props) {
       ref={dialog}
       class={drawer ? 'drawer' : 'box'}
       aria-label={title}
+      onKeyDown={(event) => {
+        if (keep && event.key === 'Escape') event.preventDefault()
+      }}
       onCancel={(event) => {
         event.preventDefault()
-        close()
+        if (!keep) close()
       }}
       onMouseDown={(event) => {
-        if (event.target === dialog.current) close()
+        if (event.target === dialog.current && !keep) close()
       }}
     >
       <article>
         <header>
           <h2>{title}</h2>
-          <button type="button" class="quiet shut" aria-label="Close" onClick={close}>
-            ✕
-          </button>
+          {!keep && (
+            <button type="button" class="quiet shut" aria-label="Close" onClick={close}>
+              ✕
+            </button>
+          )}
         </header>
         {children}
       </article>
