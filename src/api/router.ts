@@ -21,7 +21,10 @@ export type Table = {
   router: Router<RequestState>
   /** Serves a request, or lets it pass where nothing is at its path. */
   dispatch: Serve
-  /** For what nothing served. @throws ApiError method_not_allowed with `Allow` for a known path, else not_found. */
+  /**
+   * For what nothing served. A browser that looks for a page gets one, with the status 404.
+   * @throws ApiError method_not_allowed with `Allow` for a known path, else not_found
+   */
   refuse: Serve
 }
 
@@ -39,13 +42,13 @@ export function createTable(deps: WebDeps): Table {
   if (DASHBOARD_PASSWORD !== undefined) {
     router.all(`${DASHBOARD_PATH}{/*path}`, ...createDashboard(deps, DASHBOARD_PASSWORD))
   }
-  routeConsole(router)
+  const page = routeConsole(router)
   routeDocs(router, deps, endpoints)
   const byPattern = router.routes() as unknown as Serve
   return {
     router,
     dispatch: (ctx, next) => (exact.get(ctx.method)?.get(ctx.path) ?? byPattern)(ctx, next),
-    refuse: refuse(router),
+    refuse: refuse(router, page),
   }
 }
 
@@ -57,10 +60,23 @@ function addEndpoint(router: Router<RequestState>, exact: ExactPaths, { method, 
   }
 }
 
-function refuse(router: Router<RequestState>): Serve {
-  return (ctx) => {
+/** Paths of programs: a mistyped one is never answered with a page. */
+const PROGRAM_PATHS = /^\/(?:v1|api|hooks)(?:\/|$)/
+
+const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
+  (ctx.method === 'GET' || ctx.method === 'HEAD') &&
+  !PROGRAM_PATHS.test(ctx.path) &&
+  ctx.accepts('json', 'html') === 'html'
+
+function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
+  return async (ctx, next) => {
     ctx.state.envelope = GATEWAY_PATHS.test(ctx.path) ? 'gateway' : 'console'
     const methods = new Set(router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods))
+    if (methods.size === 0 && page && wantsPage(ctx)) {
+      await page(ctx, next)
+      if (ctx.status === 200) ctx.status = 404
+      return
+    }
     if (methods.size === 0 || methods.has(ctx.method)) throw new ApiError('not_found')
     throw new ApiError('method_not_allowed', { headers: { Allow: [...methods].toSorted().join(', ') } })
   }

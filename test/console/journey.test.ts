@@ -33,7 +33,7 @@ async function makeKey(page: Page, name: string): Promise<string> {
   await page.getByLabel('Name').fill(name)
   await page.getByRole('button', { name: 'Create key' }).click()
   const secret = await page.getByTestId('secret').locator('code').innerText()
-  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.getByRole('button', { name: 'Done' }).click()
   return secret
 }
 
@@ -125,11 +125,12 @@ describe('the console, from sign-up to sign-out', () => {
     expect(trail).to.contain('−250').and.to.contain('balance 709')
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
-    expect(new URL(page.url()).pathname).to.equal('/calls')
-    expect(await page.locator('tbody tr').count()).to.equal(3)
-    await page.goBack()
-    await page.getByTestId('trail').waitFor()
+    await holds(page, `location.pathname === '/playground/video'`)
+    expect(await receipt(page)).to.match(/^Cost 250 credits/)
     await page.goForward()
+    await page.getByTestId('trail').waitFor()
+    expect(await page.locator('tbody tr').count()).to.equal(3)
+    await page.keyboard.press('Escape')
 
     // The ledger adds up to the balance.
     await page.getByRole('link', { name: 'Credits', exact: true }).click()

@@ -181,7 +181,7 @@ describe('the pages of the console', () => {
     expect(await page.evaluate('document.activeElement.closest("dialog") !== null')).to.equal(true)
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
-    expect(await focused()).to.equal(first)
+    await until('the row has the focus again', async () => (await focused()) === first)
     await close()
   })
 

@@ -22,7 +22,7 @@ export const CONSOLE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The pages' paths. Any other path is 404: a mistyped API path must not be answered with a page. */
+/** The pages' paths. Any other path is 404: for a browser with the page that says so, for a program with an error. */
 export const CONSOLE_PATHS = [
   '/',
   '/sign-in',
@@ -53,13 +53,19 @@ const NOT_BUILT =
 /** For files whose name changes with their content. */
 const FOREVER = 'public, max-age=31536000, immutable'
 
-/** Adds the console to the table of endpoints. `folder` is where the build put it. */
-export function routeConsole(router: Router<RequestState>, folder = join(projectFolder(), 'dist/console')): void {
+/**
+ * Adds the console to the table of endpoints. `folder` is where the build put it.
+ * @returns what serves the console's document at any path, undefined where the console is not built
+ */
+export function routeConsole(
+  router: Router<RequestState>,
+  folder = join(projectFolder(), 'dist/console'),
+): Middleware | undefined {
   const project = projectFolder()
   router.get('/pages/icon.svg', serveAsset(readAsset(join(project, 'assets/pages/icon.svg')), CONSOLE_POLICY))
   if (!existsSync(join(folder, 'index.html'))) {
     for (const path of CONSOLE_PATHS) router.get(path, notBuilt)
-    return
+    return undefined
   }
   const page = serveAsset(readAsset(join(folder, 'index.html')), CONSOLE_POLICY)
   for (const path of CONSOLE_PATHS) router.get(path, page)
@@ -68,6 +74,7 @@ export function routeConsole(router: Router<RequestState>, folder = join(project
     const asset = readAsset(join(folder, HASHED, name))
     router.get(`/${HASHED}/${name}`, serveAsset(asset, CONSOLE_POLICY, FOREVER))
   }
+  return page
 }
 
 const notBuilt: Middleware = (ctx) => {

@@ -15,6 +15,11 @@ export class Problem extends Error {
     super(message)
     this.code = code
   }
+
+  /** The field of the request that the message begins with: "amount must be at least 1." is about `amount`. */
+  get field(): string | undefined {
+    return /^([a-z][A-Za-z]*) (?:must|is|has) /.exec(this.message)?.[1]
+  }
 }
 
 /** A problem of any thrown thing. */

@@ -11,7 +11,7 @@ import { STATUS_WORDS } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
-import { withFields } from '../parts/route.ts'
+import { leave, withFields } from '../parts/route.ts'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 import { CallDrawer } from './call-drawer.tsx'
@@ -76,7 +76,7 @@ export function CallsPage({ params, query }: PageProps) {
         </p>
       </section>
       {params.id && (
-        <CallDrawer id={params.id} keyNames={keyNames} close={() => route(withFields('/calls', query, {}))} />
+        <CallDrawer id={params.id} keyNames={keyNames} close={() => leave(route, withFields('/calls', query, {}))} />
       )}
     </Page>
   )

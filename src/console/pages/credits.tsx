@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks'
 import type { Grant, LedgerEntry } from '../api/endpoints.ts'
 import { getGrants, getLedger } from '../api/endpoints.ts'
 import { Action, Amount, Empty, Page, Time, ErrorMessage } from '../parts/basics.tsx'
-import { KIND_WORDS, ORIGIN_WORDS, credits, number, shortId, signed } from '../parts/format.ts'
+import { KIND_WORDS, ORIGIN_WORDS, credits, number, shortId, signed, expiryText } from '../parts/format.ts'
 import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -76,7 +76,10 @@ const GRANT_COLUMNS: Column<Grant>[] = [
   { header: 'Origin', cell: (grant) => ORIGIN_WORDS[grant.origin] },
   { header: 'Amount', right: true, cell: (grant) => <Amount value={grant.amount} /> },
   { header: 'Left', right: true, cell: (grant) => <Amount value={grant.remaining} /> },
-  { header: 'Expires', cell: (grant) => (grant.expiresAt ? <Time iso={grant.expiresAt} /> : 'never') },
+  {
+    header: 'Expires',
+    cell: (grant) => (grant.expiresAt ? <Time iso={grant.expiresAt} text={expiryText} /> : 'never'),
+  },
 ]
 
 export const GrantTable = ({ grants }: { grants: Grant[] }) => (

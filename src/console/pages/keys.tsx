@@ -107,7 +107,7 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
   }
   if (secret !== null) {
     return (
-      <Dialog title="Your new key" close={close} keep>
+      <Dialog key="secret" title="Your new key" close={close} keep>
         <div class="notice" role="status">
           Copy it now. It will not be shown again.
         </div>

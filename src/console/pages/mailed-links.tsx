@@ -3,14 +3,14 @@
  * the
  * address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
-import { PasswordField, useSubmit } from '../parts/forms.tsx'
+import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { loadAccount } from '../state/account.ts'
 import { forgetToken, token as session } from '../state/session.ts'
-import { Card, PASSWORD_HINT } from './signed-out.tsx'
+import { ABOUT_PASSWORD, Card, PASSWORD_HINT } from './signed-out.tsx'
 
 type Stage = 'ready' | 'done' | 'invalid' | 'missing'
 
@@ -132,31 +132,18 @@ export function ResetPage() {
   )
 }
 
-/** Errors that are not about the password: the same one may work in a moment. */
-const TRANSIENT = new Set<string>([
-  'unreachable',
-  'internal_error',
-  'service_unavailable',
-  'overloaded',
-  'rate_limited',
-])
-
 function Reset({ token, come }: Step) {
   const { busy, problem, run } = useSubmit()
-  const form = useRef<HTMLFormElement>(null)
-  const field = (): HTMLInputElement => form.current!.elements.namedItem('password') as HTMLInputElement
   const submit = (event: Event): void => {
-    event.preventDefault()
+    const { password = '' } = fieldsOf(event)
     run(async () => {
       try {
-        await reset(token, field().value)
+        await reset(token, password)
         // The session of this browser has ended with all others.
         if (session.value !== null) forgetToken()
         come('done')
       } catch (thrown) {
-        const { code } = thrown as Problem
-        if (code === 'invalid_token') return come('invalid')
-        if (!TRANSIENT.has(code)) field().focus()
+        if ((thrown as Problem).code === 'invalid_token') return come('invalid')
         throw thrown
       }
     })
@@ -164,7 +151,7 @@ function Reset({ token, come }: Step) {
   return (
     <Card title="Choose a new password">
       <p class="soft">This signs you out everywhere. You can then sign in with the new password.</p>
-      <form ref={form} onSubmit={submit} noValidate>
+      <Form problem={problem} onSubmit={submit} about={ABOUT_PASSWORD}>
         <PasswordField
           label="New password"
           id="password"
@@ -172,13 +159,12 @@ function Reset({ token, come }: Step) {
           autoComplete="new-password"
           required
           hint={PASSWORD_HINT}
-          invalid={problem !== null && !TRANSIENT.has(problem.code)}
         />
-        <ErrorMessage problem={problem} />
+        <FormError />
         <Action type="submit" class="full" busy={busy} busyText="Changing…">
           Change my password
         </Action>
-      </form>
+      </Form>
     </Card>
   )
 }

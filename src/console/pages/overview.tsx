@@ -9,7 +9,7 @@ import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
 import { Action, Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { UsageChart } from '../parts/chart.tsx'
-import { number, share } from '../parts/format.ts'
+import { counted, number, share } from '../parts/format.ts'
 import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -62,7 +62,7 @@ export function OverviewPage({ query }: PageProps) {
   return (
     <Page title="Overview" aside={<Ranges count={count} />}>
       <Unverified />
-      {calls.data?.data.length === 0 && <FirstSteps />}
+      <FirstSteps latest={calls.data?.data} />
       <Tiles usage={usage.data?.data} count={count} />
       <section class="panel">
         <h2>Credits per day, by model</h2>
@@ -130,10 +130,10 @@ function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number 
         credits in {count} days
       </Tile>
       <Tile name="Calls" value={known(number(sum('calls')))}>
-        in {count} days
+        accepted in {count} days
       </Tile>
       <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>
-        {known(`${number(sum('failed'))} calls, refunded`)}
+        {known(`${counted(sum('failed'), 'call')}, refunded`)}
       </Tile>
     </div>
   )
@@ -207,8 +207,14 @@ function Unverified() {
   )
 }
 
-/** What to do first, while there is nothing else to show. */
-function FirstSteps() {
+/** What to do first, until a call has succeeded. @param latest the newest calls, as they change */
+function FirstSteps({ latest }: { latest: CallRecord[] | undefined }) {
+  const succeeded = useLoad('a call that succeeded', () => getCalls({ status: 'succeeded', limit: '1' }))
+  const over = latest?.some(({ status }) => status === 'succeeded') ?? false
+  return over || succeeded.data?.data.length !== 0 ? null : <Steps />
+}
+
+function Steps() {
   const keys = useLoad('keys', getKeys)
   const hasKey = keys.data?.data.some((key) => key.revokedAt === null) ?? false
   const steps = [

@@ -5,12 +5,12 @@ import { useRef, useState } from 'preact/hooks'
 import type { Session } from '../api/endpoints.ts'
 import { changePassword, changeProfile, endSession, getSessions, sendTestMail } from '../api/endpoints.ts'
 import { Action, Page, Time, ErrorMessage, Loading } from '../parts/basics.tsx'
-import { Choice, Field, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Choice, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { account, showUser } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 import type { Theme } from '../state/theme.ts'
 import { chooseTheme, theme } from '../state/theme.ts'
-import { PASSWORD_HINT } from './signed-out.tsx'
+import { ABOUT_PASSWORD, PASSWORD_HINT } from './signed-out.tsx'
 
 export function SettingsPage() {
   return (
@@ -50,7 +50,7 @@ function Profile() {
       {!user ? (
         <Loading rows={4} />
       ) : (
-        <form onSubmit={submit} noValidate>
+        <Form problem={problem} onSubmit={submit}>
           <div class="who">
             {user.avatarUrl !== '' && (
               <img src={user.avatarUrl} width="44" height="44" alt="" referrerpolicy="no-referrer" />
@@ -71,14 +71,13 @@ function Profile() {
             type="url"
             defaultValue={user.avatarUrl}
             hint="An https:// address, or leave it empty."
-            invalid={problem?.message.startsWith('avatarUrl')}
           />
-          <ErrorMessage problem={problem} />
+          <FormError />
           <Action type="submit" busy={busy} busyText="Saving…">
             Save
           </Action>
           <Done text={said} />
-        </form>
+        </Form>
       )}
     </section>
   )
@@ -100,26 +99,20 @@ function Password() {
   return (
     <section class="panel">
       <h2>Password</h2>
-      <form ref={form} onSubmit={submit} noValidate>
-        <PasswordField
-          label="Current password"
-          name="currentPassword"
-          autoComplete="current-password"
-          invalid={problem?.code === 'wrong_password'}
-        />
-        <PasswordField
-          label="New password"
-          name="password"
-          autoComplete="new-password"
-          hint={PASSWORD_HINT}
-          invalid={problem?.code.startsWith('password_')}
-        />
-        <ErrorMessage problem={problem} />
+      <Form
+        form={form}
+        problem={problem}
+        onSubmit={submit}
+        about={{ ...ABOUT_PASSWORD, wrong_password: 'currentPassword' }}
+      >
+        <PasswordField label="Current password" name="currentPassword" autoComplete="current-password" />
+        <PasswordField label="New password" name="password" autoComplete="new-password" hint={PASSWORD_HINT} />
+        <FormError />
         <Action type="submit" busy={busy} busyText="Changing…">
           Change password
         </Action>
         <Done text={said} />
-      </form>
+      </Form>
     </section>
   )
 }

@@ -5,11 +5,20 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
-import { Action, ErrorMessage } from '../parts/basics.tsx'
-import { Field, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Action } from '../parts/basics.tsx'
+import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
 export const PASSWORD_HINT = '8 to 72 characters, with at least one letter and one digit.'
+
+/** The field that the errors of a new password stand beside. */
+export const ABOUT_PASSWORD = {
+  password_too_short: 'password',
+  password_too_long: 'password',
+  password_needs_letter_and_digit: 'password',
+} as const
+
+const ABOUT_EMAIL = { invalid_email: 'email', email_taken: 'email' } as const
 
 /** The narrow frame of the pages outside. Its heading takes the focus where it says something new. */
 export function Card({
@@ -64,15 +73,15 @@ export function SignInPage() {
           {signOutNotice.value}
         </div>
       )}
-      <form onSubmit={submit} noValidate>
+      <Form problem={problem} onSubmit={submit}>
         <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
         <PasswordField label="Password" name="password" autoComplete="current-password" required />
         <StaySignedIn />
-        <ErrorMessage problem={problem} />
+        <FormError />
         <Action type="submit" class="full" busy={busy} busyText="Signing in…">
           Sign in
         </Action>
-      </form>
+      </Form>
       <p class="links">
         <a href="/sign-up">Create an account</a>
         <a href="/forgot">Forgot your password?</a>
@@ -91,30 +100,16 @@ export function SignUpPage() {
   return (
     <Card title="Create an account">
       <p class="soft">Then create a key and call your first model.</p>
-      <form onSubmit={submit} noValidate>
-        <Field
-          label="E-mail address"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          invalid={problem?.code === 'invalid_email' || problem?.code === 'email_taken'}
-        />
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="new-password"
-          required
-          hint={PASSWORD_HINT}
-          invalid={problem?.code.startsWith('password_')}
-        />
+      <Form problem={problem} onSubmit={submit} about={{ ...ABOUT_EMAIL, ...ABOUT_PASSWORD }}>
+        <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
+        <PasswordField label="Password" name="password" autoComplete="new-password" required hint={PASSWORD_HINT} />
         <Field label="Name (optional)" name="displayName" autoComplete="name" maxLength={60} />
         <StaySignedIn />
-        <ErrorMessage problem={problem} />
+        <FormError />
         <Action type="submit" class="full" busy={busy} busyText="Creating your account…">
           Create my account
         </Action>
-      </form>
+      </Form>
       <p class="links">
         <a href="/sign-in">Sign in instead</a>
       </p>
@@ -142,20 +137,13 @@ export function ForgotPage() {
   return (
     <Card title="Forgot your password?">
       <p class="soft">We will e-mail you a link to choose a new one.</p>
-      <form onSubmit={submit} noValidate>
-        <Field
-          label="E-mail address"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          invalid={problem?.code === 'invalid_email'}
-        />
-        <ErrorMessage problem={problem} />
+      <Form problem={problem} onSubmit={submit} about={ABOUT_EMAIL}>
+        <Field label="E-mail address" name="email" type="email" autoComplete="username" required />
+        <FormError />
         <Action type="submit" class="full" busy={busy} busyText="Sending…">
           Send me a link
         </Action>
-      </form>
+      </Form>
       <p class="links">
         <a href="/sign-in">Back to sign-in</a>
       </p>

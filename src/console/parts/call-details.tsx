@@ -17,7 +17,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
   const after = moved(['settlement', 'refund'])
   if (call.status === 'rejected') {
     return [
-      { name: 'Accepted', at: call.createdAt },
+      { name: 'Received', at: call.createdAt },
       {
         name: 'Refused',
         at: call.finishedAt,
@@ -69,7 +69,7 @@ export function Facts({ call, keyName }: { call: CallRecord; keyName?: string })
   const facts: [string, ComponentChildren][] = [
     ['Status', <Status key="status" status={call.status} />],
     ['Model', call.model],
-    ['Accepted', <Time key="time" iso={call.createdAt} />],
+    [call.status === 'rejected' ? 'Received' : 'Accepted', <Time key="time" iso={call.createdAt} />],
     ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
     ['Credits', number(call.credits)],
     ['Pre-charge', number(call.creditsPrecharged)],

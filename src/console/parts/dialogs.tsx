@@ -23,7 +23,12 @@ export function Dialog({ title, close, children, drawer = false, keep = false }:
     return () => {
       own.close()
       // What was pressed to come here may be gone by now.
-      if (before?.isConnected) before.focus()
+      const restore = (): void => {
+        if (before?.isConnected) before.focus()
+      }
+      restore()
+      // Going back to an address with a fragment moves the focus there, after this.
+      requestAnimationFrame(restore)
     }
   }, [])
   return (
@@ -31,12 +36,13 @@ export function Dialog({ title, close, children, drawer = false, keep = false }:
       ref={dialog}
       class={drawer ? 'drawer' : 'box'}
       aria-label={title}
-      onKeyDown={(event) => {
-        if (keep && event.key === 'Escape') event.preventDefault()
-      }}
       onCancel={(event) => {
         event.preventDefault()
         if (!keep) close()
+      }}
+      onClose={() => {
+        // A browser lets a second Escape close any dialog.
+        if (keep && dialog.current?.isConnected) dialog.current.showModal()
       }}
       onMouseDown={(event) => {
         if (event.target === dialog.current && !keep) close()

@@ -18,6 +18,7 @@ const percent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent'
 const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...CLOCK }))
 const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
 const clock = lazily(() => new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 3 }))
+const dayOfYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
 const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, timeZone: 'UTC' }))
 
 export const number = (value: number): string => whole().format(value)
@@ -25,7 +26,10 @@ export const number = (value: number): string => whole().format(value)
 /** With its sign, also a plus. */
 export const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'))
 
-export const credits = (value: number): string => `${number(value)} ${value === 1 ? 'credit' : 'credits'}`
+/** A number and what it counts: "1 call", "2,000 calls". */
+export const counted = (value: number, one: string): string => `${number(value)} ${value === 1 ? one : `${one}s`}`
+
+export const credits = (value: number): string => counted(value, 'credit')
 
 export const share = (part: number, all: number): string => percent().format(all === 0 ? 0 : part / all)
 
@@ -42,6 +46,12 @@ export const utcTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice
 
 /** A day in UTC, as the usage counts them. */
 export const dayText = (day: string): string => dayOfMonth().format(new Date(`${day}T00:00:00Z`))
+
+/** When something expires, in UTC everywhere: a day that was chosen as such must not show as the day before it. */
+export const expiryText = (iso: string): string => {
+  const time = iso.slice(11, 16)
+  return `${dayOfYear().format(new Date(iso))}${time === '00:00' ? '' : `, ${time}`} UTC`
+}
 
 export function duration(ms: number): string {
   if (ms < 1000) return `${number(ms)} ms`

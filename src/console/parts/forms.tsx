@@ -1,10 +1,59 @@
 /**
  * Fields of forms, with their labels, hints and faults.
  */
-import type { ComponentChildren, JSX } from 'preact'
-import { useId, useRef, useState } from 'preact/hooks'
+import type { ComponentChildren, JSX, Ref } from 'preact'
+import { createContext } from 'preact'
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
+import { ErrorMessage } from './basics.tsx'
+
+/** What went wrong in a form, and the name of the field that it stands beside; null: beside none. */
+const FormProblem = createContext<{ problem: Problem | null; name: string | null }>({ problem: null, name: null })
+
+type FormProps = {
+  problem: Problem | null
+  onSubmit: (event: Event) => void
+  /** The fields that error codes are about. A message that begins with a field's name needs no entry. */
+  about?: Partial<Record<Problem['code'], string>>
+  class?: string
+  form?: Ref<HTMLFormElement> & { current: HTMLFormElement | null }
+  children: ComponentChildren
+}
+
+/** A form whose errors stand beside their fields, and bring the focus there. Others are its `<FormError>`. */
+export function Form({ problem, onSubmit, about, form, children, ...rest }: FormProps) {
+  const own = useRef<HTMLFormElement>(null)
+  const element = form ?? own
+  const said = problem && (about?.[problem.code] ?? problem.field)
+  const field = said ? (element.current?.elements.namedItem(said) ?? null) : null
+  const name = field ? said! : null
+  useEffect(() => {
+    if (field instanceof HTMLElement) field.focus()
+  }, [problem])
+  return (
+    <form {...rest} ref={element} onSubmit={onSubmit} noValidate>
+      <FormProblem.Provider value={{ problem, name }}>{children}</FormProblem.Provider>
+    </form>
+  )
+}
+
+/** The error of a form that stands beside none of its fields. */
+export function FormError() {
+  const { problem, name } = useContext(FormProblem)
+  return <ErrorMessage problem={name === null ? problem : null} />
+}
+
+/** The error of one field, in which its label takes the place of its name. */
+function faultOf(
+  label: string,
+  name: string | undefined,
+  { problem, name: at }: { problem: Problem | null; name: string | null },
+): string | null {
+  if (!problem || name === undefined || at !== name) return null
+  const words = label.replace(/ \(.*\)$/, '')
+  return problem.field === name ? `${words} ${problem.message.slice(name.length + 1)}` : problem.message
+}
 
 type FieldProps = {
   label: string
@@ -17,6 +66,8 @@ type FieldProps = {
 export function Field({ label, hint, invalid = false, after, id, ...input }: FieldProps) {
   const own = useId()
   const name = (id as string | undefined) ?? own
+  const fault = faultOf(label, input.name as string | undefined, useContext(FormProblem))
+  const described = [fault && `${name}-fault`, hint && `${name}-hint`].filter(Boolean).join(' ')
   return (
     <div class="field">
       <label for={name}>{label}</label>
@@ -24,11 +75,16 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
         <input
           {...input}
           id={name}
-          aria-invalid={invalid ? 'true' : undefined}
-          aria-describedby={hint ? `${name}-hint` : undefined}
+          aria-invalid={invalid || fault ? 'true' : undefined}
+          aria-describedby={described || undefined}
         />
         {after}
       </div>
+      {fault && (
+        <small id={`${name}-fault`} class="fault" role="alert">
+          {fault}
+        </small>
+      )}
       {hint && <small id={`${name}-hint`}>{hint}</small>}
     </div>
   )

@@ -115,6 +115,19 @@ describe('the pages as files', () => {
       expect((await get(`${web.url}${path}`)).status, path).to.equal(404)
   })
 
+  it('tell a browser at an unknown path that there is no page, and a program so in JSON', async () => {
+    const seen = async (path: string, accept: string) => {
+      const answer = await fetch(`${web.url}${path}`, { headers: { accept } })
+      await answer.text()
+      return [answer.status, answer.headers.get('content-type')!.split(';')[0]]
+    }
+    const browser = 'text/html,application/xhtml+xml,*/*;q=0.8'
+    expect(await seen('/nowhere', browser)).to.deep.equal([404, 'text/html'])
+    expect(await seen('/nowhere', '*/*')).to.deep.equal([404, 'application/json'])
+    for (const path of ['/v1/nothing', '/api/nothing'])
+      expect(await seen(path, browser), path).to.deep.equal([404, 'application/json'])
+  })
+
   it('say what to do where they were not built', async () => {
     const router = new Router<RequestState>()
     routeConsole(router, join(root, 'dist/there-is-no-such-folder'))

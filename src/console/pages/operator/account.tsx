@@ -8,7 +8,7 @@ import { Action, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.t
 import { CallTable } from '../../parts/call-table.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
-import { Choice, Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account as own } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 import { GrantTable } from '../credits.tsx'
@@ -173,32 +173,19 @@ function GiveCredits({ id, email, done }: { id: string; email: string; done: () 
   return (
     <section class="panel">
       <h2>Grant credits</h2>
-      <form ref={form} onSubmit={submit} noValidate>
-        <Field
-          label="Amount"
-          name="amount"
-          type="number"
-          min={1}
-          step={1}
-          required
-          invalid={problem?.message.startsWith('amount')}
-        />
+      <Form form={form} problem={problem} onSubmit={submit}>
+        <Field label="Amount" name="amount" type="number" min={1} step={1} required />
         <Choice label="Origin" name="origin" options={ORIGINS} />
         <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
-        <Field
-          label="Expires (optional, UTC)"
-          name="expiresAt"
-          type="date"
-          invalid={problem?.message.startsWith('expiresAt')}
-        />
-        <ErrorMessage problem={problem} />
+        <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
+        <FormError />
         <Action type="submit" busy={busy} busyText="Granting…">
           Grant
         </Action>
         <p class="done" role="status">
           {said}
         </p>
-      </form>
+      </Form>
     </section>
   )
 }

@@ -2,98 +2,42 @@
  * A chat, streamed, that can be stopped.
  */
 import type { ComponentChildren } from 'preact'
+import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { problemOf } from '../../api/client.ts'
-import type { Problem } from '../../api/client.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
-import type { ChatFields, ChatMessage, Cost } from '../../api/gateway.ts'
-import { chat } from '../../api/gateway.ts'
+import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
 import { ErrorMessage } from '../../parts/basics.tsx'
 import { Field } from '../../parts/forms.tsx'
-import { loadAccount } from '../../state/account.ts'
+import type { Conversation } from '../../state/conversation.ts'
+import { clearConversation, conversation, converse } from '../../state/conversation.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 import { ceilingOf } from './examples.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 
-type Conversation = {
-  messages: ChatMessage[]
-  problem: Problem | null
-  cost: Cost | null
-  callId: string | null
-  running: AbortController | null
-  stopped: boolean
-}
-
-const EMPTY_CONVERSATION: Conversation = {
-  messages: [],
-  problem: null,
-  cost: null,
-  callId: null,
-  running: null,
-  stopped: false,
-}
-
-/** The messages with a text added to the last one. */
-const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
-  messages.map((one, index) => (index === messages.length - 1 ? { ...one, content: one.content + text } : one))
-
-function useConversation() {
-  const [talk, setConversation] = useState(EMPTY_CONVERSATION)
-  const put = (changes: (old: Conversation) => Partial<Conversation>): void =>
-    setConversation((old) => ({ ...old, ...changes(old) }))
-  const running = useRef<AbortController | null>(null)
-  useEffect(() => () => running.current?.abort(), [])
-
-  const send = async (fields: ChatFields): Promise<void> => {
-    const controller = new AbortController()
-    running.current = controller
-    put(() => ({
-      ...EMPTY_CONVERSATION,
-      messages: [...fields.messages, { role: 'assistant', content: '' }],
-      running: controller,
-    }))
-    try {
-      const { callId, updates } = await chat(playgroundKey.value, fields, controller.signal)
-      put(() => ({ callId }))
-      for await (const one of updates) {
-        if ('text' in one) put(({ messages }) => ({ messages: grown(messages, one.text) }))
-        else put(() => ({ cost: one.cost }))
-      }
-      put(() => ({ running: null }))
-    } catch (thrown) {
-      const problem = controller.signal.aborted ? null : problemOf(thrown)
-      put(({ messages }) => ({
-        running: null,
-        problem,
-        stopped: controller.signal.aborted,
-        messages: messages.at(-1)?.content === '' ? messages.slice(0, -1) : messages,
-      }))
-    }
-    void loadAccount()
-  }
-  return {
-    talk,
-    send,
-    clear: () => {
-      running.current?.abort()
-      setConversation(EMPTY_CONVERSATION)
-    },
-  }
-}
-
 type Props = { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
 
 export function ChatPlayground({ models, model, choose }: Props) {
-  const { talk, send, clear } = useConversation()
+  const talk = conversation.value
   const [text, setText] = useState('')
   const [maxTokens, setMaxTokens] = useState('')
-  const next: ChatMessage[] = [...talk.messages, { role: 'user', content: text || 'Hello!' }]
+  const field = useRef<HTMLTextAreaElement>(null)
+  const next = nextMessages(talk.messages, text)
   const limit = Number(maxTokens) >= 1 ? { max_tokens: Math.floor(Number(maxTokens)) } : {}
   const fields: ChatFields = { model: model.id, messages: next, ...limit }
   const submit = (): void => {
     if (talk.running || text.trim() === '' || playgroundKey.value === '') return
     setText('')
-    void send({ ...fields, messages: [...talk.messages, { role: 'user', content: text }] })
+    void converse(fields)
+    field.current?.focus()
+  }
+  // The button that was pressed is gone then: what comes next is typed.
+  const stop = (): void => {
+    talk.running?.abort()
+    field.current?.focus()
+  }
+  const clear = (): void => {
+    clearConversation()
+    field.current?.focus()
   }
   return (
     <div class="play">
@@ -119,9 +63,9 @@ export function ChatPlayground({ models, model, choose }: Props) {
             {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
           </p>
         )}
-        <Composer text={text} type={setText} submit={submit}>
+        <Composer field={field} text={text} type={setText} submit={submit}>
           <Ceiling most={ceilingOf(model, next, fields.max_tokens)} />
-          <Buttons talk={talk} clear={clear} />
+          <Buttons talk={talk} stop={stop} clear={clear} />
         </Composer>
       </section>
     </div>
@@ -156,10 +100,23 @@ function Messages({ talk, name }: { talk: Conversation; name: string }) {
   )
 }
 
-type ComposerProps = { text: string; type: (text: string) => void; submit: () => void; children: ComponentChildren }
+/** What would be sent now: the chat, and what is typed. Where there is neither, words that say what belongs there. */
+function nextMessages(messages: ChatMessage[], text: string): ChatMessage[] {
+  if (text.trim() !== '' || messages.length === 0)
+    return [...messages, { role: 'user', content: text || 'Your message' }]
+  return messages
+}
+
+type ComposerProps = {
+  field: RefObject<HTMLTextAreaElement>
+  text: string
+  type: (text: string) => void
+  submit: () => void
+  children: ComponentChildren
+}
 
 /** Enter sends, Shift and Enter begins a line. */
-function Composer({ text, type, submit, children }: ComposerProps) {
+function Composer({ field, text, type, submit, children }: ComposerProps) {
   const sent = (event: Event): void => {
     event.preventDefault()
     submit()
@@ -170,6 +127,7 @@ function Composer({ text, type, submit, children }: ComposerProps) {
         Message
       </label>
       <textarea
+        ref={field}
         id="message"
         rows={3}
         placeholder="Your message"
@@ -184,11 +142,11 @@ function Composer({ text, type, submit, children }: ComposerProps) {
   )
 }
 
-function Buttons({ talk, clear }: { talk: Conversation; clear: () => void }) {
+function Buttons({ talk, stop, clear }: { talk: Conversation; stop: () => void; clear: () => void }) {
   const { running, messages } = talk
   if (running) {
     return (
-      <button type="button" class="danger" onClick={() => running.abort()}>
+      <button type="button" class="danger" onClick={stop}>
         Stop
       </button>
     )

@@ -1,59 +1,18 @@
 /**
  * Images, edited images and videos, with how far they are.
  */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { defaultDuration, durationChoices, offeredResolutions } from '../../../shared/calls/media-options.ts'
-import { problemOf } from '../../api/client.ts'
-import type { Problem } from '../../api/client.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
-import type { Cost, MediaFields } from '../../api/gateway.ts'
-import { media } from '../../api/gateway.ts'
+import type { MediaFields } from '../../api/gateway.ts'
 import { Action, Empty, ErrorMessage } from '../../parts/basics.tsx'
 import { Choice, Field } from '../../parts/forms.tsx'
 import { Media } from '../../parts/call-details.tsx'
-import { loadAccount } from '../../state/account.ts'
+import type { Work } from '../../state/media-work.ts'
+import { makeMedia, works } from '../../state/media-work.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 import { ceilingOf } from './examples.ts'
-
-type Work = {
-  busy: boolean
-  status: string
-  progress: number | null
-  problem: Problem | null
-  url: string | null
-  cost: Cost | null
-  callId: string | null
-}
-
-const IDLE: Work = { busy: false, status: '', progress: null, problem: null, url: null, cost: null, callId: null }
-
-function useWork(kind: 'image' | 'video') {
-  const [work, setWork] = useState(IDLE)
-  const leaving = useRef(new AbortController())
-  useEffect(() => () => leaving.current.abort(), [])
-  const make = async (fields: MediaFields): Promise<void> => {
-    const { signal } = leaving.current
-    const put = (changes: Partial<Work>): void => {
-      if (!signal.aborted) setWork((old) => ({ ...old, ...changes }))
-    }
-    setWork({ ...IDLE, busy: true, status: 'Sending…' })
-    try {
-      const { callId, updates } = await media(kind, playgroundKey.value, fields, signal)
-      put({ callId })
-      for await (const one of updates) {
-        if ('url' in one) put(one)
-        else if ('progress' in one) put({ progress: one.progress, status: 'Running…' })
-        else put({ status: one.status === 'queued' ? 'Waiting in the queue…' : 'Running…' })
-      }
-      put({ busy: false })
-    } catch (thrown) {
-      put({ busy: false, problem: problemOf(thrown) })
-    }
-    void loadAccount()
-  }
-  return { work, make }
-}
 
 /** The largest picture that fits into a request of 1 MB as a data: address. */
 const MAX_READER_BYTES = 700_000
@@ -69,7 +28,7 @@ const dataUrl = (file: File): Promise<string> =>
 type Props = { kind: 'image' | 'video'; models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
 
 export function MediaPlayground({ kind, models, model, choose }: Props) {
-  const { work, make } = useWork(kind)
+  const work = works[kind].value
   const [prompt, setPrompt] = useState('')
   const [image, setImage] = useState('')
   const [latest, setLatest] = useState<Chosen>({ resolution: '', duration: '' })
@@ -84,7 +43,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
     event.preventDefault()
-    if (!work.busy && playgroundKey.value !== '' && prompt.trim() !== '') void make(fields)
+    if (!work.busy && playgroundKey.value !== '' && prompt.trim() !== '') void makeMedia(kind, fields)
   }
   return (
     <div class="play">

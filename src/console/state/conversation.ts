@@ -1,0 +1,68 @@
+/**
+ * The chat of the playground. It outlives the page: an answer goes on while its reader looks at another page.
+ */
+import { effect, signal } from '@preact/signals'
+import type { Problem } from '../api/client.ts'
+import { problemOf } from '../api/client.ts'
+import type { ChatFields, ChatMessage, Cost } from '../api/gateway.ts'
+import { chat } from '../api/gateway.ts'
+import { loadAccount } from './account.ts'
+import { playgroundKey } from './playground-key.ts'
+import { token } from './session.ts'
+
+export type Conversation = {
+  messages: ChatMessage[]
+  problem: Problem | null
+  cost: Cost | null
+  callId: string | null
+  running: AbortController | null
+  stopped: boolean
+}
+
+const EMPTY: Conversation = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
+
+export const conversation = signal(EMPTY)
+
+/** Begins anew; an answer that is on its way is stopped. */
+export function clearConversation(): void {
+  conversation.peek().running?.abort()
+  conversation.value = EMPTY
+}
+
+// The next person at this browser must not see what the last one wrote.
+effect(() => {
+  if (token.value === null) clearConversation()
+})
+
+/** The messages with a text added to the last one. */
+const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
+  messages.map((one, index) => (index === messages.length - 1 ? { ...one, content: one.content + text } : one))
+
+/** Sends the messages and shows the answer as it comes. Errors are shown, never thrown. */
+export async function converse(fields: ChatFields): Promise<void> {
+  const controller = new AbortController()
+  const put = (changes: (old: Conversation) => Partial<Conversation>): void => {
+    const old = conversation.peek()
+    if (old.running === controller) conversation.value = { ...old, ...changes(old) }
+  }
+  const messages: ChatMessage[] = [...fields.messages, { role: 'assistant', content: '' }]
+  conversation.value = { ...EMPTY, messages, running: controller }
+  try {
+    const { callId, updates } = await chat(playgroundKey.value, fields, controller.signal)
+    put(() => ({ callId }))
+    for await (const one of updates) {
+      if ('text' in one) put((old) => ({ messages: grown(old.messages, one.text) }))
+      else put(() => ({ cost: one.cost }))
+    }
+    put(() => ({ running: null }))
+  } catch (thrown) {
+    const stopped = controller.signal.aborted
+    put((old) => ({
+      running: null,
+      problem: stopped ? null : problemOf(thrown),
+      stopped,
+      messages: old.messages.at(-1)?.content === '' ? old.messages.slice(0, -1) : old.messages,
+    }))
+  }
+  void loadAccount()
+}

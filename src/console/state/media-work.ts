@@ -1,0 +1,62 @@
+/**
+ * The picture and the video that the playground makes. They outlive the page: a call goes on while its caller looks at
+ * another page.
+ */
+import type { Signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
+import type { Problem } from '../api/client.ts'
+import { problemOf } from '../api/client.ts'
+import type { Cost, MediaFields } from '../api/gateway.ts'
+import { media } from '../api/gateway.ts'
+import { loadAccount } from './account.ts'
+import { playgroundKey } from './playground-key.ts'
+import { token } from './session.ts'
+
+export type Work = {
+  busy: boolean
+  status: string
+  /** Percent, where the upstream tells it. */
+  progress: number | null
+  problem: Problem | null
+  url: string | null
+  cost: Cost | null
+  callId: string | null
+}
+
+const IDLE: Work = { busy: false, status: '', progress: null, problem: null, url: null, cost: null, callId: null }
+
+/** The latest of each kind. */
+export const works: Record<'image' | 'video', Signal<Work>> = { image: signal(IDLE), video: signal(IDLE) }
+
+let session = new AbortController()
+
+// The next person at this browser must not see what the last one made.
+effect(() => {
+  if (token.value !== null) return
+  session.abort()
+  session = new AbortController()
+  for (const work of Object.values(works)) work.value = IDLE
+})
+
+/** Makes a picture or a video and shows how far it is. Errors are shown, never thrown. */
+export async function makeMedia(kind: 'image' | 'video', fields: MediaFields): Promise<void> {
+  const { signal: over } = session
+  const work = works[kind]
+  const put = (changes: Partial<Work>): void => {
+    if (!over.aborted) work.value = { ...work.peek(), ...changes }
+  }
+  work.value = { ...IDLE, busy: true, status: 'Sending…' }
+  try {
+    const { callId, updates } = await media(kind, playgroundKey.value, fields, over)
+    put({ callId })
+    for await (const one of updates) {
+      if ('url' in one) put(one)
+      else if ('progress' in one) put({ progress: one.progress, status: 'Running…' })
+      else put({ status: one.status === 'queued' ? 'Waiting in the queue…' : 'Running…' })
+    }
+    put({ busy: false })
+  } catch (thrown) {
+    put({ busy: false, problem: problemOf(thrown) })
+  }
+  void loadAccount()
+}

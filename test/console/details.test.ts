@@ -1,0 +1,152 @@
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { publicId } from '../../src/shared/ids.ts'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { post } from '../../scripts/harness/http.ts'
+import { startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
+import { until } from '../../scripts/until.ts'
+import { visit } from './support/visit.ts'
+import { aCustomer } from './support/customer.ts'
+
+const CALLER = 'caller@example.com'
+
+describe('the pages of the console', () => {
+  let world: World
+  let browser: Browser
+  let secret: string
+  before(async function () {
+    browser = await openBrowser(this)
+    world = await startWorld()
+    secret = (await aCustomer(world, CALLER, 1000)).secret
+  })
+  after(async () => {
+    await closeBrowser()
+    await world?.stop()
+  })
+
+  it('show first steps until a call has succeeded, and call what was refused received', async () => {
+    const email = 'beginner@example.com'
+    const beginner = await aCustomer(world, email, 100)
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await post(`${world.url}/v1/images/generations`, beginner.secret, { model: 'no-such-model', prompt: 'a fox' })
+    await signIn(email)
+    await page.getByRole('region', { name: 'Calls' }).locator('tbody tr').waitFor()
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
+    await page.getByText('0 calls, refunded').waitFor()
+    await page.locator('tbody tr a').click()
+    const trail = page.getByTestId('trail')
+    await trail.waitFor()
+    expect(await trail.innerText())
+      .to.contain('Received')
+      .and.not.to.contain('Accepted')
+    await page.keyboard.press('Escape')
+    await post(`${world.url}/v1/images/generations`, beginner.secret, { model: 'sandbox-image', prompt: 'a fox' })
+    await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' })
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('come back to where a call was opened from, and do not open it again', async () => {
+    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, open, close } = await visit(browser, world)
+    await signIn(CALLER)
+    await page.locator('tbody tr a').first().click()
+    await page.getByRole('dialog', { name: 'Call' }).waitFor()
+    const address = page.url()
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(await page.getByRole('dialog').count()).to.equal(0)
+    // Opened by its address alone there is no page to come back to: the list takes its place.
+    await open(new URL(address).pathname, 'Calls')
+    await page.getByRole('button', { name: 'Close' }).click()
+    await until('the list is shown', () => page.url().endsWith('/calls'))
+    await page.goBack()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+    expect(await page.getByRole('dialog').count()).to.equal(0)
+    await close()
+  })
+
+  it("keep a new key's secret until its own button is pressed", async () => {
+    const { page, signIn, open, close } = await visit(browser, world)
+    await signIn(CALLER)
+    await open('/keys', 'Keys')
+    await page.getByRole('button', { name: 'New key' }).click()
+    await page.getByLabel('Name').fill('kept')
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByTestId('secret').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.mouse.click(5, 5)
+    expect(await page.getByTestId('secret').isVisible()).to.equal(true)
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByTestId('secret').waitFor({ state: 'detached' })
+    await close()
+  })
+
+  it('say what is wrong with a field beside it, by its label, and bring the focus there', async () => {
+    const { page, signIn, open, close } = await visit(browser, world)
+    await signIn(CALLER)
+    await open('/settings', 'Settings')
+    const picture = page.getByLabel('Picture')
+    await picture.fill('http://example.com/me.png')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const fault = page.locator('.fault')
+    await fault.waitFor()
+    expect(await fault.innerText()).to.match(/^Picture must /)
+    expect(await picture.getAttribute('aria-describedby')).to.contain(await fault.getAttribute('id'))
+    expect(await page.evaluate<boolean>(`document.activeElement.name === 'avatarUrl'`)).to.equal(true)
+    await close()
+  })
+
+  it('show the expiry of credits on the day that was chosen, wherever the reader is', async () => {
+    const operator = (await world.person('giver@example.com', { admin: true })).token
+    const email = 'westerner@example.com'
+    const { id } = await world.person(email, {})
+    const expiresAt = `${new Date().getUTCFullYear() + 1}-12-31`
+    await post(`${world.url}/api/operator/accounts/${publicId('account', id)}/grants`, operator, {
+      amount: 5,
+      origin: 'bonus',
+      expiresAt,
+    })
+    const { page, signIn, open, close } = await visit(browser, world, {
+      timezoneId: 'America/Los_Angeles',
+      locale: 'en-US',
+    })
+    await signIn(email)
+    await open('/credits', 'Credits')
+    await page.getByText(`Dec 31, ${expiresAt.slice(0, 4)} UTC`).waitFor()
+    await close()
+  })
+
+  it('name the way home on a phone', async () => {
+    const { page, signIn, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await signIn(CALLER)
+    await page.getByRole('link', { name: 'Tollgate' }).waitFor()
+    await close()
+  })
+
+  it('go on with an answer while its reader looks elsewhere, and bring the focus to the message after Stop', async () => {
+    const { page, signIn, open, close } = await visit(browser, world)
+    await signIn(CALLER)
+    await open('/playground', 'Playground')
+    await page.getByText('As code').click()
+    expect(await page.locator('.ascode').innerText()).to.contain('Your message')
+    await page.getByRole('button', { name: 'Paste a key' }).click()
+    await page.getByLabel('API key').fill(secret)
+    await page.getByRole('button', { name: 'Use key' }).click()
+    const message = page.getByLabel('Message')
+    await message.fill('[chunks 300 50] please answer')
+    await message.press('Enter')
+    await page.getByRole('button', { name: 'Stop' }).waitFor()
+    await page.getByRole('link', { name: 'Models' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Models' }).waitFor()
+    await page.getByRole('link', { name: 'Playground' }).click()
+    await page.getByTestId('messages').getByText('please answer').waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Stopped.').waitFor()
+    expect(await page.evaluate<boolean>(`document.activeElement.id === 'message'`)).to.equal(true)
+    expect(await page.locator('.ascode').innerText()).not.to.contain('Your message')
+    await close()
+  })
+})
