@@ -5,6 +5,7 @@
  * with `.ts` and goes on with `.js` corrupt.
  */
 import type { Knex } from 'knex'
+import { RELEASE } from '../src/shared/release.ts'
 import * as appliedSql from './001_applied_sql.ts'
 import * as usersAndAccounts from './002_users_and_accounts.ts'
 import * as money from './003_money.ts'
@@ -12,9 +13,19 @@ import * as calls from './004_calls.ts'
 import * as sessionsTokensMail from './005_sessions_tokens_mail.ts'
 import * as operators from './006_operators.ts'
 import * as prices from './007_prices.ts'
-import { applySql, dropSql } from './sql.ts'
+import * as operations from './011_operations.ts'
+import { MigrationLock } from './lock.ts'
+import { applySql, dropSql, staleSql } from './sql.ts'
 
-type Migration = { up(db: Knex): Promise<void>; down(db: Knex): Promise<void> }
+/**
+ * A step of history. `concurrently` are statements that make the indexes of tables that may be large, by the index's
+ * name: they run before `up`, outside of transactions, and keep no call waiting.
+ */
+export type Migration = {
+  up(db: Knex): Promise<void>
+  down(db: Knex): Promise<void>
+  concurrently?: Record<string, string>
+}
 
 /** Name → migration; the order of this object is the order of history. Never rename, never reorder. */
 const MIGRATIONS: Record<string, Migration> = {
@@ -25,6 +36,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '005_sessions_tokens_mail': sessionsTokensMail,
   '006_operators': operators,
   '007_prices': prices,
+  '011_operations': operations,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */
@@ -36,25 +48,80 @@ const withTheFunctions = (migration: Migration): Migration => ({
   },
 })
 
-/** What the release phase, the tests and knex' command line migrate with. */
-export const migrationSource: Knex.MigrationSource<string> = {
-  getMigrations: async () => Object.keys(MIGRATIONS),
+const sourceOf = (migrations: Record<string, Migration>): Knex.MigrationSource<string> => ({
+  getMigrations: async () => Object.keys(migrations),
   getMigrationName: (name) => name,
-  getMigration: async (name) => withTheFunctions(MIGRATIONS[name]!),
-}
+  getMigration: async (name) => withTheFunctions(migrations[name]!),
+})
 
-// An arbitrary number, the same in every process that migrates.
-const MIGRATION_LOCK = 7_604_113
+/** What the release phase, the tests and knex' command line migrate with. */
+export const migrationSource = sourceOf(MIGRATIONS)
+
+/** What `migrate` did. `newer`: migrations of a later release that this one does not know, and leaves. */
+export type Migrated = { migrations: string[]; functions: string[]; newer: string[] }
 
 /**
- * Brings a database up to date, in one transaction: migrations that it has not had, and files of `sql/` that have
- * changed. Two that migrate at once do so one after the other.
- * @returns what was applied, by name.
+ * Brings a database up to date: the migrations that it has not had, each in a transaction of its own, then the files of
+ * `sql/` that have changed. Two that migrate at once take turns. A table's lock is waited for so briefly that calls do
+ * not notice, and asked for again. Where a later release has migrated, its functions stay as they are.
+ * @param settings `migrations` are for tests; `say` is told of what is waited for.
+ * @throws where a lock was not to be had for minutes: what was applied until then stays.
  */
-export async function migrate(db: Knex): Promise<{ migrations: string[]; functions: string[] }> {
-  return db.transaction(async (trx) => {
-    await trx.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK])
-    const [, migrations] = (await trx.migrate.latest({ migrationSource })) as [number, string[]]
-    return { migrations, functions: await applySql(trx) }
-  })
+export async function migrate(
+  db: Knex,
+  settings: { migrations?: Record<string, Migration>; say?: (waitsFor: string) => void } = {},
+): Promise<Migrated> {
+  const { migrations = MIGRATIONS, say = () => {} } = settings
+  const lock = new MigrationLock(db, say)
+  const applied: string[] = []
+  for (;;) {
+    const { missing, newer } = await compare(db, migrations)
+    const [next] = missing
+    if (next === undefined) {
+      const functions = newer.length > 0 ? [] : await lock.turn('functions', applySql)
+      return { migrations: applied, functions, newer }
+    }
+    for (const [index, statement] of Object.entries(migrations[next]!.concurrently ?? {})) {
+      await lock.build(index, statement)
+    }
+    // Whoever was faster has applied it.
+    const [, done] = await lock.turn(next, (trx) => step(trx, migrations))
+    applied.push(...done)
+  }
+}
+
+const step = async (trx: Knex.Transaction, migrations: Record<string, Migration>) =>
+  (await trx.migrate.up({
+    migrationSource: sourceOf(migrations),
+    disableMigrationsListValidation: true,
+  })) as [number, string[]]
+
+/** What this release has and the database has not, and what the database has and this release does not know. */
+async function compare(
+  db: Knex,
+  migrations: Record<string, Migration>,
+): Promise<{ missing: string[]; newer: string[] }> {
+  const there = await completed(db)
+  return {
+    missing: Object.keys(migrations).filter((name) => !there.includes(name)),
+    newer: there.filter((name) => !Object.hasOwn(migrations, name)),
+  }
+}
+
+async function completed(db: Knex): Promise<string[]> {
+  const { rows } = await db.raw<{ rows: { there: boolean }[] }>(
+    `SELECT to_regclass('knex_migrations') IS NOT NULL AS there`,
+  )
+  if (!rows[0]!.there) return []
+  return (await db('knex_migrations').select<{ name: string }[]>('name').orderBy('id')).map(({ name }) => name)
+}
+
+/**
+ * What of this release's schema a database does not have yet, by name: none where a process of this release can run
+ * on it. Two builds of one release take each other's functions.
+ */
+export async function missingSchema(db: Knex): Promise<string[]> {
+  const { missing, newer } = await compare(db, MIGRATIONS)
+  if (missing.length > 0 || newer.length > 0) return missing
+  return (await staleSql(db)).filter(({ appliedBy }) => appliedBy !== RELEASE).map(({ name }) => `sql/${name}`)
 }

@@ -44,6 +44,7 @@ CREATE TABLE applied_sql (
   name text NOT NULL, -- The function, which is the file's name without .sql.
   hash text NOT NULL, -- SHA-256 of the file as it was applied, in hex.
   applied_at timestamptz NOT NULL DEFAULT now(), -- When it was.
+  release text NOT NULL DEFAULT '0.0.0'::text, -- The version of the release that applied it.
   CONSTRAINT applied_sql_pkey PRIMARY KEY (name)
 );
 

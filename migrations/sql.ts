@@ -1,20 +1,24 @@
 /**
  * `sql/`: the current text of every function and trigger of the money, one file each, named after its function. A file
- * is applied when its content is not what was applied last. A function is never taken away by a newer release:
- * processes of the release before still call it. Whoever changes a function's parameters or its answer gives it a new
- * name.
+ * is applied when its content is not what was applied last, unless a later release did that. A function is never
+ * taken away by a newer release: processes of the release before still call it. Whoever changes a function's parameters
+ * or its answer gives it a new name.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
+import { RELEASE, isLater } from '../src/shared/release.ts'
 
 /** Beside this folder, both in the sources and in `dist`. */
 export const SQL_FOLDER = fileURLToPath(new URL('../sql/', import.meta.url))
 
 /** A file of the folder. `name`: of its function. */
 type SqlFile = { name: string; text: string; hash: string }
+
+/** A file whose function is not in the database as it is here. `appliedBy`: the release whose function is there. */
+type StaleSql = SqlFile & { appliedBy: string | null }
 
 /** The files of a folder, by name. */
 function read(folder: string): SqlFile[] {
@@ -27,6 +31,21 @@ function read(folder: string): SqlFile[] {
     })
 }
 
+/** The files that are not in the database as they are here; of a later release's functions none counts as stale. */
+export async function staleSql(db: Knex, folder: string = SQL_FOLDER): Promise<StaleSql[]> {
+  const rows = await db('applied_sql').select<{ name: string; hash: string; release: string }[]>(
+    'name',
+    'hash',
+    'release',
+  )
+  const applied = new Map(rows.map((row) => [row.name, row]))
+  return read(folder).flatMap((file): StaleSql[] => {
+    const there = applied.get(file.name)
+    if (there && (there.hash === file.hash || isLater(there.release, RELEASE))) return []
+    return [{ ...file, appliedBy: there?.release ?? null }]
+  })
+}
+
 /**
  * Applies what has changed, in the caller's transaction: all of it or nothing.
  * @returns the functions that were applied, by name.
@@ -34,20 +53,17 @@ function read(folder: string): SqlFile[] {
  * parameters or another answer than the function that the database has under this name.
  */
 export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDER): Promise<string[]> {
-  const applied = new Map(
-    (await trx('applied_sql').select<{ name: string; hash: string }[]>('name', 'hash')).map(({ name, hash }) => [
-      name,
-      hash,
-    ]),
-  )
-  const changed = read(folder).filter(({ name, hash }) => applied.get(name) !== hash)
+  const changed = await staleSql(trx, folder)
   if (changed.length === 0) return []
   // A function may be written before one that it calls.
   await trx.raw('SET LOCAL check_function_bodies = off')
   const before = await signaturesOf(trx, changed)
   for (const { name, text, hash } of changed) {
     await apply(trx, name, text)
-    await trx('applied_sql').insert({ name, hash }).onConflict('name').merge({ hash, applied_at: trx.fn.now() })
+    await trx('applied_sql')
+      .insert({ name, hash, release: RELEASE })
+      .onConflict('name')
+      .merge({ hash, release: RELEASE, applied_at: trx.fn.now() })
   }
   const after = await signaturesOf(trx, changed)
   for (const { name } of changed) expectOne(name, before.get(name), after.get(name))

@@ -1,18 +1,21 @@
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { migrate, migrationSource } from '../migrations/index.ts'
+import { migrate, migrationSource, missingSchema } from '../migrations/index.ts'
 import { dropSql } from '../migrations/sql.ts'
 import { root } from '../scripts/folders.ts'
 import { dumpSchema } from '../scripts/schema/dump.ts'
 import { connectDb } from '../src/shared/infra/db.ts'
 import type { Db } from '../src/shared/infra/db.ts'
 import { newDatabaseUrl } from '../scripts/harness/database.ts'
+import { until } from '../scripts/until.ts'
 
 describe('the migrations', () => {
   let db: Db
+  let own: { DATABASE_URL: string; DATABASE_SSL: 'off' }
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    own = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off' }
+    db = connectDb({ ...own, DATABASE_POOL: 2 })
   })
   after(() => db.destroy())
 
@@ -35,7 +38,7 @@ describe('the migrations', () => {
   })
 
   it('change nothing when they run again', async () => {
-    expect(await migrate(db)).to.deep.equal({ migrations: [], functions: [] })
+    expect(await migrate(db)).to.deep.equal({ migrations: [], functions: [], newer: [] })
   })
 
   it('make the schema that migrations/schema.sql shows', async () => {
@@ -60,5 +63,78 @@ describe('the migrations', () => {
       SELECT DISTINCT data_type AS type FROM information_schema.columns
       WHERE table_schema = 'public' AND (column_name LIKE '%credits%' OR column_name IN ('amount', 'remaining', 'balance_after'))`)
     expect(rows.map((row) => row.type)).to.deep.equal(['bigint'])
+  })
+
+  it('of a later release are left as they are, and its functions too', async () => {
+    const [later] = await db('knex_migrations').insert(
+      { name: '999_later', batch: 99, migration_time: new Date() },
+      'id',
+    )
+    await db('applied_sql').where({ name: 'refuse_change' }).update({ hash: 'another' })
+    expect(await migrate(db)).to.deep.equal({ migrations: [], functions: [], newer: ['999_later'] })
+    expect(await missingSchema(db)).to.deep.equal([])
+    await db('knex_migrations')
+      .where(later as object)
+      .delete()
+
+    await db('applied_sql').where({ name: 'refuse_change' }).update({ release: '99.0.0' })
+    expect((await migrate(db)).functions).to.deep.equal([])
+    await db('applied_sql').where({ name: 'refuse_change' }).update({ release: '0.0.1' })
+    expect(await missingSchema(db)).to.deep.equal(['sql/refuse_change'])
+    expect((await migrate(db)).functions).to.deep.equal(['refuse_change'])
+    expect(await missingSchema(db)).to.deep.equal([])
+  })
+
+  it('keep nobody waiting for a second where a lock is held, and come to their end when it is free', async () => {
+    const column = {
+      up: async (on: Db) => void (await on.raw('ALTER TABLE calls ADD COLUMN made_up integer')),
+      down: async () => {},
+    }
+    const holder = await db.transaction()
+    await holder.raw('LOCK TABLE calls IN ACCESS SHARE MODE')
+    const waits: string[] = []
+    const migrating = connectDb({ ...own, DATABASE_POOL: 2 })
+    const reading = connectDb({ ...own, DATABASE_POOL: 2 })
+    try {
+      const migrated = migrate(migrating, { migrations: { '999_column': column }, say: (what) => waits.push(what) })
+      let longest = 0
+      await until('the migration to have been tried twice', async () => {
+        const startedAt = performance.now()
+        await reading.raw('SELECT FROM calls LIMIT 1')
+        longest = Math.max(longest, performance.now() - startedAt)
+        return waits.length > 0
+      })
+      expect(longest).to.be.below(1000)
+      await holder.commit()
+      expect((await migrated).migrations).to.deep.equal(['999_column'])
+      expect(waits).to.deep.equal(['999_column'])
+    } finally {
+      if (!holder.isCompleted()) await holder.rollback()
+      await Promise.all([migrating.destroy(), reading.destroy()])
+      await db.raw('ALTER TABLE calls DROP COLUMN IF EXISTS made_up')
+      await db('knex_migrations').where({ name: '999_column' }).delete()
+    }
+  })
+
+  it('make indexes beside the service, again where a build was broken off', async () => {
+    const statement = 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS made_up ON leases (held_until)'
+    const index = { up: async () => {}, down: async () => {}, concurrently: { made_up: statement } }
+    const rows = ['one', 'other'].map((name) => ({ name, held_until: '2030-01-01' }))
+    await db('leases').insert(rows)
+    try {
+      expect(await migrate(db, { migrations: { '999_index': index } }).catch((error: Error) => error.message)).to.match(
+        /could not create unique index/,
+      )
+      await db('leases').delete()
+      expect((await migrate(db, { migrations: { '999_index': index } })).migrations).to.deep.equal(['999_index'])
+      const { rows: valid } = await db.raw<{ rows: object[] }>(
+        `SELECT indisvalid FROM pg_index WHERE indexrelid = 'made_up'::regclass`,
+      )
+      expect(valid).to.deep.equal([{ indisvalid: true }])
+    } finally {
+      await db('leases').delete()
+      await db.raw('DROP INDEX IF EXISTS made_up')
+      await db('knex_migrations').where({ name: '999_index' }).delete()
+    }
   })
 })

@@ -142,6 +142,7 @@ export async function testConfig(
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogue))
   return readConfig({
     PORT: '0',
+    DRAIN_SECONDS: '0',
     DATABASE_URL: await testDatabaseUrl(),
     REDIS_URL: url,
     REDIS_PREFIX: `${prefix}-${++configurations}`,

@@ -19,7 +19,8 @@ export async function runToEnd(args: readonly string[], env: NodeJS.ProcessEnv):
     errors += chunk.toString()
   })
   const [code] = (await once(child, 'close')) as [number | null]
-  if (code !== 0) throw new AdminError(errors.trim() || `${args.join(' ')} ended with exit code ${code}`)
+  if (code !== 0)
+    throw new AdminError(errors.trim() || output.trim() || `${args.join(' ')} ended with exit code ${code}`)
   return output.trim()
 }
 

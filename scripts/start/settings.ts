@@ -51,6 +51,8 @@ export async function sandboxCatalogue(folder: string): Promise<{ port: number; 
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
     APP_SECRET: process.env['APP_SECRET'] || keptSecret(join(folder, 'app-secret'), 32),
+    // No balancer looks here.
+    DRAIN_SECONDS: process.env['DRAIN_SECONDS'] || '0',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
   }
   // The programs' own defaults lie in .data.

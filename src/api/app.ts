@@ -25,7 +25,7 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
   app.use(requestContext(deps))
   app.use(securityHeaders(deps.config))
   app.use(cors())
-  app.use(errorHandler(deps.log))
+  app.use(errorHandler(deps.log, deps.schema))
   app.use(dispatch)
   app.use(refuse)
   return app

@@ -8,6 +8,7 @@ import type { CatalogueHolder } from '../shared/catalogue/catalogue.ts'
 import type { Db } from '../shared/infra/db.ts'
 import type { Log } from '../shared/infra/log.ts'
 import type { Queues } from '../shared/infra/queues.ts'
+import type { SchemaGate } from '../shared/infra/schema.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { LongAnswers } from '../shared/calls/long-answers.ts'
 import type { RecordRefusal } from '../shared/calls/refusals.ts'
@@ -49,7 +50,11 @@ export type WebDeps = {
   /** For test mails alone: all others go through the outbox. */
   mailer: Mailer
   media: MediaReader
-  /** Aborts when the process begins to stop: answers from now on close their connections. */
+  /** Whether the database has been migrated far enough. */
+  schema: SchemaGate
+  /** Aborts when the process is asked to stop: it still serves, and says that it is not ready any more. */
+  leaving: AbortSignal
+  /** Aborts when the process takes no more connections: answers from now on close theirs. */
   draining: AbortSignal
   /** Aborts when a stopping process must answer what still waits. */
   stopping: AbortSignal

@@ -1,5 +1,10 @@
 /** The web process: `node dist/src/api/main.js`. */
-import { runProcess } from '../shared/infra/process.ts'
-import { startWeb } from './web.ts'
+
+// Before the rest is loaded: a platform may send SIGHUP at any time, and without a listener it ends the process.
+process.on('SIGHUP', () => {})
+const { runProcess } = await import('../shared/infra/process.ts')
+const { startWeb } = await import('./web.ts')
 
 await runProcess('web', (config, log) => startWeb(config, log))
+
+export {}

@@ -2,34 +2,37 @@
  * The web process, put together: `main.ts` runs it, tests start it in process.
  */
 import { randomUUID } from 'node:crypto'
-import { setMaxListeners } from 'node:events'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Redis } from 'ioredis'
 import { createKeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
-import { EXIT_CONFIG } from '../shared/config.ts'
 import type { Log } from '../shared/infra/log.ts'
-import { openDatabase, reloadCatalogue, warnOfCatalogue } from '../shared/infra/process.ts'
+import { openDatabase, refuseStart, reloadCatalogue, warnOfCatalogue } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
 import { openCatalogue } from '../shared/catalogue/catalogue.ts'
 import { prepareDummyHash } from '../shared/users/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/infra/queues.ts'
-import { connectPersistent, connectProducer, refuseEvictingRedis } from '../shared/infra/redis.ts'
+import { connectPersistent, connectProducer } from '../shared/infra/redis.ts'
+import { SchemaGate } from '../shared/infra/schema.ts'
+import { isAllThere, whenAllThere } from '../shared/infra/start-up.ts'
+import type { Needed } from '../shared/infra/start-up.ts'
 import type { CallsObserver } from '../shared/calls/observer.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
 import { createRefusals } from '../shared/calls/refusals.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
+import { lookAtStorage } from '../shared/media/look.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { createApp } from './app.ts'
 import { Incoming } from './incoming.ts'
 import { createLimits } from './limits.ts'
 import { createLoad } from './load.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
+import { OrderlyStop } from './orderly-stop.ts'
 import { Outgoing } from './outgoing.ts'
 import { Quota } from './quota.ts'
 import { closeSlowReaders } from './slow-readers.ts'
@@ -37,12 +40,6 @@ import { readAnswer } from './v1/read-answer.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (docs/architecture.md#stopping). */
 const DRAIN_MS = 25_000
-
-/** How long the answers that say where to come back may take to leave, in ms. */
-const LAST_ANSWERS_MS = 2000
-
-/** How often connections are closed that have become idle meanwhile, in ms. */
-const IDLE_SWEEP_MS = 100
 
 /**
  * Requests that wait for a call which another request opened: each holds a connection. An account's share is small,
@@ -62,15 +59,12 @@ export async function startWeb(
   const services = connect(config, metrics.observer)
   const { db, redis, queues } = services
   const subscriber = connectPersistent(config)
-  const draining = new AbortController()
-  const stopping = new AbortController()
-  // Every waiting request listens to it, every page that follows its account to the other.
-  setMaxListeners(0, stopping.signal, draining.signal)
+  const stop = new OrderlyStop(config.DRAIN_SECONDS * 1000, drainMs)
   const replies = createReplies(config, services, subscriber)
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
   showServices(metrics, { config, db, redis, queues, replies })
   const load = createLoad(queues, replies, log)
-  await prepareDummyHash()
+  await Promise.all([prepareDummyHash(), lookAround({ config, ...services }, log, stop.signals.leaving)])
   const app = createApp({
     config,
     log,
@@ -88,11 +82,8 @@ export async function startWeb(
     outgoing: new Outgoing(),
     joins: new Quota(MAX_JOINS),
     media: createMediaReader(config),
-    draining: draining.signal,
-    stopping: stopping.signal,
+    ...stop.signals,
   })
-  // Not awaited: a process that starts while Redis is away listens, answers 503, and is ready once Redis is back.
-  void refuseEvictingRedis(subscriber).catch((error: unknown) => refuseStart(log, error))
   void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
   webProcesses.start()
   const server = await listen(app.callback(), config.PORT)
@@ -104,7 +95,7 @@ export async function startWeb(
     server,
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
-      await drain(server, { draining, stopping, drainMs })
+      await stop.drain(server)
       load.stop()
       replies.stop()
       await webProcesses.stop()
@@ -117,8 +108,10 @@ export async function startWeb(
 /** What a web process is connected to. */
 function connect(config: Config, observer: CallsObserver) {
   const redis = connectProducer(config)
+  const database = openDatabase(config, observer)
   return {
-    ...openDatabase(config, observer),
+    ...database,
+    schema: new SchemaGate(database.db),
     redis,
     queues: createQueues(redis, config.REDIS_PREFIX),
     mailer: createMailer(config),
@@ -143,34 +136,18 @@ function createReplies(config: Config, services: ReturnType<typeof connect>, sub
   })
 }
 
-function refuseStart(log: Log, error: unknown): never {
-  log.fatal({ err: error }, 'refused to start')
-  process.exit(EXIT_CONFIG)
-}
-
-type Drain = { draining: AbortController; stopping: AbortController; drainMs: number }
-
-/** Takes no more requests, lets those that wait have their answers, then closes every connection. */
-async function drain(server: Server, { draining, stopping, drainMs }: Drain): Promise<void> {
-  draining.abort()
-  const closed = new Promise((resolve) => server.close(resolve))
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
-  await within(drainMs, closed)
-  stopping.abort()
-  await within(LAST_ANSWERS_MS, closed)
-  clearInterval(sweep)
-  server.closeAllConnections()
-}
-
-async function within(ms: number, closed: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  await Promise.race([
-    closed,
-    new Promise((resolve) => {
-      timer = setTimeout(resolve, ms)
-    }),
-  ])
-  clearTimeout(timer)
+/**
+ * Looks at what the process needs. A process that starts while Postgres or Redis is away listens, answers 503, and is
+ * ready once they are back.
+ * @throws ConfigError where something must be mended first.
+ */
+async function lookAround(needed: Needed & { config: Config }, log: Log, leaving: AbortSignal): Promise<void> {
+  const [warning, isReady] = await Promise.all([lookAtStorage(needed.config), isAllThere(needed)])
+  if (warning !== null) log.warn(warning)
+  if (isReady) return
+  void whenAllThere(needed, log, leaving).catch((error: unknown) => {
+    if (!leaving.aborted) refuseStart('web', error)
+  })
 }
 
 /** Times in ms. Kept-alive connections outlive those of Heroku's router (90 s), so that it never meets a closed one. */

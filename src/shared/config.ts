@@ -2,6 +2,8 @@
  * The configuration: the one reader of `process.env`, validated at start by one schema (docs/configuration.md).
  */
 import { z } from 'zod'
+import { httpUrl, obeySslmode, originUrl, postgresUrl, redisUrl, smtpUrl, storageUrl } from './config-addresses.ts'
+import { nearestName } from './config-names.ts'
 
 const numberBetween = (min: number, max: number) =>
   z
@@ -11,11 +13,6 @@ const numberBetween = (min: number, max: number) =>
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
 
 const wholeNumber = (fallback: number, min: number, max: number) => numberBetween(min, max).default(fallback)
-
-const httpUrl = z
-  .string()
-  .regex(/^https?:\/\/[^/]+/, 'must be an http(s) address')
-  .transform((url) => url.replace(/\/+$/, ''))
 
 /** The queues a worker can serve; one a modality, one for mail, one for the reconciler. */
 export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'maintenance'] as const
@@ -36,18 +33,15 @@ const queueList = z.string().transform((text, context) => {
 
 const variables = z.object({
   PORT: wholeNumber(3000, 0, 65535),
-  BASE_URL: httpUrl.optional(),
-  DATABASE_URL: z.string({ error: 'is required' }).regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address'),
+  BASE_URL: originUrl.optional(),
+  DATABASE_URL: postgresUrl,
   DATABASE_SSL: z.enum(['off', 'require', 'verify']).default('off'),
   DATABASE_POOL: wholeNumber(10, 2, 500),
-  REDIS_URL: z.string({ error: 'is required' }).regex(/^rediss?:\/\//, 'must be a redis:// or rediss:// address'),
+  REDIS_URL: redisUrl,
   REDIS_TLS_VERIFY: z.enum(['on', 'off']).default('on'),
   REDIS_PREFIX: z.string().min(1).max(60).default('tollgate'),
   MODELS_FILE: z.string().min(1).default('models.json'),
-  SMTP_URL: z
-    .string()
-    .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address')
-    .optional(),
+  SMTP_URL: smtpUrl.optional(),
   MAIL_FROM: z
     .string()
     .min(3)
@@ -71,10 +65,7 @@ const variables = z.object({
   IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),
   VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
-  STORAGE_URL: z
-    .string()
-    .regex(/^(file:.+|s3:\/\/[^/]+.*)$/, 'must be file:PATH or s3://bucket/prefix')
-    .default('file:.data/media'),
+  STORAGE_URL: storageUrl.default('file:.data/media'),
   S3_ENDPOINT: httpUrl.optional(),
   MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
   RESULT_TTL_SECONDS: wholeNumber(86_400, 1, 31_536_000),
@@ -83,6 +74,8 @@ const variables = z.object({
   DASHBOARD_WRITE: z.enum(['on', 'off']).default('off'),
   METRICS_TOKEN: z.string().min(1).optional(),
   HEALTH_PORT: numberBetween(0, 65535).optional(),
+  DRAIN_SECONDS: wholeNumber(5, 0, 20),
+  NODE_ENV: z.string().optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
 
@@ -120,8 +113,43 @@ export const readDatabaseConfig = (environment: NodeJS.ProcessEnv = process.env)
 
 function parse<S extends z.ZodType>(schema: S, environment: NodeJS.ProcessEnv): z.infer<S> {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const parsed = schema.safeParse(present)
-  if (parsed.success) return parsed.data
-  const lines = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`)
-  throw new ConfigError(`The configuration is not valid: ${lines.join('; ')}.`)
+  const obeyed = obeySslmode(present)
+  const parsed = schema.safeParse(obeyed.environment)
+  const problems = [
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')} ${issue.message}`),
+    ...(obeyed.problem === undefined ? [] : [obeyed.problem]),
+  ]
+  if (parsed.success && problems.length === 0) return parsed.data
+  throw new ConfigError(`The configuration is not valid: ${problems.join('; ')}.`)
+}
+
+/** Names that only the scripts of the repository read. */
+const NAMES_OF_SCRIPTS = ['TOLLGATE_DATA']
+
+/** Hosts that nobody else reaches. */
+const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/
+
+/**
+ * What an operator should be told of a configuration that can be used, one sentence each: variables that nothing reads
+ * and that look like ours; and in production (NODE_ENV) mails that reach nobody, and links that lead nowhere.
+ */
+export function configWarnings(
+  config: Pick<Config, 'BASE_URL' | 'SMTP_URL' | 'NODE_ENV'>,
+  environment: NodeJS.ProcessEnv = process.env,
+): string[] {
+  const known = [...Object.keys(variables.shape), ...NAMES_OF_SCRIPTS]
+  const mistyped = Object.keys(environment).flatMap((name) => {
+    const meant = nearestName(name, known)
+    return meant === null ? [] : [`The variable ${name} is not known and changes nothing: is ${meant} meant?`]
+  })
+  if (config.NODE_ENV !== 'production') return mistyped
+  return [
+    ...mistyped,
+    ...(config.SMTP_URL === undefined
+      ? ['SMTP_URL is not set: mails are only written to MAIL_FILE, and reach nobody.']
+      : []),
+    ...(LOCAL_HOST.test(new URL(config.BASE_URL).hostname)
+      ? ['BASE_URL is local: links in mails and the addresses of results lead nowhere for others.']
+      : []),
+  ]
 }

@@ -10,7 +10,11 @@ import { openDatabase, reloadCatalogue, warnOfCatalogue } from '../shared/infra/
 import type { Running } from '../shared/infra/process.ts'
 import { openCatalogue } from '../shared/catalogue/catalogue.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/infra/queues.ts'
-import { connectPersistent, refuseEvictingRedis } from '../shared/infra/redis.ts'
+import { connectPersistent } from '../shared/infra/redis.ts'
+import { SchemaGate } from '../shared/infra/schema.ts'
+import { whenAllThere } from '../shared/infra/start-up.ts'
+import type { Needed } from '../shared/infra/start-up.ts'
+import { lookAtStorage } from '../shared/media/look.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
@@ -50,7 +54,11 @@ export async function startWorker(
   const metrics = createWorkerMetrics(config)
   const { db, calls } = openDatabase(config, metrics.observer)
   const redis = connectPersistent(config)
-  await refuseEvictingRedis(redis)
+  const schema = new SchemaGate(db)
+  const leaving = new AbortController()
+  const health = await openHealth(config, { db, redis, schema, leaving: leaving.signal }, metrics)
+  // Before the first job is taken.
+  await lookAround({ config, db, schema }, log)
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
@@ -77,15 +85,12 @@ export async function startWorker(
   void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
   const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
-  const health =
-    config.HEALTH_PORT === undefined
-      ? undefined
-      : serveHealth(config.HEALTH_PORT, { db, redis }, { registry: metrics.registry, token: config.METRICS_TOKEN })
   log.info({ queues: config.WORKER_QUEUES }, 'worker process running')
 
   return {
     reload: () => reloadCatalogue(catalogue, log),
     stop: async () => {
+      leaving.abort()
       clearInterval(schedule)
       await drain(queueWorkers, drainMs)
       held.stop()
@@ -98,6 +103,23 @@ export async function startWorker(
       await db.destroy()
     },
   }
+}
+
+/** Serves the health where HEALTH_PORT is set. @throws where the port is not to be had. */
+const openHealth = async (
+  { HEALTH_PORT: port, METRICS_TOKEN: token }: Config,
+  watched: Parameters<typeof serveHealth>[1],
+  { registry }: ReturnType<typeof createWorkerMetrics>,
+) => (port === undefined ? undefined : serveHealth(port, watched, { registry, token }))
+
+/**
+ * Looks at what the process needs, and waits for a Postgres or Redis that is away.
+ * @throws ConfigError where something must be mended first.
+ */
+async function lookAround(needed: Needed & { config: Config }, log: Log): Promise<void> {
+  const warning = await lookAtStorage(needed.config)
+  if (warning !== null) log.warn(warning)
+  await whenAllThere(needed, log)
 }
 
 /** Takes no more jobs, and waits for those that run; what has not ended after `drainMs` goes back to its queue. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ConfigError, readConfig, readDatabaseConfig } from '../../src/shared/config.ts'
+import { ConfigError, configWarnings, readConfig, readDatabaseConfig } from '../../src/shared/config.ts'
 import type { Config } from '../../src/shared/config.ts'
 
 const least = {
@@ -86,12 +86,19 @@ describe('the configuration', () => {
 
   for (const [name, values] of Object.entries({
     PORT: ['x', '-1', '70000', '80.5', '1e3'],
-    BASE_URL: ['localhost', 'ftp://x', 'https://'],
-    DATABASE_URL: ['mysql://x', 'x'],
+    BASE_URL: [
+      'localhost',
+      'ftp://x',
+      'https://',
+      'https://x.example/tollgate',
+      'https://x.example/?a=b',
+      'https://u:p@x.example',
+    ],
+    DATABASE_URL: ['mysql://x', 'x', 'postgres://u:50%@db/x', 'postgres://db/x?sslmode=prefer'],
     DATABASE_SSL: ['on', 'true'],
-    REDIS_URL: ['http://x'],
+    REDIS_URL: ['http://x', 'redis://:50%@x', 'redis://x/first'],
     REDIS_TLS_VERIFY: ['no'],
-    SMTP_URL: ['mail.example:25'],
+    SMTP_URL: ['mail.example:25', 'smtp://u:50%@x'],
     MAIL_FROM: ['a@b.c\r\nBcc: d@e.f'],
     GATEWAY_RATE_LIMIT: ['0', '-5', 'many'],
     SIGNUP_CREDITS: ['-1', '1.5'],
@@ -100,7 +107,8 @@ describe('the configuration', () => {
     LONG_CALL_AFTER_SECONDS: ['0'],
     APP_SECRET: ['short', 'x'.repeat(31)],
     WORKER_QUEUES: ['smell', ',', 'chat,smell'],
-    STORAGE_URL: ['/var/media', 's3://', 'file:'],
+    STORAGE_URL: ['/var/media', 's3://', 'file:', 's3://Bad_Bucket/media'],
+    DRAIN_SECONDS: ['-1', '21', 'five'],
     MEDIA_TTL_DAYS: ['0'],
     RESULT_TTL_SECONDS: ['0'],
     CALL_RETENTION_DAYS: ['0', '-1', 'never'],
@@ -132,5 +140,44 @@ describe('the configuration', () => {
   it("asks the operator's command for Postgres alone", () => {
     expect(readDatabaseConfig({ DATABASE_URL: least.DATABASE_URL })).to.include({ DATABASE_SSL: 'off' })
     expect(() => readDatabaseConfig({})).to.throw(ConfigError, /DATABASE_URL/)
+  })
+
+  it('lets sslmode of DATABASE_URL say what DATABASE_SSL says, and refuses a contradiction', () => {
+    const ssl = (query: string, said?: string) =>
+      readDatabaseConfig({ DATABASE_URL: `postgres://db.example/x?${query}`, ...(said && { DATABASE_SSL: said }) })
+        .DATABASE_SSL
+    for (const [query, meant] of [
+      ['sslmode=disable', 'off'],
+      ['sslmode=require', 'require'],
+      ['sslmode=no-verify', 'require'],
+      ['sslmode=verify-ca', 'verify'],
+      ['sslmode=verify-full', 'verify'],
+      ['ssl=true', 'verify'],
+      ['ssl=0', 'off'],
+    ] as const) {
+      expect(ssl(query), query).to.equal(meant)
+      expect(ssl(query, meant), query).to.equal(meant)
+      expect(() => ssl(query, meant === 'off' ? 'verify' : 'off'), query).to.throw(
+        ConfigError,
+        /DATABASE_SSL contradicts the sslmode of DATABASE_URL/,
+      )
+    }
+  })
+
+  it('warns of names that nothing reads and that look like ours, and of no others', () => {
+    const warned = (names: string[]) =>
+      configWarnings(read(), Object.fromEntries(names.map((name) => [name, 'x']))).map((line) => line.split(' ')[2]!)
+    const typos = ['GATEWAY_RATELIMIT', 'SMPT_URL', 'DATABASE_POOL_SIZE', 'MEDIA_TTL', 'base_url', 'APP_SECERT']
+    expect(warned([...typos, 'PORT', 'PATH', 'HOST', 'HOME', 'REDIS_TLS_URL', 'OPENAI_API_KEY'])).to.deep.equal(typos)
+  })
+
+  it('warns in production of mails that reach nobody and of links that lead nowhere', () => {
+    const production = { NODE_ENV: 'production' }
+    const warnings = (more: NodeJS.ProcessEnv) => configWarnings(read(more), {}).join('\n')
+    expect(warnings({ BASE_URL: 'http://127.0.0.1:3000' })).to.equal('')
+    expect(warnings({ ...production, BASE_URL: 'http://127.0.0.1:3000' })).to.match(
+      /SMTP_URL is not.*\nBASE_URL is local/,
+    )
+    expect(warnings({ ...production, BASE_URL: 'https://x.example', SMTP_URL: 'smtp://x' })).to.equal('')
   })
 })

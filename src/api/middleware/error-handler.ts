@@ -5,6 +5,7 @@ import type { Context, Middleware } from 'koa'
 import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
 import { isUnreachable } from '../../shared/infra/db.ts'
 import type { Log } from '../../shared/infra/log.ts'
+import type { SchemaGate } from '../../shared/infra/schema.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { mayStillSend } from './json-body.ts'
 import type { RequestState } from './request-context.ts'
@@ -26,10 +27,14 @@ export function isServiceAway(error: unknown): boolean {
   return error.name === 'MaxRetriesPerRequestError' || REDIS_AWAY.some((text) => text.test(error.message))
 }
 
-/** What a thrown thing means to the client. */
-export function toApiError(error: unknown): ApiError {
+// A table, column or function that is not there.
+const NOT_MIGRATED = new Set(['42P01', '42703', '42883'])
+
+/** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */
+export function toApiError(error: unknown, schema?: SchemaGate): ApiError {
   if (error instanceof ApiError) return error
-  if (isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
+  const isEarly = schema?.seen === false && NOT_MIGRATED.has(String((error as { code?: unknown } | null)?.code))
+  if (isEarly || isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
   return new ApiError('internal_error', { cause: error })
 }
 
@@ -37,12 +42,12 @@ export function toApiError(error: unknown): ApiError {
 export const UNDECLARED = 'error not declared'
 
 /** Answers every error that is thrown below it, in the gateway's or the console's form (docs/api.md#errors). */
-export function errorHandler(log: Log): Middleware<RequestState> {
+export function errorHandler(log: Log, schema?: SchemaGate): Middleware<RequestState> {
   return async (ctx, next) => {
     try {
       await next()
     } catch (thrown) {
-      const error = toApiError(thrown)
+      const error = toApiError(thrown, schema)
       ctx.state.errorCode = error.code
       if (error.code === 'internal_error') log.error({ ...traceFields(ctx.state), err: error.cause }, 'defect')
       else if (error.code === 'service_unavailable')

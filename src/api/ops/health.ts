@@ -27,9 +27,14 @@ export const readyz = endpoint({
   summary: 'Whether calls can be served',
   answers: {
     200: { description: 'Calls can be served.', schema: readiness },
-    503: { description: '`down` names the services that cannot be reached.', schema: readiness },
+    503: {
+      description:
+        '`down` says why: `postgres` or `redis` cannot be reached, the `schema` has not been migrated yet, ' +
+        'or the process is `draining`: it still serves, and stops soon.',
+      schema: readiness,
+    },
   },
-}).handle(({ db, redis, draining }: Pick<WebDeps, 'db' | 'redis' | 'draining'>) => async () => {
-  const down = [...(await unavailableServices({ db, redis })), ...(draining.aborted ? ['stopping'] : [])]
+}).handle(({ leaving, ...watched }: Pick<WebDeps, 'db' | 'redis' | 'schema' | 'leaving'>) => async () => {
+  const down = [...(await unavailableServices(watched)), ...(leaving.aborted ? ['draining'] : [])]
   return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
 })

@@ -19,6 +19,9 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => {
 
 const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { rejectUnauthorized: true } } as const
 
+// Files of certificates in the address are left to the library where certificates are checked.
+const SSL_PARAMETERS = ['sslmode', 'ssl', 'uselibpqcompat']
+
 // Keeps knex from writing lost connections to the console: each statement reports its own error.
 const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
 
@@ -36,7 +39,7 @@ function preferIndexes(connection: pg.Client, done: (error: Error | null, connec
 }
 
 /**
- * The pool of this process. `sslmode` in the address is ignored: DATABASE_SSL alone decides.
+ * The pool of this process. DATABASE_SSL decides, and says already what `sslmode` in the address says.
  * @param acquireMs how long a statement waits for a connection, in ms.
  */
 export function connectDb(
@@ -44,7 +47,7 @@ export function connectDb(
   acquireMs: number = ACQUIRE_MS,
 ): Db {
   const url = new URL(config.DATABASE_URL)
-  for (const name of ['sslmode', 'ssl', 'uselibpqcompat']) url.searchParams.delete(name)
+  for (const name of SSL_PARAMETERS) url.searchParams.delete(name)
   return knex({
     client: 'pg',
     connection: {
@@ -80,6 +83,10 @@ const UNREACHABLE_TEXTS = [
   /timeout exceeded when trying to connect|client has encountered a connection error/i,
 ]
 
+/** Whether an error means that the other side could not be reached, or hung up. */
+export const isNetworkFailure = (error: unknown): boolean =>
+  error instanceof Error && UNREACHABLE_CODES.has(String((error as { code?: unknown }).code))
+
 /**
  * Whether an error means that Postgres could not be reached or went away. The statement may still have committed: in
  * a test, 20 of 20 COMMITs that failed this way had.
@@ -87,11 +94,8 @@ const UNREACHABLE_TEXTS = [
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as { code?: unknown }).code
-  if (
-    typeof code === 'string' &&
-    (code.startsWith('08') || UNREACHABLE_STATES.has(code) || UNREACHABLE_CODES.has(code))
-  )
-    return true
+  if (isNetworkFailure(error)) return true
+  if (typeof code === 'string' && (code.startsWith('08') || UNREACHABLE_STATES.has(code))) return true
   return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXTS.some((text) => text.test(error.message))
 }
 

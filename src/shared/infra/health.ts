@@ -3,14 +3,27 @@
  */
 import type { Redis } from 'ioredis'
 import type { Db } from './db.ts'
+import type { SchemaGate } from './schema.ts'
 
 /** How long a look at Postgres or Redis may take, in ms. */
 const PATIENCE_MS = 2000
 
-/** The names of the services that do not answer: none, when the process is ready. */
-export async function unavailableServices({ db, redis }: { db: Db; redis: Redis }): Promise<string[]> {
-  const [postgres, queue] = await Promise.all([answers(db.raw('SELECT 1')), answers(redis.ping())])
-  return [...(postgres ? [] : ['postgres']), ...(queue ? [] : ['redis'])]
+/** What is looked at. */
+export type Watched = { db: Db; redis: Redis; schema: SchemaGate }
+
+/** What keeps a process from its work, by name: `postgres`, `redis`, or a `schema` that is not new enough. */
+export async function unavailableServices({ db, redis, schema }: Watched): Promise<string[]> {
+  const [postgres, queue, migrated] = await Promise.all([
+    answers(db.raw('SELECT 1')),
+    answers(redis.ping()),
+    answers(schema.missing().then((missing) => (missing.length === 0 ? 'OK' : Promise.reject(new Error('behind'))))),
+  ])
+  return [
+    ...(postgres ? [] : ['postgres']),
+    ...(queue ? [] : ['redis']),
+    // Of a Postgres that is away nobody knows the schema.
+    ...(migrated || !postgres ? [] : ['schema']),
+  ]
 }
 
 async function answers(probe: PromiseLike<unknown>): Promise<boolean> {

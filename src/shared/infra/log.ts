@@ -14,6 +14,12 @@ const PASSWORDS_IN_URLS = /(\w+:\/\/)[^/\s:@]*:[^/\s@]*@/g
 export const withoutSecrets = (text: string): string =>
   text.replace(PASSWORDS_IN_URLS, '$1[secret]@').replace(TOKENS, '[secret]')
 
+/** What an error says, in one line without secrets and without a full stop. */
+export const sentenceOf = (error: unknown): string =>
+  withoutSecrets(error instanceof Error ? error.message : String(error))
+    .replace(/\s+/g, ' ')
+    .replace(/\.$/, '')
+
 /** What of an error may be logged: its name, code, message and stack, and the same of its cause. Never `detail`. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
@@ -34,7 +40,7 @@ export function describeError(error: unknown): Record<string, unknown> {
 const TOGETHER = { sync: false, minLength: 8192, periodicFlush: 50 }
 
 /** The logger of a process. */
-export function createLog(level: string, process: 'web' | 'worker' | 'admin'): Log {
+export function createLog(level: string, process: 'web' | 'worker' | 'release' | 'admin'): Log {
   const options: LoggerOptions = {
     level,
     base: { process },

@@ -2,9 +2,9 @@
  * What every process opens first: configuration, log, Postgres, catalogue.
  */
 import { connectDb } from './db.ts'
-import { ConfigError, EXIT_CONFIG, readConfig } from '../config.ts'
+import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config.ts'
 import type { Config } from '../config.ts'
-import { createLog } from './log.ts'
+import { createLog, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { catalogueWarnings } from '../catalogue/catalogue.ts'
 import type { CatalogueHolder } from '../catalogue/catalogue.ts'
@@ -29,38 +29,49 @@ export type Running = { stop: () => Promise<void>; reload: () => void }
 const FORCE_EXIT_MS = 29_000
 
 /**
- * Runs a process: reads its configuration, starts it, and ties it to the signals. A configuration that cannot be used
- * ends it with exit code 78 and one message that names every offending variable.
+ * Runs a process: reads its configuration, starts it, and ties it to the signals. Whatever keeps it from starting ends
+ * it with exit code 78 and one line that says what is wrong.
  */
 export async function runProcess(
   name: 'web' | 'worker',
   start: (config: Config, log: Log) => Promise<Running>,
 ): Promise<void> {
-  let log = createLog('info', name)
+  let running: Running | undefined
+  // While it starts, too: without a listener this signal would end the process.
+  process.on('SIGHUP', () => running?.reload())
   try {
     const config = readConfig()
-    log = createLog(config.LOG_LEVEL, name)
-    const running = await start(config, log)
-    const stop = (signal: string) => {
-      log.info({ signal }, 'stopping')
-      setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref()
-      void running.stop().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          log.error({ err: error }, 'stop failed')
-          process.exit(1)
-        },
-      )
-    }
-    process.once('SIGTERM', stop)
-    process.once('SIGINT', stop)
-    process.on('SIGHUP', () => running.reload())
+    const log = createLog(config.LOG_LEVEL, name)
+    for (const warning of configWarnings(config)) log.warn(warning)
+    running = await start(config, log)
+    stopOnSignals(running, log)
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    log.fatal(error.message)
-    process.exitCode = EXIT_CONFIG
-    process.exit()
+    refuseStart(name, error)
   }
+}
+
+function stopOnSignals(running: Running, log: Log): void {
+  const stop = (signal: string) => {
+    log.info({ signal }, 'stopping')
+    setTimeout(() => process.exit(1), FORCE_EXIT_MS).unref()
+    void running.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'stop failed')
+        process.exit(1)
+      },
+    )
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+}
+
+/** Ends a process that cannot start: one line, whatever LOG_LEVEL says, and exit code 78. */
+export function refuseStart(name: 'web' | 'worker' | 'release', error: unknown): never {
+  const log = createLog('fatal', name)
+  if (error instanceof ConfigError) log.fatal(error.message)
+  else log.fatal({ err: error }, `refused to start: ${sentenceOf(error)}.`)
+  process.exit(EXIT_CONFIG)
 }
 
 /** Logs what an operator should know about the catalogue in use. */

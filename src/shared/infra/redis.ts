@@ -4,7 +4,6 @@
 import { Redis } from 'ioredis'
 import type { RedisOptions } from 'ioredis'
 import type { Config } from '../config.ts'
-import { ConfigError } from '../config.ts'
 
 type RedisConfig = Pick<Config, 'REDIS_URL' | 'REDIS_TLS_VERIFY'>
 
@@ -54,15 +53,24 @@ export function connectPersistent(config: RedisConfig): Redis {
 }
 
 /**
- * Refuses a Redis that may throw jobs away to make room. Managed services that hide CONFIG are trusted.
- * @throws ConfigError where the eviction policy is not `noeviction`.
+ * A connection for one look, which is not made again. It connects when it is asked to.
+ * @returns with the first error that it has met: what Redis says against a password comes before the connection's end.
  */
-export async function refuseEvictingRedis(redis: Redis): Promise<void> {
-  const answer = await redis.config('GET', 'maxmemory-policy').catch(() => null)
+export function connectOnce(config: RedisConfig): { redis: Redis; firstError: () => Error | undefined } {
+  const errors: Error[] = []
+  const redis = connect(config, {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    enableReadyCheck: false,
+    maxRetriesPerRequest: 0,
+  })
+  redis.on('error', (error: Error) => errors.push(error))
+  return { redis, firstError: () => errors[0] }
+}
+
+/** The eviction policy of a Redis; null where it hides its settings. */
+export async function evictionPolicyOf(redis: Redis): Promise<string | null> {
+  const answer: unknown = await redis.config('GET', 'maxmemory-policy').catch(() => null)
   const policy = Array.isArray(answer) ? answer[1] : (answer as Record<string, string> | null)?.['maxmemory-policy']
-  if (policy && policy !== 'noeviction') {
-    throw new ConfigError(
-      `REDIS_URL: this Redis evicts keys (maxmemory-policy ${String(policy)}); it must be noeviction.`,
-    )
-  }
+  return policy ? String(policy) : null
 }

@@ -1,0 +1,93 @@
+/**
+ * Turns of those who migrate one database at once, and locks that are asked for without stopping the service: whoever
+ * waits for a table's lock keeps everybody waiting who comes after.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Knex } from 'knex'
+
+// An arbitrary number, the same in every process that migrates.
+const MIGRATION_LOCK = 7_604_113
+
+/** How long a lock of a table is waited for: less than a call may wait. */
+const LOCK_TIMEOUT = '500ms'
+
+/** Pauses between two tries, in ms, and how long to go on trying. */
+const PAUSE_MS = { turn: 100, lock: 1000 }
+const PATIENCE_MS = 10 * 60_000
+
+// Another one holds the lock; or we were the victim of a deadlock.
+const TRY_AGAIN = new Set(['55P03', '40P01'])
+
+export class MigrationLock {
+  private readonly db: Knex
+  private readonly say: (waitsFor: string) => void
+  private readonly giveUpAt = performance.now() + PATIENCE_MS
+
+  /** @param say is told once of each thing that is waited for. */
+  constructor(db: Knex, say: (waitsFor: string) => void) {
+    this.db = db
+    this.say = say
+  }
+
+  /** Runs work in a transaction while nobody else migrates; it is run again where a lock is not to be had at once. */
+  async turn<T>(name: string, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
+    return this.persist(name, () =>
+      this.db.transaction(async (trx) => {
+        await trx.raw('SET LOCAL statement_timeout = 0')
+        if (!(await isOurs(trx.raw('SELECT pg_try_advisory_xact_lock(?) AS ours', [MIGRATION_LOCK])))) return null
+        await trx.raw(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
+        return { result: await work(trx) }
+      }),
+    )
+  }
+
+  /**
+   * Builds an index beside the service, which takes as long as the table is large. What is left of a build that was
+   * broken off is removed first.
+   */
+  async build(index: string, statement: string): Promise<void> {
+    await this.persist(index, async () => {
+      const connection: unknown = await this.db.client.acquireConnection()
+      const run = (sql: string) => this.db.raw(sql).connection(connection)
+      const mine = `${MIGRATION_LOCK}`
+      try {
+        if (!(await isOurs(run(`SELECT pg_try_advisory_lock(${mine}) AS ours`)))) return null
+        await run('SET statement_timeout = 0')
+        const { rows } = (await run(
+          `SELECT FROM pg_index WHERE indexrelid = to_regclass('${index}') AND NOT indisvalid`,
+        )) as { rows: unknown[] }
+        if (rows.length > 0) await run(`DROP INDEX CONCURRENTLY ${index}`)
+        await run(statement)
+        return { result: undefined }
+      } finally {
+        // Settings and locks are the session's.
+        await run('RESET statement_timeout')
+        await run(`SELECT pg_advisory_unlock(${mine})`)
+        await this.db.client.releaseConnection(connection)
+      }
+    })
+  }
+
+  /** Tries until it is our turn and every lock was to be had. `attempt` answers null where it is not our turn. */
+  private async persist<T>(name: string, attempt: () => Promise<{ result: T } | null>): Promise<T> {
+    let said = false
+    for (;;) {
+      const waits = await attempt().then(
+        (done) => done ?? PAUSE_MS.turn,
+        (error: unknown) => {
+          const again = TRY_AGAIN.has(String((error as { code?: unknown }).code)) && performance.now() < this.giveUpAt
+          if (!again) throw error
+          return PAUSE_MS.lock
+        },
+      )
+      if (typeof waits !== 'number') return waits.result
+      if (!said) this.say(name)
+      said = true
+      await pause(waits * (0.5 + Math.random()))
+    }
+  }
+}
+
+async function isOurs(asked: PromiseLike<unknown>): Promise<boolean> {
+  return ((await asked) as { rows: { ours: boolean }[] }).rows[0]!.ours
+}

@@ -1,0 +1,59 @@
+/**
+ * How a web process stops (docs/architecture.md#stopping).
+ */
+import { setMaxListeners } from 'node:events'
+import type { Server } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+
+/** How long the answers that say where to come back may take to leave, in ms. */
+const LAST_ANSWERS_MS = 2000
+
+/** How often connections are closed that have become idle meanwhile, in ms. */
+const IDLE_SWEEP_MS = 100
+
+export class OrderlyStop {
+  private readonly leaving = new AbortController()
+  private readonly draining = new AbortController()
+  private readonly stopping = new AbortController()
+  private readonly openMs: number
+  private readonly drainMs: number
+
+  /**
+   * @param openMs how long the port stays open after the process has said that it is not ready any more
+   * @param drainMs how long, from the same moment, waiting requests may have their answers
+   */
+  constructor(openMs: number, drainMs: number) {
+    this.openMs = Math.min(openMs, drainMs)
+    this.drainMs = drainMs
+    // Every waiting request listens to one, every page that follows its account to another.
+    setMaxListeners(0, this.stopping.signal, this.draining.signal)
+  }
+
+  /** They abort in this order: not ready any more; no more connections; what still waits must be answered. */
+  get signals(): { leaving: AbortSignal; draining: AbortSignal; stopping: AbortSignal } {
+    return { leaving: this.leaving.signal, draining: this.draining.signal, stopping: this.stopping.signal }
+  }
+
+  /**
+   * Leaves balancers the time to see that the process is not ready, then takes no more connections, lets the requests
+   * that wait have their answers, and closes every connection.
+   */
+  async drain(server: Server): Promise<void> {
+    this.leaving.abort()
+    await pause(this.openMs)
+    this.draining.abort()
+    const closed = new Promise((resolve) => server.close(resolve))
+    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+    await within(this.drainMs - this.openMs, closed)
+    this.stopping.abort()
+    await within(LAST_ANSWERS_MS, closed)
+    clearInterval(sweep)
+    server.closeAllConnections()
+  }
+}
+
+async function within(ms: number, closed: Promise<unknown>): Promise<void> {
+  const late = new AbortController()
+  await Promise.race([closed, pause(ms, undefined, { signal: late.signal }).catch(() => {})])
+  late.abort()
+}

@@ -1,0 +1,42 @@
+/**
+ * Names of variables that nothing reads and that look like one of ours: a typing error would else take effect never.
+ */
+
+/** How many letters must be changed, added, taken away or swapped with their neighbour to make one text the other. */
+export function distance(one: string, other: string): number {
+  const rows = [Array.from({ length: other.length + 1 }, (_, column) => column)]
+  for (let row = 1; row <= one.length; row++) {
+    rows.push([row])
+    for (let column = 1; column <= other.length; column++) {
+      const same = one[row - 1] === other[column - 1]
+      let least = Math.min(
+        rows[row - 1]![column]! + 1,
+        rows[row]![column - 1]! + 1,
+        rows[row - 1]![column - 1]! + (same ? 0 : 1),
+      )
+      if (row > 1 && column > 1 && one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]) {
+        least = Math.min(least, rows[row - 2]![column - 2]! + 1)
+      }
+      rows[row]!.push(least)
+    }
+  }
+  return rows[one.length]![other.length]!
+}
+
+/** A short name has few letters to get wrong: one in four, three at the most. */
+const letters = (known: string): number => Math.min(3, Math.max(1, Math.floor(known.length / 4)))
+
+/** Whether one name is the other and more words: `DATABASE_POOL_SIZE`. Of one word, such as PORT, many begin. */
+const continues = (longer: string, shorter: string): boolean =>
+  shorter.includes('_') && longer.startsWith(`${shorter}_`)
+
+/** The known name that a name looks like; null where it is known, or looks like none. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  if (known.includes(name)) return null
+  const upper = name.toUpperCase()
+  const near = known
+    .map((one) => ({ one, away: distance(upper, one) }))
+    .filter(({ one, away }) => away <= letters(one) || continues(upper, one) || continues(one, upper))
+    .toSorted((a, b) => a.away - b.away)
+  return near[0]?.one ?? null
+}

@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { createServer } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+import { Redis } from 'ioredis'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { testRedis } from '../../scripts/harness/redis.ts'
+import { startPrivateRedis } from '../../scripts/harness/services.ts'
+import type { PrivateRedis } from '../../scripts/services/redis.ts'
+import type { Kind } from './support/started.ts'
+import { refusalOf } from './support/started.ts'
+
+type Settings = Record<string, string>
+
+/** What a start is refused for: in which processes, by which settings, and what its one line must say. */
+type Case = { what: string; in: Kind[]; settings: () => Settings; says: RegExp }
+
+describe('a process that cannot start', function () {
+  this.timeout(60_000)
+  let good: Settings
+  let taken: Server
+  let evicting: PrivateRedis
+  before(async () => {
+    const { url, prefix } = await testRedis()
+    good = { DATABASE_URL: await newDatabaseUrl(), REDIS_URL: url, REDIS_PREFIX: prefix, APP_SECRET: 'x'.repeat(32) }
+    taken = createServer().listen(0)
+    evicting = await startPrivateRedis()
+    const redis = new Redis(evicting.url)
+    await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    redis.disconnect()
+  })
+  after(async () => {
+    taken.close()
+    await evicting.stop()
+  })
+
+  const edited = (address: string, edit: (url: URL) => void): string => {
+    const url = new URL(address)
+    edit(url)
+    return url.href
+  }
+  const port = () => String((taken.address() as AddressInfo).port)
+
+  const cases: Case[] = [
+    {
+      what: 'variables that cannot be used, all in one message',
+      in: ['web'],
+      settings: () => ({
+        APP_SECRET: 'short',
+        BASE_URL: 'https://models.example/gateway',
+        DATABASE_URL: 'postgres://user:50%@127.0.0.1/x',
+        REDIS_URL: 'redis://:50%@127.0.0.1',
+        SMTP_URL: 'smtp://user:50%@127.0.0.1',
+        STORAGE_URL: 's3://Not_A_Bucket/media',
+        WORKER_QUEUES: 'smell',
+      }),
+      says: /BASE_URL must have no path.*DATABASE_URL has a bare %.*REDIS_URL has a bare %.*SMTP_URL has a bare %.*APP_SECRET must.*WORKER_QUEUES must.*STORAGE_URL must/,
+    },
+    {
+      what: 'an sslmode that contradicts DATABASE_SSL, whatever LOG_LEVEL says',
+      in: ['release'],
+      settings: () => ({
+        DATABASE_URL: edited(good.DATABASE_URL!, (url) => url.searchParams.set('sslmode', 'verify-full')),
+        DATABASE_SSL: 'off',
+        LOG_LEVEL: 'silent',
+      }),
+      says: /DATABASE_SSL contradicts the sslmode/,
+    },
+    {
+      what: 'an sslmode that this Postgres cannot keep',
+      in: ['release'],
+      settings: () => ({
+        DATABASE_URL: edited(good.DATABASE_URL!, (url) => url.searchParams.set('sslmode', 'require')),
+      }),
+      says: /Postgres cannot be used: .*SSL/,
+    },
+    {
+      what: 'a wrong password of Postgres',
+      in: ['release', 'worker'],
+      settings: () => ({
+        DATABASE_URL: edited(good.DATABASE_URL!, (url) => {
+          url.password = 'hunter2'
+        }),
+      }),
+      says: /DATABASE_URL: Postgres cannot be used: password authentication failed/,
+    },
+    {
+      what: 'a wrong password of Redis',
+      in: ['web', 'worker'],
+      settings: () => ({
+        REDIS_URL: edited(good.REDIS_URL!, (url) => {
+          url.username = 'nobody'
+          url.password = 'hunter2'
+        }),
+      }),
+      says: /REDIS_URL: Redis cannot be used: WRONGPASS/,
+    },
+    {
+      what: 'a Redis that throws jobs away',
+      in: ['worker'],
+      settings: () => ({ REDIS_URL: evicting.url }),
+      says: /REDIS_URL: this Redis evicts keys \(maxmemory-policy allkeys-lru\)/,
+    },
+    { what: 'a taken port', in: ['web'], settings: () => ({ PORT: port() }), says: /EADDRINUSE/ },
+    { what: 'a taken port', in: ['worker'], settings: () => ({ HEALTH_PORT: port() }), says: /EADDRINUSE/ },
+    {
+      what: 'a folder that cannot be written',
+      in: ['worker'],
+      settings: () => ({ STORAGE_URL: 'file:/dev/null/media' }),
+      says: /STORAGE_URL: the folder .* cannot be written/,
+    },
+  ]
+
+  for (const { what, in: kinds, settings, says } of cases) {
+    for (const kind of kinds) {
+      it(`is refused for ${what}: ${kind}`, async () => {
+        const { code, lines } = await refusalOf(kind, { ...good, PORT: '0', ...settings() })
+        expect(lines, lines.join('\n')).to.have.lengthOf(1)
+        expect(code, lines[0]).to.equal(78)
+        const line = JSON.parse(lines[0]!) as { level: string; process: string; msg: string }
+        expect(line).to.include({ level: 'fatal', process: kind })
+        expect(line.msg).to.match(says)
+        expect(lines[0]).not.to.match(/hunter2|50%@/)
+      })
+    }
+  }
+})

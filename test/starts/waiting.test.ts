@@ -1,0 +1,91 @@
+import { expect } from 'chai'
+import { connectDb } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
+import { migrate, migrationSource } from '../../migrations/index.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { get } from '../../scripts/harness/http.ts'
+import { startPrivateRedis } from '../../scripts/harness/services.ts'
+import { freePort } from '../../scripts/services/ports.ts'
+import type { PrivateRedis } from '../../scripts/services/redis.ts'
+import { until } from '../../scripts/until.ts'
+import { Started } from './support/started.ts'
+
+describe('a process that starts before what it needs', function () {
+  this.timeout(60_000)
+  let redis: PrivateRedis
+  let databaseUrl: string
+  let db: Db
+  const processes: Started[] = []
+  before(async () => {
+    redis = await startPrivateRedis()
+    databaseUrl = await newDatabaseUrl()
+    db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  })
+  after(async () => {
+    await Promise.all(processes.map((one) => one.kill()))
+    await db.destroy()
+    await redis.stop()
+  })
+
+  async function start(kind: 'web' | 'worker', settings: Record<string, string>): Promise<[Started, string]> {
+    const port = String(await freePort())
+    const started = new Started(kind, {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redis.url,
+      APP_SECRET: 'x'.repeat(32),
+      ...(kind === 'web' ? { PORT: port } : { HEALTH_PORT: port }),
+      ...settings,
+    })
+    processes.push(started)
+    return [started, `http://127.0.0.1:${port}`]
+  }
+
+  const readiness = async (url: string) => {
+    const { status, json } = await get(`${url}/readyz`)
+    return { status, down: json?.down as unknown }
+  }
+
+  it('a worker says that Redis is away, lives through SIGHUP meanwhile, and works once Redis is there', async () => {
+    await redis.kill()
+    const [worker, url] = await start('worker', {
+      NODE_ENV: 'production',
+      GATEWAY_RATELIMIT: '5',
+      BASE_URL: 'http://localhost:3000',
+    })
+    const line = JSON.parse(await worker.says('Redis is away')) as { level: string }
+    expect(line.level).to.equal('warn')
+    worker.child.kill('SIGHUP')
+    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['redis'] })
+    await redis.start()
+    await worker.says('worker process running')
+    await until('it to be ready', async () => (await readiness(url)).status === 200)
+    // What is odd and no reason to refuse is said before anything else.
+    const warnings = worker.lines.join('\n')
+    expect(warnings).to.match(/GATEWAY_RATELIMIT is not known.*is GATEWAY_RATE_LIMIT meant\?/)
+    expect(warnings).to.match(/SMTP_URL is not set/)
+    expect(warnings).to.match(/BASE_URL is local/)
+  })
+
+  it('a web process is not ready before the schema is, and says that it leaves before it closes its port', async () => {
+    for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })
+    const [web, url] = await start('web', { DRAIN_SECONDS: '2' })
+    await web.says('web process listening')
+    await web.says('has not been migrated')
+    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['schema'] })
+    const login = await fetch(`${url}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.com', password: 'secret123' }),
+    })
+    expect(login.status).to.equal(503)
+    await migrate(db)
+    expect(await readiness(url)).to.deep.equal({ status: 200, down: [] })
+
+    web.child.kill('SIGTERM')
+    await until('it to be draining', async () => (await readiness(url)).status === 503)
+    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['draining'] })
+    // It still serves.
+    expect((await get(`${url}/healthz`)).status).to.equal(200)
+    expect(await web.ended).to.equal(0)
+  })
+})
