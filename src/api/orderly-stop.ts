@@ -11,6 +11,7 @@ const LAST_ANSWERS_MS = 2000
 /** How often connections are closed that have become idle meanwhile, in ms. */
 const IDLE_SWEEP_MS = 100
 
+/** The stop of one web process, and the signals by which its parts learn of it. */
 export class OrderlyStop {
   private readonly leaving = new AbortController()
   private readonly draining = new AbortController()

@@ -95,10 +95,13 @@ function isTooOld(version: string): boolean {
   return major < OLDEST_REDIS[0] || (major === OLDEST_REDIS[0] && minor < OLDEST_REDIS[1])
 }
 
-const REDIS_AWAY_TEXT =
-  /^(Connection is closed|Command timed out|no answer)|^(LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|READONLY|MISCONF|OOM)|max number of clients/
+const REDIS_AWAY_TEXTS = [
+  /^(Connection is closed|Command timed out|no answer)|max number of clients/,
+  /^(LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|READONLY|MISCONF|OOM)/,
+]
 
-const isRedisAway = (error: Error): boolean => isNetworkFailure(error) || REDIS_AWAY_TEXT.test(error.message)
+const isRedisAway = (error: Error): boolean =>
+  isNetworkFailure(error) || REDIS_AWAY_TEXTS.some((text) => text.test(error.message))
 
 async function within<T>(ms: number, asked: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined

@@ -13,8 +13,17 @@ import type { StorageSettings } from './reader.ts'
 const PATIENCE_MS = 3000
 
 /** What S3 answers where the settings are wrong, and not the service. */
-const WRONG_SETTINGS =
-  /^(NoSuchBucket|InvalidBucketName|InvalidAccessKeyId|SignatureDoesNotMatch|PermanentRedirect|AuthorizationHeaderMalformed|InvalidToken|ExpiredToken|CredentialsProviderError)$/
+const WRONG_SETTINGS = new Set([
+  'NoSuchBucket',
+  'InvalidBucketName',
+  'PermanentRedirect',
+  'InvalidAccessKeyId',
+  'SignatureDoesNotMatch',
+  'AuthorizationHeaderMalformed',
+  'InvalidToken',
+  'ExpiredToken',
+  'CredentialsProviderError',
+])
 
 /**
  * Looks whether results can be kept where STORAGE_URL says: that a folder can be written, that a bucket is there.
@@ -49,7 +58,7 @@ async function lookAtBucket({ sdk, client, name, prefix }: Bucket): Promise<stri
     return null
   } catch (error) {
     const said = error as Error
-    if (WRONG_SETTINGS.test(said.name)) {
+    if (WRONG_SETTINGS.has(said.name)) {
       throw new ConfigError(`STORAGE_URL: the bucket ${name} cannot be used: ${said.name}: ${sentenceOf(said)}.`)
     }
     return `STORAGE_URL: the bucket ${name} does not answer as it should: ${said.name}: ${sentenceOf(said)}.`
