@@ -45,6 +45,32 @@ export async function sandboxCatalogue(folder: string): Promise<{ port: number; 
 }
 
 /**
+ * Payments by the sandbox's Stripe at this port, unless the environment has settings of its own for payments. The keys
+ * are made up, as no other Stripe takes them.
+ */
+export function sandboxPayments(folder: string, port: number): Environment {
+  if (process.env['PAYMENTS'] !== undefined) return {}
+  return {
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: 'sk_test_sandbox',
+    STRIPE_WEBHOOK_SECRET: `whsec_${keptSecret(join(folder, 'stripe-webhook-secret'))}`,
+    STRIPE_API_BASE: `http://127.0.0.1:${port}`,
+  }
+}
+
+/** Tells the sandbox's Stripe where the web process takes its events. Throws an Error when it does not listen. */
+export async function tellStripe(environment: Environment, webPort: number): Promise<void> {
+  const { STRIPE_API_BASE: base, STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: secret } = environment
+  if (base === undefined) return
+  const answer = await fetch(`${base}/stripe/control/endpoint`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ url: `http://127.0.0.1:${webPort}/hooks/stripe`, secret }),
+  })
+  if (!answer.ok) throw new Error(`The sandbox's Stripe answers ${answer.status}.`)
+}
+
+/**
  * What every program needs beside the addresses of the services: each as the environment has it, else as this folder
  * keeps it.
  */

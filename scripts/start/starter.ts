@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { build, buildIsStale } from '../builder.ts'
 import { seconds } from '../tools.ts'
 import { runToEnd } from './admin.ts'
@@ -9,7 +10,7 @@ import { demoAccount } from './demo.ts'
 import { Program } from './program.ts'
 import { postgresFor, redisFor } from './services.ts'
 import type { Service } from './services.ts'
-import { healthPort, keptSettings, sandboxCatalogue, webPort } from './settings.ts'
+import { healthPort, keptSettings, sandboxCatalogue, sandboxPayments, tellStripe, webPort } from './settings.ts'
 
 /** Thrown inside of a start that was asked to stop. */
 export class Stopped extends Error {}
@@ -52,6 +53,7 @@ export class Starter {
     await this.stage('sandbox', () => this.sandbox())
     // The worker writes the address of the web process into its mails.
     const { port } = await this.stage('web', () => this.web())
+    await tellStripe(this.environment, port)
     await this.stage('worker', () => this.worker())
     await this.welcome(port)
     for (const program of this.programs.filter(({ name }) => name !== 'sandbox')) {
@@ -136,9 +138,12 @@ export class Starter {
       const found = await sandboxCatalogue(this.folder)
       if (found.file === undefined) delete this.environment['MODELS_FILE']
       else this.environment['MODELS_FILE'] = found.file
-      const program = this.run('sandbox', ['dist/src/sandbox/main.js', '--port', String(found.port)])
+      const stripeFile = join(this.folder, 'stripe-sandbox.json')
+      const asked = ['--port', String(found.port), '--stripe-file', stripeFile]
+      const program = this.run('sandbox', ['dist/src/sandbox/main.js', ...asked])
       return { program, ready: async () => program.hasSaid('listening on'), result: found }
     })
+    Object.assign(this.environment, sandboxPayments(this.folder, port))
     const note = file === undefined ? '' : ` (4010 is taken; the catalogue with this port is ${shown(file)})`
     return { about: `a sandbox upstream at 127.0.0.1:${port}${note}` }
   }

@@ -28,6 +28,7 @@ What happens on the other side of Stripe's API (JSON, with the secret key of the
 ${CONTROL_NAMES.map((name) => `  ${name}`).join('\n')}`
 
 const USAGE = `Usage: sandbox [--port 4010] [--host 127.0.0.1] [--video-seconds 2] [--image-seconds 0.5]
+               [--stripe-file FILE]
 
 A local stand-in for model providers: it speaks their wire protocols, makes real images and videos, bills nobody,
 and misbehaves when the prompt asks for it.`

@@ -15,6 +15,7 @@ function readCommandLine(): SandboxOptions | 'help' {
       host: { type: 'string', default: '127.0.0.1' },
       'video-seconds': { type: 'string', default: '2' },
       'image-seconds': { type: 'string', default: '0.5' },
+      'stripe-file': { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
@@ -26,6 +27,7 @@ function readCommandLine(): SandboxOptions | 'help' {
     host: values.host,
     videoSeconds: readNumber('--video-seconds', values['video-seconds']),
     imageSeconds: readNumber('--image-seconds', values['image-seconds']),
+    ...(values['stripe-file'] && { stripeFile: values['stripe-file'] }),
   }
 }
 

@@ -21,6 +21,7 @@ import { createState } from './state.ts'
 import type { Durations, State } from './state.ts'
 import { MalformedWord, readSteering, UNSTEERED } from './steering.ts'
 import { stripeControls } from './stripe/controls.ts'
+import { keepIn } from './stripe/keeping.ts'
 import { stripePages } from './stripe/pages.ts'
 import { stripeProtocol } from './stripe/protocol.ts'
 import { Refusal } from './wire.ts'
@@ -32,6 +33,8 @@ export interface SandboxOptions extends Partial<Durations> {
   readonly port?: number
   /** Default 127.0.0.1. */
   readonly host?: string
+  /** Where the accounts at Stripe outlive the process; default: nowhere. */
+  readonly stripeFile?: string
 }
 
 /** A running sandbox. The reports are those of `/sandbox/…`; `prompt` filters them by substring. */
@@ -62,11 +65,12 @@ const JOURNALED_WHOLE_BYTES = 64 * 1024
 
 /**
  * Starts a sandbox upstream.
- * @throws the system's error where the port is not available
+ * @throws the system's error where the port is not available, or the file of Stripe's accounts cannot be read
  */
 export async function createSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, host = '127.0.0.1', videoSeconds = 2, imageSeconds = 0.5 } = options
   const state = createState({ videoSeconds, imageSeconds })
+  if (options.stripeFile) keepIn(options.stripeFile, state.stripe)
   const server = createServer((req, res) => receive(state, req, res))
   // A pooled client must not use a connection at the moment it is closed.
   server.keepAliveTimeout = KEEP_ALIVE_MS

@@ -1,10 +1,24 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import Stripe from 'stripe'
 import { stripeAccountAt, stripeClient } from '../../scripts/harness/stripe-sandbox.ts'
 import type { StripeAccount } from '../../scripts/harness/stripe-sandbox.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
 import { send, useSandbox } from './support/client.ts'
 import type { Fields } from './support/client.ts'
 import { order, refusalOf, RETURN } from './support/stripe.ts'
+
+/** Runs a sandbox of its own until the work is done. */
+async function withSandbox<T>(options: { stripeFile: string }, work: (client: Stripe) => Promise<T>): Promise<T> {
+  const sandbox = await createSandbox(options)
+  try {
+    return await work(stripeClient(sandbox.url, 'sk_test_kept'))
+  } finally {
+    await sandbox.close()
+  }
+}
 
 describe('the sandbox as Stripe', () => {
   const own = useSandbox()
@@ -270,6 +284,19 @@ describe('the sandbox as Stripe', () => {
     expect((await stripe.customers.list({ ending_before: made[2] })).data.map(({ id }) => id)).to.deep.equal(
       made.slice(0, 2),
     )
+  })
+
+  it('finds its accounts again in a file, after a restart', async () => {
+    const stripeFile = join(mkdtempSync(join(tmpdir(), 'stripe-')), 'accounts.json')
+    const { session, customer } = await withSandbox({ stripeFile }, async (client) => {
+      const { id } = await client.customers.create({ email: 'a@example.com' })
+      return { customer: id, session: (await client.checkout.sessions.create(order({ customer: id }))).id }
+    })
+    await withSandbox({ stripeFile }, async (client) => {
+      expect(await client.customers.retrieve(customer)).to.include({ email: 'a@example.com' })
+      const found = await client.checkout.sessions.retrieve(session, { expand: ['line_items'] })
+      expect([found.status, found.line_items!.data.length]).to.deep.equal(['open', 1])
+    })
   })
 
   it('keeps accounts and modes apart, by their keys', async () => {

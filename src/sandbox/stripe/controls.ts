@@ -123,6 +123,7 @@ function routeOf(name: string, control: Control): Route {
 async function carryOut(exchange: Exchange, control: Control): Promise<void> {
   const account = accountOf(exchange)
   const answer = await control(account, exchange.params['id'] ?? '', exchange.body.fields, originOf(exchange))
+  exchange.state.stripe.changed()
   exchange.res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
 }
 

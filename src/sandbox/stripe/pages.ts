@@ -48,6 +48,7 @@ function takePayment(exchange: Exchange): void {
   const payment = choiceOf(exchange)
   if (session.status !== 'open') return showPage(exchange)
   const paid = pay(account, session, payment, originOf(exchange))
+  exchange.state.stripe.changed()
   if (paid.outcome === 'done') {
     exchange.res.writeHead(303, { location: paid.url }).end()
     return

@@ -79,6 +79,7 @@ function answerOnce(
   }
   const requestId = newId('req')
   const outcome = carryOut(exchange, account, endpoint, fields)
+  if (endpoint.method !== 'GET') exchange.state.stripe.changed()
   if (fault === '500-kept')
     Object.assign(outcome, failed(new Refusal({ status: 500, message: 'Kept by the sandbox.' })))
   // A request that was refused for its fields was never carried out: its key is still free.

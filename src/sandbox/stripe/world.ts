@@ -2,11 +2,15 @@ import { createAccount } from './account.ts'
 import type { StripeAccount, Timers } from './account.ts'
 import type { Kinds } from './objects.ts'
 
+const WRITE_AFTER_MS = 100
+
 /** Every account of this sandbox, and the work that it has still to do by itself. */
 export class StripeWorld implements Timers {
   private readonly accounts = new Map<string, StripeAccount>()
   private readonly stopping = new AbortController()
   private readonly timers = new Set<NodeJS.Timeout>()
+  private write: (() => void) | undefined
+  private writing: NodeJS.Timeout | undefined
 
   /** Aborted when the sandbox closes. */
   get stopped(): AbortSignal {
@@ -19,6 +23,11 @@ export class StripeWorld implements Timers {
     const found = this.accounts.get(key) ?? createAccount(name, livemode, this)
     this.accounts.set(key, found)
     return found
+  }
+
+  /** Every account, in both modes. */
+  all(): StripeAccount[] {
+    return [...this.accounts.values()]
   }
 
   /** The object with this id, of whichever account: ids of pages are secrets of their own. */
@@ -36,12 +45,31 @@ export class StripeWorld implements Timers {
     const timer = setTimeout(() => {
       this.timers.delete(timer)
       work()
+      this.changed()
     }, ms)
     this.timers.add(timer)
   }
 
+  /** Hands every change to `write`: a moment after it, and at the end. */
+  keep(write: () => void): void {
+    this.write = write
+  }
+
+  /** To be called whenever an account may have changed. */
+  changed(): void {
+    if (!this.write || this.writing) return
+    this.writing = setTimeout(() => this.writeNow(), WRITE_AFTER_MS)
+  }
+
+  private writeNow(): void {
+    clearTimeout(this.writing)
+    this.writing = undefined
+    this.write?.()
+  }
+
   /** Drops everything that is still to be done. */
   stop(): void {
+    if (this.writing) this.writeNow()
     this.stopping.abort()
     for (const timer of this.timers) clearTimeout(timer)
   }
