@@ -7,13 +7,13 @@ import { root } from './folders.ts'
 import { withLock } from './services/lock.ts'
 import { readIfThere } from './services/secrets.ts'
 
-/** What all scripts of the console may weigh together, in bytes of gzip. */
+/** The most that all scripts of the console may have together, in bytes of gzip. */
 const MAX_SCRIPT_BYTES = 60_000
 
 /** Smaller files gain nothing from compression. */
 const COMPRESSED_BYTES = 1024
 
-/** Of which sources the console in dist was built. */
+/** The sources from which the console in dist was built. */
 const stamp = join(root, 'dist/console/.built')
 
 const COMPRESSIBLE = new Set(['.html', '.css', '.js', '.svg'])
@@ -25,10 +25,9 @@ const smaller = {
 }
 
 /**
- * Builds the console into `dist/console`, with its compressed forms beside each file. The folder changes by two
- * renames, so
- * that a program that starts meanwhile never reads half of it.
- * @throws Error where it does not build, or its scripts weigh more than they may
+ * Builds the console into `dist/console`, with its compressed forms beside each file. The folder is replaced by two
+ * renames, so that a program that starts meanwhile never reads half of it.
+ * @throws Error where it does not build, or its scripts are too large
  */
 export async function buildConsole(): Promise<void> {
   const [next, done, old] = ['.console-next', 'console', '.console-old'].map((name) => join(root, 'dist', name)) as [
@@ -55,7 +54,7 @@ export async function buildConsole(): Promise<void> {
   )
 }
 
-/** Builds the console where its sources have changed: for tests and tools, which run without the rest of the build. */
+/** Builds the console if its sources have changed: for tests and tools, which run without the rest of the build. */
 export async function ensureConsole(): Promise<void> {
   await withLock(join(root, 'node_modules', '.tollgate-console.lock'), async () => {
     if (readIfThere(stamp) !== fingerprint()) await buildConsole()
@@ -72,9 +71,7 @@ function fingerprint(): string {
   return hash.digest('hex')
 }
 
-/**
- * `modulePreload.polyfill` would be an inline script, and inlined assets would be data: where the policy allows none.
- */
+/** The policy allows neither inline scripts (`modulePreload.polyfill`) nor `data:` URIs (inlined assets). */
 async function bundle(outDir: string): Promise<void> {
   const { build } = await import('vite')
   await build({
@@ -97,7 +94,7 @@ async function bundle(outDir: string): Promise<void> {
   })
 }
 
-/** Writes the compressed forms; answers what the scripts weigh together, in bytes of gzip. */
+/** Writes the compressed forms. Returns the size of all scripts together, in bytes of gzip. */
 async function compressAll(folder: string): Promise<number> {
   let scripts = 0
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(

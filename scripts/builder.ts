@@ -11,11 +11,11 @@ import { runTool } from './tools.ts'
 const dist = join(root, 'dist')
 const stamp = join(dist, '.built')
 
-/** What the build is made of: a change in any of it makes it stale. */
+/** The sources of the build. A change in any of them makes it stale. */
 const inputs = ['src', 'migrations', 'sql', 'knexfile.ts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json']
 
 /**
- * One part of the build. Each writes into parts of dist of its own and removes there what is left of earlier builds.
+ * One part of the build. Each writes into its own parts of dist, and removes what earlier builds left there.
  */
 type BuildStep = { name: string; run: () => Promise<void> }
 
@@ -25,7 +25,7 @@ const steps: BuildStep[] = [
   { name: 'console', run: bundleConsole },
 ]
 
-/** Thrown when the sources do not build; the message is what the compiler said. */
+/** Thrown when the sources do not build. The message is the compiler's output. */
 export class BuildError extends Error {}
 
 function filesIn(path: string): string[] {
@@ -34,7 +34,7 @@ function filesIn(path: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** The compiler overwrites file by file: a program that starts meanwhile never finds dist empty. */
+/** The compiler overwrites file by file, so a program that starts meanwhile never finds dist empty. */
 async function compile(): Promise<void> {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc')
   const { ok, output } = await runTool(process.execPath, [
@@ -58,7 +58,7 @@ async function compile(): Promise<void> {
   }
 }
 
-/** Puts the functions of the money beside the compiled migrations, which apply them. */
+/** Copies the functions of `sql/` beside the compiled migrations, which apply them. */
 export function shipSql(folder: string): void {
   const [from, to] = [join(folder, 'sql'), join(folder, 'dist', 'sql')]
   cpSync(from, to, { recursive: true })
@@ -85,14 +85,14 @@ function fingerprint(): string {
 }
 
 /**
- * Whether dist is missing, or was built from other sources than those here: compared by content, since git sets no
- * times.
+ * Whether dist is missing, or was built from other sources. They are compared by content, since git sets no
+ * modification times.
  */
 export function buildIsStale(): boolean {
   return readIfThere(stamp) !== fingerprint()
 }
 
-/** Builds dist, whatever is there. Throws a BuildError when the sources do not compile; dist is then what it was. */
+/** Builds dist, even if it is fresh. Throws a BuildError when the sources do not compile; dist is then unchanged. */
 export async function build(): Promise<void> {
   await withLock(join(root, 'node_modules', '.tollgate-build.lock'), async () => {
     const built = fingerprint()

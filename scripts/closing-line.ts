@@ -1,4 +1,4 @@
-/** How many tests ended in which way. */
+/** How many tests passed, failed and were skipped. */
 export type Counts = { passed: number; failed: number; skipped: number }
 
 /** The last line of every test run; other programs read it. */

@@ -1,6 +1,6 @@
 /**
- * Ends the process with a clear message on a Node that is too old. Imported before all else, so that nothing that
- * needs a newer one is run first.
+ * Ends the process with a clear message on a Node that is too old. Imported before everything else, so that nothing
+ * that needs a newer Node runs first.
  */
 const needed = [20, 19] as const
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

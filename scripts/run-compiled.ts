@@ -9,10 +9,9 @@ import { startPostgres } from './services/postgres.ts'
 import { dataFolder, enter, leave, runningIn, shown } from './start/data-folder.ts'
 
 /**
- * `npm run admin -- …` and `npm run sandbox -- …`: builds dist when it is not fresh and runs the compiled program; its
- * arguments, its input and output and its exit code are handed through. Without a DATABASE_URL, the operator's
- * commands work on the database of `npm start`: of the running one, or one that is started for as long as the command
- * takes.
+ * `npm run admin -- …` and `npm run sandbox -- …`: builds dist when it is stale and runs the compiled program,
+ * with its arguments, input, output and exit code. Without a DATABASE_URL, the admin commands work on the database of
+ * `npm start`: of the one that runs, or of one that is started for the command.
  */
 const programs: Record<string, string> = { admin: 'dist/src/admin/main.js', sandbox: 'dist/src/sandbox/main.js' }
 const [name = '', ...args] = process.argv.slice(2)
@@ -20,7 +19,7 @@ const program = programs[name]
 
 async function run(path: string, more: NodeJS.ProcessEnv): Promise<number> {
   const child = spawn(process.execPath, [path, ...args], { stdio: 'inherit', env: { ...more, ...process.env } })
-  // Ctrl-C reaches the program by itself; this process waits for its end, whatever it makes of it.
+  // Ctrl-C reaches the program directly; this process only waits until it ends.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
   const [code, killedBy] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
@@ -53,7 +52,7 @@ async function withDatabase(work: (more: NodeJS.ProcessEnv) => Promise<number>):
 
 try {
   if (program === undefined) throw new Error(`There is no "${name}", only ${Object.keys(programs).join(' and ')}.`)
-  // Standard output is the program's alone: other programs read it.
+  // Only the program itself writes to standard output, which other programs read.
   if (buildIsStale()) await build()
   process.exitCode = name === 'admin' ? await withDatabase((more) => run(program, more)) : await run(program, {})
 } catch (error) {

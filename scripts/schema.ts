@@ -1,6 +1,6 @@
 /**
  * `npm run schema`: writes `migrations/schema.sql`, the schema that the migrations and `sql/` make. Run it after
- * changing them, and read what it changed. Uses the services of the tests.
+ * changing them, and review the difference. Uses the services of the tests.
  */
 import './require-node.ts'
 import { writeFileSync } from 'node:fs'

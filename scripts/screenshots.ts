@@ -12,8 +12,8 @@ import { root } from './folders.ts'
 import { findProgram } from './services/processes.ts'
 
 /**
- * `npx tsx scripts/screenshots.ts [part of a name]`: pictures of every page, in both themes and on a phone, into
- * docs/screenshots.
+ * `npx tsx scripts/screenshots.ts [part of a name]`: takes pictures of every page, in both themes and on a phone,
+ * into docs/screenshots.
  */
 
 const CALLS = 1200

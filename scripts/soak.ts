@@ -13,9 +13,9 @@ import { MutantRunner } from './soak/mutants/runner.ts'
 import { seconds } from './tools.ts'
 
 /**
- * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds to play a failure again; exit
- * code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random choices
- * of a run, `--lanes N` runs so many busy jobs at a time.
+ * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure.
+ * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
+ * choices of a run, `--lanes N` runs N busy jobs at a time.
  */
 const { values } = parseArgs({
   options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '3' } },
@@ -23,7 +23,7 @@ const { values } = parseArgs({
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
 const folder = join(testData, `run-${processName}`)
 const startedAt = Date.now()
-const panel = new MutantRunner()
+const runner = new MutantRunner()
 
 async function run(job: Job): Promise<Result> {
   const began = Date.now()
@@ -34,7 +34,7 @@ async function run(job: Job): Promise<Result> {
   return result
 }
 
-/** Runs jobs, so many at a time. */
+/** Runs jobs, at most `lanes` at a time. */
 async function runAll(jobs: Job[], lanes: number): Promise<Result[]> {
   const results: Result[] = []
   await Promise.all(
@@ -50,9 +50,9 @@ async function soak(): Promise<boolean> {
   if (buildIsStale()) await build()
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   await ensureTemplate(addresses.databaseUrl)
-  const { alone, waiting, busy } = jobsOf(addresses, seed, panel)
+  const { alone, waiting, busy } = jobsOf(addresses, seed, runner)
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
-  // What measures times has the machine for itself.
+  // Jobs that measure times run alone.
   const measured = await runAll(wanted(alone), 1)
   const beside = await Promise.all([runAll(wanted(waiting), 1), runAll(wanted(busy), Number(values.lanes))])
   const results = [measured, ...beside].flat()
@@ -68,7 +68,7 @@ let ok = false
 try {
   ok = await soak()
 } finally {
-  panel.end()
+  runner.end()
   await stopTestServices(folder)
 }
 console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, seed ${seed}`)

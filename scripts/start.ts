@@ -27,7 +27,7 @@ let signals = 0
 let failed = false
 
 function fail(message: string): void {
-  // What dies after the first is its consequence.
+  // Whatever ends after the first failure is its consequence.
   if (failed || signals > 0) return
   failed = true
   console.error(`\n${message}\n`)
@@ -44,7 +44,7 @@ function interrupt(): void {
 }
 
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, interrupt)
-// Whoever read the logs has gone; that is no reason to stop serving.
+// The reader of the logs has gone, which is no reason to stop serving.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
 const up = starter.start().catch((error: unknown) => {
@@ -55,7 +55,7 @@ await asked
 const down = starter.stop()
 await up
 await down
-// Once more, for what was still being started when the first stop went through the list.
+// Again, for what was still being started during the first stop.
 await starter.stop()
 leave(folder)
 console.log('stopped')

@@ -17,7 +17,7 @@ const valued = new Set([
   '--reporter',
 ])
 
-/** Whether the arguments of `npm test` name test files (or folders, or patterns of them) beside options. */
+/** Whether the arguments of `npm test` name test files, folders or patterns, besides options. */
 export function namesFiles(args: readonly string[]): boolean {
   return args.some((arg, index) => {
     if (arg.startsWith('-') || valued.has(args[index - 1] ?? '')) return false

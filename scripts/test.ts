@@ -19,9 +19,8 @@ import { namesFiles } from './test-arguments.ts'
 import { runTool, seconds } from './tools.ts'
 
 /**
- * `npm test`: checks, builds, starts services of its own, runs every test (or those that its arguments name; mocha's
- * options pass through) and stops the services again. The very last line counts the tests; the exit code is 0 only
- * when none failed.
+ * `npm test`: checks, builds, starts its own services, runs all tests, or those that its arguments name, and stops the
+ * services. Options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
  */
 const args = process.argv.slice(2)
 const runFolder = join(testData, `run-${processName}`)
@@ -30,7 +29,7 @@ let interrupted = false
 let mocha: ChildProcess | undefined
 
 /**
- * Runs one part of the preparation; its failure counts as a failed test. Answers its result, or undefined when it
+ * Runs one part of the preparation, whose failure counts as a failed test. Returns its result, or undefined if it
  * failed.
  */
 async function stage<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
@@ -58,7 +57,7 @@ async function services(): Promise<TestAddresses> {
   return addresses
 }
 
-/** Removes what killed runs have left. */
+/** Removes what killed runs left. */
 async function sweep(): Promise<void> {
   for (const entry of existsSync(testData) ? readdirSync(testData) : []) {
     const owner = entry.startsWith('run-') ? entry.slice('run-'.length) : undefined
@@ -80,7 +79,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
     ...args,
     ...files,
   ])
-  // A group of its own, so that Ctrl-C reaches this process alone, which ends mocha and its workers together.
+  // A group of its own, so that Ctrl-C reaches only this process, which ends mocha and its workers together.
   mocha = spawn(program, rest, {
     cwd: root,
     detached: true,

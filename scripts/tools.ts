@@ -2,12 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { root } from './folders.ts'
 
-/** How a tool ended, with all that it wrote on both of its outputs. */
+/** How a tool ended, with everything that it wrote. */
 export type ToolResult = { ok: boolean; output: string }
 
 /**
- * Runs a program to its end in the folder of this checkout. A program that cannot be run at all is a failure like
- * others.
+ * Runs a program to its end in the folder of this checkout. One that cannot be run at all counts as failed.
  */
 export async function runTool(program: string, args: readonly string[]): Promise<ToolResult> {
   const child = spawn(program, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -25,7 +24,7 @@ export async function runTool(program: string, args: readonly string[]): Promise
   return { ok: code === 0, output: output.trim() }
 }
 
-/** A time span for people, for example 1.4 s. */
+/** A duration for people, for example 1.4 s. */
 export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`
 }

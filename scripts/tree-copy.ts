@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './folders.ts'
 
-/** A text in one file, and the text that takes its place. It must stand there exactly once. */
+/** A text in one file, and its replacement. The text must occur there exactly once. */
 export type Edit = { file: string; find: string; replace: string }
 
 /** A copy of parts of the checkout, with the packages of the original. `remove` deletes it. */
 export type TreeCopy = { folder: string; remove: () => void }
 
-/** Copies parts of the checkout, to change them there. */
+/** Copies parts of the checkout, in order to change them. */
 export function copyTree(parts: readonly string[]): TreeCopy {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-copy-'))
   for (const part of parts) cpSync(join(root, part), join(folder, part), { recursive: true })
@@ -18,8 +18,8 @@ export function copyTree(parts: readonly string[]): TreeCopy {
 }
 
 /**
- * Makes edits in a copy, and answers what takes them back.
- * @throws where the text of one is not there: the sources have changed since it was written down.
+ * Makes edits in a copy, and returns what undoes them.
+ * @throws if the text of one is not there: the sources have changed since it was written.
  */
 export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edit[]): () => void {
   const before = new Map(edits.map(({ file }) => [file, readFileSync(join(folder, file), 'utf8')]))

@@ -2,9 +2,8 @@ import type { Db } from '../../src/shared/infra/db.ts'
 import type { AccountId, KeyId } from '../../src/shared/ids.ts'
 
 /**
- * Gives an account a past of calls over the last 30 days, more on weekdays than on Sundays, for pictures and
- * measurements. Only
- * the calls: no credits move, so the books of such a database do not balance.
+ * Gives an account a history of calls over the last 30 days, more on weekdays than on Sundays, for screenshots and
+ * measurements. No credits move, so the books of such a database do not balance.
  */
 export async function inventCalls(db: Db, accountId: AccountId, keyId: KeyId, count: number): Promise<void> {
   await db.raw(

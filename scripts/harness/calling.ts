@@ -9,7 +9,7 @@ import type { TestAccount } from './factories.ts'
 import type { Reply } from './http.ts'
 import { post } from './http.ts'
 
-/** A prompt that no other test uses, with these steering words for the sandbox. */
+/** A unique prompt, with these steering words for the sandbox. */
 export const prompted = (words = ''): string => `${randomUUID()} ${words}`.trim()
 
 type Caller = Pick<TestAccount, 'key'>
@@ -19,7 +19,7 @@ export const CHAT = '/v1/chat/completions'
 export const IMAGES = '/v1/images/generations'
 export const VIDEOS = '/v1/videos/generations'
 
-/** The body of a chat with one message of the user's. */
+/** The body of a chat with one user message. */
 export const chatBody = (content: string, more: object = {}): Record<string, unknown> => ({
   model: 'sandbox-chat',
   messages: [{ role: 'user', content }],
@@ -49,25 +49,25 @@ export const image = (
   headers?: Record<string, string>,
 ): Promise<Reply> => post(`${url}${IMAGES}`, key, imageBody(prompt, more), headers)
 
-/** The bare id of the call that an answer is of. */
+/** The bare id of the call that was answered. */
 export function callOf(reply: Reply): CallId {
   const id = parseId('call', reply.headers.get('x-call-id') ?? '')
   if (!id) throw new Error(`the answer ${reply.status} ${reply.text} has no X-Call-Id`)
   return id
 }
 
-/** The record of the call that an answer is of. */
+/** The record of the call that was answered. */
 export async function recordOf(db: Db, reply: Reply): Promise<CallRecord> {
   const record = await findRecord(db, callOf(reply))
   if (!record) throw new Error(`the call of ${reply.status} ${reply.text} is not recorded`)
   return record
 }
 
-/** The movements of an answer's call as `kind amount`. */
+/** The movements of the call that was answered, as `kind amount`. */
 export const movementsOf = async (db: Db, reply: Reply): Promise<string[]> =>
   (await entriesOfCall(db, callOf(reply))).map(({ kind, amount }) => `${kind} ${amount}`)
 
-/** How many calls and entries an account has: what a refusal must leave alone. */
+/** How many calls and ledger entries an account has. A refusal must change neither. */
 export async function countsOf(
   db: Db,
   { id }: Pick<TestAccount, 'id'>,

@@ -13,9 +13,9 @@ import { until } from '../until.ts'
 
 export const PASSWORD = 'correct horse 1'
 
-/** Everything behind the console, for real: web, worker, mail, sandbox. Its public address is where it listens. */
+/** The console with all that is behind it: web, worker, mail, sandbox. Its public address is the one it listens on. */
 export type World = Gateway & {
-  /** Registers somebody by the API. */
+  /** Registers a user by the API. */
   person: (
     email: string,
     options?: { credits?: number; admin?: boolean },
@@ -24,7 +24,7 @@ export type World = Gateway & {
   link: (email: string, count?: number) => Promise<string>
 }
 
-/** Builds the console where the sources have changed, and starts a world around it. */
+/** Builds the console if its sources have changed, and starts everything behind it. */
 export async function startWorld(settings: Settings = {}): Promise<World> {
   await ensureConsole()
   const port = await freePort()
@@ -53,7 +53,7 @@ export async function startWorld(settings: Settings = {}): Promise<World> {
   }
 }
 
-/** The link in the nth mail for an address, as soon as the file of mails holds it. */
+/** The link in the nth mail to an address, once the file of mails has it. */
 function linkOf(file: string, email: string, count: number): string | undefined {
   if (!existsSync(file)) return undefined
   const mails = readFileSync(file, 'utf8')

@@ -1,7 +1,7 @@
 /**
  * `node --import` of this file kills the process at a failpoint: CRASH_AT=call.settled#3 at the third settlement.
- * FAILPOINT_LOG names a file that each failpoint is written to as it is reached. It listens to the failpoints of
- * production (src/shared/infra/failpoints.ts), so that the tested program is the one that is run.
+ * FAILPOINT_LOG names a file to which each failpoint is written as it is reached. The failpoints are those of
+ * production (src/shared/infra/failpoints.ts), so that what is tested is what runs.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import { openSync, writeSync } from 'node:fs'
@@ -15,7 +15,7 @@ if (name || failpointLog !== null) {
     // Synchronous and unbuffered: the next line may kill the process.
     if (failpointLog !== null) writeSync(failpointLog, `${Date.now()} ${step.name} ${step.callId}\n`)
     if (step.name !== name || ++count !== Number(nth)) return
-    // Dead before the next statement: neither catch nor finally runs, nothing is flushed.
+    // The process is dead before the next statement: neither catch nor finally runs, and nothing is flushed.
     process.kill(process.pid, 'SIGKILL')
   })
 }

@@ -49,12 +49,12 @@ async function exists(client: pg.Client, database: string): Promise<boolean> {
   return rowCount !== 0
 }
 
-// Of no meaning, but the same in every process that makes templates.
+// An arbitrary number, the same in every process that makes templates.
 const templateLock = 7_604_112
 
 /**
- * Makes the migrated database that those of the tests are copies of, unless there is one for these very migrations;
- * answers its name.
+ * Makes the migrated database of which those of the tests are copies, unless there is one for exactly these migrations.
+ * Returns its name.
  */
 export async function ensureTemplate(maintenanceUrl: string): Promise<string> {
   const name = templateName()
@@ -66,7 +66,7 @@ export async function ensureTemplate(maintenanceUrl: string): Promise<string> {
     await client.query(`DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`)
     await client.query(`CREATE DATABASE ${draft}`)
     await migrate(addressOf(maintenanceUrl, draft))
-    // Only a finished one has the name, whoever is killed when.
+    // Only a complete one gets the name, even if this process is killed.
     await client.query(`ALTER DATABASE ${draft} RENAME TO ${name}`)
   })
   return name
@@ -83,17 +83,16 @@ async function sweep(client: pg.Client): Promise<void> {
   }
 }
 
-/** How long a test's own statement waits for a connection, in ms: a busy machine is no Postgres that is away. */
+/** How long a test's own statement waits for a connection, in ms: a busy machine is not an outage. */
 const TEST_ACQUIRE_MS = 30_000
 
-/** A pool of a test's own, beside those of the processes that it looks at. */
+/** A pool for the test itself, beside those of the processes under test. */
 export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db => connectDb(config, TEST_ACQUIRE_MS)
 
 let databases = 0
 
 /**
- * A migrated, empty database for one test alone, for those that would harm what others see. It is swept away by a later
- * run.
+ * A migrated, empty database for a single test, for tests that would disturb others. A later run removes it.
  */
 export async function newDatabaseUrl(): Promise<string> {
   const { databaseUrl } = await testServices()
@@ -110,8 +109,8 @@ export async function newDatabaseUrl(): Promise<string> {
 let mine: Promise<string> | undefined
 
 /**
- * The database of this mocha worker: migrated, shared by the test files that this process runs, and by no other
- * process.
+ * The migrated database of this mocha worker. The test files that this process runs share it, and no other process
+ * uses it.
  */
 export function testDatabaseUrl(): Promise<string> {
   mine ??= newDatabaseUrl()

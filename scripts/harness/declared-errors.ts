@@ -3,8 +3,8 @@ import { UNDECLARED } from '../../src/api/middleware/error-handler.ts'
 import type { Log } from '../../src/shared/infra/log.ts'
 
 /**
- * Listens to the log of a web process for errors that their endpoints do not declare.
- * @returns what fails where there was one
+ * Watches the log of a web process for errors that their endpoints do not declare.
+ * @returns a function that throws if there was one
  */
 export function watchErrors(log: Log): () => void {
   const seen: unknown[] = []

@@ -6,7 +6,7 @@ import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { grant } from '../../src/shared/ledger/ledger.ts'
 import type { Origin } from '../../src/shared/ledger/ledger.ts'
 
-/** Lots in the order they are made; `days` until they expire, negative for one that has expired. */
+/** A lot; `days` until it expires, negative for one that has expired. */
 export type Lot = { amount: number; days?: number; origin?: Origin }
 
 /** An account and its owner. */
@@ -14,7 +14,7 @@ export type TestAccount = { id: AccountId; userId: UserId; email: string; key: s
 
 let accounts = 0
 
-/** An active account with one API key and these lots. Its password is nobody's: factories for logins make their own. */
+/** An active account with one API key and these lots. Nobody can log in to it: it has no password. */
 export async function anAccount(db: Db, lots: Lot[] | number = []): Promise<TestAccount> {
   const id = newId('account')
   const email = `account-${process.pid}-${++accounts}@example.com`
@@ -26,7 +26,7 @@ export async function anAccount(db: Db, lots: Lot[] | number = []): Promise<Test
   return { id, userId, email, key: secret, keyId, grants }
 }
 
-/** A lot. One that has expired is granted first and moved into the past: nobody can grant it so. */
+/** Makes a lot. An expired one is granted first and then moved into the past, since it cannot be granted. */
 export async function aGrant(
   db: Db,
   accountId: AccountId,

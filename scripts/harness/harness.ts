@@ -16,7 +16,7 @@ import { testRedis } from './redis.ts'
 /** Settings of one test's processes, as environment variables. */
 export type Settings = Record<string, string>
 
-/** The sandbox's own upstreams and models, one a modality and protocol of interest. */
+/** Upstreams and models of the sandbox. */
 export function sandboxCatalogue(url: string) {
   const sandbox = { protocol: 'openai', baseUrl: `${url}/v1`, apiKeyEnv: 'SANDBOX_API_KEY' }
   return {
@@ -126,8 +126,8 @@ export type Catalogue = ReturnType<typeof sandboxCatalogue>
 let configurations = 0
 
 /**
- * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares:
- * what a failed test left running takes no other test's jobs. `change` edits the catalogue.
+ * A configuration on this test process's own Postgres, Redis and folder. Its queues and limits are shared with no other
+ * test, so that what a failed test left running takes no jobs of others. `change` edits the catalogue.
  */
 export async function testConfig(
   sandboxUrl: string,
@@ -162,7 +162,7 @@ export async function testConfig(
 export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise<void> }
 
 /**
- * A web process in this one, on a free port. `db` is a pool of the test's own. To stop it fails where an endpoint
+ * A web process inside this one, on a free port. `db` is a pool of the test's own. Stopping it fails if an endpoint
  * answered with an error that it does not declare.
  */
 export async function startTestWeb(config?: Config): Promise<TestWeb> {
@@ -185,7 +185,7 @@ export async function startTestWeb(config?: Config): Promise<TestWeb> {
 
 export type Gateway = TestWeb & { sandbox: Sandbox; stopWorker: () => Promise<void>; startWorker: () => Promise<void> }
 
-/** Sandbox, web and one worker, as a customer meets them. */
+/** Sandbox, web and one worker, as customers meet them. */
 export async function startGateway(settings: Settings = {}, change?: (catalogue: Catalogue) => void): Promise<Gateway> {
   const sandbox = await createSandbox({ videoSeconds: 0.6, imageSeconds: 0.05 })
   const config = await testConfig(sandbox.url, settings, change)

@@ -1,8 +1,8 @@
-/** An HTTP answer as tests look at it. */
+/** An HTTP answer as tests read it. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Reply = { status: number; headers: Headers; text: string; json: any }
 
-/** Sends JSON (or a ready text) and reads the whole answer. */
+/** Sends JSON, or a string as it is, and reads the whole answer. */
 export async function send(
   method: string,
   url: string,

@@ -27,7 +27,7 @@ const UP: Record<Kind, string> = { web: 'web process listening', worker: 'worker
 let compiled: boolean | undefined
 
 /**
- * The compiled programs where they are of these very sources, as production runs them; else the sources through tsx.
+ * The compiled programs, as in production, if they are up to date; otherwise the sources through tsx.
  */
 function argumentsOf(kind: Kind): string[] {
   compiled ??= !buildIsStale()
@@ -36,7 +36,7 @@ function argumentsOf(kind: Kind): string[] {
     : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
 }
 
-/** A step that a process came to. `at` in Unix ms. */
+/** A failpoint that a process reached. `at` in Unix ms. */
 export type ReachedFailpoint = Failpoint & { name: FailpointName; callId: CallId; at: number }
 
 /** How a process ended. `at` in Unix ms. */
@@ -46,7 +46,7 @@ export type End = { code: number | null; signal: NodeJS.Signals | null; at: numb
 export class Program {
   readonly kind: Kind
   readonly ended: Promise<End>
-  /** Where a web process listens, once it is up. */
+  /** The address of a web process, once it is up. */
   url = ''
   /** How it ended, once it has. */
   end: End | null = null
@@ -54,7 +54,7 @@ export class Program {
   private readonly lines: string[] = []
   private readonly stepsFile: string
 
-  /** @param folder for the list of its steps. */
+  /** @param folder for the list of failpoints that it reaches. */
   constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string) {
     this.kind = kind
     this.stepsFile = join(folder, `steps-${randomUUID()}`)
@@ -79,7 +79,7 @@ export class Program {
     return this.child.pid!
   }
 
-  /** The steps it has come to, oldest first. Read anew each time. */
+  /** The failpoints that it has reached, oldest first. Read anew each time. */
   get steps(): ReachedFailpoint[] {
     return (readIfThere(this.stepsFile) ?? '')
       .split('\n')
@@ -101,22 +101,22 @@ export class Program {
     return await this.ended
   }
 
-  /** Kills it as a crash would. */
+  /** Kills it with SIGKILL. */
   async kill(): Promise<End> {
     this.signal('SIGKILL')
     return await this.ended
   }
 
-  /** Waits until it has come to a step so often. */
+  /** Waits until it has reached a failpoint so often. */
   async reaches(name: FailpointName, times = 1, ms = 20_000): Promise<void> {
     await until(
-      `${this.kind} to come to ${name}`,
+      `${this.kind} to reach ${name}`,
       () => this.steps.filter((one) => one.name === name).length >= times,
       ms,
     )
   }
 
-  /** Waits until it says that it is up. Throws an Error with its last lines when it ends instead. */
+  /** Waits until it is up. Throws an Error with its last lines if it ends instead. */
   async up(): Promise<this> {
     const line = await until(
       `${this.kind} to be up`,
@@ -130,7 +130,7 @@ export class Program {
     return this
   }
 
-  /** Its last lines. */
+  /** The last lines of its output. */
   log(): string {
     return this.lines.slice(-20).join('\n')
   }
@@ -150,7 +150,7 @@ export class Installation {
   }
 
   /**
-   * Starts a process without waiting for it. `crashAt` names a step (and `#n`, its n-th time) at which it kills itself.
+   * Starts a process without waiting for it. At the failpoint `crashAt` (`#n`: at the n-th time) it kills itself.
    */
   launch(kind: Kind, { crashAt = '', ...settings }: Settings = {}): Program {
     const program = new Program(kind, { ...this.env, ...settings, CRASH_AT: crashAt }, dirname(this.config.MODELS_FILE))
@@ -163,7 +163,7 @@ export class Installation {
     return await this.launch(kind, settings).up()
   }
 
-  /** Kills what still runs. */
+  /** Kills the processes that still run. */
   async end(): Promise<void> {
     for (const program of this.programs) program.signal('SIGCONT')
     await Promise.all(this.programs.map((program) => program.kill()))
@@ -171,7 +171,7 @@ export class Installation {
   }
 }
 
-/** Where an installation's services are, where they are not those of the tests. */
+/** The services of an installation, where they are not those of the tests. */
 export type Services = { databaseUrl?: string; redisUrl?: string }
 
 /** Prepares an installation; its processes are started one by one. */

@@ -12,7 +12,7 @@ const GRANT = 1_000_000_000_000
 const CHARGE = 64
 const COST = 26
 
-/** Every so many-th call of an account failed and was refunded. */
+/** Every n-th call of an account failed and was refunded. */
 const FAILED_EVERY = 50
 
 /** What an account has paid before its k-th call, in credits. */
@@ -53,11 +53,11 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
 /**
  * Replaces all calls, results, grants and ledger entries by a history of `calls` calls over the last 30 days, as if
  * these accounts had made them: a tenth by the first account, the rest by the others in turn. Each call has a charge,
- * and a settlement or a refund; those of the last day have their results. The books balance: everything is a closed
- * formula of a call's number, so that a million calls take set-based statements and a minute or two.
+ * and a settlement or a refund; those of the last day have their results. The books balance. Every value is computed
+ * from the call's number, so that a million calls take a few statements and a minute or two.
  *
- * Nothing may run against the database meanwhile. Needs a superuser: the ledger's own triggers check each statement as
- * a whole and would join everything with everything.
+ * Nothing else may use the database meanwhile. Needs a superuser, who turns the ledger's triggers off: they check each
+ * statement as a whole, which takes too long for these.
  */
 export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], calls: number): Promise<void> {
   await db.transaction(async (trx) => {
@@ -72,8 +72,7 @@ export async function loadHistory(db: Db, accounts: readonly LoadedAccount[], ca
 }
 
 /**
- * Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would begin to clean
- * up.
+ * Leaves the tables as they are in the long run: with statistics, and with nothing that autovacuum would clean up.
  */
 async function vacuum(db: Db): Promise<void> {
   const connection: unknown = await db.client.acquireConnection()
@@ -138,7 +137,7 @@ const RESULTS = `
   SELECT id, repeat('{"text": "The lighthouse keeper counts the waves."}', 8), created_at + interval '1 day'
   FROM loaded_call WHERE created_at > now() - interval '1 day' ORDER BY n`
 
-// A grant has its account's id: it is unique there too, and needs no further plan.
+// A grant has the id of its account, which is unique there too.
 const GRANTS = `
   INSERT INTO grants (id, account_id, origin, amount, remaining, open, created_at)
   SELECT account_id, account_id, 'purchase', ${GRANT}, ${GRANT} - ${PAID_BEFORE}, true, now() - interval '31 days'

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import type { SMTPServerEnvelope } from 'smtp-server'
 import { until } from '../until.ts'
 
-/** A mail as the server got it: the envelope that decides where it goes, and what its reader sees. */
+/** A mail as the server received it: the SMTP envelope, and what its reader sees. */
 export type ReceivedMail = {
   from: string
   to: string[]
@@ -15,27 +15,27 @@ export type ReceivedMail = {
   token: string | undefined
 }
 
-/** What the server does with a mail instead of taking it. */
+/** How the server refuses a mail. */
 export type Refusal = { at: 'RCPT' | 'DATA'; code: number; text: string }
 
 export type Mailbox = {
   url: string
-  /** Every mail that was taken, in order. */
+  /** Every mail that was accepted, in order. */
   received: ReceivedMail[]
-  /** Connections and mails that were tried, taken or not. */
+  /** How many recipients were tried, accepted or not. */
   tries: () => number
   /** Refuses the next mails, one refusal each. */
   refuse: (...refusals: Refusal[]) => void
   /** The mails to an address, once there are `count` of them. */
   of: (address: string, count?: number) => Promise<ReceivedMail[]>
-  /** The first mail to an address, once it is there. */
+  /** The first mail to an address, once it has arrived. */
   first: (address: string) => Promise<ReceivedMail>
   stop: () => Promise<void>
 }
 
 const refusalOf = ({ code, text }: Refusal): Error => Object.assign(new Error(text), { responseCode: code })
 
-/** A real SMTP server on a free port (or a given one), for any mailbox. */
+/** A real SMTP server on a free or a given port, for any address. */
 export async function startMailbox(
   options: { port?: number; user?: string; password?: string } = {},
 ): Promise<Mailbox> {

@@ -7,7 +7,7 @@ const PAGE_BYTES = 4096
 export const ownMb = (pid: number): number =>
   (Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES) / MEGABYTE
 
-/** How many MB a process grows by at most while something is done. */
+/** The most by which a process grows while something is done, in MB. */
 export async function growthOf(pid: number, work: () => Promise<unknown>): Promise<number> {
   const before = ownMb(pid)
   let most = before

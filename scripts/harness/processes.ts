@@ -28,7 +28,7 @@ export function runCompiled(
   return run(name, [join(tree, 'dist/src', file)], environment, ready)
 }
 
-/** Runs any program until `ready` is seen in what it prints. */
+/** Runs any program, and waits until its output has `ready`. */
 export function run(
   name: string,
   args: string[],
@@ -47,7 +47,7 @@ export function run(
       seen += text.toString()
       const found = ready.exec(seen)
       if (!found) return
-      // What it logs from here on is read and dropped: to look at it would cost the measured processes their turn.
+      // What it logs from here on is read and dropped: parsing it would take CPU from the measured processes.
       for (const stream of [child.stdout!, child.stderr!]) stream.off('data', look).resume()
       resolve({ name, pid: child.pid!, child, port: Number(found[1] ?? 0) })
     }
@@ -57,7 +57,7 @@ export function run(
   })
 }
 
-/** CPU time of a process and its children so far, in µs, of those too that have ended meanwhile: it never goes back. */
+/** CPU time of a process and its children so far, in µs, including children that have ended: it never decreases. */
 export function cpuMicros(pid: number): number {
   return [pid, ...childrenOf(pid)].reduce((sum, one) => sum + microsOf(one), 0)
 }
@@ -67,7 +67,7 @@ function microsOf(pid: number): number {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /, '')
       .split(' ')
-    // In user and kernel mode, and the same of children that ended (proc(5)).
+    // User and kernel mode, and the same of children that have ended (proc(5)).
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * (1_000_000 / TICKS_PER_SECOND)
   } catch {
     return 0
@@ -86,13 +86,13 @@ export function residentMb(pid: number): number {
   return Math.round(kb / 1024)
 }
 
-/** Kills a process with all that it started: npx leaves the program that it runs behind. */
+/** Kills a process and its children: npx would leave the program behind that it runs. */
 export function killTree(pid: number): void {
   for (const one of [pid, ...childrenOf(pid)]) {
     try {
       process.kill(one, 'SIGKILL')
     } catch {
-      // Gone already.
+      // It has already ended.
     }
   }
 }

@@ -2,11 +2,11 @@ import { Redis } from 'ioredis'
 import { testRedisDatabases } from '../services/test-services.ts'
 import { ownerLives, processName, testServices } from './services.ts'
 
-/** One process' part of the tests' Redis. */
+/** One process's part of the tests' Redis. */
 export type TestRedis = {
   /** The address of a numbered database that no other process uses. */
   url: string
-  /** For keys, queues and channels: pub/sub knows no numbered databases. */
+  /** For keys, queues and channels: pub/sub does not have numbered databases. */
   prefix: string
 }
 

@@ -25,23 +25,23 @@ async function findServices(): Promise<TestAddresses> {
 let services: Promise<TestAddresses> | undefined
 
 /**
- * The services of this test run: those of `npm test`; for a file run by mocha alone, shared ones, started at the first
- * use. Tests ask for `testDatabaseUrl` and `testRedis` instead, which give each process its own part of them.
+ * The services of this test run: those of `npm test`; for files that mocha runs by itself, shared ones, started at
+ * first use. Tests use `testDatabaseUrl` and `testRedis` instead, which give each process its own part of them.
  */
 export function testServices(): Promise<TestAddresses> {
   services ??= findServices()
   return services
 }
 
-/** A name for what belongs to one process: a later process with the same pid has another. */
+/** A name for what belongs to one process. A later process with the same pid has another name. */
 export function nameOf(pid: number, startedAt: string): string {
   return `${pid}_${createHash('sha256').update(startedAt).digest('hex').slice(0, 8)}`
 }
 
-/** The name for what belongs to this very process. */
+/** The name for what belongs to this process. */
 export const processName = nameOf(process.pid, markOf(process.pid).startedAt)
 
-/** Whether the process still lives for which `nameOf` gave this name. */
+/** Whether the process to which `nameOf` gave this name still lives. */
 export function ownerLives(name: string): boolean {
   const pid = Number(name.split('_')[0])
   const startedAt = startOf(pid)
@@ -50,7 +50,7 @@ export function ownerLives(name: string): boolean {
 
 let instances = 0
 
-/** A folder for one test alone, not made yet; a later run removes it, and what services keep outside of it. */
+/** A folder for a single test, not made yet. A later run removes it, with what services keep outside of it. */
 export function privateFolder(): string {
   const folder = privateData(process.env['TOLLGATE_TEST_FOLDER'] ?? testData)
   if (instances === 0 && existsSync(folder)) {
@@ -63,14 +63,14 @@ export function privateFolder(): string {
 }
 
 /**
- * A Postgres for one test alone, which may kill it and start it again; its database `tollgate` is empty. Whoever asks
- * for it stops it; should that be forgotten, it ends with this process.
+ * A Postgres for a single test, which may kill and restart it. Its database `tollgate` is empty. The test must stop it;
+ * otherwise it ends with this process.
  */
 export async function startPrivatePostgres(options: Partial<PostgresOptions> = {}): Promise<Postgres> {
   return await startPostgres({ folder: privateFolder(), settings: throwaway, ...options })
 }
 
-/** A Redis for one test alone, as `startPrivatePostgres`. By default it forgets everything when it ends. */
+/** A Redis for a single test, like `startPrivatePostgres`. By default its data end with it. */
 export async function startPrivateRedis(options: Partial<RedisOptions> = {}): Promise<PrivateRedis> {
   return await startRedis({ folder: privateFolder(), program: await redisProgram(say), ...options })
 }

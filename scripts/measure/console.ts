@@ -15,17 +15,17 @@ import { findProgram } from '../services/processes.ts'
 
 /**
  * `npx tsx scripts/measure/console.ts`: how long the overview of an account with 100,000 calls in 30 days takes from a
- * press on its address to its content: the numbers, the chart and the latest calls. Exit code 1 over 300 ms (median).
+ * click to its content: the numbers, the chart and the latest calls. Exit code 1 over 300 ms (median).
  */
 
 const CALLS = 100_000
 const LOADS = 9
 const MAX_MS = 300
 
-/** A new window of the browser is busy with itself for so long, in ms: people press in one that is open. */
+/** A new browser window is busy for so long, in ms. People click in one that is open already. */
 const OPENING_MS = 1500
 
-/** Signs somebody up and gives them a past. Answers their session token. */
+/** Registers a user with a history of calls. Returns the session token. */
 async function prepare({ db }: Installation, url: string): Promise<string> {
   const email = 'busy@example.com'
   const { json } = await send('POST', `${url}/api/auth/register`, { body: { email, password: 'correct horse 1' } })
@@ -36,8 +36,8 @@ async function prepare({ db }: Installation, url: string): Promise<string> {
 }
 
 /**
- * In the page: notes when the frame that shows everything was drawn. Asking from outside, as tests do, would add the
- * pauses between the questions, and looking at every frame would make frames.
+ * In the page: records when the frame that shows everything was drawn. Polling from outside, as tests do, would add the
+ * pauses between polls, and a check in every frame would cause frames.
  */
 const WATCH = `
   const shown = () =>
@@ -51,7 +51,7 @@ const WATCH = `
     requestAnimationFrame(() => setTimeout(note))
   }).observe(document, { childList: true, subtree: true, characterData: true })`
 
-/** What a load was made of: each request's way, and when everything was to be seen, in ms since the navigation. */
+/** What a load consisted of: its requests, and when everything was visible, in ms since the navigation. */
 type Load = { content: number; requests: { path: string; began: number; answered: number; done: number }[] }
 
 const READ = `({
@@ -64,7 +64,7 @@ const READ = `({
   })),
 })`
 
-/** One load in a window without a cache. */
+/** One load without a cache. */
 async function load(browser: Browser, url: string, token: string): Promise<Load> {
   const context = await browser.newContext()
   await context.addInitScript(`localStorage.setItem('tollgate.session', ${JSON.stringify(token)})`)

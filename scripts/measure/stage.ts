@@ -29,8 +29,8 @@ export type Stage = {
 const say = (line: string): void => void process.stderr.write(`${line}\n`)
 
 /**
- * Builds, and starts everything. Nothing of an earlier measurement is left.
- * @param upstream starts the upstream and answers its process
+ * Builds and starts everything. Nothing of an earlier measurement is left.
+ * @param upstream starts the upstream and returns its process
  * @param catalogueOf the catalogue over that upstream's port
  */
 export async function startStage(
@@ -86,15 +86,15 @@ export async function startStage(
   }
 }
 
-/** What a process took while something was done: CPU in seconds, the most and the first memory in MB. */
+/** What a process used while something was done: CPU in seconds, its peak and initial memory in MB. */
 export type Taken = { name: string; cpuSeconds: number; beforeMb: number; mostMb: number }
 
-/** How often memory is looked at, in ms. */
+/** How often memory is read, in ms. */
 const LOOK_MS = 500
 
 /**
- * Does something and watches what the processes take meanwhile. Their children are counted before and behind it only:
- * to look for them is to read all of /proc, and would be what is measured.
+ * Does something and measures what the processes use meanwhile. Children are counted before and after it only: finding
+ * them means reading all of /proc, which would distort the measurement.
  */
 export async function watching<T>(
   processes: readonly Process[],
@@ -124,7 +124,7 @@ export async function watching<T>(
   return { result, seconds, taken }
 }
 
-/** A line on what the processes took. */
+/** A line a process on what it used. */
 export function describeTaken(taken: readonly Taken[], seconds: number): string {
   return taken
     .map(({ name, cpuSeconds, beforeMb, mostMb }) => {
@@ -137,7 +137,7 @@ export function describeTaken(taken: readonly Taken[], seconds: number): string 
     .join('\n')
 }
 
-/** The machine and what else it does, without which no figure says anything. */
+/** The machine and its load, without which no figure means anything. */
 export const machine = (): string =>
   `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}, load ${loadavg()
     .map((one) => one.toFixed(1))

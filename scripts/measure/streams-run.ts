@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { CHAT } from '../harness/calling.ts'
 import { clock, ticks } from './ticking-upstream.ts'
 
-/** Streams to be read at once, each of so many chunks that leave the upstream every so many ms. */
+/** Streams to read at once, each of `chunks` chunks that leave the upstream every `everyMs`. */
 export type StreamLoad = { url: string; key: string; model: string; streams: number; chunks: number; everyMs: number }
 
-/** Times in ms. `failures` quotes the end of each stream that did not come whole. */
+/** Times in ms. `failures` quotes the end of each stream that was not complete. */
 export type StreamResult = {
   complete: number
   failures: string[]
@@ -19,7 +19,7 @@ export function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
 
-/** Reads the streams all at once, over a connection each, and how long every chunk took from the upstream to here. */
+/** Reads the streams at once, over a connection each, and measures the time of every chunk from the upstream. */
 export async function readStreams(load: StreamLoad): Promise<StreamResult> {
   const agent = new Agent({ maxSockets: Infinity })
   const delays: number[] = []
@@ -42,7 +42,7 @@ export async function readStreams(load: StreamLoad): Promise<StreamResult> {
   }
 }
 
-/** Null where every chunk came, then `[DONE]`; else what came last. */
+/** Null if every chunk came and then `[DONE]`; otherwise what came last. */
 async function readOne(
   { url, key, model, chunks, everyMs }: StreamLoad,
   agent: Agent,

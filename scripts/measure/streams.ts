@@ -7,8 +7,8 @@ import { readStreams } from './streams-run.ts'
 
 /**
  * `npx tsx scripts/measure/streams.ts [--streams 50] [--many 500] [--seconds 30]`: how long a chunk of a chat stream
- * takes from the upstream to the client, and whether many streams at once come whole, through one web and one worker
- * process of the compiled program.
+ * takes from the upstream to the client, and whether many concurrent streams are complete, through one web and one
+ * worker process of the compiled program.
  */
 const { values: options } = parseArgs({
   options: {
@@ -36,7 +36,7 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`
 const spread = ({ p50, p90, p99, most }: Record<'p50' | 'p90' | 'p99' | 'most', number>): string =>
   `p50 ${ms(p50)}, p90 ${ms(p90)}, p99 ${ms(p99)}, most ${ms(most)}`
 
-/** One measurement, printed. Answers whether every stream came whole. */
+/** Measures once and prints the result. Returns whether every stream was complete. */
 async function measure(stage: Stage, streams: number, chunks: number, everyMs: number): Promise<boolean> {
   const { url, account, web, worker, others } = stage
   const direct = await readStreams({

@@ -1,6 +1,6 @@
 /**
- * A chat upstream whose chunks say when they left it. As a program it prints its port, for measurements in which it
- * must not share a processor's turn with what is measured.
+ * A chat upstream whose chunks say when they left it. As a program of its own, which prints its port, it does not share
+ * a thread with what is measured.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 /** Unix ms with fractions: comparable between the processes of one machine. */
 export const clock = (): number => performance.timeOrigin + performance.now()
 
-/** What a prompt says to make this upstream write so many chunks, one every so many ms. */
+/** The prompt that makes this upstream write so many chunks, one every so many ms. */
 export const ticks = (chunks: number, everyMs: number): string => `ticks ${chunks} ${everyMs}`
 
 export type Ticking = { port: number; close: () => Promise<void> }
@@ -60,8 +60,8 @@ function tick(response: ServerResponse, chunks: number, everyMs: number): void {
   response.once('close', () => clearInterval(timer))
 }
 
-// No top-level await here: mocha cannot require such a module, imports it instead, and all that it shares with other
-// tests (the database's name, for one) would be loaded a second time.
+// No top-level await here: mocha cannot require such a module and imports it instead, which would load the modules
+// that it shares with other tests a second time (such as the one with the database's name).
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   void startTicking().then(({ port }) => process.stdout.write(`${port}\n`))
 }

@@ -1,7 +1,7 @@
 /**
- * Whether time tells which addresses have an account: `npx tsx scripts/measure/timing.ts [pairs]`. Starts a web process
- * on the services of the tests, sends the same request for an address that has an account and for one that has none, in
- * random order, and prints the difference of the medians with its 95 % interval.
+ * `npx tsx scripts/measure/timing.ts [pairs]`: whether response times reveal which addresses have an account. Starts a
+ * web process on the services of the tests, sends the same request for addresses with and without an account, in random
+ * order, and prints the difference of the medians with its 95 % interval.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -30,7 +30,7 @@ const median = (values: number[]): number => {
 
 const drawnFrom = (values: number[]): number[] => values.map(() => values[Math.floor(Math.random() * values.length)]!)
 
-/** The difference of the medians in ms, and between what it lies in 95 of 100 draws. */
+/** The difference of the medians in ms, and its 95 % interval by bootstrap. */
 function compare({ known, unknown }: Samples): { difference: number; low: number; high: number } {
   const draws = Array.from(
     { length: ROUNDS_OF_BOOTSTRAP },
@@ -83,7 +83,7 @@ let requests = 0
 
 async function timed(url: string, body: object, status: number): Promise<number> {
   requests += 1
-  // A client of its own for every request: forgot has a limit that is no setting.
+  // Each request has a client address of its own: the limit of `forgot` is not configurable.
   const client = `10.${(requests >> 16) & 255}.${(requests >> 8) & 255}.${requests & 255}`
   const begun = performance.now()
   const response = await fetch(url, {
@@ -97,7 +97,7 @@ async function timed(url: string, body: object, status: number): Promise<number>
   return ms
 }
 
-/** Sends `pairs` requests of each side. The order within a pair is drawn, so that neither always follows the other. */
+/** Sends `pairs` requests of each kind. The order within a pair is random. */
 async function measure(pairs: number, request: (side: Side, index: number) => Promise<number>): Promise<Samples> {
   const samples: Samples = { known: [], unknown: [] }
   for (let index = -20; index < pairs; index += 1) {

@@ -5,10 +5,10 @@ import { VIDEOS } from '../harness/calling.ts'
 import { quantile } from './streams-run.ts'
 import { seenWithin } from '../until.ts'
 
-/** Videos to be made at once, each in so many seconds at its upstream. */
+/** Videos to make at once, each of which takes `seconds` at its upstream. */
 export type VideoLoad = { url: string; db: Db; account: TestAccount; model: string; videos: number; seconds: number }
 
-/** `late`: how long behind the end of its task each call ended, in ms. `atOnce`: the most that ran at one moment. */
+/** `late`: how long after the end of its task each call ended, in ms. `atOnce`: the most that ran at one time. */
 export type VideoResult = {
   succeeded: number
   failed: number
@@ -16,12 +16,12 @@ export type VideoResult = {
   late: { p50: number; p99: number; most: number }
 }
 
-/** Requests that are sent at once while the videos are asked for. */
+/** How many requests are sent at once. */
 const ASKED_AT_ONCE = 20
 
 /**
- * Asks for the videos without waiting for them, and follows them until every call has ended.
- * @param onRunning hears how many run, again and again
+ * Requests the videos without waiting for them, and follows them until every call has ended.
+ * @param onRunning is called repeatedly with the number of running calls
  */
 export async function makeVideos(
   load: VideoLoad,

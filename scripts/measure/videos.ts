@@ -7,8 +7,8 @@ import { describeTaken, machine, startStage, watching } from './stage.ts'
 import { makeVideos } from './videos-run.ts'
 
 /**
- * `npx tsx scripts/measure/videos.ts [--videos 1000] [--seconds 30]`: what videos cost the one worker process that
- * looks after all of them while they are made, and whether every one is settled.
+ * `npx tsx scripts/measure/videos.ts [--videos 1000] [--seconds 30]`: what videos cost the one worker process
+ * that polls all of them, and whether every one is settled.
  */
 const { values: options } = parseArgs({
   options: {

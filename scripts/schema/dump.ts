@@ -31,7 +31,7 @@ const TABLES = `
   WHERE t.relnamespace = 'public'::regnamespace AND t.relkind = 'r' AND t.relname NOT LIKE 'knex%'
   ORDER BY t.relname`
 
-// What a function does stands in its file of sql/; here is what must not change under its name.
+// The body of a function is in its file of sql/. The dump has what must not change under its name.
 const FUNCTIONS = `
   SELECT format('%s(%s)', p.proname, pg_get_function_arguments(p.oid)) AS name, pg_get_function_result(p.oid) AS result,
     array_to_string(p.proconfig, ', ') AS settings, obj_description(p.oid, 'pg_proc') AS about
@@ -43,8 +43,8 @@ const HEADER =
   '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
 
 /**
- * The schema of a database as text that reads like SQL, the same for equal schemas: without data, owners and knex' own
- * tables.
+ * The schema of a database as text that reads like SQL, the same for equal schemas. It has no data, no owners and none
+ * of knex's own tables.
  */
 export async function dumpSchema(db: Knex): Promise<string> {
   const { rows: tables } = await db.raw<{ rows: Table[] }>(TABLES)

@@ -8,10 +8,10 @@ import { dyingWithParent, end, lives, signal, startOf } from './processes.ts'
 import { seenWithin } from '../until.ts'
 import type { ProcessMark } from './processes.ts'
 
-/** Whether a server ends with the process that starts it (as far as the system can see to that), or outlives it. */
+/** Whether a server ends with the process that starts it, where the system supports that, or outlives it. */
 export type Lifetime = 'with-starter' | 'detached'
 
-/** What is particular to one kind of server. */
+/** How one kind of server is run. */
 export type ServerKind = {
   /** For messages. */
   name: string
@@ -19,24 +19,24 @@ export type ServerKind = {
   command: (port: number) => string[]
   /** What it reads on standard input. */
   input?: (port: number) => string
-  /** As whom and where it runs. */
+  /** The user and the folder that it runs as and in. */
   identity?: { uid?: number; gid?: number; cwd?: string }
-  /** Its output goes here; each start begins the file anew. */
+  /** The file for its output. Each start truncates it. */
   log: string
   /** The first port to try; 0: any. */
   firstPort: number
   lifetime: Lifetime
-  /** What asks it to go down in good order. */
+  /** Asks it to shut down in order. */
   stopSignal: NodeJS.Signals
-  /** Whether it accepts clients by now. */
+  /** Whether it accepts clients yet. */
   ready: (port: number) => Promise<boolean>
-  /** How its log says that a port is taken, or that its killed predecessor has not quite gone. */
+  /** What its log says when the port is taken, or when a killed predecessor has not quite ended. */
   passing: { portTaken: RegExp; lingering?: RegExp }
-  /** The processes that it has started itself. */
+  /** Its child processes. */
   children?: (server: ProcessMark) => ProcessMark[]
   /** Called before each launch. */
   prepare?: () => void
-  /** Called when it ends without having been asked to, with the last lines of its log. */
+  /** Called when it ends unexpectedly, with the last lines of its log. */
   onDeath?: (log: string) => void
 }
 
@@ -51,18 +51,18 @@ export class LocalServer {
   private server: { process: ProcessMark; port: number } | undefined
   private asked = false
 
-  /** Starts nothing yet; `running` is one that runs already, whoever started it. */
+  /** Starts nothing yet. `running` is a server that runs already, whichever process started it. */
   constructor(kind: ServerKind, running?: { process: ProcessMark; port: number }) {
     this.kind = kind
     this.server = running
   }
 
-  /** The port; after stop or kill the one it had. Throws an Error when it never ran. */
+  /** The port, also of a stopped server. Throws an Error when it never ran. */
   get port(): number {
     return this.known.port
   }
 
-  /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
+  /** The process that listens, or that did. Throws an Error when it never ran. */
   get process(): ProcessMark {
     return this.known.process
   }
@@ -86,11 +86,11 @@ export class LocalServer {
     for (const child of children) await end(child, 'SIGQUIT', 1_000)
   }
 
-  /** Kills it without warning, as a crash would; resolves when all of its processes are gone. */
+  /** Kills it with SIGKILL, and waits until all of its processes are gone. */
   async kill(): Promise<void> {
     if (!this.runs) return
     this.asked = true
-    // A child may outlive its parent for a moment, and the next start is refused until it has gone.
+    // A child may outlive its parent for a moment, and until then the server does not start again.
     const all = [this.process, ...(this.kind.children?.(this.process) ?? [])]
     for (const process of all) signal(process, 'SIGKILL')
     if (!(await seenWithin(() => !all.some(lives), 10_000))) throw new Error(`a killed ${this.kind.name} does not end`)
@@ -112,7 +112,7 @@ export class LocalServer {
       const taken = passing.portTaken.test(failure)
       const lingering = passing.lingering?.test(failure) ?? false
       if (Date.now() > giveUpAt || !(taken || lingering)) throw new Error(`${name} did not start:\n${failure}`)
-      // Somebody took the port since we looked.
+      // Another process has taken the port meanwhile.
       if (taken && fixed === undefined) port = await freePort(firstPort === 0 ? 0 : port + 1)
       else await pause(100)
     }
@@ -124,16 +124,16 @@ export class LocalServer {
     const words = lifetime === 'detached' ? command(port) : dyingWithParent(stopSignal, command(port))
     const [program = '', ...args] = words
     const output = openSync(log, 'w', 0o600)
-    // A session of its own, so that Ctrl-C in a terminal reaches the starter alone, which stops everything in order.
+    // A session of its own, so that Ctrl-C reaches only the starter, which stops everything in order.
     const child = spawn(program, args, { ...identity, stdio: ['pipe', output, output], detached: true })
     closeSync(output)
-    // It may end before it has read anything.
+    // It may end before it reads anything.
     child.stdin?.on('error', () => {})
     child.stdin?.end(input?.(port) ?? '')
     return child
   }
 
-  /** One try; answers the log's end when the server ended instead of coming up. */
+  /** One attempt. Returns the end of the log if the server ended instead of coming up. */
   private async launch(port: number): Promise<string | undefined> {
     const { lifetime, log, onDeath, ready } = this.kind
     const child = this.spawn(port)

@@ -9,13 +9,13 @@ function holderOf(file: string): ProcessMark | undefined {
   try {
     return JSON.parse(readIfThere(file) ?? '') as ProcessMark
   } catch {
-    // None there, or what a power failure left of it: nobody holds it.
+    // There is none, or only what a power failure left of it: nobody holds it.
     return undefined
   }
 }
 
 /**
- * Gives `draft` the name `file`; false when that name is taken. A link, unlike a new file, is never seen half written.
+ * Gives `draft` the name `file`; false when that name is taken. Unlike a new file, a link is never seen half written.
  */
 function claim(draft: string, file: string): boolean {
   try {
@@ -27,7 +27,7 @@ function claim(draft: string, file: string): boolean {
   }
 }
 
-/** Puts a dead holder's lock out of the way, but never one that somebody else took over in the meantime. */
+/** Removes a dead holder's lock, but never one that another process took over meanwhile. */
 function clear(file: string): void {
   const aside = `${file}.${process.pid}.old`
   try {
@@ -42,7 +42,7 @@ function clear(file: string): void {
 }
 
 /**
- * Takes the lock; answers the living holder's mark when somebody has it already. A dead holder's lock is taken over.
+ * Takes the lock. Returns the holder's mark if a living process has it. A dead holder's lock is taken over.
  */
 export function tryLock(file: string): ProcessMark | undefined {
   mkdirSync(dirname(file), { recursive: true })
@@ -60,14 +60,13 @@ export function tryLock(file: string): ProcessMark | undefined {
   }
 }
 
-/** Gives the lock back. */
+/** Releases the lock. */
 export function unlock(file: string): void {
   rmSync(file, { force: true })
 }
 
 /**
- * Runs `work` while nobody else runs under the same lock file; waits up to `withinMs` for its turn, then throws an
- * Error.
+ * Runs `work` under a lock file. Waits up to `withinMs` for the lock, then throws an Error.
  */
 export async function withLock<T>(file: string, work: () => Promise<T>, withinMs = 60_000): Promise<T> {
   if (!(await seenWithin(() => tryLock(file) === undefined, withinMs, 40))) {

@@ -5,7 +5,7 @@ function canListen(port: number, host: string | undefined): Promise<number | und
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(undefined)
-      // A machine without IPv6 has nothing there that could be in the way.
+      // A machine without IPv6 has nothing that could listen there.
       else if (error.code === 'EAFNOSUPPORT' || error.code === 'EADDRNOTAVAIL') resolve(port)
       else reject(error)
     })
@@ -16,7 +16,7 @@ function canListen(port: number, host: string | undefined): Promise<number | und
   })
 }
 
-/** Whether nobody listens on the port, neither on loopback nor on any other address of this machine. */
+/** Whether nothing listens on the port, on any address of this machine. */
 export async function isFree(port: number): Promise<boolean> {
   for (const host of [undefined, '127.0.0.1']) {
     if ((await canListen(port, host)) === undefined) return false
@@ -25,8 +25,8 @@ export async function isFree(port: number): Promise<boolean> {
 }
 
 /**
- * A free TCP port: `first` when it is free, else the next one above it; with 0, any that the system gives. It is free
- * now, not reserved: the caller who loses it to somebody else asks again. Throws an Error when 200 in a row are taken.
+ * A free TCP port: `first` when it is free, else the next one above it; with 0, any. It is free now, but
+ * not reserved: a caller that loses it to another process asks again. Throws an Error when 200 in a row are taken.
  */
 export async function freePort(first = 0): Promise<number> {
   if (first === 0) {

@@ -17,9 +17,8 @@ function packageName(): string {
 }
 
 /**
- * The Postgres that npm installed for this system. Throws an Error that says what to do instead (an own DATABASE_URL)
- * when there is none: dependencies of development left out, a system without such a package, or musl in place of
- * glibc.
+ * The Postgres that npm installed for this system. Throws an Error that says what to do instead when there is none:
+ * without development dependencies, on a system without such a package, or with musl in place of glibc.
  */
 export function installedBinaries(): PostgresBinaries {
   let entry: string
@@ -37,8 +36,8 @@ export function installedBinaries(): PostgresBinaries {
 }
 
 /**
- * Makes the symbolic links between the libraries, which npm packages cannot hold and which the package's own install
- * script makes where npm lets it run. Throws what the file system says when the folder cannot be written.
+ * Makes the symbolic links between the libraries. npm packages cannot contain links, and npm may not run the package's
+ * own install script that makes them. Throws what the file system says when the folder cannot be written.
  */
 export function hydrate(root: string): void {
   const list = join(root, 'pg-symlinks.json')
@@ -60,7 +59,7 @@ function openToAll(folder: string): void {
   }
 }
 
-/** Copies the binaries to `folder/native`, readable for every user; a copy that is there already is used. */
+/** Copies the binaries to `folder/native`, readable by every user, unless they are there already. */
 export function copyBinaries(from: PostgresBinaries, folder: string): PostgresBinaries {
   const copy = { root: join(folder, 'native'), version: from.version }
   if (existsSync(copy.root)) return copy
@@ -73,7 +72,7 @@ export function copyBinaries(from: PostgresBinaries, folder: string): PostgresBi
   try {
     renameSync(native, copy.root)
   } catch (error) {
-    // Somebody else's copy may have been ready first.
+    // Another process may have finished its copy first.
     if (!existsSync(copy.root)) throw error
   } finally {
     rmSync(draft, { recursive: true, force: true })

@@ -10,14 +10,13 @@ import { readIfThere } from './secrets.ts'
 /** The role that owns the embedded database, and the name of that database. */
 export const clusterOwner = 'tollgate'
 
-/** The folder with the data themselves. */
+/** The folder with Postgres's own data. */
 export function dataOf(place: PostgresPlace): string {
   return join(place.home, 'data')
 }
 
 /**
- * As whom and where the Postgres programs run: the starter's own working folder may be one that their user cannot
- * enter.
+ * The user and the working folder of the Postgres programs: their user may be unable to enter the starter's folder.
  */
 export function identityOf(place: PostgresPlace): { uid?: number; gid?: number; cwd: string } {
   return { cwd: place.home, ...(place.user && { uid: place.user.uid, gid: place.user.gid }) }
@@ -29,8 +28,8 @@ export function programOf(place: PostgresPlace, name: 'initdb' | 'postgres'): st
 }
 
 /**
- * Makes the data folder when there is none yet: UTF8, locale C, sign-in by password. Throws an Error with initdb's own
- * words when that fails, and one that names both versions when the data there are of another major version.
+ * Makes the data folder if there is none: UTF8, locale C, sign-in by password. Throws an Error with initdb's message
+ * when that fails, and one that names both versions when the data are of another major version.
  */
 export async function initialise(place: PostgresPlace, password: string): Promise<void> {
   const major = readIfThere(join(dataOf(place), 'PG_VERSION'))?.trim()
@@ -38,7 +37,7 @@ export async function initialise(place: PostgresPlace, password: string): Promis
     if (major === place.binaries.version.split('.')[0]) return
     throw new Error(`${dataOf(place)} holds data of Postgres ${major}, the installed one is ${place.binaries.version}`)
   }
-  // A killed initdb leaves half of it: only a finished one gets the name.
+  // A killed initdb leaves a partial folder, so only a complete one gets the name.
   const draft = `${dataOf(place)}.new`
   rmSync(draft, { recursive: true, force: true })
   const passwordFile = join(place.home, 'initdb-password')
@@ -85,8 +84,8 @@ function belongsTo(pid: number, data: string): boolean {
 }
 
 /**
- * The Postgres that serves the data folder right now, whoever started it; a pid that only looks like it is not taken
- * for it.
+ * The Postgres that serves the data folder now, whichever process started it. A pid that another program has reused is
+ * not taken for it.
  */
 export function serverOf(place: PostgresPlace): { process: ProcessMark; port: number } | undefined {
   const [pid, , , port] = (readIfThere(join(dataOf(place), 'postmaster.pid')) ?? '').split('\n').map(Number)
@@ -105,7 +104,7 @@ export function removeStalePidFile(place: PostgresPlace): void {
   if (existsSync(file) && serverOf(place) === undefined) rmSync(file, { force: true })
 }
 
-/** The processes that the server has started for its connections and its housekeeping. */
+/** The server's child processes. */
 export function childrenOf(server: ProcessMark): ProcessMark[] {
   const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
   const marks: ProcessMark[] = []

@@ -7,10 +7,10 @@ import { copyBinaries, hydrate, installedBinaries } from './postgres-binaries.ts
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import { readIfThere, writePrivately } from './secrets.ts'
 
-/** An account of the system. */
+/** A user of the system. */
 export type SystemUser = { name: string; uid: number; gid: number }
 
-/** Where an embedded Postgres lives, and as whom it runs. */
+/** The folder of an embedded Postgres, and the user that it runs as. */
 export type PostgresPlace = {
   binaries: PostgresBinaries
   /** The folder that holds the data folder; the user below may write here. */
@@ -29,8 +29,8 @@ function systemUser(name: string): SystemUser | undefined {
 }
 
 /**
- * Whom Postgres runs as: undefined for the starter itself, when that is not root. Throws an Error when root finds
- * nobody.
+ * The user that Postgres runs as: undefined for the starter itself, when that is not root. Throws an Error when root
+ * finds no such user.
  */
 export function postgresUser(): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined
@@ -42,8 +42,7 @@ export function postgresUser(): SystemUser | undefined {
 }
 
 /**
- * Asks the system itself whether the user can enter the folder and run what is in it: permission bits tell only half of
- * it.
+ * Whether the user can enter the folder and run what is in it. It is tried, since permission bits alone do not tell.
  */
 function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
   const asked = spawnSync('/bin/sh', ['-c', `test ${test} "$0"`, path], { uid: user.uid, gid: user.gid, cwd: '/' })
@@ -51,8 +50,7 @@ function reaches(user: SystemUser, test: '-x' | '-w', path: string): boolean {
 }
 
 /**
- * Whom the data in `home` belong to: those that an ordinary user's start made stay that user's, also when root starts
- * next.
+ * The owner of the data in `home`. Data that an ordinary user's start made stay that user's, even if root starts next.
  */
 function ownerOf(home: string, standard: SystemUser): SystemUser {
   if (!existsSync(home)) return standard
@@ -68,7 +66,7 @@ function makeHome(folder: string, user: SystemUser): string {
   return home
 }
 
-/** A folder of our own outside of every private home, which all users can enter. */
+/** A folder outside of every private home, which all users can enter. */
 function outside(name: string): string {
   for (const parent of ['/var/lib', tmpdir()]) {
     const path = join(parent, name)
@@ -77,7 +75,7 @@ function outside(name: string): string {
     } catch {
       continue
     }
-    // In a folder that everybody may write to, somebody else may have made it first.
+    // Anybody can write to its parent, so another user may have made it first.
     const found = lstatSync(path)
     if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${path} belongs to somebody else`)
     chmodSync(path, 0o755)
@@ -86,7 +84,7 @@ function outside(name: string): string {
   throw new Error('found no place outside of this private home for Postgres: set DATABASE_URL')
 }
 
-/** The same for one data folder at each start, different for each. */
+/** A name for a data folder: the same at each start, and another for each folder. */
 function outsideNameOf(folder: string): string {
   return `tollgate-${createHash('sha256').update(folder).digest('hex').slice(0, 12)}`
 }
@@ -118,15 +116,15 @@ function asRoot(folder: string, standard: SystemUser, say: (line: string) => voi
 }
 
 /**
- * Finds (and makes) the place of the embedded Postgres whose data belong to `folder`: in `folder` itself; where the
- * starter is root and the user whom Postgres runs as cannot enter it (a clone in a private home), in a folder outside,
- * to which a file in `folder` points. `say` is told of that in one line.
+ * Finds, or makes, the place of the embedded Postgres whose data belong to `folder`. It is `folder` itself. Where the
+ * starter is root, and the user that Postgres runs as cannot enter `folder` (a clone in a private home), it is a folder
+ * outside, to which a file in `folder` points; `say` then gets one line.
  */
 export function placeFor(folder: string, say: (line: string) => void): PostgresPlace {
   mkdirSync(folder, { recursive: true })
   const user = postgresUser()
   if (user !== undefined) {
-    // Enter, but not list: the files of this folder have modes of their own.
+    // Others can enter the folder but not list it. Its files have modes of their own.
     chmodSync(folder, 0o711)
     return asRoot(realpathSync(folder), user, say)
   }
@@ -137,15 +135,15 @@ export function placeFor(folder: string, say: (line: string) => void): PostgresP
     hydrate(installed.root)
     return { binaries: installed, home, user }
   } catch {
-    // The dependencies were installed by somebody else, without the links.
+    // Another user has installed the dependencies, without the links.
     return { binaries: copyBinaries(installed, realpathSync(folder)), home, user }
   }
 }
 
-/** Removes a data folder with all that its Postgres kept, also outside of it. Its services must have been stopped. */
+/** Removes a data folder, and what its Postgres keeps outside of it. Its services must have been stopped. */
 export function removeDataFolder(folder: string): void {
   const pointer = readIfThere(pointerOf(folder))?.trim()
-  // Only what `outside` has made: this deletes as root.
+  // Only a folder that `outside` has made: this deletes as root.
   if (pointer !== undefined && /^tollgate-[0-9a-f]{12}$/.test(basename(pointer))) {
     rmSync(pointer, { recursive: true, force: true })
   }

@@ -18,29 +18,29 @@ import type { PostgresPlace } from './postgres-place.ts'
 import type { ProcessMark } from './processes.ts'
 import { keptSecret } from './secrets.ts'
 
-/** How Postgres goes down: waits for its clients, cuts them off, or leaves the clean-up to the next start. */
+/** How Postgres shuts down: waits for its clients, disconnects them, or leaves recovery to the next start. */
 export type StopMode = 'smart' | 'fast' | 'immediate'
 
 const stopSignals: Record<StopMode, NodeJS.Signals> = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT' }
 
 /** How to run an embedded Postgres. */
 export type PostgresOptions = {
-  /** Its data, password and log go here; made when it is not there. One Postgres at a time a folder. */
+  /** The folder of its data, password and log, made if missing. Only one Postgres can use it at a time. */
   folder: string
-  /** The first port to try, the next free one is taken; 0 or absent: any. */
+  /** The first port to try; the next free one is used. 0 or absent: any. */
   port?: number
   /** Server settings beyond the defaults here, for example `{ fsync: 'off' }`. */
   settings?: Record<string, string>
   lifetime?: Lifetime
-  /** Called when it ends without having been asked to, with the last lines of its log. */
+  /** Called when it ends unexpectedly, with the last lines of its log. */
   onDeath?: (log: string) => void
-  /** Told, in single lines, what is worth a person's knowing. */
+  /** Gets messages for people, one line each. */
   say?: (line: string) => void
 }
 
 const defaults: Record<string, string> = {
   listen_addresses: '127.0.0.1',
-  // A socket's path is limited to some 100 bytes, which a clone deep down exceeds.
+  // The path of a socket has a limit of about 100 bytes, which that of a clone may exceed.
   unix_socket_directories: '',
   max_connections: '200',
   timezone: 'UTC',
@@ -58,14 +58,14 @@ function addressOf(port: number, password: string, database: string): string {
 
 async function connects(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
-  // A server that goes away in between must not end this process.
+  // A server that goes away meanwhile must not end this process.
   client.on('error', () => {})
   try {
     await client.connect()
     await client.end()
     return true
   } catch (error) {
-    // The only answer that waiting does not mend.
+    // The only answer that waiting does not change.
     if ((error as { code?: string }).code === '28P01') {
       throw new Error('Postgres refuses the kept password', { cause: error })
     }
@@ -73,14 +73,14 @@ async function connects(url: string): Promise<boolean> {
   }
 }
 
-/** A Postgres of our own, listening on 127.0.0.1 alone. Made by `startPostgres`. */
+/** A private Postgres that listens only on 127.0.0.1. Made by `startPostgres`. */
 export class Postgres {
   private readonly server: LocalServer
   private readonly password: string
-  /** The folder with its data, which may lie outside of the one that was asked for: see `placeFor`. */
+  /** The folder with its data, which may be outside of the given one: see `placeFor`. */
   readonly data: string
 
-  /** Takes what the functions below have found. */
+  /** Used by the functions below. */
   constructor(place: PostgresPlace, options: PostgresOptions, password: string) {
     this.password = password
     this.data = dataOf(place)
@@ -106,12 +106,12 @@ export class Postgres {
     )
   }
 
-  /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
+  /** The port on 127.0.0.1, also of a stopped server. Throws an Error when it never ran. */
   get port(): number {
     return this.server.port
   }
 
-  /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
+  /** The process that listens, or that did. Throws an Error when it never ran. */
   get process(): ProcessMark {
     return this.server.process
   }
@@ -126,7 +126,7 @@ export class Postgres {
     return this.urlOf(clusterOwner)
   }
 
-  /** The address of another of its databases, as the owner of all. */
+  /** The address of another of its databases, as their owner. */
   urlOf(database: string): string {
     return addressOf(this.port, this.password, database)
   }
@@ -136,14 +136,14 @@ export class Postgres {
     await this.server.stop(stopSignals[mode])
   }
 
-  /** Kills it without warning, as a crash would; resolves when all of its processes are gone. */
+  /** Kills it with SIGKILL, and waits until all of its processes are gone. */
   async kill(): Promise<void> {
     await this.server.kill()
   }
 
   /**
-   * Starts it; after stop or kill on the same port with the same data. Throws an Error with its log's end when it stays
-   * down.
+   * Starts it, again on the same port with the same data after a stop. Throws an Error with the end of its log when it
+   * does not come up.
    */
   async start(): Promise<void> {
     await this.server.start()
@@ -166,8 +166,8 @@ function passwordFile(folder: string): string {
 }
 
 /**
- * Starts an embedded Postgres over the data in a folder, which it makes at the first time, with an empty database
- * `tollgate`. One that still serves this folder, left behind by a killed start, is stopped first. Throws an Error when
+ * Starts an embedded Postgres over the data in a folder. The first start makes them, with an empty database `tollgate`.
+ * A server that a killed start has left running over this folder is stopped first. Throws an Error when
  * no Postgres is installed for this system, or when it does not come up.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {

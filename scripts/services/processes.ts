@@ -3,10 +3,10 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { seenWithin } from '../until.ts'
 
-/** A process that can be recognised later: a pid alone may by then belong to somebody else. */
+/** A process that can be recognised later, when its pid may belong to another. */
 export type ProcessMark = {
   pid: number
-  /** When the process began, in the system's own words; equal only for the very same process. */
+  /** When the process began, as the system reports it; equal only for the same process. */
   startedAt: string
 }
 
@@ -17,7 +17,7 @@ function linuxStart(pid: number): string | undefined {
   } catch {
     return undefined
   }
-  // The second field is the program's name in parentheses and may hold spaces and parentheses itself.
+  // The second field is the program's name in parentheses, which may itself contain spaces and parentheses.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state] = fields
   if (state === 'Z' || state === 'X') return undefined
@@ -44,23 +44,23 @@ export function markOf(pid: number): ProcessMark {
   return { pid, startedAt }
 }
 
-/** Whether that very process still lives. A recycled pid is not it. */
+/** Whether that process still lives. Another process with its pid does not count. */
 export function lives(mark: ProcessMark): boolean {
   return startOf(mark.pid) === mark.startedAt
 }
 
-/** Sends a signal to that very process; does nothing when it has ended. */
+/** Sends a signal to that process. Does nothing when it has ended. */
 export function signal(mark: ProcessMark, name: NodeJS.Signals): void {
   if (!lives(mark)) return
   try {
     process.kill(mark.pid, name)
   } catch (error) {
-    // It may end between the look and the signal.
+    // It may end between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
-/** Ends that very process: `name` first, SIGKILL when it still lives after `withinMs`. Resolves when it is gone. */
+/** Ends that process: by `name` first, by SIGKILL if it still lives after `withinMs`. Resolves when it is gone. */
 export async function end(mark: ProcessMark, name: NodeJS.Signals, withinMs: number): Promise<void> {
   signal(mark, name)
   if (await seenWithin(() => !lives(mark), withinMs)) return
@@ -68,7 +68,7 @@ export async function end(mark: ProcessMark, name: NodeJS.Signals, withinMs: num
   await seenWithin(() => !lives(mark), 10_000)
 }
 
-/** The path of a program, searched as a shell does in `path`, or undefined. */
+/** The path of a program, found in `path` as a shell does, or undefined. */
 export function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
   for (const folder of path.split(delimiter)) {
     if (folder === '') continue
@@ -86,9 +86,8 @@ export function findProgram(name: string, path = process.env['PATH'] ?? ''): str
 let setpriv: string | null | undefined
 
 /**
- * The command that makes a child die with the process that started it, in front of `command`, where the system has one
- * (Linux's parent-death signal, through util-linux' setpriv); elsewhere `command` as it is. The pid stays that of the
- * program.
+ * `command`, preceded by the command that makes a child die with its parent where the system has one (Linux's
+ * parent-death signal, through setpriv of util-linux). The pid is that of the program.
  */
 export function dyingWithParent(name: NodeJS.Signals, command: readonly string[]): string[] {
   if (setpriv === undefined) {

@@ -33,19 +33,20 @@ function install(): Promise<{ ok: boolean; output: string }> {
   ])
 }
 
-/** The package brings a service of the system on port 6379: it must neither start now nor at the next boot. */
+/** The package has a system service on port 6379, which must start neither now nor at the next boot. */
 async function leaveNoService(): Promise<void> {
   if (findProgram('systemctl') !== undefined) await run('systemctl', ['disable', '--now', 'redis-server.service'])
   if (findProgram('update-rc.d') !== undefined) await run('update-rc.d', ['redis-server', 'disable'])
 }
 
 /**
- * Installs Debian's or Ubuntu's redis-server for its program alone; the service that comes with it is neither started
- * nor enabled. Throws an Error with apt's last words when that fails. Only for root, and only where there is none yet.
+ * Installs Debian's or Ubuntu's redis-server only for its program: the service of the package is neither started nor
+ * enabled. Throws an Error with the end of apt's output when that fails. Only for root, and only where there is none
+ * yet.
  */
 export async function installRedis(): Promise<void> {
   const policyIsOurs = !existsSync(policyFile)
-  // Debian asks this file before a package starts a service; it says no only while this process lives, should it be
+  // Debian runs this file before a package starts a service. It refuses only while this process lives, in case that is
   // killed.
   if (policyIsOurs) {
     const script = [
@@ -60,7 +61,7 @@ export async function installRedis(): Promise<void> {
   try {
     let result = await install()
     if (!result.ok) {
-      // A new machine has no package lists yet, an old one stale ones.
+      // The package lists may be missing or stale.
       await run('apt-get', ['update', '-q'])
       result = await install()
     }

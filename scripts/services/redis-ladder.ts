@@ -1,9 +1,9 @@
 import { findProgram } from './processes.ts'
 
-/** Where a Redis of our own comes from. */
+/** Where a private Redis comes from. */
 export type RedisSource = { from: 'program'; path: string } | { from: 'apt' } | { from: 'nowhere'; message: string }
 
-/** What the decision depends on. */
+/** What the choice depends on. */
 export type RedisEnvironment = {
   platform: NodeJS.Platform
   /** Whether this process may install packages. */
@@ -30,8 +30,8 @@ function advice({ platform, find }: RedisEnvironment): string {
 }
 
 /**
- * Where no REDIS_URL is given, the first that holds: a server program on the PATH, Debian's package where this process
- * may install it; else the sentence that tells a person what to do. No npm package ships a Redis that runs everywhere.
+ * The source of Redis without a REDIS_URL: a server program on the PATH, else Debian's package where this process can
+ * install it, else a sentence that tells people what to do. No npm package has a Redis that runs everywhere.
  */
 export function chooseRedis(at: RedisEnvironment): RedisSource {
   const path = at.find('redis-server') ?? at.find('valkey-server')

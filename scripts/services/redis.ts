@@ -14,20 +14,20 @@ import { keptSecret } from './secrets.ts'
 export type RedisOptions = {
   /** The server program. */
   program: string
-  /** Its data, password and log go here; made when it is not there. */
+  /** The folder of its data, password and log, made if missing. */
   folder: string
-  /** The first port to try, the next free one is taken; 0 or absent: any. */
+  /** The first port to try; the next free one is used. 0 or absent: any. */
   port?: number
-  /** Whether its data are written to disk (each second) and found again. */
+  /** Whether its data are written to disk, each second, and survive a restart. */
   durable?: boolean
   /** How many numbered databases it has; 16 by default. */
   databases?: number
   lifetime?: Lifetime
-  /** Called when it ends without having been asked to, with the last lines of its log. */
+  /** Called when it ends unexpectedly, with the last lines of its log. */
   onDeath?: (log: string) => void
 }
 
-/** The oldest release whose commands BullMQ and we use. */
+/** The oldest release that has the commands of BullMQ and Tollgate. */
 const oldest = [6, 2] as const
 
 /** Throws an Error when the server program is too old: below Redis 6.2 (every Valkey is newer). */
@@ -42,8 +42,8 @@ export function requireVersion(program: string): void {
 }
 
 /**
- * The path of a Redis or Valkey server of this machine, installed first where that is possible; `say` is told of that.
- * Throws an Error that tells a person what to do where there is none.
+ * The path of a Redis or Valkey server on this machine. It is installed if there is none and this process can do it;
+ * `say` then gets a line. Throws an Error that tells people what to do.
  */
 export async function redisProgram(say: (line: string) => void): Promise<string> {
   const source = chooseRedis(redisEnvironment())
@@ -56,18 +56,18 @@ export async function redisProgram(say: (line: string) => void): Promise<string>
   return program
 }
 
-/** A Redis of our own, listening on 127.0.0.1 alone, behind a password. Made by `startRedis`. */
+/** A private Redis that listens only on 127.0.0.1, behind a password. Made by `startRedis`. */
 export class PrivateRedis {
   private readonly server: LocalServer
   private readonly password: string
 
-  /** Takes what `startRedis` has found; `running` is one that runs already. */
+  /** Used by `startRedis`. `running` is a server that runs already. */
   constructor(options: RedisOptions, password: string, running?: { process: ProcessMark; port: number }) {
     this.password = password
     this.server = new LocalServer(
       {
         name: 'Redis',
-        // Its settings come on standard input: a password among the arguments would be everybody's to read.
+        // Its settings come on standard input: every user could read a password among the arguments.
         command: () => [options.program, '-'],
         input: (port) => settingsOf(options, port, password),
         log: join(resolve(options.folder), 'redis.log'),
@@ -82,12 +82,12 @@ export class PrivateRedis {
     )
   }
 
-  /** The port on 127.0.0.1; after stop or kill the one it had. Throws an Error when it never ran. */
+  /** The port on 127.0.0.1, also of a stopped server. Throws an Error when it never ran. */
   get port(): number {
     return this.server.port
   }
 
-  /** The process that listens; a dead one after stop or kill. Throws an Error when it never ran. */
+  /** The process that listens, or that did. Throws an Error when it never ran. */
   get process(): ProcessMark {
     return this.server.process
   }
@@ -97,19 +97,19 @@ export class PrivateRedis {
     return `redis://:${this.password}@127.0.0.1:${this.port}`
   }
 
-  /** Stops it: it writes what is to be kept, and ends. Resolves when it is gone. */
+  /** Stops it, with its data written to disk if it is durable. Resolves when it is gone. */
   async stop(): Promise<void> {
     await this.server.stop()
   }
 
-  /** Kills it without warning, as a crash would; resolves when it is gone. */
+  /** Kills it with SIGKILL. Resolves when it is gone. */
   async kill(): Promise<void> {
     await this.server.kill()
   }
 
   /**
-   * Starts it; after stop or kill on the same port, with its data when it is durable. Throws an Error with its log's
-   * end.
+   * Starts it, again on the same port after a stop, and with its data if it is durable. Throws an Error with the end of
+   * its log.
    */
   async start(): Promise<void> {
     await this.server.start()
@@ -123,7 +123,7 @@ function settingsOf({ folder, durable = false, databases = 16 }: RedisOptions, p
     `requirepass ${password}`,
     'daemonize no',
     `dir ${JSON.stringify(dataOf(folder))}`,
-    // BullMQ's jobs are no cache: an evicting Redis loses them.
+    // Jobs are not a cache: a Redis that evicts keys would lose them.
     'maxmemory-policy noeviction',
     'save ""',
     `databases ${databases}`,
@@ -147,7 +147,7 @@ async function answers(port: number, password: string): Promise<boolean> {
   client.on('error', () => {})
   try {
     await client.connect()
-    // Refused while it still reads its data.
+    // It refuses while it still loads its data.
     return (await client.ping()) === 'PONG'
   } catch {
     return false
@@ -156,7 +156,7 @@ async function answers(port: number, password: string): Promise<boolean> {
   }
 }
 
-/** Starts a private Redis. Throws an Error when the program is older than Redis 6.2, or when it does not come up. */
+/** Starts a private Redis. Throws an Error if the program is older than Redis 6.2, or does not come up. */
 export async function startRedis(options: RedisOptions): Promise<PrivateRedis> {
   requireVersion(options.program)
   mkdirSync(dataOf(options.folder), { recursive: true, mode: 0o700 })

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Writes a file that only its owner can read, so that no reader ever sees half of it. */
+/** Writes a file that only its owner can read. No reader ever sees half of it. */
 export function writePrivately(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const draft = `${file}.${process.pid}.new`
   writeFileSync(draft, text, { mode: 0o600 })
-  // An existing draft of a killed run keeps its old mode.
+  // A draft that a killed run left has its old mode.
   chmodSync(draft, 0o600)
   renameSync(draft, file)
 }
@@ -23,7 +23,7 @@ export function readIfThere(file: string): string | undefined {
 }
 
 /**
- * A random secret of `bytes` bytes in hexadecimal: made once, kept in `file` (mode 0600), the same at every later call.
+ * A random secret of `bytes` bytes in hexadecimal. The first call makes it and keeps it in `file` (mode 0600).
  */
 export function keptSecret(file: string, bytes = 24): string {
   const kept = readIfThere(file)?.trim()

@@ -9,20 +9,20 @@ import type { ProcessMark } from './processes.ts'
 import { redisProgram, startRedis } from './redis.ts'
 import { readIfThere, writePrivately } from './secrets.ts'
 
-/** Postgres settings for data that need not survive a power failure; a killed process loses nothing. */
+/** Postgres settings for data that need not survive a power failure. A killed process still loses nothing. */
 export const throwaway = { fsync: 'off', full_page_writes: 'off' }
 
-/** How many numbered databases a Redis for tests has: number 0 keeps the list of who has which of the others. */
+/** How many numbered databases a Redis for tests has. Number 0 keeps the list of which process has which. */
 export const testRedisDatabases = 64
 
 type Say = (line: string) => void
 
-/** Where the data folders of services for single tests lie, in the data folder of a test run. */
+/** The folder, in that of a test run, with the data of services for single tests. */
 export function privateData(folder: string): string {
   return join(folder, 'private')
 }
 
-/** The addresses of services for tests: of Postgres' database for housekeeping, and of Redis. */
+/** The addresses of services for tests: Postgres's maintenance database, and Redis. */
 export type TestAddresses = { databaseUrl: string; redisUrl: string }
 
 type Running = TestAddresses & { processes: ProcessMark[] }
@@ -37,13 +37,13 @@ function runningIn(folder: string): Running | undefined {
 }
 
 /**
- * Starts a Postgres and a Redis for tests over a folder of their own, on any free ports, both at once. Throws when
- * either fails.
+ * Starts a Postgres and a Redis for tests over a folder of their own, at once and on any free ports. Throws if either
+ * fails.
  */
 export async function startTestServices(folder: string, lifetime: Lifetime, say: Say): Promise<TestAddresses> {
   const [postgres, redis] = await Promise.allSettled([
     startPostgres({ folder, lifetime, settings: throwaway, say }),
-    // Never the Redis of REDIS_URL: tests empty theirs.
+    // Never the Redis of REDIS_URL: tests delete everything in theirs.
     redisProgram(say).then((program) => startRedis({ folder, lifetime, program, databases: testRedisDatabases })),
   ])
   if (postgres.status === 'rejected' || redis.status === 'rejected') {
@@ -57,7 +57,7 @@ export async function startTestServices(folder: string, lifetime: Lifetime, say:
   return addresses
 }
 
-/** Stops the services over a folder, whoever started them, and removes their data. Answers whether there were any. */
+/** Stops the services over a folder and removes their data. Returns whether there were any. */
 export async function stopTestServices(folder: string): Promise<boolean> {
   const running = runningIn(folder)
   for (const process of running?.processes ?? []) await end(process, 'SIGQUIT', 5_000)
@@ -68,9 +68,9 @@ export async function stopTestServices(folder: string): Promise<boolean> {
 }
 
 /**
- * The services that every test run outside of `npm test` shares, over `folder`: those that run already, or new ones,
- * which stay up for the runs to come. Several processes may ask at once. `say` is told when they are started, and how
- * to stop them.
+ * The services that all test runs outside of `npm test` share, over `folder`: those that run already, or new ones,
+ * which stay up for later runs. Several processes may call this at once. `say` gets a line when they are started, with
+ * how to stop them.
  */
 export async function sharedTestServices(folder: string, say: Say): Promise<TestAddresses> {
   return await withLock(`${folder}.lock`, async () => {

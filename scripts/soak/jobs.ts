@@ -5,32 +5,32 @@ import type { MutantRunner } from './mutants/runner.ts'
 import { JUDGES } from './mutants/judges.ts'
 import { MUTANTS } from './mutants/list.ts'
 
-/** What came of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
+/** The result of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
 export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; mutant: boolean }
 
 /** One part of the soak. */
 export type Job = { name: string; run: () => Promise<Result> }
 
-/** Random schedules in all, and how many processes play them. */
+/** How many random schedules there are, and how many processes run them. */
 const SCHEDULES = 10_000
 const SHARDS = 4
 
 /** Random chats whose pre-charge is compared with a bill. */
 const CHATS = 20_000
 
-/** A figure that a test tells (test/crash/scale.ts). */
+/** A figure that a test prints (test/crash/scale.ts). */
 const FIGURE = /^\s+· (.*)$/
 
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
 /**
- * The parts of the soak: what measures times and must run alone; and, beside each other, those that mostly wait and
+ * The parts of the soak: those that measure times and must run alone, and, in parallel, those that mostly wait and
  * those that keep the machine busy.
  */
 export function jobsOf(
   addresses: TestAddresses,
   seed: number,
-  panel: MutantRunner,
+  runner: MutantRunner,
 ): { alone: Job[]; waiting: Job[]; busy: Job[] } {
   const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
     name,
@@ -56,15 +56,15 @@ export function jobsOf(
   const mutants = MUTANTS.map((mutant): Job => ({
     name: `planted bug: ${mutant.name}`,
     run: async () => {
-      const { found, note } = await panel.judge(mutant, addresses)
+      const { found, note } = await runner.judge(mutant, addresses)
       return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, mutant: true }
     },
   }))
-  // Last: after everything that was planted, and taken back, in the very same copy.
+  // Last, in the same copy, after every bug was planted and removed.
   const healthy: Job = {
     name: 'no bug planted',
     run: async () => {
-      const { found, note } = await panel.judgeHealthy(JUDGES, addresses)
+      const { found, note } = await runner.judgeHealthy(JUDGES, addresses)
       return { ok: !found && note === '', figures: [], story: note, schedules: 0, mutant: false }
     },
   }

@@ -12,10 +12,10 @@ import type { TestAddresses } from '../services/test-services.ts'
 /** Where tests run: their services, and the folder of the tree. */
 export type MochaEnvironment = TestAddresses & { folder: string; bail?: boolean; env?: Record<string, string> }
 
-/** How a run of mocha ended; `counts` is missing where it did not even load its files. */
+/** How a run of mocha ended. `counts` is missing if it did not even load its files. */
 export type Run = { counts: Counts | undefined; output: string }
 
-/** Runs test files (or folders of them) of a tree in a process of its own, to the end. */
+/** Runs test files, or folders of them, of a tree in a process of its own. */
 export async function runMocha(
   tests: readonly string[],
   { folder, bail = false, env, databaseUrl, redisUrl }: MochaEnvironment,

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { root } from '../folders.ts'
 
-/** Thrown when a command of the operator's ended with another exit code than 0; the message is what it said. */
+/** Thrown when an admin command ended with another exit code than 0. The message is its output. */
 export class AdminError extends Error {}
 
 /**
- * Runs a compiled program to its end and answers what it wrote on standard output. Throws an AdminError when it fails.
+ * Runs a compiled program to its end and returns its standard output. Throws an AdminError when it fails.
  */
 export async function runToEnd(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -25,7 +25,7 @@ export async function runToEnd(args: readonly string[], env: NodeJS.ProcessEnv):
 }
 
 /**
- * Runs a command of the operator's command line; answers the object that it prints. Throws an AdminError when it fails.
+ * Runs an admin command and returns the object that it prints. Throws an AdminError when it fails.
  */
 export async function admin<T>(env: NodeJS.ProcessEnv, ...command: readonly string[]): Promise<T> {
   return JSON.parse(await runToEnd(['dist/src/admin/main.js', ...command, '--json'], env)) as T

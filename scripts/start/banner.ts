@@ -3,12 +3,12 @@ import type { Demo } from './demo.ts'
 /** A model as `GET /v1/models` lists it. */
 export type ListedModel = { id: string; modality: string; credits: number }
 
-/** The smallest PNG there is, as an image that needs no network. */
+/** A tiny PNG, for an image that needs no network. */
 const onePixel =
   'data:image/png;base64,' +
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-/** A curl command line; `address` is a word of the shell, quoted where it has to be. */
+/** A curl command line. `address` is a word of the shell, quoted where necessary. */
 function curl(address: string, key: string, body?: object, ...flags: string[]): string {
   const words = ['curl', '-s', address, '-H', `'Authorization: Bearer ${key}'`, ...flags]
   if (body !== undefined) {
@@ -17,7 +17,7 @@ function curl(address: string, key: string, body?: object, ...flags: string[]): 
   return words.join(' ')
 }
 
-/** Ready command lines, one for each thing that the catalogue offers, each with a title. */
+/** Command lines to copy, one for each kind of model of the catalogue, each with a title. */
 export function examples(base: string, key: string, models: readonly ListedModel[]): { title: string; line: string }[] {
   const first = (modality: string): ListedModel | undefined => models.find((model) => model.modality === modality)
   const [chat, image, video] = [first('chat'), first('image'), first('video')]

@@ -6,14 +6,14 @@ import { end } from '../services/processes.ts'
 import type { ProcessMark } from '../services/processes.ts'
 import { readIfThere, writePrivately } from '../services/secrets.ts'
 
-/** The variables that every program of one start is given. */
+/** The environment that every program of one start gets. */
 export type Environment = Record<string, string>
 
-/** What a start leaves on disk about itself, for the commands beside it and for the next start. */
+/** What a start writes about itself, for commands that run meanwhile and for the next start. */
 export type Running = {
-  /** Every process that it has started, in the order of starting. */
+  /** Every process that it has started, oldest first. */
   processes: ProcessMark[]
-  /** What the programs were given; complete once the services run. */
+  /** What the programs got; complete once the services run. */
   environment: Environment
 }
 
@@ -37,21 +37,21 @@ function lockFile(folder: string): string {
   return join(folder, 'start.lock')
 }
 
-/** What the newest start has left about itself; it may have ended long ago. */
+/** What the newest start has written about itself. It may have ended long ago. */
 export function runningIn(folder: string): Running | undefined {
   const text = readIfThere(runningFile(folder))
   return text === undefined ? undefined : (JSON.parse(text) as Running)
 }
 
-/** Keeps what the next start must know if this one is killed. */
+/** Writes what the next start must know if this one is killed. */
 export function keepRunning(folder: string, running: Running): void {
   writePrivately(runningFile(folder), JSON.stringify(running))
 }
 
 /**
- * Makes the data folder this process' own until `leave`. Answers the living process that has it already, in which case
- * nothing was done. What a killed start has left running is ended first, the youngest first; a pid that is somebody
- * else's by now is not touched.
+ * Reserves the data folder for this process until `leave`. If a living process has it already, does nothing and returns
+ * that. What a killed start has left running is ended first, the newest first. A pid that belongs to another process by
+ * now is left alone.
  */
 export async function enter(folder: string): Promise<ProcessMark | undefined> {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -61,7 +61,7 @@ export async function enter(folder: string): Promise<ProcessMark | undefined> {
   return undefined
 }
 
-/** Gives the data folder back. */
+/** Releases the data folder. */
 export function leave(folder: string): void {
   unlock(lockFile(folder))
 }

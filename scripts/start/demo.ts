@@ -6,17 +6,17 @@ import { AdminError, admin } from './admin.ts'
 const email = 'demo@tollgate.local'
 const firstCredits = 10_000
 
-/** The account to try Tollgate with. */
+/** The demo account. */
 export type Demo = {
   email: string
   /** Unknown when the account was made from another data folder than this one. */
   password: string | undefined
   key: string
-  /** Its balance now. */
+  /** Its current balance. */
   credits: number
 }
 
-/** What the data folder keeps of it; written after each step, so that a killed start is gone on with by the next. */
+/** What the data folder has of it. It is written after each step, so that the next start continues a killed one. */
 type Kept = { password?: string; granted?: boolean; key?: string }
 
 type Account = { credits: number }
@@ -31,9 +31,8 @@ async function find(env: NodeJS.ProcessEnv): Promise<Account | undefined> {
 }
 
 /**
- * The demo account with credits and an API key, made at the first start and found again at later ones, in whatever
- * state its use has left it. `accepts` tells whether a key works. Throws an AdminError with the operator command's own
- * words.
+ * The demo account with credits and an API key. The first start makes it; later ones find it as its use has left it.
+ * `accepts` tells whether a key works. Throws an AdminError with the output of the command that failed.
  */
 export async function demoAccount(
   folder: string,
@@ -48,7 +47,7 @@ export async function demoAccount(
   }
   let account = await find(env)
   if (account === undefined) {
-    // Kept before it is used: a password that only the database knows opens nothing.
+    // Written before it is used: a password that only the database has is of no use.
     const password = kept.password ?? `demo-${randomInt(1000, 10_000)}-${randomBytes(6).toString('hex')}`
     keep({ password, granted: false })
     account = await admin<Account>(env, 'account', 'create', email, password)

@@ -21,21 +21,21 @@ export class Program {
   private isUp = false
 
   /**
-   * Starts `node <args>`. `onDeath` is called when it ends without having been asked to, with how and its last lines;
-   * but not where it found its port taken, which `up` answers.
+   * Starts `node <args>`. `onDeath` is called when it ends unexpectedly, with the reason and its last lines, but not
+   * when its port was taken, which `up` reports.
    */
   constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (story: string) => void) {
     this.name = name
-    // Should the starter be killed, nothing that this program could finish would be left to it: its database dies too.
+    // If the starter is killed, this program could not finish anything: its database ends too.
     const [command = '', ...rest] = dyingWithParent('SIGKILL', [process.execPath, ...args])
-    // A session of its own, so that Ctrl-C in a terminal reaches the starter alone, which stops everything in order.
+    // A session of its own, so that Ctrl-C reaches only the starter, which stops everything in order.
     this.child = spawn(command, rest, { cwd: root, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
     if (this.child.pid === undefined) throw new Error(`${name} cannot be run: ${args.join(' ')}`)
     this.process = markOf(this.child.pid)
     for (const stream of [this.child.stdout, this.child.stderr]) {
       if (stream) createInterface({ input: stream }).on('line', (line) => this.take(line))
     }
-    // Its last words may come after its end.
+    // The end of its output may come after it has ended.
     this.closed = once(this.child, 'close').then(([code, killedBy]) => {
       if (this.asked || this.foundPortTaken) return
       onDeath(`${name} ended with ${killedBy ?? `exit code ${code}`}. ${this.lastWords}`)
@@ -48,19 +48,19 @@ export class Program {
     this.print?.(line)
   }
 
-  /** Hands each line of its output to `print`, beginning with those that are remembered. */
+  /** Passes each line of its output to `print`, beginning with the lines kept so far. */
   follow(print: (line: string) => void): void {
     for (const line of this.lines) print(line)
     this.print = print
   }
 
-  /** Whether it has lately written this. */
+  /** Whether it has recently written this. */
   hasSaid(words: string): boolean {
     return this.lines.some((line) => line.includes(words))
   }
 
   /**
-   * Waits until `ready` answers true, or it has ended. Answers false when it ended because somebody else has its port.
+   * Waits until `ready` returns true or it has ended. Returns false if it ended because its port was taken.
    * Throws an Error when that takes longer than a minute.
    */
   async up(ready: () => boolean | Promise<boolean>): Promise<boolean> {
@@ -83,14 +83,14 @@ export class Program {
     return this.child.exitCode !== null || this.child.signalCode !== null
   }
 
-  /** Kills it. */
+  /** Kills it with SIGKILL. */
   kill(): void {
     this.asked = true
     signal(this.process, 'SIGKILL')
   }
 
   /**
-   * Asks it to end, kills it when it has not after `withinMs`, and resolves when its output has been read to the end.
+   * Asks it to end, and kills it if it has not after `withinMs`. Resolves when its output has been read completely.
    */
   async stop(withinMs: number): Promise<void> {
     this.asked = true

@@ -2,12 +2,12 @@ import { startPostgres } from '../services/postgres.ts'
 import { redisProgram, startRedis } from '../services/redis.ts'
 import { shown } from './data-folder.ts'
 
-/** A service that this start runs, or one that the environment names. */
+/** A service that this start runs, or that the environment names. */
 export type Service = {
   url: string
-  /** What to say of it. */
+  /** A description for people. */
   about: string
-  /** The one that this start runs; absent for a given one. */
+  /** The server that this start runs; absent for one of the environment. */
   own?: { process: { pid: number; startedAt: string }; stop(): Promise<void> }
 }
 

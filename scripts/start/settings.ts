@@ -5,12 +5,11 @@ import { freePort, isFree } from '../services/ports.ts'
 import { keptSecret, writePrivately } from '../services/secrets.ts'
 import type { Environment } from './data-folder.ts'
 
-/** Where the catalogue that comes with Tollgate expects the sandbox upstream. */
+/** The port at which the catalogue of this checkout expects the sandbox upstream. */
 const sandboxPort = 4010
 
 /**
- * The port of the web process: PORT as it is given, else 3000 or the next free one. Throws an Error when PORT is
- * taken: who names a port means that one.
+ * The port of the web process: PORT if it is set, else 3000 or the next free one. Throws an Error when PORT is taken.
  */
 export async function webPort(given: string | undefined): Promise<number> {
   if (!given) return await freePort(3000)
@@ -22,8 +21,8 @@ export async function webPort(given: string | undefined): Promise<number> {
 }
 
 /**
- * The port of the worker's health: HEALTH_PORT as it is given, else any free one. Throws an Error when HEALTH_PORT is
- * taken.
+ * The port of the worker's health checks: HEALTH_PORT if it is set, else any free one. Throws an Error when HEALTH_PORT
+ * is taken.
  */
 export async function healthPort(given: string | undefined): Promise<number> {
   const port = Number(given) || (await freePort())
@@ -32,7 +31,7 @@ export async function healthPort(given: string | undefined): Promise<number> {
 }
 
 /**
- * The catalogue and the port of the sandbox upstream that it names. Where that port is taken, a copy of the catalogue
+ * The catalogue, and the port of the sandbox upstream that it names. If that port is taken, a copy of the catalogue
  * with another one is written to the data folder.
  */
 export async function sandboxCatalogue(folder: string): Promise<{ port: number; file: string | undefined }> {
@@ -71,8 +70,7 @@ export async function tellStripe(environment: Environment, webPort: number): Pro
 }
 
 /**
- * What every program needs beside the addresses of the services: each as the environment has it, else as this folder
- * keeps it.
+ * What every program needs besides the addresses of the services: from the environment, else from this folder.
  */
 export function keptSettings(folder: string): Environment {
   const settings: Environment = {
@@ -81,7 +79,7 @@ export function keptSettings(folder: string): Environment {
     DRAIN_SECONDS: process.env['DRAIN_SECONDS'] || '0',
     SANDBOX_API_KEY: process.env['SANDBOX_API_KEY'] || 'sandbox',
   }
-  // The programs' own defaults lie in .data.
+  // The programs' own defaults are in .data.
   if (process.env['TOLLGATE_DATA']) {
     settings['MAIL_FILE'] = process.env['MAIL_FILE'] || join(folder, 'mail.jsonl')
     settings['STORAGE_URL'] = process.env['STORAGE_URL'] || `file:${join(folder, 'media')}`

@@ -12,10 +12,10 @@ import { postgresFor, redisFor } from './services.ts'
 import type { Service } from './services.ts'
 import { healthPort, keptSettings, sandboxCatalogue, sandboxPayments, tellStripe, webPort } from './settings.ts'
 
-/** Thrown inside of a start that was asked to stop. */
+/** Thrown within a start that was asked to stop. */
 export class Stopped extends Error {}
 
-/** Everything that `npm start` runs, in the order in which it comes up; it goes down in the other direction. */
+/** Everything that `npm start` runs, in the order of starting. It stops in reverse order. */
 export class Starter {
   private readonly folder: string
   private readonly onDeath: (story: string) => void
@@ -25,15 +25,15 @@ export class Starter {
   private environment: Environment = {}
   private stopping = false
 
-  /** `onDeath` is called when one of its processes ends by itself, with which and its last lines. */
+  /** `onDeath` is called when one of its processes ends by itself, with its name and its last lines. */
   constructor(folder: string, onDeath: (story: string) => void) {
     this.folder = folder
     this.onDeath = onDeath
   }
 
   /**
-   * Starts everything and says how to use it. Throws a Stopped when `stop` is called meanwhile, an Error when something
-   * fails.
+   * Starts everything and prints how to use it. Throws a Stopped when `stop` is called meanwhile, and an Error when
+   * something fails.
    */
   async start(): Promise<void> {
     const say = (line: string): void => console.log(`           ${line}`)
@@ -48,10 +48,10 @@ export class Starter {
     await this.stage('migrations', async () => ({
       about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.environment }),
     }))
-    // What the programs write from here on (mails, media) is for this user's eyes alone.
+    // Only this user can read what the programs write from here on (mails, media).
     process.umask(0o077)
     await this.stage('sandbox', () => this.sandbox())
-    // The worker writes the address of the web process into its mails.
+    // The worker's mails have the address of the web process.
     const { port } = await this.stage('web', () => this.web())
     await tellStripe(this.environment, port)
     await this.stage('worker', () => this.worker())
@@ -61,7 +61,7 @@ export class Starter {
     }
   }
 
-  /** Stops everything: the web process lets its requests end, the worker its jobs, both within 30 s. */
+  /** Stops everything. Requests and jobs get 30 s to end. */
   async stop(): Promise<void> {
     this.stopping = true
     for (const name of ['web', 'worker', 'sandbox']) {
@@ -71,12 +71,12 @@ export class Starter {
     for (const service of this.services.toReversed()) await service.own?.stop()
   }
 
-  /** Kills what `stop` still waits for; it then goes on at once. */
+  /** Kills what `stop` still waits for, which then continues at once. */
   finishQuickly(): void {
     for (const program of this.programs) program.kill()
   }
 
-  /** Lets every part come to its end, so that nothing is still being started when the first failure is told. */
+  /** Waits for every part to settle, so that nothing is still being started when the first failure is thrown. */
   private async settled(parts: readonly Promise<unknown>[]): Promise<void> {
     await Promise.allSettled(parts)
     await Promise.all(parts)
@@ -92,7 +92,7 @@ export class Starter {
   }
 
   private keep(service: Service): Service {
-    // Redis goes down before Postgres, whichever was up first.
+    // Redis stops before Postgres, whichever was up first.
     if (service.url.startsWith('postgres')) this.services.unshift(service)
     else this.services.push(service)
     this.record()
@@ -115,7 +115,7 @@ export class Starter {
   }
 
   /**
-   * Launches a program until it has a port: each launch looks for one anew, and somebody else may be faster to take it.
+   * Launches a program until it has a port. Each launch looks for one anew, since another process may take it first.
    */
   private async listening<T>(
     launch: () => Promise<{ program: Program; ready: () => Promise<boolean>; result: T }>,
@@ -153,7 +153,7 @@ export class Starter {
       const found = await webPort(process.env['PORT'])
       this.environment['PORT'] = String(found)
       const program = this.run('web', ['dist/src/api/main.js'])
-      // Whoever else took the port may be a Tollgate too, and ready.
+      // Another Tollgate may have taken the port, and be ready.
       const ready = async () => (isQuiet || program.hasSaid('web process listening')) && (await isReady(found))
       return { program, ready, result: found }
     })
@@ -183,7 +183,7 @@ export class Starter {
   }
 }
 
-/** Whether the programs leave out of their logs that they listen. */
+/** Whether the programs log nothing about listening. */
 const isQuiet = ['warn', 'error', 'fatal', 'silent'].includes(process.env['LOG_LEVEL'] ?? '')
 
 async function isReady(port: number): Promise<boolean> {

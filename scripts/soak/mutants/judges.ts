@@ -1,4 +1,4 @@
-/** The quick tests that judge most of the bugs. */
+/** The quick tests that must find most of the bugs. */
 export const SCHEDULES = 'test/crash/schedules.test.ts'
 export const CUTS = 'test/crash/cuts.test.ts'
 export const MOMENTS = 'test/crash/failpoints.test.ts'
@@ -10,5 +10,5 @@ export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const ENDS = 'test/workers/calls/chat-settlement.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 
-/** Those that must pass where no bug is planted. */
+/** The tests that must pass where no bug is planted. */
 export const JUDGES = [SCHEDULES, VERBS, DEBTS, BATCHES, MOMENTS, PRICING, PRECHARGE, ENDS, CUT_CHATS]

@@ -6,7 +6,7 @@ import { copyTree, editTree } from '../../tree-copy.ts'
 import type { TreeCopy } from '../../tree-copy.ts'
 import { runMocha } from '../mocha.ts'
 
-/** What a copy of the tree is made of. */
+/** What is copied of the tree. */
 const PARTS = [
   'src',
   'migrations',
@@ -21,15 +21,15 @@ const PARTS = [
   'models.json',
 ]
 
-/** How many schedules a planted bug may live through, and how many the copy without one must. */
+/** How many schedules a planted bug can survive, and how many the copy without one must pass. */
 const SCHEDULES = { mutant: 800, healthy: 50 }
 
-/** What became of a planted bug: whether a test failed over it, and which; or why the copy did not even run. */
+/** Whether a test failed because of a planted bug, and which; or why the copy did not run. */
 export type Verdict = { found: boolean; note: string }
 
 /**
- * A copy of the tree in which bugs are planted, one at a time. One copy for all of them: what a file was compiled to is
- * kept by its path.
+ * A copy of the tree in which bugs are planted, one at a time. All share one copy, because compiled files are cached by
+ * their path.
  */
 export class MutantRunner {
   private copy: TreeCopy | undefined
@@ -45,7 +45,7 @@ export class MutantRunner {
     }
   }
 
-  /** Runs tests where nothing is planted: what they fail over is otherwise the planted bug, and nothing else. */
+  /** Runs tests without a planted bug. They must pass, so that only a planted bug makes them fail. */
   async judgeHealthy(tests: string[], addresses: TestAddresses): Promise<Verdict> {
     this.copy ??= copyOfTheTree()
     return await verdictOf(this.copy, tests, addresses, SCHEDULES.healthy)
