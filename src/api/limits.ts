@@ -35,6 +35,9 @@ export type LimitUse = {
 /** Reads of calls, per minute and account (docs/api.md#limits). */
 const CALL_READS_PER_MINUTE = 600
 
+/** Quotes, per minute and account. */
+const QUOTES_PER_MINUTE = 600
+
 /** Limits without a variable (docs/accounts-and-mail.md#limits). */
 const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
@@ -69,6 +72,7 @@ export function createLimits(redis: Redis, config: Config) {
   return {
     calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
     callReads: limit('reads', CALL_READS_PER_MINUTE, 60),
+    quotes: limit('quotes', QUOTES_PER_MINUTE, 60),
     logins: consoleLimit('logins', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     registrations: consoleLimit('registrations', config.REGISTER_RATE_LIMIT, HOUR),
     forgots: consoleLimit('forgots', FORGOTS_PER_HOUR, HOUR),

@@ -21,9 +21,10 @@ import { fetchCall } from './v1/calls.ts'
 import { completeChat } from './v1/chat.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
 import { listModels } from './v1/models.ts'
+import { quoteCall } from './v1/quotes.ts'
 
 /** `/v1`: the gateway, for whoever has an API key. */
-const gateway = [listModels, makeImage, makeVideo, completeChat, fetchCall] as const
+const gateway = [listModels, makeImage, makeVideo, completeChat, fetchCall, quoteCall] as const
 
 /** `/api`: who has an account, and how they sign in. */
 const accounts = [

@@ -2,8 +2,9 @@
  * POST /v1/chat/completions.
  */
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
-import type { CountedChat } from '../../shared/calls/pricing.ts'
+import type { CountedChat, Tokens } from '../../shared/calls/pricing.ts'
 import { chatCharge, estimateTokens } from '../../shared/calls/pricing.ts'
+import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { apiKey } from '../who.ts'
 import { answerWhenDone, prefersAsync } from './answer.ts'
 import { parseChat } from './chat-body.ts'
@@ -19,7 +20,24 @@ import {
   gateway,
 } from './declared.ts'
 import { chatBody } from './schemas.ts'
+import type { CallKind } from './serve-call.ts'
 import { callEndpoint } from './serve-call.ts'
+
+type AskedChat = { request: ChatRequest; estimate: Tokens; charge: number }
+
+/** What is a chat's own of a call. */
+export const chatKind: CallKind<ChatModel, AskedChat> = {
+  modality: 'chat',
+  parse: (body, model: ChatModel) => {
+    const request = parseChat(body, model)
+    const estimate = estimateTokens(body as CountedChat, model)
+    return { request, estimate, charge: chatCharge(model.price, estimate) }
+  },
+  answer: (ctx, deps, placed, { request, updates }) =>
+    request.stream && !prefersAsync(ctx)
+      ? answerWithChunks(ctx, deps, placed, updates)
+      : answerWhenDone(ctx, deps, placed),
+}
 
 /** Completes a chat. Charged on an estimate of its tokens, settled on the real usage. */
 export const completeChat = callEndpoint(
@@ -46,16 +64,5 @@ export const completeChat = callEndpoint(
     },
     errors: ['invalid_messages', ...CALL_ERRORS],
   },
-  {
-    modality: 'chat',
-    parse: (body, model: ChatModel) => {
-      const request = parseChat(body, model)
-      const estimate = estimateTokens(body as CountedChat, model)
-      return { request, estimate, charge: chatCharge(model.price, estimate) }
-    },
-    answer: (ctx, deps, placed, { request, updates }) =>
-      request.stream && !prefersAsync(ctx)
-        ? answerWithChunks(ctx, deps, placed, updates)
-        : answerWhenDone(ctx, deps, placed),
-  },
+  chatKind,
 )

@@ -17,6 +17,8 @@ export const CALL_ERRORS = [
   'invalid_request',
   'idempotency_conflict',
   'result_expired',
+  'price_above_limit',
+  'price_changed',
   'insufficient_credits',
   'upstream_unavailable',
   'overloaded',
@@ -51,6 +53,14 @@ export const callRequestHeaders = z.object({
       description: '`respond-async` is answered 202 at once, `wait=N` after N seconds (RFC 7240).',
       examples: ['wait=10'],
     }),
+  'X-Max-Credits': z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .optional()
+    .meta({ description: 'The most that the call may be charged; 422 `price_above_limit` beyond.' }),
+  'X-Price-Version': z.string().optional().meta({
+    description: 'A `priceVersion` of `GET /v1/models` or of a quote; 422 `price_changed` if it is another now.',
+  }),
 })
 
 /** 202. */

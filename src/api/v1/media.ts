@@ -24,6 +24,7 @@ import { answerWithEvents, wantsEvents } from './media-events.ts'
 import type { UpdateListener } from './updates.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { imageBody, parseBody, videoBody } from './schemas.ts'
+import type { CallKind } from './serve-call.ts'
 import { callEndpoint } from './serve-call.ts'
 
 const declared = {
@@ -55,16 +56,24 @@ const parseWith = (schema: typeof imageBody | typeof videoBody) => (body: JsonOb
 const answer = (ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, { updates }: { updates: UpdateListener }) =>
   wantsEvents(ctx) ? answerWithEvents(ctx, deps, placed, updates) : answerWhenDone(ctx, deps, placed)
 
+type AskedMedia = { request: MediaRequest; estimate: null; charge: number }
+
+/** What is an image's own of a call. */
+export const imageKind: CallKind<MediaModel, AskedMedia> = { modality: 'image', parse: parseWith(imageBody), answer }
+
+/** What is a video's own of a call. */
+export const videoKind: CallKind<MediaModel, AskedMedia> = { modality: 'video', parse: parseWith(videoBody), answer }
+
 /** Makes an image, or edits the one at `image_url`. */
 export const makeImage = callEndpoint(
   { ...declared, path: '/v1/images/generations', summary: 'Make or edit an image', body: imageBody },
-  { modality: 'image', parse: parseWith(imageBody), answer },
+  imageKind,
 )
 
 /** Makes a video. */
 export const makeVideo = callEndpoint(
   { ...declared, path: '/v1/videos/generations', summary: 'Make a video', body: videoBody },
-  { modality: 'video', parse: parseWith(videoBody), answer },
+  videoKind,
 )
 
 /**

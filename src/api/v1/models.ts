@@ -5,14 +5,13 @@ import type { Catalogue, MediaModel, Model } from '../../shared/catalogue/catalo
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
 import { leastMediaCost } from '../../shared/calls/media-options.ts'
-import { priceVersionOf } from '../../shared/calls/price-versions.ts'
 import type { ChatPrice } from '../../shared/calls/pricing.ts'
 import { chatCost } from '../../shared/calls/pricing.ts'
-import { publicId } from '../../shared/ids.ts'
 import { modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { apiKey } from '../who.ts'
+import { versionOf } from './price-guards.ts'
 import { CALL_LIMITS, allowanceHeaders, gateway } from './declared.ts'
 
 /** An element of the model list. */
@@ -50,7 +49,7 @@ function presentModel(model: Model, created: number): ModelEntry {
     owned_by: model.routes[0]!.upstream.name,
     modality: model.modality,
     credits: leastCost(model),
-    priceVersion: publicId('price', priceVersionOf(model.id, model.price).id),
+    priceVersion: versionOf(model),
     ...(model.name !== undefined && { name: model.name }),
     ...(model.description !== undefined && { description: model.description }),
     ...(model.modality === 'chat' ? { pricing: model.pricing } : optionsOf(model)),

@@ -11,6 +11,7 @@ import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import type { WebDeps } from '../deps.ts'
+import { guardError, priceGuard } from './price-guards.ts'
 import type { Identity } from './joining.ts'
 import { identityOf, joinCall, joinRetried } from './joining.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
@@ -29,14 +30,20 @@ type PlaceDeps = Pick<
   'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'load' | 'log'
 >
 
+/** @throws ApiError upstream_unavailable where nobody serves the model. */
+export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
+  if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
+}
+
 /** A client with too many open calls is told to wait this long. */
 const OUTSTANDING_RETRY_SECONDS = 5
 
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate hears what the worker tells while a call of this request's own runs.
- * @throws ApiError upstream_unavailable, insufficient_credits, rate_limited (too many open), account_suspended,
- * unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
+ * @throws ApiError upstream_unavailable, price_above_limit, price_changed, insufficient_credits, rate_limited (too many
+ * open), account_suspended, unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable
+ * (nothing stays charged).
  */
 export async function placeCall(
   ctx: CallContext,
@@ -45,14 +52,15 @@ export async function placeCall(
   onUpdate?: (update: CallUpdate) => void,
 ): Promise<PlacedCall> {
   const identity = identityOf(ctx, order.model.modality, order.body)
-  if (order.model.routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
+  requireUpstream(order.model)
+  const guarded = priceGuard(ctx, order)
   const retried = await joinRetried(ctx, deps, identity)
   if (retried) return retried
   deps.load.admit(order.model.modality)
-  const request = openRequest(ctx, deps, order, identity)
+  const request = { ...openRequest(ctx, deps, order, identity), guarded }
   const outcome = await deps.calls.open(request)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
-  if (!outcome.opened) throw refusalOf(outcome)
+  if (!outcome.opened) throw refusalOf(outcome, order)
   ctx.state.opened = true
   const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, (update) => {
     placed.status = 'running'
@@ -97,8 +105,9 @@ function openRequest(
   }
 }
 
-function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>): ApiError {
+function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>, order: CallOrder): ApiError {
   const { refusal } = outcome
+  if (refusal === 'price_above_limit' || refusal === 'price_changed') return guardError(refusal, order)
   if (refusal !== 'too_many_calls' && refusal !== 'too_many_bytes') return new ApiError(refusal)
   const message =
     refusal === 'too_many_calls'

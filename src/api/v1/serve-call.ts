@@ -50,14 +50,16 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
 
 /**
  * The order of the checks is the order of the lines: key, account, rate limit, body, model, its fields; then in
- * `placeCall` the Idempotency-Key, the upstream, a call to join, the load, and the charge with the balance. From
+ * `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the load, and the charge with the
+ * balance. From
  * `begin` on a refusal is recorded as a rejected call.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
-  { modality, parse, answer }: CallKind<M, P>,
+  kind: CallKind<M, P>,
   deps: WebDeps,
 ): Middleware<RequestState> {
+  const { modality, answer } = kind
   const counters = countersOf(declared, deps)
   return async (ctx) => {
     ctx.state.endpoint = declared
@@ -68,16 +70,29 @@ function serveCall<M extends Model, P extends Parsed>(
       refuseSuspended(principal)
       for (const count of counters) await count(ctx, principal)
       body = await readJsonBody(ctx, deps.incoming, principal.accountId)
-      const model = findModel(deps.catalogue.current(), modelOf(body), modality) as M | null
-      if (!model) throw new ApiError('unsupported_model', { param: 'model' })
-      const order = parse(body, model)
+      const order = orderOf(deps, kind, body)
       const updates = bufferUpdates()
-      const placed = await placeCall(call, deps, { ...order, model, body }, updates.onUpdate)
+      const placed = await placeCall(call, deps, order, updates.onUpdate)
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       throw await refuse(call, deps, modality, body ? modelOf(body) : '', thrown)
     }
   }
+}
+
+/**
+ * What a body asks for, and what that costs: the checks of a call from its model to the last of its fields. Calls and
+ * quotes both go through here.
+ * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
+ */
+export function orderOf<M extends Model, P extends Parsed>(
+  { catalogue }: Pick<WebDeps, 'catalogue'>,
+  { modality, parse }: Pick<CallKind<M, P>, 'modality' | 'parse'>,
+  body: JsonObject,
+): P & { model: M; body: JsonObject } {
+  const model = findModel(catalogue.current(), modelOf(body), modality) as M | null
+  if (!model) throw new ApiError('unsupported_model', { param: 'model' })
+  return { ...parse(body, model), model, body }
 }
 
 /** Gives a call its id. */

@@ -10,6 +10,25 @@ import type { AccountId } from '../ids.ts'
  */
 export type AccountSummary = { credits: number; debt: number; held: number; running: number }
 
+/**
+ * Whether an account could be charged so many credits at this moment, and its balance. It is judged as a charge would
+ * be, which takes nothing while there is debt and nothing from a grant past its time. Null where there is no account.
+ */
+export async function affordability(
+  db: Db,
+  id: AccountId,
+  credits: number,
+): Promise<{ balance: number; affordable: boolean } | null> {
+  const { rows } = await db.raw<{ rows: { balance: number; affordable: boolean }[] }>(
+    `
+    SELECT acc.credits AS balance,
+      acc.debt = 0 AND coalesce((SELECT max(lot.upto) FROM spendable_lots(ARRAY[acc.id]) lot), 0) >= ? AS affordable
+    FROM accounts acc WHERE acc.id = ?`,
+    [credits, id],
+  )
+  return rows[0] ?? null
+}
+
 /** The summary of this account; null if there is none. */
 export async function summaryOf(db: Db, id: AccountId): Promise<AccountSummary | null> {
   const { rows } = await db.raw<{ rows: AccountSummary[] }>(

@@ -8,6 +8,10 @@ export const requests: Requests = {
     const { secret, key } = (await me('POST', '/api/keys', { name: 'test' })).json
     const caller = client(secret)
     await caller('GET', '/v1/models')
+    await caller('POST', '/v1/quotes', {
+      endpoint: '/v1/images/generations',
+      body: { model: 'sandbox-image', prompt: 'x' },
+    })
     const fields = { model: 'sandbox-image', prompt: 'a lighthouse', resolution: '1K' }
     const image = await caller('POST', '/v1/images/generations', fields)
     expect(image.status, image.text).to.equal(200)

@@ -1,0 +1,83 @@
+/**
+ * POST /v1/quotes: what a call would be charged now, without the call.
+ */
+import { z } from 'zod'
+import { affordability } from '../../shared/accounts/summary.ts'
+import { chatCost } from '../../shared/calls/pricing.ts'
+import { ApiError } from '../../shared/errors.ts'
+import { credits, id, ok } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import type { JsonObject } from '../middleware/json-body.ts'
+import { apiKey } from '../who.ts'
+import { chatKind } from './chat.ts'
+import { allowanceHeaders, gateway } from './declared.ts'
+import { imageKind, videoKind } from './media.ts'
+import type { CallOrder } from './place-call.ts'
+import { requireUpstream } from './place-call.ts'
+import { versionOf } from './price-guards.ts'
+import { orderOf } from './serve-call.ts'
+
+type Catalogued = Pick<WebDeps, 'catalogue'>
+
+/** What each path makes of a body: the very checks of a call. */
+const ORDERS: Record<string, (deps: Catalogued, body: JsonObject) => CallOrder> = {
+  '/v1/chat/completions': (deps, body) => orderOf(deps, chatKind, body),
+  '/v1/images/generations': (deps, body) => orderOf(deps, imageKind, body),
+  '/v1/videos/generations': (deps, body) => orderOf(deps, videoKind, body),
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const quoteBody = z
+  .object({
+    endpoint: z.enum(Object.keys(ORDERS)).meta({ description: 'The path of the call.' }),
+    body: z
+      .custom<JsonObject>(isObject, 'must be an object')
+      .meta({ type: 'object', description: 'The body of the call.' }),
+  })
+  .meta({ id: 'QuoteRequest' })
+
+const quote = z
+  .strictObject({
+    ok,
+    model: z.string(),
+    credits: credits.meta({ description: 'What the call would be charged when it opens.' }),
+    minimum: credits.meta({ description: 'The least that it may cost in the end, if it succeeds.' }),
+    maximum: credits.meta({ description: 'The most, but for text that has more tokens than its bytes let expect.' }),
+    balance: credits,
+    affordable: z.boolean().meta({ description: 'Whether it could be paid at this moment.' }),
+    priceVersion: id('price').meta({ description: 'For `X-Price-Version`.' }),
+  })
+  .meta({ id: 'Quote' })
+
+/** Quotes a call. Nothing is charged, recorded or sent. */
+export const quoteCall = endpoint({
+  ...gateway,
+  method: 'post',
+  path: '/v1/quotes',
+  summary: 'Quote a call',
+  description:
+    'The same checks as the call has, but those of money. Nothing is charged, recorded or sent to an upstream.',
+  who: apiKey,
+  limits: [{ limit: 'quotes', per: 'account', told: true }],
+  body: quoteBody,
+  answers: { 200: { description: 'The quote.', schema: quote, headers: allowanceHeaders } },
+  errors: ['invalid_request', 'unsupported_model', 'invalid_prompt', 'invalid_messages', 'upstream_unavailable'],
+}).handle((deps: Pick<WebDeps, 'catalogue' | 'db'>) => async ({ who, body: { endpoint: path, body } }) => {
+  const order = ORDERS[path]!(deps, body)
+  const { model, charge } = order
+  requireUpstream(model)
+  const account = await affordability(deps.db, who.accountId, charge)
+  if (!account) throw new ApiError('unauthorized')
+  return {
+    ok: true,
+    model: model.id,
+    credits: charge,
+    minimum: model.modality === 'chat' ? chatCost(model.price, { input: 0, output: 0 }) : charge,
+    maximum: charge,
+    balance: account.balance,
+    affordable: account.affordable,
+    priceVersion: versionOf(model),
+  }
+})

@@ -1,0 +1,148 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { post } from '../../../scripts/harness/http.ts'
+import { CHAT, IMAGES, VIDEOS, chatBody, countsOf, recordOf } from '../../../scripts/harness/calling.ts'
+import { inSoak, report, seed } from '../../crash/scale.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { chatBodies } from '../../upstreams/support/chat-bodies.ts'
+import { pricedModels } from './support/priced-models.ts'
+
+const QUOTES = '/v1/quotes'
+
+/** How many random bodies are quoted and called. */
+const BODIES = inSoak ? 1000 : 80
+
+/** Quotes of an account in a minute, less some. */
+const PER_ACCOUNT = 250
+
+type Asked = { endpoint: string; body: Record<string, unknown> }
+
+const sometimes = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined })
+
+const media = (endpoint: string, models: string[]): fc.Arbitrary<Asked> =>
+  fc
+    .record({
+      model: fc.constantFrom(...models),
+      prompt: fc.constantFrom('a fox', 'a lighthouse', ''),
+      resolution: sometimes(fc.constantFrom('480p', '720p', '1080p', '1K', '2K', '4K')),
+      duration: sometimes(fc.oneof(fc.constantFrom(4, 8, 2.5), fc.double({ min: 0.01, max: 20, noNaN: true }))),
+    })
+    .map((body) => ({ endpoint, body }))
+
+const requests: fc.Arbitrary<Asked> = fc.oneof(
+  chatBodies.map(({ body }) => ({ endpoint: CHAT, body: { ...body, model: 'priced-chat' } })),
+  media(VIDEOS, ['priced-video', 'listed-video', 'sandbox-video']),
+  media(IMAGES, ['priced-image', 'sized-image']),
+)
+
+describe('POST /v1/quotes', () => {
+  let gateway: Gateway
+  before(async () => {
+    gateway = await startGateway({}, (catalogue) => catalogue.models.push(...pricedModels()))
+    // What is compared is charged when a call opens.
+    await gateway.stopWorker()
+  })
+  after(() => gateway.stop())
+
+  const quote = ({ key }: Pick<TestAccount, 'key'>, asked: object): Promise<Reply> =>
+    post(`${gateway.url}${QUOTES}`, key, asked)
+
+  /** A call that nobody waits for. */
+  const call = ({ key }: TestAccount, { endpoint, body }: Asked): Promise<Reply> =>
+    post(`${gateway.url}${endpoint}`, key, body, { prefer: 'respond-async' })
+
+  it('says what a call would be charged, at most and at least, and whether that could be paid', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const body = { model: 'priced-video', prompt: 'a fox', duration: 4, resolution: '1080p' }
+    const { status, json } = await quote(account, { endpoint: VIDEOS, body })
+    expect(status).to.equal(200)
+    expect(json).to.deep.include({ ok: true, model: 'priced-video', credits: 160, minimum: 160, maximum: 160 })
+    expect(json).to.include({ balance: 100, affordable: false })
+    expect(json.priceVersion).to.match(/^price_[0-9a-f]{32}$/)
+    const chat = (await quote(account, { endpoint: CHAT, body: chatBody('hello', { model: 'priced-chat' }) })).json
+    expect(chat).to.include({ minimum: 7, maximum: chat.credits, affordable: true })
+    expect(chat.credits).to.be.above(7)
+  })
+
+  it('does not take for paid what expired, what is owed, or what is not there', async () => {
+    const spent = await anAccount(gateway.db, [{ amount: 500, days: -1 }, { amount: 39 }])
+    const owing = await anAccount(gateway.db, 500)
+    await gateway.db('accounts').where({ id: owing.id }).update({ debt: 1 })
+    const exact = await anAccount(gateway.db, 40)
+    const asked = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
+    for (const [account, affordable] of [
+      [spent, false],
+      [owing, false],
+      [exact, true],
+    ] as const) {
+      expect((await quote(account, asked)).json).to.include({ credits: 40, affordable })
+    }
+    await gateway.db('accounts').where({ id: owing.id }).update({ debt: 0 })
+  })
+
+  it('is what the call then charges or refuses, for any body, and leaves no record, no entry and no charge', async () => {
+    const counts = { charged: 0, refused: 0 }
+    let account = await anAccount(gateway.db, 1e9)
+    let quotes = 0
+    await fc.assert(
+      fc.asyncProperty(requests, async (asked) => {
+        if (++quotes % PER_ACCOUNT === 0) account = await anAccount(gateway.db, 1e9)
+        const before = await countsOf(gateway.db, account)
+        const quoted = await quote(account, asked)
+        expect(await countsOf(gateway.db, account), 'a quote left something').to.deep.equal(before)
+        const called = await call(account, asked)
+        if (quoted.status !== 200) {
+          counts.refused++
+          expect([called.status, called.json.error.type, called.json.error.param]).to.deep.equal([
+            quoted.status,
+            quoted.json.error.type,
+            quoted.json.error.param,
+          ])
+          return
+        }
+        counts.charged++
+        expect(called.status, called.text).to.equal(202)
+        const record = await recordOf(gateway.db, called)
+        expect(record).to.include({ creditsPrecharged: quoted.json.credits, priceVersion: quoted.json.priceVersion })
+      }),
+      { numRuns: BODIES, seed },
+    )
+    report(`${BODIES} quotes: ${counts.charged} charged as they said, ${counts.refused} refused alike; seed ${seed}`)
+    expect(counts.charged).to.be.above(BODIES / 4)
+    expect(counts.refused).to.be.above(0)
+    await expectBooksToBalance(gateway.db)
+  }).timeout(30_000 + 200 * BODIES)
+
+  it('refuses what is no quote, and names the field', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const body = chatBody('hello')
+    const refusals: [unknown, string, string | null][] = [
+      [{ body }, 'invalid_request', 'endpoint'],
+      [{ endpoint: '/v1/models', body }, 'invalid_request', 'endpoint'],
+      [{ endpoint: CHAT }, 'invalid_request', 'body'],
+      [{ endpoint: CHAT, body: [] }, 'invalid_request', 'body'],
+      [{ endpoint: CHAT, body: {} }, 'unsupported_model', 'model'],
+      [{ endpoint: IMAGES, body: { model: 'unavailable-image', prompt: 'x' } }, 'upstream_unavailable', 'model'],
+      ['[1]', 'invalid_json', null],
+    ]
+    for (const [asked, type, param] of refusals) {
+      const { json, headers } = await quote(account, asked as object)
+      expect([json.error.type, json.error.param], JSON.stringify(asked)).to.deep.equal([type, param])
+      expect(headers.get('x-call-id')).to.equal(null)
+    }
+    expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
+  })
+
+  it('has a limit of its own, 600 a minute', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const { headers } = await quote(account, { endpoint: CHAT, body: chatBody('hello') })
+    expect(headers.get('x-ratelimit-limit-requests')).to.equal('600')
+    expect(headers.get('x-ratelimit-remaining-requests')).to.equal('599')
+  })
+})
