@@ -7,17 +7,10 @@ import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { token } from './state/session.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
-import { ResetPage, VerifyPage } from './pages/mailed-links.tsx'
+import { lazyPage } from './parts/lazy.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Shell } from './parts/shell.tsx'
-import { CallsPage } from './pages/calls.tsx'
-import { CreditsPage } from './pages/credits.tsx'
-import { KeysPage } from './pages/keys.tsx'
-import { ModelsPage } from './pages/models.tsx'
-import { OperatorPage } from './pages/operator/page.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { PlaygroundPage } from './pages/playground/page.tsx'
-import { SettingsPage } from './pages/settings.tsx'
 
 type Route = { path: string; page: ComponentType<PageProps> }
 
@@ -26,20 +19,26 @@ const OUTSIDE: Route[] = [
   { path: '/sign-in', page: SignInPage },
   { path: '/sign-up', page: SignUpPage },
   { path: '/forgot', page: ForgotPage },
-  { path: '/reset', page: ResetPage },
-  { path: '/verify', page: VerifyPage },
+  { path: '/reset', page: lazyPage(async () => (await import('./pages/mailed-links.tsx')).ResetPage) },
+  { path: '/verify', page: lazyPage(async () => (await import('./pages/mailed-links.tsx')).VerifyPage) },
 ]
 
 /** Pages for who is signed in. */
 const INSIDE: Route[] = [
   { path: '/overview', page: OverviewPage },
-  { path: '/calls/:id?', page: CallsPage },
-  { path: '/playground/:kind?', page: PlaygroundPage },
-  { path: '/operator/:section?/:id?', page: OperatorPage },
-  { path: '/keys', page: KeysPage },
-  { path: '/credits', page: CreditsPage },
-  { path: '/models', page: ModelsPage },
-  { path: '/settings', page: SettingsPage },
+  { path: '/calls/:id?', page: lazyPage(async () => (await import('./pages/calls.tsx')).CallsPage) },
+  {
+    path: '/playground/:kind?',
+    page: lazyPage(async () => (await import('./pages/playground/page.tsx')).PlaygroundPage),
+  },
+  {
+    path: '/operator/:section?/:id?',
+    page: lazyPage(async () => (await import('./pages/operator/page.tsx')).OperatorPage),
+  },
+  { path: '/keys', page: lazyPage(async () => (await import('./pages/keys.tsx')).KeysPage) },
+  { path: '/credits', page: lazyPage(async () => (await import('./pages/credits.tsx')).CreditsPage) },
+  { path: '/models', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
+  { path: '/settings', page: lazyPage(async () => (await import('./pages/settings.tsx')).SettingsPage) },
 ]
 
 /** Pages that are of no use to a signed-in user. */

@@ -2,6 +2,7 @@
 import { render } from 'preact'
 import { LocationProvider } from 'preact-iso'
 import '@picocss/pico/css/pico.min.css'
+import '@fontsource-variable/inter/wght.css'
 import 'uplot/dist/uPlot.min.css'
 import './style/console.css'
 import './style/parts.css'

@@ -153,6 +153,7 @@ describe('the console, from sign-up to sign-out', () => {
     await page.getByRole('button', { name: 'Revoke laptop' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()
     await page.getByText(/^revoked/).waitFor()
+    await page.locator('.account summary').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(await page.evaluate('sessionStorage.length + localStorage.length')).to.equal(0)
@@ -233,6 +234,7 @@ describe('the console, from sign-up to sign-out', () => {
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
       expect(new URL(page.url()).origin).to.equal(world.url)
+      await page.locator('.account summary').click()
       await page.getByRole('button', { name: 'Sign out' }).click()
     }
     await close()

@@ -14,6 +14,7 @@ export const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data: https:",
   "media-src 'self' https:",
   "connect-src 'self'",

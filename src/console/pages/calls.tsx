@@ -8,6 +8,7 @@ import { getCalls, getKeys, getModels } from '../api/endpoints.ts'
 import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
+import { Fold } from '../parts/fold.tsx'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -100,6 +101,7 @@ type FilterProps = {
 }
 
 function Filters({ query, keyNames, set }: FilterProps) {
+  const filtered = FILTERS.some((name) => query[name])
   const models = useLoad('models', getModels)
   // A model that is no longer offered can still be asked for by a link.
   const ids = new Set([...(models.data?.data ?? []).map(({ id }) => id), ...(query.model ? [query.model] : [])])
@@ -113,25 +115,27 @@ function Filters({ query, keyNames, set }: FilterProps) {
     onChange: (event: Event) => set(name, (event.currentTarget as HTMLInputElement).value),
   })
   return (
-    <section class="filters" aria-label="Filters">
-      <Choice label="Status" options={STATUSES} {...choice('status')} />
-      <Choice
-        label="Model"
-        options={[['', 'Any model'], ...[...ids].map((id) => [id, id] as const)]}
-        {...choice('model')}
-      />
-      <Choice
-        label="Key"
-        options={[['', 'Any key'], ...[...keyNames].map(([id, name]) => [id, name] as const)]}
-        {...choice('keyId')}
-      />
-      <Field label="From (UTC)" {...day('from')} />
-      <Field label="To (UTC)" {...day('to')} />
-      {FILTERS.some((name) => query[name]) && (
-        <a class="clear" href="/calls">
-          Clear
-        </a>
-      )}
-    </section>
+    <Fold name="Filters" open={filtered}>
+      <section class="filters" aria-label="Filters">
+        <Choice label="Status" options={STATUSES} {...choice('status')} />
+        <Choice
+          label="Model"
+          options={[['', 'Any model'], ...[...ids].map((id) => [id, id] as const)]}
+          {...choice('model')}
+        />
+        <Choice
+          label="Key"
+          options={[['', 'Any key'], ...[...keyNames].map(([id, name]) => [id, name] as const)]}
+          {...choice('keyId')}
+        />
+        <Field label="From (UTC)" {...day('from')} />
+        <Field label="To (UTC)" {...day('to')} />
+        {filtered && (
+          <a class="clear" href="/calls">
+            Clear
+          </a>
+        )}
+      </section>
+    </Fold>
   )
 }

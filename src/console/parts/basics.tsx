@@ -5,12 +5,13 @@ import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import type { CallRecord } from '../api/endpoints.ts'
-import { STATUS_WORDS, localTime, number, utcTime } from './format.ts'
+import { STATUS_WORDS, exactTime, localTime, number, utcTime } from './format.ts'
+import { clock } from '../state/clock.ts'
 
-/** A moment in local time; UTC on hover. */
-export const Time = ({ iso, text = localTime }: { iso: string; text?: (iso: string) => string }) => (
-  <time dateTime={iso} title={utcTime(iso)}>
-    {text(iso)}
+/** A moment in local time, which keeps up with the clock; exactly, and in UTC, on hover. */
+export const Time = ({ iso, text = localTime }: { iso: string; text?: (iso: string, now: number) => string }) => (
+  <time dateTime={iso} title={`${exactTime(iso)} · ${utcTime(iso)}`}>
+    {text(iso, clock.value)}
   </time>
 )
 

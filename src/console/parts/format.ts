@@ -11,12 +11,17 @@ function lazily<Made>(make: () => Made): () => Made {
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 
+const MINUTE = { hour: 'numeric', minute: '2-digit' } as const
+
 const DAY = { day: 'numeric', month: 'short' } as const
 
 const whole = lazily(() => new Intl.NumberFormat())
 const percent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }))
-const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...CLOCK }))
-const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
+const ago = lazily(() => new Intl.RelativeTimeFormat(undefined, { style: 'short', numeric: 'auto' }))
+const timeOfDay = lazily(() => new Intl.DateTimeFormat(undefined, MINUTE))
+const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...MINUTE }))
+const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...MINUTE }))
+const exactMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
 const clock = lazily(() => new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 3 }))
 const dayOfYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
 const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, timeZone: 'UTC' }))
@@ -33,11 +38,22 @@ export const credits = (value: number): string => counted(value, 'credit')
 
 export const share = (part: number, all: number): string => percent().format(all === 0 ? 0 : part / all)
 
-/** Local time; with its year unless it is this one. */
-export function localTime(iso: string): string {
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** Local time as people say it: "2 min. ago", "3:14 PM" of today, "Nov 3, 3:14 PM"; with its year in another year. */
+export function localTime(iso: string, now = Date.now()): string {
   const date = new Date(iso)
-  return (date.getFullYear() === new Date().getFullYear() ? moment() : momentWithYear()).format(date)
+  const today = new Date(now)
+  const age = now - date.getTime()
+  if (Math.abs(age) < MINUTE_MS) return 'just now'
+  if (age > 0 && age < HOUR_MS) return ago().format(-Math.floor(age / MINUTE_MS), 'minute')
+  if (date.toDateString() === today.toDateString()) return timeOfDay().format(date)
+  return (date.getFullYear() === today.getFullYear() ? moment() : momentWithYear()).format(date)
 }
+
+/** Local time to the second, with its date. */
+export const exactTime = (iso: string): string => exactMoment().format(new Date(iso))
 
 export const localClock = (iso: string): string => clock().format(new Date(iso))
 

@@ -2,60 +2,158 @@
  * The frame around every page of somebody who is signed in.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { LucideIcon } from 'lucide-preact'
+import {
+  BookOpen,
+  ChevronDown,
+  Coins,
+  KeyRound,
+  LayoutDashboard,
+  List,
+  Menu,
+  MessageSquare,
+  Boxes,
+  Settings,
+  ShieldCheck,
+} from 'lucide-preact'
 import { signOut } from '../api/endpoints.ts'
-import { account, live } from '../state/account.ts'
+import { account, live, reconnecting } from '../state/account.ts'
 import { forgetToken } from '../state/session.ts'
 import { number } from './format.ts'
 
-const PAGES = [
-  ['/overview', 'Overview'],
-  ['/calls', 'Calls'],
-  ['/playground', 'Playground'],
-  ['/keys', 'Keys'],
-  ['/credits', 'Credits'],
-  ['/models', 'Models'],
-  ['/settings', 'Settings'],
-] as const
+type PageLink = { href: string; name: string; icon: LucideIcon }
+type Group = { name: string; links: PageLink[] }
+
+const GROUPS: Group[] = [
+  {
+    name: 'Use',
+    links: [
+      { href: '/overview', name: 'Overview', icon: LayoutDashboard },
+      { href: '/playground', name: 'Playground', icon: MessageSquare },
+      { href: '/models', name: 'Models', icon: Boxes },
+      { href: '/calls', name: 'Calls', icon: List },
+    ],
+  },
+  {
+    name: 'Account',
+    links: [
+      { href: '/keys', name: 'Keys', icon: KeyRound },
+      { href: '/credits', name: 'Credits', icon: Coins },
+      { href: '/settings', name: 'Settings', icon: Settings },
+    ],
+  },
+]
+
+const OPERATE: Group = { name: 'Operate', links: [{ href: '/operator', name: 'Operator', icon: ShieldCheck }] }
 
 /** Below this balance the header says so. */
 const LOW_CREDITS = 50
 
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
-  const nav = useRef<HTMLElement>(null)
-  const pages = account.value?.role === 'admin' ? [...PAGES, ['/operator', 'Operator'] as const] : PAGES
-  // On a phone the pages are a row that scrolls: the one that is open must be in sight.
-  useEffect(() => {
-    const open = nav.current?.querySelector<HTMLElement>('[aria-current]')
-    if (open) nav.current!.scrollLeft = open.offsetLeft - (nav.current!.clientWidth - open.offsetWidth) / 2
-  }, [path, pages.length])
+  const [open, setOpen] = useState(false)
+  // On a phone the menu lies over the page: it goes when a page was chosen.
+  useEffect(() => setOpen(false), [path])
   return (
     <div class="shell">
       <a class="skip" href="#content">
         Skip to content
       </a>
       <header class="top">
+        <button
+          type="button"
+          class="quiet burger"
+          aria-label="Menu"
+          aria-expanded={open}
+          aria-controls="pages"
+          onClick={() => setOpen(!open)}
+        >
+          <Menu size={20} aria-hidden="true" />
+        </button>
         <a class="brand" href="/overview">
           <img src="/pages/icon.svg" width="28" height="28" alt="" />
           <span>Tollgate</span>
         </a>
         <Balance />
-        <button type="button" class="small quiet" onClick={leave}>
-          Sign out
-        </button>
+        <AccountMenu />
       </header>
-      <nav ref={nav} class="pages" aria-label="Pages">
-        {pages.map(([href, name]) => (
-          <a key={href} href={href} aria-current={path === href || path.startsWith(`${href}/`) ? 'page' : undefined}>
-            {name}
-          </a>
-        ))}
-        <a href="/docs">API docs</a>
-      </nav>
+      {reconnecting.value && (
+        <p class="reconnecting" role="status">
+          The connection was lost. Reconnecting…
+        </p>
+      )}
+      <Pages path={path} open={open} />
       <main id="content" tabIndex={-1}>
         {children}
       </main>
     </div>
+  )
+}
+
+function Pages({ path, open }: { path: string; open: boolean }) {
+  const groups = account.value?.role === 'admin' ? [...GROUPS, OPERATE] : GROUPS
+  return (
+    <nav id="pages" class={open ? 'pages open' : 'pages'} aria-label="Pages">
+      {groups.map(({ name, links }) => (
+        <div key={name} class="group" role="group" aria-label={name}>
+          <small aria-hidden="true">{name}</small>
+          {links.map((link) => (
+            <a
+              key={link.href}
+              href={link.href}
+              aria-current={path === link.href || path.startsWith(`${link.href}/`) ? 'page' : undefined}
+            >
+              <link.icon size={17} aria-hidden="true" />
+              {link.name}
+            </a>
+          ))}
+        </div>
+      ))}
+      <a href="/docs">
+        <BookOpen size={17} aria-hidden="true" />
+        API docs
+      </a>
+    </nav>
+  )
+}
+
+/** Who is signed in, and the way out. */
+function AccountMenu() {
+  const menu = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    const shut = (event: Event): void => {
+      if (event.type === 'keydown' && (event as KeyboardEvent).key !== 'Escape') return
+      if (event.type === 'pointerdown' && menu.current?.contains(event.target as Node)) return
+      menu.current?.removeAttribute('open')
+    }
+    addEventListener('pointerdown', shut)
+    addEventListener('keydown', shut)
+    return () => {
+      removeEventListener('pointerdown', shut)
+      removeEventListener('keydown', shut)
+    }
+  }, [])
+  const email = account.value?.user.email ?? ''
+  return (
+    <details class="account" ref={menu}>
+      <summary aria-label={`Account ${email}`}>
+        <span class="initial" aria-hidden="true">
+          {email.slice(0, 1).toUpperCase() || '…'}
+        </span>
+        <ChevronDown size={15} aria-hidden="true" />
+      </summary>
+      <div class="sheet">
+        <p>
+          <small class="soft">Signed in as</small>
+          <br />
+          {email}
+        </p>
+        <a href="/settings">Settings</a>
+        <button type="button" class="small quiet" onClick={leave}>
+          Sign out
+        </button>
+      </div>
+    </details>
   )
 }
 

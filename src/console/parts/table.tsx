@@ -1,5 +1,6 @@
 /**
- * The table that every list of records is shown in. It scrolls within its panel where it is too wide.
+ * The table that every list of records is shown in. It scrolls within its panel where it is too wide; on a phone each
+ * row is a card. The roles stay what they are, although the style takes the rows apart.
  */
 import type { ComponentChildren } from 'preact'
 
@@ -31,21 +32,26 @@ type Props<T> = {
 export function Table<T>({ label, columns, rows, keyOf, faded, testId }: Props<T>) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={label} data-testid={testId}>
-      <table>
-        <thead>
-          <tr>
+      <table role="table">
+        <thead role="rowgroup">
+          <tr role="row">
             {columns.map(({ header, hidden, right }) => (
-              <th key={header} scope="col" class={right && !hidden ? 'right' : undefined}>
+              <th key={header} scope="col" role="columnheader" class={right && !hidden ? 'right' : undefined}>
                 {hidden ? <span class="hidden">{header}</span> : header}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((row) => (
-            <tr key={keyOf(row)} class={faded?.(row) ? 'faded' : undefined}>
+            <tr key={keyOf(row)} role="row" class={faded?.(row) ? 'faded' : undefined}>
               {columns.map((column) => (
-                <td key={column.header} class={classOf(column, row)}>
+                <td
+                  key={column.header}
+                  role="cell"
+                  class={classOf(column, row)}
+                  data-label={column.hidden ? undefined : column.header}
+                >
                   {column.cell(row)}
                 </td>
               ))}

@@ -15,6 +15,9 @@ export const account = signal<(AccountState & { user: User }) | null>(null)
 /** Whether changes arrive at this moment. */
 export const live = signal(false)
 
+/** Whether they have arrived before, and do not for longer than a stream takes to come back. */
+export const reconnecting = signal(false)
+
 type CallListener = (call: CallRecord) => void
 const callListeners = new Set<CallListener>()
 const refreshListeners = new Set<() => void>()
@@ -61,6 +64,8 @@ async function follow(session: string, over: AbortSignal): Promise<void> {
     await listen(session, over, tries > 0).catch(() => {})
     live.value = false
     if (over.aborted) return
+    // A stream that ended is opened again at once; one that cannot be opened is worth a word.
+    if (tries > 0 && performance.now() - began < PAUSES_MS.at(-1)!) reconnecting.value = true
     if (performance.now() - began > PAUSES_MS.at(-1)!) tries = 0
     await pause(PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)]!, over)
   }
@@ -76,6 +81,7 @@ async function listen(session: string, over: AbortSignal, again: boolean): Promi
   if (response.status === 401 && !over.aborted) forgetToken('Your session has ended. Sign in again to continue.')
   if (!response.ok || !response.body) return
   live.value = true
+  reconnecting.value = false
   if (again) refresh()
   for await (const { event, data } of readEvents(response.body)) take(event, data)
 }

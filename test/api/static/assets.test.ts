@@ -16,8 +16,8 @@ import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
 
 const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; media-src 'self' https:; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data: https:; " +
+  "media-src 'self' https:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 describe('the pages as files', () => {
   let web: TestWeb

@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
 import { ErrorMessage } from '../../parts/basics.tsx'
+import { Fold } from '../../parts/fold.tsx'
 import { Field } from '../../parts/forms.tsx'
 import type { Conversation } from '../../state/conversation.ts'
 import { clearConversation, conversation, converse } from '../../state/conversation.ts'
@@ -43,15 +44,17 @@ export function ChatPlayground({ models, model, choose }: Props) {
     <div class="play">
       <section class="panel">
         <ModelChoice models={models} model={model} choose={choose} />
-        <Field
-          label="Maximum output tokens"
-          type="number"
-          min={1}
-          value={maxTokens}
-          placeholder="1024"
-          onInput={(event) => setMaxTokens(event.currentTarget.value)}
-        />
-        <AsCode kind="chat" fields={fields} />
+        <Fold name="Options">
+          <Field
+            label="Maximum output tokens"
+            type="number"
+            min={1}
+            value={maxTokens}
+            placeholder="1024"
+            onInput={(event) => setMaxTokens(event.currentTarget.value)}
+          />
+          <AsCode kind="chat" fields={fields} />
+        </Fold>
       </section>
       <section class="panel talk">
         <Messages talk={talk} name={model.id} />

@@ -1,0 +1,23 @@
+/**
+ * What a wide screen shows beside the content, and a phone folds away until it is asked for.
+ */
+import type { ComponentChildren } from 'preact'
+
+/** From here on there is room for everything; the style sheets' own bound. */
+const WIDE = matchMedia('(min-width: 52.01rem)')
+
+/** @param open on a phone too, because something is chosen in it */
+export const Fold = ({
+  name,
+  open = false,
+  children,
+}: {
+  name: string
+  open?: boolean
+  children: ComponentChildren
+}) => (
+  <details class="fold" open={open || WIDE.matches}>
+    <summary>{name}</summary>
+    {children}
+  </details>
+)
