@@ -21,10 +21,12 @@ export async function runMocha(
   { folder, bail = false, env, databaseUrl, redisUrl }: MochaEnvironment,
 ): Promise<Run> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
-  const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
+  // mocha's own bin would start a second process, for the sake of an option of Node in .mocharc.json.
+  const cli = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'lib', 'cli', 'cli.js')
   const [program = '', ...args] = dyingWithParent('SIGTERM', [
     process.execPath,
-    bin,
+    '--import=tsx',
+    cli,
     '--exit',
     '--forbid-only',
     '--recursive',

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { Db } from '../../../src/shared/infra/db.ts'
 import { readState } from '../../../src/shared/calls/records.ts'
 import type { CallState } from '../../../src/shared/calls/records.ts'
 import type { CallStatus, Modality } from '../../../src/shared/calls/lifecycle.ts'
@@ -10,6 +11,8 @@ import { wordsOf } from '../world/upstream.ts'
 import type { Manner } from '../world/upstream.ts'
 import { LONGEST_ANSWER, MAX_OUTSTANDING, VIDEO } from '../world/world.ts'
 import type { Request } from '../world/clients.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { toldOf } from './story.ts'
 import type { Story } from './story.ts'
 
 type CallRow = {
@@ -30,40 +33,64 @@ type CallRow = {
 /** Chat may be sent to its upstream so often, whatever fails and whoever dies: twice an attempt, in two attempts. */
 const MAX_CHAT_SENDS = 4
 
-/** Everything that a schedule must not have broken, beyond the books. */
-export async function checkEnd(story: Story): Promise<void> {
-  const rows = await callsOf(story)
-  const states = new Map(
-    await Promise.all([...rows.keys()].map(async (id) => [id, await readState(story.db, id)] as const)),
-  )
-  expect(story.world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
+/** Whoever waited was answered, by a process that lives; and no job failed in a way that nobody foresaw. */
+export function checkClients({ world, requests }: Story): void {
+  expect(world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
+  for (const { heard, placed, web, left, asked } of requests) {
+    if (heard.is === 'broken') throw heard.error
+    if (heard.is === 'unknown' && placed && web.process.alive && !left)
+      throw new Error(`${asked.modality} ${asked.prompt}: its client was never answered`)
+  }
+}
+
+/**
+ * Everything that schedules must not have broken, in the books and beyond them. Several are judged at once, in a
+ * database that holds nothing else: to audit each by itself would cost as much as to play it.
+ * @throws an Error that says which promise was broken, and what happened.
+ */
+export async function judge(db: Db, stories: readonly Story[]): Promise<void> {
+  const ids = stories.flatMap(({ accounts }) => accounts.map(({ id }) => id))
+  await blaming(stories, () => expectBooksToBalance(db))
+  await blaming(stories, () => checkEntries(db, ids))
+  const all = await db('calls').whereIn('account_id', ids).select<CallRow[]>('*')
+  const states = new Map(await Promise.all(all.map(async ({ id }) => [id, await readState(db, id)] as const)))
+  for (const story of stories) {
+    const rows = new Map(all.filter(({ account_id }) => isOf(story, account_id)).map((row) => [row.id, row]))
+    await blaming([story], () => checkEnd(story, rows, states))
+  }
+}
+
+const isOf = ({ accounts }: Story, account: AccountId): boolean => accounts.some(({ id }) => id === account)
+
+/** Tells the story of the schedule whose ids an error names; of the first one where it names none. */
+async function blaming(stories: readonly Story[], check: () => Promise<void> | void): Promise<void> {
+  try {
+    await check()
+  } catch (error) {
+    const idsOf = ({ accounts, requests }: Story): string[] => [
+      ...accounts.flatMap(({ id, grants }) => [id, ...grants]),
+      ...requests.map(({ callId }) => callId),
+    ]
+    throw toldOf(stories.find((story) => idsOf(story).some((id) => String(error).includes(id))) ?? stories[0]!, error)
+  }
+}
+
+type States = Map<CallId, CallState | null>
+
+function checkEnd(story: Story, rows: Map<CallId, CallRow>, states: States): void {
   for (const request of story.requests)
     checkRequest(story, request, rows.get(request.callId), states.get(request.callId) ?? null)
   for (const [id, attempt] of story.world.lost.attempts) {
     expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
   }
   checkOneCallAKey(story.requests, rows)
-  await checkEntries(story)
   checkReplays(story, states)
-}
-
-async function callsOf({ db, accounts }: Story): Promise<Map<CallId, CallRow>> {
-  const rows = await db('calls')
-    .whereIn(
-      'account_id',
-      accounts.map(({ id }) => id),
-    )
-    .select<CallRow[]>('*')
-  return new Map(rows.map((row) => [row.id, row]))
 }
 
 function checkRequest(story: Story, request: Request, row: CallRow | undefined, state: CallState | null): void {
   const { heard, asked } = request
   const about = `${asked.modality} ${asked.prompt}`
-  if (heard.is === 'broken') throw heard.error
   if (heard.is === 'refused') return checkRefusal(about, heard.code, row)
-  if (heard.is === 'unknown' && request.placed && request.web.process.alive && !request.left)
-    throw new Error(`${about}: its client was never answered`)
   if (!row) return
   if (state?.state !== 'ended')
     throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
@@ -149,22 +176,21 @@ function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRo
  * In the ledger: at most three entries a call and grant; no expired lot paid; what was answered as the balance is in
  * it.
  */
-async function checkEntries({ db, accounts }: Story): Promise<void> {
-  const ids = accounts.map(({ id }) => id)
+async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
   const { rows: spentLate } = await db.raw<{ rows: object[] }>(
     `
     SELECT e.* FROM ledger_entries e JOIN grants g ON g.id = e.grant_id
     WHERE e.account_id = ANY (?::uuid[]) AND e.kind = 'charge' AND e.created_at > g.expires_at`,
-    [ids],
+    [[...ids]],
   )
-  expect(spentLate, 'an expired lot paid').to.deep.equal([])
+  expect(spentLate, `an expired lot paid: ${JSON.stringify(spentLate)}`).to.deep.equal([])
   const { rows: twice } = await db.raw<{ rows: object[] }>(
     `
     SELECT call_id, grant_id, count(*) FROM ledger_entries WHERE account_id = ANY (?::uuid[]) AND call_id IS NOT NULL
     GROUP BY call_id, grant_id HAVING count(*) > 2 OR count(*) FILTER (WHERE kind = 'charge') > 1`,
-    [ids],
+    [[...ids]],
   )
-  expect(twice, 'a call moved a grant more than twice').to.deep.equal([])
+  expect(twice, `a call moved a grant more than twice: ${JSON.stringify(twice)}`).to.deep.equal([])
   const { rows: wrong } = await db.raw<{ rows: object[] }>(
     `
     SELECT c.id, c.balance_after, own.balance_after AS entry, last.balance_after AS last_entry FROM calls c
@@ -174,13 +200,13 @@ async function checkEntries({ db, accounts }: Story): Promise<void> {
     JOIN LATERAL (
       SELECT balance_after FROM ledger_entries WHERE account_id = c.account_id AND created_at = own.created_at ORDER BY seq DESC LIMIT 1) last ON true
     WHERE c.account_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`,
-    [ids],
+    [[...ids]],
   )
-  expect(wrong, 'the balance of an answer is not that of its last entry').to.deep.equal([])
+  expect(wrong, `the balance of an answer is not that of its last entry: ${JSON.stringify(wrong)}`).to.deep.equal([])
 }
 
 /** Whoever never heard asks again with the same key: the very answer, or a call that is opened only now. */
-function checkReplays({ requests }: Story, states: Map<CallId, CallState | null>): void {
+function checkReplays({ requests }: Story, states: States): void {
   for (const { asked, callId } of requests) {
     if (asked.idempotencyKey === null || !states.has(callId)) continue
     expect(states.get(callId)?.state, `${asked.prompt}: its answer can be had by its key`).to.equal('ended')

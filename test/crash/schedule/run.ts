@@ -1,17 +1,18 @@
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
-import type { CallId } from '../../../src/shared/ids.ts'
+import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'
 import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
 import { World } from '../world/world.ts'
 import type { Account } from '../world/accounts.ts'
-import { deleteAccounts, openAccount } from '../world/accounts.ts'
+import { openAccount } from '../world/accounts.ts'
 import { Request } from '../world/clients.ts'
 import type { Asked } from '../world/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { checkEnd, checkOutstanding } from './checks.ts'
+import { checkClients, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
+import { toldOf } from './story.ts'
 import type { Story } from './story.ts'
 
 /** Rounds of healing after which a call that is still open counts as lost. */
@@ -21,14 +22,13 @@ const MAX_ROUNDS = 40
 const MAX_EFFECTS = 12
 
 /**
- * Plays a schedule against a real Postgres, lets everything heal, and judges the end.
- * @param broom a pool of its own that sweeps up afterwards: see `deleteAccounts`
- * @throws an Error that says which promise was broken.
+ * Plays a schedule against a real Postgres and lets everything heal. What it leaves in the database is for `judge`.
+ * @throws an Error that says which promise was broken, and what happened.
  */
-export async function play(db: Db, cleanupDb: Db, name: string, { lots, moves }: Schedule): Promise<void> {
+export async function play(db: Db, name: string, { lots, moves }: Schedule): Promise<Story> {
   const world = new World(db, name)
   const accounts = await Promise.all(lots.map((amounts) => openAccount(db, amounts)))
-  const story: Story = { db, world, accounts, requests: [], prices: new Map() }
+  const story: Story = { db, name, world, accounts, requests: [], prices: new Map() }
   try {
     for (let pair = 0; pair < 2; pair++) await Promise.all([world.addWeb(), world.addWorker()])
     for (const move of moves) {
@@ -38,17 +38,13 @@ export async function play(db: Db, cleanupDb: Db, name: string, { lots, moves }:
     await checkOutstanding(story)
     world.turns.history.push('— healing')
     await heal(story)
-    await expectBooksToBalance(db)
-    await checkEnd(story)
+    checkClients(story)
+    return story
   } catch (error) {
-    throw new Error(
-      `${error instanceof Error ? error.message : String(error)}\nWhat happened:\n${world.turns.history.join('\n')}`,
-      { cause: error },
-    )
+    throw toldOf(story, error)
   } finally {
     story.requests.forEach((request) => request.forget())
     await world.end()
-    await deleteAccounts(cleanupDb)
   }
 }
 
@@ -216,20 +212,24 @@ async function heal(story: Story): Promise<void> {
     for (let effects = 0; effects === 0 || (effects < MAX_EFFECTS && world.turns.waiting().length > 0); effects++)
       await world.turns.releaseAll()
     await deliver(world, 1000, round)
-    const { open } = (
-      await db('calls')
-        .whereIn('account_id', ids)
-        .whereIn('status', ['queued', 'running'])
-        .count<{ open: number }[]>({ open: '*' })
-    )[0]!
-    if (open === 0 && world.turns.waiting().length === 0 && world.dispatch.ready().length === 0) break
+    const isQuiet = world.turns.waiting().length === 0 && world.dispatch.ready().length === 0
+    if (isQuiet && (await countOpen(db, ids)) === 0) break
     if (round % 3 === 2) await world.pass(ids, RUNNING_LEASE_SECONDS, round % 6 === 5)
     if (round % 3 === 2) await reconcile(world, round)
     if (round > MAX_ROUNDS)
       throw new Error(
-        `not live: ${open} calls are open after ${round} rounds; waiting: ${world.turns.waiting().join(', ')}`,
+        `not live: ${await countOpen(db, ids)} calls are open after ${round} rounds; waiting: ${world.turns.waiting().join(', ')}`,
       )
   }
   // What a web process does every few seconds: a reply may have been lost on its way.
   await Promise.all(world.liveWebs().map(({ replies }) => replies.recheck()))
+  await world.turns.rest()
+}
+
+async function countOpen(db: Db, ids: readonly AccountId[]): Promise<number> {
+  const [row] = await db('calls')
+    .whereIn('account_id', [...ids])
+    .whereIn('status', ['queued', 'running'])
+    .count<{ open: number }[]>({ open: '*' })
+  return row!.open
 }

@@ -6,9 +6,16 @@ import type { World } from '../world/world.ts'
 /** What one run of a schedule leaves to be judged. */
 export type Story = {
   db: Db
+  name: string
   world: World
   accounts: Account[]
   requests: Request[]
   /** The price of each model when a request was made. */
   prices: Map<Request, World['prices']>
+}
+
+/** An error with the whole story that led to it. */
+export function toldOf({ name, world }: Story, error: unknown): Error {
+  const message = error instanceof Error ? error.message : String(error)
+  return new Error(`${name}: ${message}\nWhat happened:\n${world.turns.history.join('\n')}`, { cause: error })
 }

@@ -34,7 +34,7 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
 
 /**
  * Empties the database of worlds, in one round trip. The ledger's own guard against that is for production.
- * @param broom a pool that does nothing else: a connection whose role changes forgets every plan that it has
+ * @param cleanupDb a pool that does nothing else: a connection whose role changes forgets every plan that it has
  */
 export async function deleteAccounts(cleanupDb: Db): Promise<void> {
   await cleanupDb.raw(`

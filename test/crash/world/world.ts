@@ -50,6 +50,9 @@ const config = {
 
 const log = createLog('silent', 'worker')
 
+// Opens nothing until it fetches, which no model of a world asks for.
+const fetcher = createFetcher()
+
 const upstreamEntry: UpstreamEntry = {
   name: 'scripted',
   protocol: 'openai',
@@ -226,7 +229,7 @@ export class World {
       backoffMs: 0,
     })
     const deps: WorkerDeps = {
-      fetcher: createFetcher(),
+      fetcher,
       config,
       log,
       db: this.db,
