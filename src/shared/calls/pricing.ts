@@ -74,6 +74,15 @@ export function mediaCost(price: MediaPrice, { resolution, duration }: MediaShap
   return duration === undefined ? null : limited(ceilOfProduct(row.perSecond, duration))
 }
 
+/** What a picture or a video costs at its upstream, in micro-dollars: by the second, or as a whole. */
+export type MediaCost = { perSecond: number; perCall?: undefined } | { perCall: number; perSecond?: undefined }
+
+/** What a picture or a video of this shape costs at its upstream, in micro-dollars, rounded up; null: unknown. */
+export function mediaMicroUsd({ perSecond, perCall }: MediaCost, { duration }: MediaShape): number | null {
+  if (perCall !== undefined) return perCall
+  return perSecond === undefined || duration === undefined ? null : Number(ceilOfProduct(perSecond, duration))
+}
+
 /**
  * `ceil(factor × decimal)`, exactly: of the decimal that the number is written as. Floating point would make 111 of
  * 100 × 1.1.
