@@ -8,6 +8,8 @@ import { promisify } from 'node:util'
 import { root } from '../scripts/folders.ts'
 import { startPostgres } from '../scripts/services/postgres.ts'
 import { redisProgram, startRedis } from '../scripts/services/redis.ts'
+import { offer } from '../scripts/harness/database.ts'
+import { readCatalogueFile } from '../src/shared/catalogue/parse.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { loadProgram } from './load.ts'
 import type { Process } from '../scripts/harness/processes.ts'
@@ -77,7 +79,6 @@ export async function startStack({
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     REDIS_PREFIX: name,
-    MODELS_FILE: catalogue,
     PORT: '0',
     APP_SECRET: 'a secret of the benchmark, long enough',
     GATEWAY_RATE_LIMIT: '1000000000',
@@ -86,6 +87,7 @@ export async function startStack({
     MAIL_FILE: join(folder, 'mail.jsonl'),
     NODE_ENV: 'production',
   }
+  await offer(databaseUrl, readCatalogueFile(catalogue) as object)
   const web = await runCompiled('web', tree, 'api/main.js', environment, /"port":(\d+)/)
   const worker = await runCompiled('worker', tree, 'workers/main.js', environment, /worker process runs()/)
   return { web, worker }

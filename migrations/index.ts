@@ -13,6 +13,7 @@ import * as calls from './004_calls.ts'
 import * as sessionsTokensMail from './005_sessions_tokens_mail.ts'
 import * as operators from './006_operators.ts'
 import * as prices from './007_prices.ts'
+import * as catalogue from './008_catalogue.ts'
 import * as operations from './011_operations.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
@@ -36,6 +37,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '005_sessions_tokens_mail': sessionsTokensMail,
   '006_operators': operators,
   '007_prices': prices,
+  '008_catalogue': catalogue,
   '011_operations': operations,
 }
 

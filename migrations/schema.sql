@@ -102,6 +102,7 @@ CREATE TABLE calls (
   cache_write_tokens bigint, -- Input tokens that were written to a cache (chat).
   repeated_input_tokens bigint, -- Of those written, what its upstream bills once more: written for an hour (chat).
   cost_micro_usd bigint, -- What it cost at its upstreams, in micro-dollars, failed tries too; null where that is unknown.
+  catalogue_version integer, -- The version of the catalogue that it was opened at: it is charged and served by that one.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT calls_cached_tokens_are_input CHECK (((cached_input_tokens >= 0) AND (cache_write_tokens >= 0) AND ((cached_input_tokens + cache_write_tokens) <= input_tokens))),
@@ -128,6 +129,29 @@ CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempote
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
+
+-- Every version of the catalogue. The newest is the current one: rows are added, never changed.
+CREATE TABLE catalogue_versions (
+  version integer NOT NULL, -- Counts from 1, without gaps.
+  previous integer DEFAULT NULLIF((version - 1), 0), -- The version before it: there is one.
+  content json NOT NULL, -- The catalogue as it was given (docs/upstreams.md).
+  hash bytea NOT NULL, -- SHA-256 of the content with its keys in order: what is the same content.
+  source text NOT NULL, -- file (MODELS_FILE, by migrate), command, page, or rollback to an earlier version.
+  operator_id uuid, -- Who, of the console; null for a file and the command line.
+  note text, -- Why, in the operator's words.
+  applied_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT catalogue_versions_pkey PRIMARY KEY (version),
+  CONSTRAINT catalogue_versions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
+  CONSTRAINT catalogue_versions_previous_fkey FOREIGN KEY (previous) REFERENCES catalogue_versions(version),
+  CONSTRAINT catalogue_versions_count_from_one CHECK ((version >= 1)),
+  CONSTRAINT catalogue_versions_files_have_none CHECK (((source <> 'file'::text) OR (operator_id IS NULL))),
+  CONSTRAINT catalogue_versions_hash_is_sha256 CHECK ((octet_length(hash) = 32)),
+  CONSTRAINT catalogue_versions_note_length CHECK ((char_length(note) <= 500)),
+  CONSTRAINT catalogue_versions_pages_have_operators CHECK (((source <> 'page'::text) OR (operator_id IS NOT NULL))),
+  CONSTRAINT catalogue_versions_source_known CHECK ((source = ANY (ARRAY['file'::text, 'command'::text, 'page'::text, 'rollback'::text])))
+);
+CREATE INDEX catalogue_versions_files ON catalogue_versions USING btree (version) WHERE (source = 'file'::text);
+CREATE TRIGGER catalogue_versions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON catalogue_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.
 CREATE TABLE grants (
@@ -264,7 +288,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 

@@ -43,11 +43,11 @@ BEGIN
       price_hash text, amount bigint, guarded text,
       estimated_input bigint, estimated_output bigint, lease_seconds integer, deadline_seconds integer,
       request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text,
-        request_bytes bigint
+        request_bytes bigint, catalogue_version integer
     )) WITH ORDINALITY AS r (
       id, account_id, key_id, modality, model, price, price_version, price_hash, amount, guarded, estimated_input,
       estimated_output, lease_seconds, deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds,
-      request_hash, request_bytes, place)
+      request_hash, request_bytes, catalogue_version, place)
   ), checked AS (
     SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes,
       coalesce(own.id, same.id) AS existing_id,
@@ -111,12 +111,11 @@ BEGIN
     ORDER BY a.price_version
     ON CONFLICT DO NOTHING
   ), new_call AS (
-    INSERT INTO calls (id, account_id, key_id, modality, model, status, price, price_version, estimated_input_tokens,
-      estimated_output_tokens, credits_precharged, credits, request_id, reply_to, idempotency_key,
-      idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at)
-    SELECT a.id, a.account_id, a.key_id, a.modality, a.model, 'queued', a.price, a.price_version, a.estimated_input,
-      a.estimated_output,
-      a.amount, a.amount, a.request_id, a.reply_to, a.idempotency_key,
+    INSERT INTO calls (id, account_id, key_id, modality, model, catalogue_version, status, price, price_version,
+      estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
+      idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at)
+    SELECT a.id, a.account_id, a.key_id, a.modality, a.model, a.catalogue_version, 'queued', a.price, a.price_version,
+      a.estimated_input, a.estimated_output, a.amount, a.amount, a.request_id, a.reply_to, a.idempotency_key,
       CASE WHEN a.idempotency_key IS NOT NULL THEN now() + make_interval(secs => a.idempotency_seconds) END,
       decode(a.request_hash, 'hex'), a.request_bytes, now() + make_interval(secs => a.lease_seconds),
       now() + make_interval(secs => a.deadline_seconds)

@@ -1,4 +1,4 @@
--- The ledger is append-only: nobody changes or removes an entry, not even by hand.
+-- Ledger and catalogue are append-only: nobody changes or removes an entry or a version, not even by hand.
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
@@ -6,5 +6,9 @@ END $$;
 
 DROP TRIGGER IF EXISTS ledger_entries_append_only ON ledger_entries;
 CREATE TRIGGER ledger_entries_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON ledger_entries
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+DROP TRIGGER IF EXISTS catalogue_versions_append_only ON catalogue_versions;
+CREATE TRIGGER catalogue_versions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON catalogue_versions
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 COMMENT ON FUNCTION refuse_change IS 'Refuses updates and deletions.';

@@ -5,6 +5,7 @@ import knex from 'knex'
 import pg from 'pg'
 import * as schema from '../../migrations/index.ts'
 import { root } from '../folders.ts'
+import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { ownerLives, processName, testServices } from './services.ts'
@@ -88,6 +89,16 @@ const TEST_ACQUIRE_MS = 30_000
 
 /** A pool for the test itself, beside those of the processes under test. */
 export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db => connectDb(config, TEST_ACQUIRE_MS)
+
+/** Makes a catalogue the current version of a database. */
+export async function offer(databaseUrl: string, content: object): Promise<void> {
+  const db = connectTestDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  try {
+    await applyCatalogue(db, { content, source: 'command', operator: null, note: null, expect: null })
+  } finally {
+    await db.destroy()
+  }
+}
 
 let databases = 0
 

@@ -9,7 +9,7 @@ import { startWeb } from '../../src/api/web.ts'
 import { startWorker } from '../../src/workers/worker.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { connectTestDb, testDatabaseUrl } from './database.ts'
+import { connectTestDb, offer, testDatabaseUrl } from './database.ts'
 import { watchErrors } from './declared-errors.ts'
 import { testRedis } from './redis.ts'
 
@@ -125,9 +125,21 @@ export type Catalogue = ReturnType<typeof sandboxCatalogue>
 
 let configurations = 0
 
+/** Where no sandbox is: for what calls no model. */
+const NOWHERE = 'http://127.0.0.1:9'
+
+/** How many web processes of `startTestWeb` run. */
+let running = 0
+
 /**
+<<<<<<< HEAD
  * A configuration on this test process's own Postgres, Redis and folder. Its queues and limits are shared with no other
  * test, so that what a failed test left running takes no jobs of others. `change` edits the catalogue.
+=======
+ * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares:
+ * what a failed test left running takes no other test's jobs. `change` edits the catalogue, which becomes the current
+ * version of the database; but one of no sandbox leaves what running processes serve alone.
+>>>>>>> f4c5e21 (Keep the catalogue in Postgres as versions)
  */
 export async function testConfig(
   sandboxUrl: string,
@@ -140,7 +152,7 @@ export async function testConfig(
   const catalogue = sandboxCatalogue(sandboxUrl)
   change(catalogue)
   writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogue))
-  return readConfig({
+  const config = readConfig({
     PORT: '0',
     DRAIN_SECONDS: '0',
     DATABASE_URL: await testDatabaseUrl(),
@@ -157,6 +169,8 @@ export async function testConfig(
     REGISTER_RATE_LIMIT: '1000000',
     ...settings,
   })
+  if (sandboxUrl !== NOWHERE || running === 0) await offer(config.DATABASE_URL, catalogue)
+  return config
 }
 
 export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise<void> }
@@ -166,16 +180,18 @@ export type TestWeb = { url: string; config: Config; db: Db; stop: () => Promise
  * answered with an error that it does not declare.
  */
 export async function startTestWeb(config?: Config): Promise<TestWeb> {
-  const own = config ?? (await testConfig('http://127.0.0.1:9'))
+  const own = config ?? (await testConfig(NOWHERE))
   const log = createLog(own.LOG_LEVEL, 'web')
   const expectDeclared = watchErrors(log)
   const web = await startWeb(own, log, 500)
+  running += 1
   const db = connectTestDb({ ...own, DATABASE_POOL: 4 })
   return {
     url: `http://127.0.0.1:${web.port}`,
     config: own,
     db,
     stop: async () => {
+      running -= 1
       await web.stop()
       await db.destroy()
       expectDeclared()

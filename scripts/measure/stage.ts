@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { cpuMicros, residentMb, runCompiled } from '../harness/processes.ts'
@@ -10,7 +10,7 @@ import { redisProgram, startRedis } from '../services/redis.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { audit } from '../../src/shared/ledger/audit.ts'
-import { migrate } from '../harness/database.ts'
+import { migrate, offer } from '../harness/database.ts'
 import { anAccount } from '../harness/factories.ts'
 import type { TestAccount } from '../harness/factories.ts'
 import { ownMb } from '../harness/memory.ts'
@@ -47,11 +47,10 @@ export async function startStage(
   const redis = await startRedis({ program: await redisProgram(say), folder: join(folder, 'redis'), durable: true })
   await migrate(postgres.url)
   const source = await upstream()
-  writeFileSync(join(folder, 'models.json'), JSON.stringify(catalogueOf(source.port)))
+  await offer(postgres.url, catalogueOf(source.port))
   const environment = {
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
-    MODELS_FILE: join(folder, 'models.json'),
     PORT: '0',
     NODE_ENV: 'production',
     APP_SECRET: 'a secret of the measurement, long enough',

@@ -7,7 +7,8 @@ import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { newDatabaseUrl } from '../harness/database.ts'
+import { newDatabaseUrl, offer } from '../harness/database.ts'
+import { sandboxCatalogue } from '../harness/harness.ts'
 import { testRedis } from '../harness/redis.ts'
 import { root } from '../folders.ts'
 import { freePort } from '../services/ports.ts'
@@ -46,16 +47,17 @@ function compare({ known, unknown }: Samples): { difference: number; low: number
 async function startWeb(): Promise<{ url: string; stop: () => Promise<void> }> {
   const { url: redisUrl, prefix } = await testRedis()
   const port = await freePort()
+  const databaseUrl = await newDatabaseUrl()
+  await offer(databaseUrl, sandboxCatalogue('http://127.0.0.1:9'))
   const web = spawn(process.execPath, ['--import=tsx', join(root, 'src/api/main.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
       PORT: String(port),
-      DATABASE_URL: await newDatabaseUrl(),
+      DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       REDIS_PREFIX: `${prefix}-timing`,
       APP_SECRET: randomBytes(32).toString('hex'),
-      MODELS_FILE: join(root, 'models.json'),
       LOG_LEVEL: 'error',
       TRUST_PROXY: '1',
       LOGIN_RATE_LIMIT: '1000000',

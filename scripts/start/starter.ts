@@ -45,12 +45,13 @@ export class Starter {
       DATABASE_URL: (await postgres).url,
       REDIS_URL: (await redis).url,
     }
+    // Only this user can read what the programs write from here on (mails, media).
+    process.umask(0o077)
+    // Its port stands in the catalogue, which the migrations apply.
+    await this.stage('sandbox', () => this.sandbox())
     await this.stage('migrations', async () => ({
       about: await runToEnd(['dist/src/admin/migrate.js'], { ...process.env, ...this.environment }),
     }))
-    // Only this user can read what the programs write from here on (mails, media).
-    process.umask(0o077)
-    await this.stage('sandbox', () => this.sandbox())
     // The worker's mails have the address of the web process.
     const { port } = await this.stage('web', () => this.web())
     await tellStripe(this.environment, port)

@@ -1,8 +1,16 @@
-/** The release phase: brings the schema up to date. `node dist/src/admin/migrate.js` */
+/**
+ * The release phase: brings the schema up to date, and applies MODELS_FILE where it has changed since it was applied
+ * last. `node dist/src/admin/migrate.js`
+ */
 import { migrate } from '../../migrations/index.ts'
 import type { Migrated } from '../../migrations/index.ts'
-import { readDatabaseConfig } from '../shared/config.ts'
+import { applyFile } from '../shared/catalogue/changes.ts'
+import { BadCatalogue, faultsOf } from '../shared/catalogue/faults.ts'
+import { announceFromCommand } from '../shared/catalogue/notice.ts'
+import { readCatalogueFile } from '../shared/catalogue/parse.ts'
+import { ConfigError, readReleaseConfig } from '../shared/config.ts'
 import { connectDb } from '../shared/infra/db.ts'
+import type { Db } from '../shared/infra/db.ts'
 import { createLog } from '../shared/infra/log.ts'
 import { refuseStart } from '../shared/infra/process.ts'
 import { lookAtPostgres, whenThere } from '../shared/infra/start-up.ts'
@@ -13,14 +21,36 @@ function told({ migrations, functions, newer }: Migrated): string {
   return `${applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}.`}${left}`
 }
 
-try {
-  const db = connectDb(readDatabaseConfig())
+/** The content of the catalogue's file, checked before anything is changed. @throws ConfigError with every fault. */
+function readChecked(path: string): unknown {
+  try {
+    const content = readCatalogueFile(path)
+    const faults = faultsOf(content)
+    if (faults.length > 0) throw new BadCatalogue(faults)
+    return content
+  } catch (error) {
+    throw error instanceof BadCatalogue ? new ConfigError(`MODELS_FILE ${path}: ${error.message}`) : error
+  }
+}
+
+async function release(db: Db, catalogue: { path: string; content: unknown }): Promise<void> {
   const log = createLog('info', 'release')
   await whenThere(() => lookAtPostgres(db), log)
   const migrated = await migrate(db, {
     say: (step) => log.warn({ step }, 'a lock is not to be had, or another release phase runs: trying again'),
   })
   console.log(told(migrated))
+  const version = await applyFile(db, catalogue.content)
+  if (version === null) return
+  console.log(`${catalogue.path} is version ${version} of the catalogue.`)
+  await announceFromCommand(version)
+}
+
+try {
+  const config = readReleaseConfig()
+  const catalogue = { path: config.MODELS_FILE, content: readChecked(config.MODELS_FILE) }
+  const db = connectDb(config)
+  await release(db, catalogue)
   await db.destroy()
 } catch (error) {
   refuseStart('release', error)

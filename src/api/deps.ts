@@ -4,7 +4,7 @@
 import type { Redis } from 'ioredis'
 import type { KeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
-import type { CatalogueHolder } from '../shared/catalogue/catalogue.ts'
+import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/infra/db.ts'
 import type { Log } from '../shared/infra/log.ts'
 import type { Queues } from '../shared/infra/queues.ts'

@@ -9,9 +9,10 @@ import type { Redis } from 'ioredis'
 import { createKeyLookup } from '../shared/accounts/api-keys.ts'
 import type { Config } from '../shared/config.ts'
 import type { Log } from '../shared/infra/log.ts'
-import { openDatabase, refuseStart, reloadCatalogue, warnOfCatalogue } from '../shared/infra/process.ts'
+import { openDatabase, refuseStart } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
-import { openCatalogue } from '../shared/catalogue/catalogue.ts'
+import { holdCatalogue } from '../shared/catalogue/holder.ts'
+import { listenForVersions } from '../shared/catalogue/notice.ts'
 import { prepareDummyHash } from '../shared/users/passwords.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/infra/queues.ts'
@@ -53,18 +54,19 @@ export async function startWeb(
   log: Log,
   drainMs = DRAIN_MS,
 ): Promise<Running & { port: number; server: Server }> {
-  const catalogue = openCatalogue(config)
-  warnOfCatalogue(catalogue, log)
   const metrics = createWebMetrics(config)
   const services = connect(config, metrics.observer)
   const { db, redis, queues } = services
   const subscriber = connectPersistent(config)
+  const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
+  listenForVersions(subscriber, config.REDIS_PREFIX, () => void catalogue.refresh())
   const stop = new OrderlyStop(config.DRAIN_SECONDS * 1000, drainMs)
   const replies = createReplies(config, services, subscriber)
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
-  showServices(metrics, { config, db, redis, queues, replies })
+  showServices(metrics, { config, db, redis, queues, replies, catalogue })
   const load = createLoad(queues, replies, log)
   await Promise.all([prepareDummyHash(), lookAround({ config, ...services }, log, stop.signals.leaving)])
+  await catalogue.refresh()
   const app = createApp({
     config,
     log,
@@ -88,15 +90,16 @@ export async function startWeb(
   webProcesses.start()
   const server = await listen(app.callback(), config.PORT)
   const { port } = server.address() as AddressInfo
-  log.info({ port, models: catalogue.current().models.size }, 'web process listening')
+  log.info({ port, catalogue: catalogue.version() }, 'web process listening')
 
   return {
     port,
     server,
-    reload: () => reloadCatalogue(catalogue, log),
+    reload: () => void catalogue.refresh(),
     stop: async () => {
       await stop.drain(server)
       load.stop()
+      catalogue.stop()
       replies.stop()
       await webProcesses.stop()
       subscriber.disconnect()

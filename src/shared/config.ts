@@ -107,9 +107,26 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 
 const databaseVariables = variables.pick({ DATABASE_URL: true, DATABASE_SSL: true, DATABASE_POOL: true })
 
-/** What the admin command and the release phase need: Postgres alone. @throws ConfigError as `readConfig`. */
+/** What the admin command needs: Postgres alone. @throws ConfigError as `readConfig`. */
 export const readDatabaseConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof databaseVariables> =>
   parse(databaseVariables, environment)
+
+const releaseVariables = databaseVariables.extend({ MODELS_FILE: variables.shape.MODELS_FILE })
+
+/** What the release phase needs: Postgres, and the catalogue's file. @throws ConfigError as `readConfig`. */
+export const readReleaseConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof releaseVariables> =>
+  parse(releaseVariables, environment)
+
+const redisVariables = variables
+  .pick({ REDIS_TLS_VERIFY: true, REDIS_PREFIX: true })
+  .extend({ REDIS_URL: variables.shape.REDIS_URL.optional() })
+
+/**
+ * How to reach the running processes from a command, which does its work without Redis too: REDIS_URL may be absent.
+ * @throws ConfigError as `readConfig`.
+ */
+export const readRedisConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof redisVariables> =>
+  parse(redisVariables, environment)
 
 function parse<S extends z.ZodType>(schema: S, environment: NodeJS.ProcessEnv): z.infer<S> {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))

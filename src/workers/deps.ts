@@ -2,7 +2,7 @@
  * What the worker process is made of.
  */
 import type { Config } from '../shared/config.ts'
-import type { CatalogueHolder } from '../shared/catalogue/catalogue.ts'
+import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/infra/db.ts'
 import type { Log } from '../shared/infra/log.ts'
 import type { Queues } from '../shared/infra/queues.ts'

@@ -6,9 +6,11 @@ import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../shared/calls/observer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
+import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Config } from '../shared/config.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { measureCalls } from '../shared/metrics/calls.ts'
+import { measureCatalogue } from '../shared/metrics/catalogue.ts'
 import type { CallMetrics } from '../shared/metrics/calls.ts'
 import { only, showGauge } from '../shared/metrics/gauges.ts'
 import { measurePool } from '../shared/metrics/pool.ts'
@@ -43,9 +45,12 @@ export function createWorkerMetrics(config: Pick<Config, 'METRICS_TOKEN'>): Work
   }
 }
 
+type Shown = { db: Db; held: HeldCalls; catalogue: Pick<CatalogueHolder, 'version'> }
+
 /** Shows what the process has opened and holds. */
-export function showWork({ registry }: WorkerMetrics, { db, held }: { db: Db; held: HeldCalls }): void {
+export function showWork({ registry }: WorkerMetrics, { db, held, catalogue }: Shown): void {
   measurePool(registry, db)
+  measureCatalogue(registry, catalogue)
   showGauge(registry, { name: 'held_calls', help: 'Calls that this worker works on.' }, () => only(held.size()))
 }
 

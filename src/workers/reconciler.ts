@@ -116,7 +116,13 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
     deps.log.warn(about(call), 'task without a job: enqueued again')
     await deps.queues.enqueueCall(
       call.modality,
-      { callId: call.id, request: null, requestId: call.requestId, deadlineAt: 0 },
+      {
+        callId: call.id,
+        request: null,
+        catalogueVersion: call.catalogueVersion,
+        requestId: call.requestId,
+        deadlineAt: 0,
+      },
       1,
     )
     return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)

@@ -6,9 +6,10 @@ import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Config, QueueName } from '../shared/config.ts'
 import type { Log } from '../shared/infra/log.ts'
-import { openDatabase, reloadCatalogue, warnOfCatalogue } from '../shared/infra/process.ts'
+import { openDatabase } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
-import { openCatalogue } from '../shared/catalogue/catalogue.ts'
+import { holdCatalogue } from '../shared/catalogue/holder.ts'
+import { listenForVersions } from '../shared/catalogue/notice.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/infra/queues.ts'
 import { connectPersistent } from '../shared/infra/redis.ts'
 import { SchemaGate } from '../shared/infra/schema.ts'
@@ -49,16 +50,16 @@ export async function startWorker(
   drainMs = DRAIN_MS,
   fetching: FetcherSettings = {},
 ): Promise<Running> {
-  const catalogue = openCatalogue(config)
-  warnOfCatalogue(catalogue, log)
   const metrics = createWorkerMetrics(config)
   const { db, calls } = openDatabase(config, metrics.observer)
   const redis = connectPersistent(config)
   const schema = new SchemaGate(db)
+  const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
   const leaving = new AbortController()
-  const health = await openHealth(config, { db, redis, schema, leaving: leaving.signal }, metrics)
+  const health = await openHealth(config, { db, redis, schema, catalogue, leaving: leaving.signal }, metrics)
   // Before the first job is taken.
   await lookAround({ config, db, schema }, log)
+  await catalogue.refresh()
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
@@ -80,23 +81,23 @@ export async function startWorker(
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
   }
-  showWork(metrics, { db, held })
-  const cancels = connectPersistent(config)
-  void listenForCancels(cancels, config.REDIS_PREFIX, held.cancel)
+  showWork(metrics, { db, held, catalogue })
+  const subscriber = subscribe(deps)
   const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
-  log.info({ queues: config.WORKER_QUEUES }, 'worker process running')
+  log.info({ queues: config.WORKER_QUEUES, catalogue: catalogue.version() }, 'worker process running')
 
   return {
-    reload: () => reloadCatalogue(catalogue, log),
+    reload: () => void catalogue.refresh(),
     stop: async () => {
       leaving.abort()
       clearInterval(schedule)
       await drain(queueWorkers, drainMs)
       held.stop()
+      catalogue.stop()
       health?.close()
       await queues.close()
-      cancels.disconnect()
+      subscriber.disconnect()
       redis.disconnect()
       deps.mailer.close()
       await Promise.all([upstreams.close(), fetcher.close()])
@@ -120,6 +121,14 @@ async function lookAround(needed: Needed & { config: Config }, log: Log): Promis
   const warning = await lookAtStorage(needed.config)
   if (warning !== null) log.warn(warning)
   await whenAllThere(needed, log)
+}
+
+/** Listens for clients that have left and for new versions of the catalogue, on a connection of its own. */
+function subscribe({ config, held, catalogue }: Pick<WorkerDeps, 'config' | 'held' | 'catalogue'>): Redis {
+  const subscriber = connectPersistent(config)
+  void listenForCancels(subscriber, config.REDIS_PREFIX, held.cancel)
+  listenForVersions(subscriber, config.REDIS_PREFIX, () => void catalogue.refresh())
+  return subscriber
 }
 
 /** Takes no more jobs, and waits for those that run; what has not ended after `drainMs` goes back to its queue. */

@@ -31,6 +31,7 @@ describe('two processes in the same moment', () => {
     keyId: account.keyId,
     modality: 'image',
     model: 'm',
+    catalogueVersion: 1,
     price: { credits: 1 },
     amount: 1,
     estimate: null,

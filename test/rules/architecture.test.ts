@@ -18,6 +18,7 @@ const HOMES: Record<string, string> = {
   mails: 'src/shared/mail/',
   leases: 'src/shared/infra/leases.ts',
   operator_actions: 'src/shared/operators/',
+  catalogue_versions: 'src/shared/catalogue/',
 }
 
 /** Who else may name a table, and why. Nobody of these writes to it, but the ledger to the balance. */
@@ -32,7 +33,7 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/operators/accounts.ts',
   ],
   members: ['src/shared/users/users.ts', 'src/shared/operators/'],
-  users: ['src/shared/operators/'],
+  users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
   // A link is spent together with what its mail was asked for.

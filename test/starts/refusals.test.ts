@@ -1,8 +1,12 @@
 import { expect } from 'chai'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
+import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
 import type { PrivateRedis } from '../../scripts/services/redis.ts'
@@ -16,12 +20,19 @@ type Case = { what: string; in: Kind[]; settings: () => Settings; says: RegExp }
 
 describe('a process that cannot start', function () {
   this.timeout(60_000)
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-starts-'))
+  const models = join(folder, 'models.json')
   let good: Settings
   let taken: Server
   let evicting: PrivateRedis
   before(async () => {
     const { url, prefix } = await testRedis()
     good = { DATABASE_URL: await newDatabaseUrl(), REDIS_URL: url, REDIS_PREFIX: prefix, APP_SECRET: 'x'.repeat(32) }
+    await offer(good.DATABASE_URL!, sandboxCatalogue('http://127.0.0.1:9'))
+    writeFileSync(
+      models,
+      JSON.stringify({ upstreams: {}, models: [{ id: 'a' }, { id: 'b', modality: 'image' }], x: 1 }),
+    )
     taken = createServer().listen(0)
     evicting = await startPrivateRedis()
     const redis = new Redis(evicting.url)
@@ -29,6 +40,7 @@ describe('a process that cannot start', function () {
     redis.disconnect()
   })
   after(async () => {
+    rmSync(folder, { recursive: true })
     taken.close()
     await evicting.stop()
   })
@@ -54,6 +66,18 @@ describe('a process that cannot start', function () {
         WORKER_QUEUES: 'smell',
       }),
       says: /BASE_URL must have no path.*DATABASE_URL has a bare %.*REDIS_URL has a bare %.*SMTP_URL has a bare %.*APP_SECRET must.*WORKER_QUEUES must.*STORAGE_URL must/,
+    },
+    {
+      what: 'a catalogue with mistakes, all in one message',
+      in: ['release'],
+      settings: () => ({ MODELS_FILE: models }),
+      says: /^(?=.*models\[0\]\.modality: )(?=.*models\[1\]\.upstreams: is required)(?=.* x: is not a known field)MODELS_FILE /,
+    },
+    {
+      what: 'a catalogue that is not there',
+      in: ['release'],
+      settings: () => ({ MODELS_FILE: join(folder, 'none.json') }),
+      says: /MODELS_FILE .*cannot be read/,
     },
     {
       what: 'an sslmode that contradicts DATABASE_SSL, whatever LOG_LEVEL says',

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { migrate, migrationSource } from '../../migrations/index.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
+import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
 import { freePort } from '../../scripts/services/ports.ts'
@@ -16,9 +17,11 @@ describe('a process that starts before what it needs', function () {
   let databaseUrl: string
   let db: Db
   const processes: Started[] = []
+  const catalogue = sandboxCatalogue('http://127.0.0.1:9')
   before(async () => {
     redis = await startPrivateRedis()
     databaseUrl = await newDatabaseUrl()
+    await offer(databaseUrl, catalogue)
     db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
   after(async () => {
@@ -66,7 +69,7 @@ describe('a process that starts before what it needs', function () {
     expect(warnings).to.match(/BASE_URL is local/)
   })
 
-  it('a web process is not ready before the schema is, and says that it leaves before it closes its port', async () => {
+  it('a web process is not ready before schema and catalogue are, and says that it leaves before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })
     const [web, url] = await start('web', { DRAIN_SECONDS: '2' })
     await web.says('web process listening')
@@ -79,7 +82,10 @@ describe('a process that starts before what it needs', function () {
     })
     expect(login.status).to.equal(503)
     await migrate(db)
-    expect(await readiness(url)).to.deep.equal({ status: 200, down: [] })
+    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['catalogue'] })
+    await web.says('There is no catalogue in the database: run migrate.')
+    await offer(databaseUrl, catalogue)
+    await until('it to be ready', async () => (await readiness(url)).status === 200)
 
     web.child.kill('SIGTERM')
     await until('it to be draining', async () => (await readiness(url)).status === 503)

@@ -44,6 +44,7 @@ describe('the auditor', () => {
         keyId: account.keyId,
         modality: 'image',
         model: 'image',
+        catalogueVersion: 1,
         price: { credits: 10 },
         amount: 10,
         estimate: null,

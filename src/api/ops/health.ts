@@ -29,12 +29,12 @@ export const readyz = endpoint({
     200: { description: 'Calls can be served.', schema: readiness },
     503: {
       description:
-        '`down` says why: `postgres` or `redis` cannot be reached, the `schema` has not been migrated yet, ' +
-        'or the process is `draining`: it still serves, and stops soon.',
+        '`down` says why: `postgres` or `redis` cannot be reached, the `schema` has not been migrated or has no ' +
+        '`catalogue` yet, or the process is `draining`: it still serves, and stops soon.',
       schema: readiness,
     },
   },
-}).handle(({ leaving, ...watched }: Pick<WebDeps, 'db' | 'redis' | 'schema' | 'leaving'>) => async () => {
+}).handle(({ leaving, ...watched }: Pick<WebDeps, 'db' | 'redis' | 'schema' | 'catalogue' | 'leaving'>) => async () => {
   const down = [...(await unavailableServices(watched)), ...(leaving.aborted ? ['draining'] : [])]
   return down.length === 0 ? { ok: true, down } : new Reply(503, { ok: false, down })
 })

@@ -8,12 +8,14 @@ import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../../shared/calls/observer.ts'
 import type { Replies } from '../../shared/calls/replies.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { CatalogueHolder } from '../../shared/catalogue/holder.ts'
 import type { Config } from '../../shared/config.ts'
 import type { Db } from '../../shared/infra/db.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
 import { createAudits, measureAudits } from '../../shared/metrics/audits.ts'
 import { measureBacklog } from '../../shared/metrics/backlog.ts'
 import { measureCalls } from '../../shared/metrics/calls.ts'
+import { measureCatalogue } from '../../shared/metrics/catalogue.ts'
 import { only, showGauge } from '../../shared/metrics/gauges.ts'
 import { measurePool } from '../../shared/metrics/pool.ts'
 import { createRegistry } from '../../shared/metrics/registry.ts'
@@ -72,11 +74,16 @@ type Services = {
   redis: Redis
   queues: Queues
   replies: Pick<Replies, 'waiting'>
+  catalogue: Pick<CatalogueHolder, 'version'>
 }
 
 /** Shows what the process has opened, and what all processes share. */
-export function showServices({ registry }: WebMetrics, { config, db, redis, queues, replies }: Services): void {
+export function showServices(
+  { registry }: WebMetrics,
+  { config, db, redis, queues, replies, catalogue }: Services,
+): void {
   measurePool(registry, db)
+  measureCatalogue(registry, catalogue)
   measureBacklog(registry, { db, queues })
   measureAudits(registry, createAudits(redis, config.REDIS_PREFIX))
   showGauge(

@@ -91,6 +91,7 @@ function openRequest(
     keyId: principal.keyId,
     modality: model.modality,
     model: model.id,
+    catalogueVersion: model.version,
     price: model.price,
     amount: charge,
     estimate,
@@ -134,6 +135,7 @@ async function enqueue(
       {
         callId: request.id,
         request: order.request,
+        catalogueVersion: request.catalogueVersion,
         requestId,
         traceparent,
         deadlineAt: Date.now() + request.deadlineSeconds * 1000,

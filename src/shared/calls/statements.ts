@@ -82,6 +82,7 @@ export async function openCalls(
       key_id: request.keyId,
       modality: request.modality,
       model: request.model,
+      catalogue_version: request.catalogueVersion,
       amount: request.amount,
       guarded: request.guarded,
       estimated_input: request.estimate?.input,

@@ -13,6 +13,8 @@ export type OpenRequest = {
   keyId: KeyId
   modality: Modality
   model: string
+  /** The version of the catalogue that it is charged and served by. */
+  catalogueVersion: number
   price: Price
   /** The charge. */
   amount: number
@@ -113,6 +115,8 @@ export type StaleCall = {
   id: CallId
   modality: Modality
   model: string
+  /** Null where it was opened before there were versions. */
+  catalogueVersion: number | null
   status: 'queued' | 'running'
   attempt: number
   /** X-Request-Id of the request that opened it. */

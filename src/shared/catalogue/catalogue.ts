@@ -1,12 +1,9 @@
 /**
  * The catalogue: which models there are, what they cost and which upstreams serve them (docs/upstreams.md).
  */
-import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
-import type { Config } from '../config.ts'
-import { ConfigError } from '../config.ts'
 import type { Modality } from '../calls/lifecycle.ts'
-import { MAX_SECONDS, UNSTATED_MAX_SECONDS } from '../calls/media-options.ts'
+import { MAX_SECONDS } from '../calls/media-options.ts'
 import type { ChatPrice, MediaPrice } from '../calls/pricing.ts'
 import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
@@ -15,7 +12,7 @@ import type { WrittenPrice } from './price-schema.ts'
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
 export type Protocol = (typeof PROTOCOLS)[number]
 
-/** What each protocol can serve. A process refuses to start with a model that its upstream's protocol cannot serve. */
+/** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
 export const SERVED: Record<Protocol, readonly Modality[]> = {
   openai: ['chat', 'image', 'video'],
   anthropic: ['chat'],
@@ -24,7 +21,11 @@ export const SERVED: Record<Protocol, readonly Modality[]> = {
   openrouter: ['chat', 'image', 'video'],
 }
 
-const name = z.string().min(1).max(200)
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[^\0\p{Cs}]*$/u, 'must not have characters that cannot be stored')
 
 const upstreamSchema = z.strictObject({
   protocol: z.enum(PROTOCOLS),
@@ -51,7 +52,8 @@ const entryFields = {
 const entriesWith = <Cost extends z.ZodType>(cost: Cost) =>
   z.array(z.strictObject({ ...entryFields, cost: cost.optional() })).min(1)
 
-const modelFields = {
+/** What models of every modality have. */
+export const modelFields = {
   id: name,
   name: z.string().max(200).optional(),
   description: z.string().max(2000).optional(),
@@ -117,7 +119,8 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
   }
 }
 
-const fileSchema = z.strictObject({
+/** The whole content of a catalogue. */
+export const catalogueSchema = z.strictObject({
   /** What a credit is worth, in micro-dollars; without it no margin is told. */
   creditMicroUsd: z.int().min(1).max(1_000_000_000).optional(),
   upstreams: z.record(name, upstreamSchema),
@@ -138,13 +141,17 @@ export type Route = RouteWith<ChatCost | MediaCost>
 export type ChatCost = z.infer<typeof chatCosts>
 export type MediaCost = z.infer<typeof mediaCosts>
 
-export type ChatModel = z.infer<typeof chatModel> & { routes: Route[]; price: ChatPrice }
-export type MediaModel = z.infer<typeof mediaModel> & { routes: Route[]; price: MediaPrice }
+/** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
+type Offered<Its> = { version: number; routes: Route[]; price: Its }
+export type ChatModel = z.infer<typeof chatModel> & Offered<ChatPrice>
+export type MediaModel = z.infer<typeof mediaModel> & Offered<MediaPrice>
 export type Model = ChatModel | MediaModel
 
-/** The parsed catalogue at one moment. `routes` holds only configured upstreams, in their order. */
+/** A version of the catalogue as a process uses it. `routes` holds only configured upstreams, in their order. */
 export type Catalogue = {
-  /** Unix seconds of the file: the `created` of its models. */
+  /** Counts from 1. */
+  version: number
+  /** Unix seconds of when the version was applied: the `created` of its models. */
   createdAt: number
   /** Every enabled model by its id. */
   models: ReadonlyMap<string, Model>
@@ -159,106 +166,4 @@ export function findModel(catalogue: Catalogue, id: string, modality: Modality):
 export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null {
   const model = catalogue.models.get(id)
   return model && model.modality === modality ? model : null
-}
-
-/**
- * Reads and validates the catalogue file.
- * @throws ConfigError that names every bad field by its path; secrets are read through `secretOf` and never shown.
- */
-export function readCatalogue(path: string, secretOf: Config['secretOf']): Catalogue {
-  let text: string
-  let createdAt: number
-  try {
-    text = readFileSync(path, 'utf8')
-    createdAt = Math.floor(statSync(path).mtimeMs / 1000)
-  } catch (error) {
-    throw new ConfigError(`The catalogue ${path} cannot be read: ${(error as Error).message}.`)
-  }
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw new ConfigError(`The catalogue ${path} is not JSON: ${(error as Error).message}.`)
-  }
-  const parsed = fileSchema.safeParse(json)
-  if (!parsed.success) {
-    const lines = parsed.error.issues.map((issue) => `${pathText(issue.path)}: ${issue.message}`)
-    throw new ConfigError(`The catalogue ${path} is not valid: ${lines.join('; ')}.`)
-  }
-  return { createdAt, ...resolve(parsed.data, path, secretOf) }
-}
-
-const pathText = (path: PropertyKey[]) =>
-  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('') ||
-  '(top)'
-
-function resolve(file: z.infer<typeof fileSchema>, path: string, secretOf: Config['secretOf']) {
-  const upstreams = new Map<string, Upstream>()
-  for (const [key, upstream] of Object.entries(file.upstreams)) {
-    const apiKey = upstream.apiKeyEnv === undefined ? null : secretOf(upstream.apiKeyEnv)
-    if (apiKey !== undefined) upstreams.set(key, { ...upstream, name: key, apiKey })
-  }
-  const models = new Map<string, Model>()
-  const problems: string[] = []
-  const seen = new Set<string>()
-  file.models.forEach((model, index) => {
-    if (seen.has(model.id)) problems.push(`models[${index}].id: "${model.id}" appears more than once`)
-    seen.add(model.id)
-    const routes = model.upstreams.flatMap(({ upstream: key, ...entry }, at) => {
-      if (!Object.hasOwn(file.upstreams, key))
-        problems.push(`models[${index}].upstreams[${at}].upstream: there is no upstream "${key}"`)
-      const protocol = file.upstreams[key]?.protocol
-      if (protocol && !SERVED[protocol].includes(model.modality)) {
-        const place = `models[${index}].upstreams[${at}].upstream`
-        problems.push(`${place}: the protocol ${protocol} does not serve ${model.modality} models`)
-      }
-      const upstream = upstreams.get(key)
-      return upstream ? [{ ...entry, upstream }] : []
-    })
-    if (!model.enabled) return
-    models.set(
-      model.id,
-      model.modality === 'chat'
-        ? { ...model, routes, price: model.pricing }
-        : { ...model, routes, price: mediaPriceOf(model) },
-    )
-  })
-  if (problems.length > 0) throw new ConfigError(`The catalogue ${path} is not valid: ${problems.join('; ')}.`)
-  return { models, upstreams: [...upstreams.values()] }
-}
-
-const mediaPriceOf = ({ prices, credits = 0 }: z.infer<typeof mediaModel>): MediaPrice =>
-  prices ? { prices } : { credits }
-
-/**
- * Warnings about a valid catalogue, one sentence each: a video costs the same however long it is, so its model should
- * state durations.
- */
-export function catalogueWarnings({ models }: Catalogue): string[] {
-  return [...models.values()]
-    .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
-    .map(
-      ({ id }) =>
-        `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
-        'and where a request names none, the upstream decides how long its video is.',
-    )
-}
-
-/** The catalogue in use. `reload` changes it whole or not at all. */
-export type CatalogueHolder = {
-  /** The current catalogue. Take it once per request, so that one request sees one catalogue. */
-  current: () => Catalogue
-  /** Reads the file again. @throws ConfigError and keeps the old catalogue when the file is bad. */
-  reload: () => void
-}
-
-/** Reads the catalogue of a configuration and holds it. @throws ConfigError at once when the file is bad. */
-export function openCatalogue(config: Pick<Config, 'MODELS_FILE' | 'secretOf'>): CatalogueHolder {
-  let catalogue = readCatalogue(config.MODELS_FILE, config.secretOf)
-  return {
-    current: () => catalogue,
-    reload: () => {
-      catalogue = readCatalogue(config.MODELS_FILE, config.secretOf)
-    },
-  }
 }

@@ -2,6 +2,7 @@
  * Whether a process can do its work (docs/architecture.md#stopping).
  */
 import type { Redis } from 'ioredis'
+import type { CatalogueHolder } from '../catalogue/holder.ts'
 import type { Db } from './db.ts'
 import type { SchemaGate } from './schema.ts'
 
@@ -9,21 +10,26 @@ import type { SchemaGate } from './schema.ts'
 const PATIENCE_MS = 2000
 
 /** What is looked at. */
-export type Watched = { db: Db; redis: Redis; schema: SchemaGate }
+export type Watched = { db: Db; redis: Redis; schema: SchemaGate; catalogue: Pick<CatalogueHolder, 'version'> }
 
-/** What keeps a process from its work, by name: `postgres`, `redis`, or a `schema` that is not new enough. */
-export async function unavailableServices({ db, redis, schema }: Watched): Promise<string[]> {
+/**
+ * What keeps a process from its work, by name: `postgres`, `redis`, a `schema` that is not new enough, or a `catalogue`
+ * that is not there yet.
+ */
+export async function unavailableServices({ db, redis, schema, catalogue }: Watched): Promise<string[]> {
   const [postgres, queue, migrated] = await Promise.all([
     answers(db.raw('SELECT 1')),
     answers(redis.ping()),
     answers(schema.missing().then((missing) => (missing.length === 0 ? 'OK' : Promise.reject(new Error('behind'))))),
   ])
-  return [
+  const away = [
     ...(postgres ? [] : ['postgres']),
     ...(queue ? [] : ['redis']),
     // Of a Postgres that is away nobody knows the schema.
     ...(migrated || !postgres ? [] : ['schema']),
   ]
+  // A process looks for its catalogue when all the rest is there.
+  return away.length > 0 || catalogue.version() !== null ? away : ['catalogue']
 }
 
 async function answers(probe: PromiseLike<unknown>): Promise<boolean> {

@@ -1,13 +1,11 @@
 /**
- * What every process opens first: configuration, log, Postgres, catalogue.
+ * What every process opens first: configuration, log, Postgres.
  */
 import { connectDb } from './db.ts'
 import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config.ts'
 import type { Config } from '../config.ts'
 import { createLog, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
-import { catalogueWarnings } from '../catalogue/catalogue.ts'
-import type { CatalogueHolder } from '../catalogue/catalogue.ts'
 import { Calls } from '../calls/calls.ts'
 import type { CallsObserver } from '../calls/observer.ts'
 
@@ -22,7 +20,10 @@ export function openDatabase(config: Config, observer?: CallsObserver) {
   return { db, calls }
 }
 
-/** A running process: `stop` ends it in an orderly way, within the time that platforms give. */
+/**
+ * A running process. `stop` ends it in an orderly way, within the time that platforms give; `reload` is what it does at
+ * SIGHUP: it looks for a new version of the catalogue.
+ */
 export type Running = { stop: () => Promise<void>; reload: () => void }
 
 /** Node's own limit for a stop; Heroku kills after 30 s. */
@@ -72,20 +73,4 @@ export function refuseStart(name: 'web' | 'worker' | 'release', error: unknown):
   if (error instanceof ConfigError) log.fatal(error.message)
   else log.fatal({ err: error }, `refused to start: ${sentenceOf(error)}.`)
   process.exit(EXIT_CONFIG)
-}
-
-/** Logs what an operator should know about the catalogue in use. */
-export function warnOfCatalogue(catalogue: CatalogueHolder, log: Log): void {
-  for (const warning of catalogueWarnings(catalogue.current())) log.warn(warning)
-}
-
-/** SIGHUP: reads the catalogue again; a bad file changes nothing and is logged. */
-export function reloadCatalogue(catalogue: CatalogueHolder, log: Log): void {
-  try {
-    catalogue.reload()
-    warnOfCatalogue(catalogue, log)
-    log.info({ models: catalogue.current().models.size }, 'catalogue reloaded')
-  } catch (error) {
-    log.error({ err: error }, 'catalogue not reloaded')
-  }
 }

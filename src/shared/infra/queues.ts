@@ -16,6 +16,8 @@ import type { Trace } from './trace.ts'
 export type CallJob = Trace & {
   callId: CallId
   request: ChatRequest | MediaRequest | null
+  /** The version of the catalogue that it was opened at; absent or null: opened before there were versions. */
+  catalogueVersion?: number | null
   /** Unix ms after which nobody needs to look at the request any more. */
   deadlineAt: number
 }

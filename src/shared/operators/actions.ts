@@ -11,6 +11,8 @@ export const ACTIONS = [
   'account_activated',
   'role_changed',
   'mail_revived',
+  'catalogue_applied',
+  'catalogue_rolled_back',
 ] as const
 export type ActionKind = (typeof ACTIONS)[number]
 

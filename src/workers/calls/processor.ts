@@ -9,10 +9,11 @@ import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
 import type { BegunCall, Ended } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/calls/records.ts'
-import type { Model } from '../../shared/catalogue/catalogue.ts'
+import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
+import { UnusableVersion } from '../../shared/catalogue/holder.ts'
 import { isUnreachable, retryWhileUnreachable } from '../../shared/infra/db.ts'
-import { gatewayError } from '../../shared/errors.ts'
+import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
@@ -36,10 +37,14 @@ const UPDATE_AFTER_MS = 10
 export function createCallProcessor(deps: WorkerDeps) {
   return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
     const run = randomUUID()
+    const catalogue = await catalogueOf(deps, job, token)
+    if (!catalogue) return publishEnd(deps, job.data)
     const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job.data, run))
     if (!call) return publishEnd(deps, job.data)
     try {
-      const outcome = await deps.held.during(call.id, (controller) => work(deps, call, job.data, controller, shutdown))
+      const outcome = await deps.held.during(call.id, (controller) =>
+        work(deps, findModel(catalogue, call.model, call.modality), call, job.data, controller, shutdown),
+      )
       await finish(deps, call, job, token, outcome)
       failpoint('job.finishing', call.id)
     } catch (error) {
@@ -47,6 +52,27 @@ export function createCallProcessor(deps: WorkerDeps) {
       await job.moveToWait(token)
       throw new WaitingError()
     }
+  }
+}
+
+/** How long a job waits for a worker that can use the version of its call, in ms. */
+const UNUSABLE_PAUSE_MS = 1000
+
+/**
+ * The catalogue that the call was opened at, before it is begun: whatever this process has taken meanwhile, its call is
+ * served by that one. Where this release cannot use the version, another worker perhaps can, until the call has ended;
+ * then null.
+ */
+async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string): Promise<Catalogue | null> {
+  const { callId, catalogueVersion = null } = job.data
+  try {
+    return await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => deps.catalogue.at(catalogueVersion))
+  } catch (error) {
+    if (!(error instanceof UnusableVersion || error instanceof ApiError)) throw error
+    if ((await readState(deps.db, callId))?.state !== 'open') return null
+    deps.log.warn({ call: publicId('call', callId), catalogueVersion, err: error }, 'call left to another worker')
+    await job.moveToDelayed(Date.now() + UNUSABLE_PAUSE_MS, token)
+    throw new DelayedError()
   }
 }
 
@@ -63,6 +89,7 @@ async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): P
 /** Runs the call under its deadline. Every expected failure is an outcome; a defect is one too, and is logged. */
 async function work(
   deps: WorkerDeps,
+  model: Model | null,
   call: BegunCall,
   job: CallJob,
   controller: AbortController,
@@ -75,7 +102,6 @@ async function work(
   const run: Run = { call, job, signal: controller.signal, maybeSent: false }
   const update = publishBegun(deps, call)
   try {
-    const model = findModel(deps.catalogue.current(), call.model, call.modality)
     if (!model) return upstreamFailure('The model is no longer offered.')
     if (call.remainingMs <= 0) return await tooLate(deps, model, run)
     return model.modality === 'chat' ? await runChat(deps, model, run) : await runMedia(deps, model, run)

@@ -28,6 +28,7 @@ async function startWithAJob(settings: Record<string, string>) {
     {
       callId,
       request: { messages: [{ role: 'user', content: PROMPT }], max_tokens: 10 },
+      catalogueVersion: null,
       requestId: 'req-1',
       deadlineAt: Date.now() + 60_000,
     },

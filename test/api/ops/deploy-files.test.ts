@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { root } from '../../../scripts/folders.ts'
-import { readCatalogue } from '../../../src/shared/catalogue/catalogue.ts'
+import { readCatalogue } from '../../support/catalogue.ts'
 import { readConfig } from '../../../src/shared/config.ts'
 
 const require = createRequire(import.meta.url)

@@ -187,10 +187,11 @@ function cutWire(world: World, which: number): void {
   if (web) world.wire.cut(web.process)
 }
 
-function changePrices({ prices }: World): void {
-  prices.chat.output += 1000
-  prices.image.credits += 7
-  prices.video.prices[1]!.perSecond += 3
+function changePrices(world: World): void {
+  world.prices.chat.output += 1000
+  world.prices.image.credits += 7
+  world.prices.video.prices[1]!.perSecond += 3
+  world.catalogueVersion += 1
 }
 
 async function give(db: Db, account: Account, amount: number): Promise<void> {

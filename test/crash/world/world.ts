@@ -1,11 +1,7 @@
 import type { Processor } from 'bullmq'
 import type { Config } from '../../../src/shared/config.ts'
-import type {
-  Catalogue,
-  CatalogueHolder,
-  Model,
-  Upstream as UpstreamEntry,
-} from '../../../src/shared/catalogue/catalogue.ts'
+import type { Catalogue, Model, Upstream as UpstreamEntry } from '../../../src/shared/catalogue/catalogue.ts'
+import type { CatalogueHolder } from '../../../src/shared/catalogue/holder.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import type { CallJob } from '../../../src/shared/infra/queues.ts'
@@ -163,6 +159,9 @@ export class World {
     image: { credits: 40 },
     video: { prices: [{ resolution: '1080p', perSecond: 400 }, { perSecond: 50 }] },
   }
+  /** Counts the changes of the prices. */
+  catalogueVersion = 1
+  private readonly versions = new Map<number, Catalogue>()
   private readonly name: string
   private processes = 0
 
@@ -177,14 +176,18 @@ export class World {
   /** The catalogue at this moment. */
   catalogue(): Catalogue {
     const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
-    const common = { enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
+    const version = this.catalogueVersion
+    const common = { version, enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
     const { chat, image, video } = this.prices
     const models: Model[] = [
       { ...common, id: 'chat', modality: 'chat', pricing: { ...chat }, price: { ...chat } },
       { ...common, id: 'image', modality: 'image', credits: image.credits, price: { ...image } },
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...structuredClone(video), price: structuredClone(video) },
     ]
-    return { createdAt: 1, models: new Map(models.map((model) => [model.id, model])), upstreams: [upstreamEntry] }
+    const byId = new Map(models.map((model) => [model.id, model]))
+    const catalogue = { version, createdAt: 1, models: byId, upstreams: [upstreamEntry] }
+    this.versions.set(version, catalogue)
+    return catalogue
   }
 
   /** Starts a web process. */
@@ -221,7 +224,13 @@ export class World {
     const process = new Process(`worker-${++this.processes}`)
     const calls = callsOf(this.db, this.turns, process, this.lost)
     const held = createHeldCalls(calls, log)
-    const catalogue: CatalogueHolder = { current: () => this.catalogue(), reload: () => {} }
+    const catalogue: CatalogueHolder = {
+      current: () => this.catalogue(),
+      at: async (version) => (version === null ? undefined : this.versions.get(version)) ?? this.catalogue(),
+      version: () => this.catalogueVersion,
+      refresh: async () => {},
+      stop: () => {},
+    }
     const adapter = this.upstream.adapterOf(process)
     const upstreams = createUpstreams({
       withReference: () => Promise.reject(new Error('no references here')),

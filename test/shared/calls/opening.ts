@@ -24,6 +24,7 @@ export function anOrder(
     keyId: account.keyId,
     modality: 'image',
     model: 'some-image',
+    catalogueVersion: 1,
     price: { credits: amount },
     amount,
     estimate: null,

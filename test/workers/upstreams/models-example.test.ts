@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { PROTOCOLS, catalogueWarnings, readCatalogue } from '../../../src/shared/catalogue/catalogue.ts'
+import { PROTOCOLS } from '../../../src/shared/catalogue/catalogue.ts'
+import { catalogueWarnings } from '../../../src/shared/catalogue/parse.ts'
+import { readCatalogue } from '../../support/catalogue.ts'
 import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import { decodeReference } from './sandbox-upstreams.ts'

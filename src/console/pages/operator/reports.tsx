@@ -168,6 +168,8 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   account_activated: 'Activated',
   role_changed: 'Changed the role',
   mail_revived: 'Retried an e-mail',
+  catalogue_applied: 'Applied a catalogue',
+  catalogue_rolled_back: 'Rolled the catalogue back',
 }
 
 const detailText = ({ details }: OperatorAction): string =>

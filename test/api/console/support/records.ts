@@ -75,6 +75,7 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
     keyId,
     modality,
     model,
+    catalogueVersion: 1,
     amount,
     price: { credits: amount },
     estimate: tokens,

@@ -1,0 +1,109 @@
+/**
+ * What differs between two versions of the catalogue, model by model. Works on contents as they were given: an older
+ * version need not be what this release takes.
+ */
+import { isDeepStrictEqual } from 'node:util'
+
+/** A field that differs, by its path within its part. Absent before or after: null. */
+export type FieldChange = { path: string; before: unknown; after: unknown }
+
+/**
+ * A part of the catalogue that differs: a model or an upstream by its name, or a setting of the whole. `fields` are
+ * those of a changed part; an added or removed one is told whole, in the one field with an empty path.
+ */
+export type Change = {
+  part: 'model' | 'upstream' | 'setting'
+  name: string
+  change: 'added' | 'removed' | 'changed'
+  fields: FieldChange[]
+}
+
+type Fields = Record<string, unknown>
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
+
+/** The changes that lead from one content to the other, none where they say the same. Undefined is an empty one. */
+export function diffCatalogues(before: unknown, after: unknown): Change[] {
+  const { models: oldModels, upstreams: oldUpstreams, ...oldSettings } = fieldsOf(before)
+  const { models: newModels, upstreams: newUpstreams, ...newSettings } = fieldsOf(after)
+  return [
+    ...diffParts('model', byId(oldModels), byId(newModels)),
+    ...diffOrder(byId(oldModels), byId(newModels)),
+    ...diffParts('upstream', fieldsOf(oldUpstreams), fieldsOf(newUpstreams)),
+    ...diffParts('setting', oldSettings, newSettings),
+  ]
+}
+
+/** Models by their ids. */
+const byId = (models: unknown): Fields =>
+  Object.fromEntries(
+    (Array.isArray(models) ? (models as unknown[]) : []).map((model): [string, unknown] => [
+      String(fieldsOf(model).id),
+      model,
+    ]),
+  )
+
+function diffParts(part: Change['part'], before: Fields, after: Fields): Change[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names.flatMap((name): Change[] => {
+    const [old, now] = [own(before, name), own(after, name)]
+    if (isDeepStrictEqual(old, now)) return []
+    const change = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed'
+    const fields = change === 'changed' ? diffFields('', old, now) : [changeOf('', old, now)]
+    return [{ part, name, change, fields }]
+  })
+}
+
+const own = (fields: Fields, name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined)
+
+const changeOf = (path: string, before: unknown, after: unknown): FieldChange => ({
+  path,
+  before: before ?? null,
+  after: after ?? null,
+})
+
+/** Models are listed in their order. */
+function diffOrder(before: Fields, after: Fields): Change[] {
+  const old = Object.keys(before).filter((id) => Object.hasOwn(after, id))
+  const now = Object.keys(after).filter((id) => Object.hasOwn(before, id))
+  if (isDeepStrictEqual(old, now)) return []
+  return [{ part: 'setting', name: 'order of models', change: 'changed', fields: [changeOf('', old, now)] }]
+}
+
+/** The fields that differ, as deep as both sides are objects or lists of one length. */
+function diffFields(path: string, before: unknown, after: unknown): FieldChange[] {
+  if (isDeepStrictEqual(before, after)) return []
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    return before.flatMap((one, index) => diffFields(`${path}[${index}]`, one, after[index]))
+  }
+  if (!isPlain(before) || !isPlain(after)) return [changeOf(path, before, after)]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  return names.flatMap((name) =>
+    diffFields(path === '' ? name : `${path}.${name}`, own(before, name), own(after, name)),
+  )
+}
+
+const isPlain = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The changes as text, a line each. */
+export function diffText(changes: readonly Change[]): string {
+  return changes.map(textOf).join('\n')
+}
+
+const MARKS = { added: '+', removed: '-', changed: '~' } as const
+
+function textOf({ part, name, change, fields }: Change): string {
+  const head = `${MARKS[change]} ${part === 'setting' ? name : `${part} ${name}`}`
+  if (change === 'added') return `${head}: ${JSON.stringify(fields[0]?.after)}`
+  if (change === 'removed') return `${head}: ${JSON.stringify(fields[0]?.before)}`
+  return fields
+    .map(({ path, before, after }) => {
+      const field = path === '' ? head : `${head} ${path}`
+      return `${field}: ${valueText(before)} → ${valueText(after)}`
+    })
+    .join('\n')
+}
+
+const valueText = (value: unknown): string => (value === null ? '(none)' : JSON.stringify(value))

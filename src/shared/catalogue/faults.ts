@@ -1,0 +1,100 @@
+/**
+ * The faults of a catalogue: all of them at once, each with the path at which it stands.
+ */
+import { z } from 'zod'
+import { fieldFault } from '../field-errors.ts'
+import { SERVED, catalogueSchema, modelFields } from './catalogue.ts'
+import type { Protocol } from './catalogue.ts'
+
+/** One fault: `models[0].pricing.input`, `is required`. The path of the whole is `(top)`. */
+export type Fault = { path: string; message: string }
+
+/** A catalogue that cannot be used. Its message names every fault. */
+export class BadCatalogue extends Error {
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super(`The catalogue is not valid: ${faultText(faults, '; ')}.`)
+    this.name = 'BadCatalogue'
+    this.faults = faults
+  }
+}
+
+/** Faults as text, one after the other. */
+export const faultText = (faults: readonly Fault[], between = '\n'): string =>
+  faults.map(({ path, message }) => `${path}: ${message}`).join(between)
+
+/** Every fault of a catalogue's content, those of its shape before those between its parts; none where it is valid. */
+export function faultsOf(content: unknown): Fault[] {
+  const parsed = catalogueSchema.safeParse(content, { error: fieldFault })
+  return [...(parsed.error?.issues ?? []).flatMap(faultsOfIssue), ...hiddenFaults(content), ...faultsBetween(content)]
+}
+
+type Issue = z.core.$ZodIssue
+
+const faultsOfIssue = (issue: Issue): Fault[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not a known field' }))
+    : [{ path: pathText(issue.path), message: issue.message }]
+
+const pathText = (path: readonly PropertyKey[]): string =>
+  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('') ||
+  '(top)'
+
+type Fields = Record<string, unknown>
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
+
+/** The models of a content of any shape, with their places. */
+const modelsOf = (content: unknown): [index: number, model: Fields][] =>
+  listOf(isObject(content) ? content.models : undefined).flatMap((model, index): [number, Fields][] =>
+    isObject(model) ? [[index, model]] : [],
+  )
+
+const MODALITIES: readonly unknown[] = [...new Set(Object.values(SERVED).flat())]
+
+const commonFields = z.object(modelFields)
+
+/** Where the modality is wrong, nothing says which fields a model has, so that the schema looks at none of them. */
+const hiddenFaults = (content: unknown): Fault[] =>
+  modelsOf(content)
+    .filter(([, model]) => !MODALITIES.includes(model.modality))
+    .flatMap(([index, model]) =>
+      (commonFields.safeParse(model, { error: fieldFault }).error?.issues ?? []).flatMap((issue) =>
+        faultsOfIssue({ ...issue, path: ['models', index, ...issue.path] }),
+      ),
+    )
+
+/** What no field says alone: ids that stand twice, upstreams that are not there or serve no such model. */
+function faultsBetween(content: unknown): Fault[] {
+  const upstreams = isObject(content) && isObject(content.upstreams) ? content.upstreams : {}
+  const faults: Fault[] = []
+  const seen = new Set<unknown>()
+  for (const [index, { id, modality, upstreams: entries }] of modelsOf(content)) {
+    if (typeof id === 'string' && seen.has(id)) {
+      faults.push({ path: `models[${index}].id`, message: `"${id}" appears more than once` })
+    }
+    seen.add(id)
+    listOf(entries).forEach((entry, at) => {
+      const name = isObject(entry) ? entry.upstream : undefined
+      if (typeof name !== 'string' || name === '') return
+      const fault = faultOfRoute(upstreams, name, modality)
+      if (fault) faults.push({ path: `models[${index}].upstreams[${at}].upstream`, message: fault })
+    })
+  }
+  return faults
+}
+
+function faultOfRoute(upstreams: Fields, name: string, modality: unknown): string | null {
+  if (!Object.hasOwn(upstreams, name)) return `there is no upstream "${name}"`
+  const upstream = upstreams[name]
+  const protocol = isObject(upstream) ? upstream.protocol : undefined
+  if (typeof protocol !== 'string' || !Object.hasOwn(SERVED, protocol)) return null
+  const served: readonly unknown[] = SERVED[protocol as Protocol]
+  return MODALITIES.includes(modality) && !served.includes(modality)
+    ? `the protocol ${protocol} does not serve ${String(modality)} models`
+    : null
+}

@@ -1,0 +1,126 @@
+/**
+ * The catalogue as a process uses it: the current version, and those that calls were opened at.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Config } from '../config.ts'
+import { ApiError } from '../errors.ts'
+import type { Db } from '../infra/db.ts'
+import type { Log } from '../infra/log.ts'
+import type { Catalogue } from './catalogue.ts'
+import { catalogueWarnings, parseCatalogue } from './parse.ts'
+import type { StoredVersion } from './versions.ts'
+import { newestAfter, readVersion } from './versions.ts'
+
+/** How often a process looks for a new version, in ms; more often while it has none. */
+const LOOK_MS = { usually: 10_000, withoutAny: 1000 }
+
+/** How many versions a process keeps beside the current one. */
+const KEPT = 16
+
+/** A version that this process cannot use: it is not there, or this release does not understand it. */
+export class UnusableVersion extends Error {}
+
+export type CatalogueHolder = {
+  /**
+   * The current catalogue. Take it once per request, so that one request sees one version.
+   * @throws ApiError service_unavailable while there is none
+   */
+  current: () => Catalogue
+  /**
+   * The catalogue of a version that a call was opened at, whatever is current; null stands for the current one.
+   * @throws UnusableVersion, ApiError service_unavailable while there is none, or what Postgres throws
+   */
+  at: (version: number | null) => Promise<Catalogue>
+  /** The number of the current version; null while there is none. */
+  version: () => number | null
+  /** Takes the newest version, where there is a newer one that this process can use. Never throws. */
+  refresh: () => Promise<void>
+  /** Looks no more. */
+  stop: () => void
+}
+
+type Options = { db: Db; log: Log; secretOf: Config['secretOf'] }
+
+/** Holds nothing until the first `refresh`; from then on it looks for newer versions by itself until it is stopped. */
+export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
+  let current: Catalogue | null = null
+  let refused = 0
+  let hasTold = false
+  const readKept = keeping((version) => readUsable(db, version, secretOf))
+
+  const take = (stored: StoredVersion): void => {
+    try {
+      const taken = parse(stored, secretOf)
+      for (const warning of catalogueWarnings(taken)) log.warn(warning)
+      // At its start a process says one thing: that it is up, or why it is not.
+      log[current ? 'info' : 'debug']({ version: taken.version, models: taken.models.size }, 'catalogue taken')
+      current = taken
+    } catch (error) {
+      if (refused !== stored.version) log.error({ version: stored.version, err: error }, 'catalogue not taken')
+      refused = stored.version
+    }
+  }
+  const look = async (): Promise<void> => {
+    try {
+      const stored = await newestAfter(db, current?.version ?? 0)
+      if (stored) take(stored)
+      else if (!current && !hasTold) {
+        hasTold = true
+        log.error('There is no catalogue in the database: run migrate.')
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'no look at the catalogue')
+    }
+  }
+  let looking = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+  const lookAgain = (): void => {
+    if (stopped) return
+    clearTimeout(timer)
+    timer = setTimeout(() => void refresh(), current ? LOOK_MS.usually : LOOK_MS.withoutAny).unref()
+  }
+  // One look after the other: a notice that comes during a look may be about a version that this look does not see.
+  const refresh = (): Promise<void> => (looking = looking.then(look).then(lookAgain))
+  const usable = (): Catalogue => {
+    if (current) return current
+    throw new ApiError('service_unavailable', { message: 'There is no catalogue yet.' })
+  }
+  return {
+    current: usable,
+    at: async (version) => (version === null || version === current?.version ? usable() : readKept(version)),
+    version: () => current?.version ?? null,
+    refresh,
+    stop: () => {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Reads each version once, as long as it is among the last that were asked for; a failure is not kept. */
+function keeping(read: (version: number) => Promise<Catalogue>): (version: number) => Promise<Catalogue> {
+  const kept = new LRUCache<number, Promise<Catalogue>>({ max: KEPT })
+  return (version) => {
+    const found = kept.get(version) ?? read(version)
+    kept.set(version, found)
+    return found.catch((error: unknown) => {
+      if (kept.peek(version) === found) kept.delete(version)
+      throw error
+    })
+  }
+}
+
+async function readUsable(db: Db, version: number, secretOf: Config['secretOf']): Promise<Catalogue> {
+  const stored = await readVersion(db, version)
+  if (!stored) throw new UnusableVersion(`There is no version ${version} of the catalogue.`)
+  return parse(stored, secretOf)
+}
+
+function parse({ content, version, appliedAt }: StoredVersion, secretOf: Config['secretOf']): Catalogue {
+  try {
+    return parseCatalogue(content, { version, createdAt: Math.floor(Date.parse(appliedAt) / 1000) }, secretOf)
+  } catch (error) {
+    throw new UnusableVersion(`Version ${version} of the catalogue cannot be used.`, { cause: error })
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * From the content of a version to the catalogue that a process uses.
+ */
+import { readFileSync } from 'node:fs'
+import type { z } from 'zod'
+import type { Config } from '../config.ts'
+import { UNSTATED_MAX_SECONDS } from '../calls/media-options.ts'
+import type { MediaPrice } from '../calls/pricing.ts'
+import type { Catalogue, MediaModel, Model, Upstream } from './catalogue.ts'
+import { catalogueSchema } from './catalogue.ts'
+import { BadCatalogue, faultsOf } from './faults.ts'
+
+/** The largest text of a catalogue, in bytes. */
+export const MAX_CATALOGUE_BYTES = 1_000_000
+
+/**
+ * The content of a catalogue's text, which may be anything that JSON can say.
+ * @throws BadCatalogue where it is not JSON, or too long
+ */
+export function readJson(text: string): unknown {
+  if (Buffer.byteLength(text) > MAX_CATALOGUE_BYTES)
+    throw new BadCatalogue([{ path: '(top)', message: `must have at most ${MAX_CATALOGUE_BYTES} bytes` }])
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new BadCatalogue([{ path: '(top)', message: `is not JSON: ${(error as Error).message}` }])
+  }
+}
+
+/** The content of a catalogue's file. @throws BadCatalogue where it cannot be read, or is not JSON */
+export function readCatalogueFile(path: string): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new BadCatalogue([{ path: '(top)', message: `cannot be read: ${(error as Error).message}` }])
+  }
+  return readJson(text)
+}
+
+/**
+ * The catalogue of a content. An upstream whose key this process does not have is not configured.
+ * @param secretOf reads the keys; they are never shown
+ * @throws BadCatalogue that names every fault by its path
+ */
+export function parseCatalogue(
+  content: unknown,
+  { version, createdAt }: Pick<Catalogue, 'version' | 'createdAt'>,
+  secretOf: Config['secretOf'],
+): Catalogue {
+  const faults = faultsOf(content)
+  if (faults.length > 0) throw new BadCatalogue(faults)
+  const file = catalogueSchema.parse(content)
+  const upstreams = configuredUpstreams(file, secretOf)
+  const models = file.models
+    .filter((model) => model.enabled)
+    .map((model): [string, Model] => {
+      const routes = model.upstreams.flatMap(({ upstream: name, ...entry }) => {
+        const upstream = upstreams.get(name)
+        return upstream ? [{ ...entry, upstream }] : []
+      })
+      const common = { version, routes }
+      return [
+        model.id,
+        model.modality === 'chat'
+          ? { ...model, ...common, price: model.pricing }
+          : { ...model, ...common, price: mediaPriceOf(model) },
+      ]
+    })
+  return { version, createdAt, models: new Map(models), upstreams: [...upstreams.values()] }
+}
+
+const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>
+  prices ? { prices } : { credits }
+
+function configuredUpstreams(
+  file: z.infer<typeof catalogueSchema>,
+  secretOf: Config['secretOf'],
+): Map<string, Upstream> {
+  const upstreams = new Map<string, Upstream>()
+  for (const [name, upstream] of Object.entries(file.upstreams)) {
+    const apiKey = upstream.apiKeyEnv === undefined ? null : secretOf(upstream.apiKeyEnv)
+    if (apiKey !== undefined) upstreams.set(name, { ...upstream, name, apiKey })
+  }
+  return upstreams
+}
+
+/**
+ * Warnings about a valid catalogue, one sentence each: a video costs the same however long it is, so its model should
+ * state durations.
+ */
+export function catalogueWarnings({ models }: Catalogue): string[] {
+  return [...models.values()]
+    .filter((model) => model.modality === 'video' && model.routes.length > 0 && model.durations === undefined)
+    .map(
+      ({ id }) =>
+        `The video model "${id}" states no durations: up to ${UNSTATED_MAX_SECONDS} seconds cost the same, ` +
+        'and where a request names none, the upstream decides how long its video is.',
+    )
+}

@@ -1,0 +1,113 @@
+/**
+ * The versions of the catalogue in Postgres. They are append-only; the newest is the current one.
+ */
+import { createHash } from 'node:crypto'
+import type { Db } from '../infra/db.ts'
+import type { UserId } from '../ids.ts'
+
+/** Where a version came from: MODELS_FILE by `migrate`, the command line, the console, or an earlier version. */
+export const SOURCES = ['file', 'command', 'page', 'rollback'] as const
+export type Source = (typeof SOURCES)[number]
+
+/** A version as operators see it. `by`: the operator's address of now, `MODELS_FILE` or `command line`. */
+export type VersionRecord = {
+  version: number
+  /** ISO 8601. */
+  appliedAt: string
+  by: string
+  note: string | null
+  source: Source
+}
+
+/** A version with its content as it was given, which need not be what this release takes. */
+export type StoredVersion = VersionRecord & { content: unknown }
+
+/** A version to be stored. `operator`: null for a file and the command line. */
+export type NewVersion = { content: unknown; source: Source; operator: UserId | null; note: string | null }
+
+type Row = {
+  version: number
+  applied_at: Date
+  email: string | null
+  note: string | null
+  source: Source
+  operator_id: UserId | null
+}
+
+const record = ({ version, applied_at, email, note, source, operator_id }: Row): VersionRecord => ({
+  version,
+  appliedAt: applied_at.toISOString(),
+  by: operator_id === null ? (source === 'file' ? 'MODELS_FILE' : 'command line') : (email ?? operator_id),
+  note,
+  source,
+})
+
+const RECORD = `v.version, v.applied_at, operator.email, v.note, v.source, v.operator_id
+  FROM catalogue_versions v LEFT JOIN users operator ON operator.id = v.operator_id`
+
+/**
+ * Stores the version after `current` (0 before there is one).
+ * @returns its number; null where another was stored meanwhile, which changes nothing.
+ */
+export async function storeVersion(db: Db, current: number, version: NewVersion): Promise<number | null> {
+  const { content, source, operator, note } = version
+  const { rows } = await db.raw<{ rows: { version: number }[] }>(
+    `INSERT INTO catalogue_versions (version, content, hash, source, operator_id, note)
+    SELECT :current::integer + 1, :content::json, :hash::bytea, :source, :operator::uuid, :note::text
+    WHERE :current::integer = (SELECT coalesce(max(version), 0) FROM catalogue_versions)
+    ON CONFLICT (version) DO NOTHING RETURNING version`,
+    { current, content: JSON.stringify(content), hash: hashOf(content), source, operator, note },
+  )
+  return rows[0]?.version ?? null
+}
+
+/** A version with its content: the newest unless one is named; null where there is none. */
+export async function readVersion(db: Db, version: number | 'newest'): Promise<StoredVersion | null> {
+  const { rows } = await db.raw<{ rows: (Row & { content: unknown })[] }>(
+    `SELECT v.content, ${RECORD} WHERE ${version === 'newest' ? 'true' : 'v.version = :version'}
+    ORDER BY v.version DESC LIMIT 1`,
+    { version },
+  )
+  return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
+}
+
+/** The newest version after `known`, where there is one: what a process that uses `known` has to take. */
+export async function newestAfter(db: Db, known: number): Promise<StoredVersion | null> {
+  const { rows } = await db.raw<{ rows: (Row & { content: unknown })[] }>(
+    `SELECT v.content, ${RECORD} WHERE v.version > ? ORDER BY v.version DESC LIMIT 1`,
+    [known],
+  )
+  return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
+}
+
+/** Versions without their content, newest first. @param before lists those older than it */
+export async function listVersions(db: Db, limit: number, before?: number): Promise<VersionRecord[]> {
+  const { rows } = await db.raw<{ rows: Row[] }>(
+    `SELECT ${RECORD} WHERE v.version < ? ORDER BY v.version DESC LIMIT ?`,
+    [before ?? 2 ** 31 - 1, limit],
+  )
+  return rows.map(record)
+}
+
+/** Whether the last version that came from a file has this content. */
+export async function isLastFile(db: Db, content: unknown): Promise<boolean> {
+  const { rows } = await db.raw<{ rows: { hash: Buffer }[] }>(
+    `SELECT hash FROM catalogue_versions WHERE source = 'file' ORDER BY version DESC LIMIT 1`,
+  )
+  return rows[0] !== undefined && rows[0].hash.equals(hashOf(content))
+}
+
+/** Whether two contents say the same: the order of keys and the layout of the text say nothing. */
+export const isSameContent = (one: unknown, other: unknown): boolean => hashOf(one).equals(hashOf(other))
+
+const hashOf = (content: unknown): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify(ordered(content)))
+    .digest()
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, one]): [string, unknown] => [key, ordered(one)])
+  return Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)))
+}
