@@ -18,7 +18,7 @@ import { newId, publicId } from '../../src/shared/ids.ts'
 import { get, send } from '../../scripts/harness/http.ts'
 import { readableLog } from '../support/log-lines.ts'
 
-/** What was checked of the request under way, in its order. */
+/** What was checked of the current request, in order. */
 let steps: string[] = []
 
 const counted = (name: string) => ({
@@ -129,7 +129,7 @@ describe('a declared endpoint', () => {
     }
   })
 
-  it('answers with another status than 200 where its handler says so', async () => {
+  it('answers with another status than 200 if its handler says so', async () => {
     for (const [which, status, body] of [
       ['up', 200, { well: true }],
       ['down', 503, { down: 'all' }],
@@ -139,7 +139,7 @@ describe('a declared endpoint', () => {
     }
   })
 
-  it('puts its errors into the envelope that it declares', async () => {
+  it('sends errors in the envelope that it declares', async () => {
     expect((await get(`${url}/states/forbidden`)).json.error).to.include({ type: 'forbidden', param: null })
     expect((await send('POST', `${url}${path}`, {})).json.error).to.equal('unauthorized')
   })
@@ -152,7 +152,7 @@ describe('a declared endpoint', () => {
     expect(lines.find(({ msg }) => msg === UNDECLARED)).to.include({ route: '/states/:which', error: 'email_taken' })
   })
 
-  it('names every code that it can answer with: its own, and those of all that is checked', () => {
+  it('lists every code that it can answer with: its own, and those of its checks', () => {
     expect([...everything.codes].toSorted()).to.deep.equal(
       [
         'internal_error',

@@ -18,10 +18,10 @@ import type { AccountId } from '../../src/shared/ids.ts'
 
 const MEGABYTE = 1_048_576
 
-/** A request over a connection of its own, of which some is missing. */
+/** An incomplete request over a connection of its own. */
 type Unfinished = { socket: Socket; heard: () => string }
 
-/** Begins a request, with a body of so many bytes of which `sent` is all that comes for now. */
+/** Begins a request with a body of so many bytes, of which only `sent` is sent for now. */
 function begin(url: string, headers: string[], length: number, sent: string): Unfinished {
   const { hostname, port, pathname } = new URL(url)
   const socket = connect({ host: hostname, port: Number(port) })
@@ -51,7 +51,7 @@ describe('bodies of calls that come slowly', () => {
     await expectBooksToBalance(gateway.db)
   })
 
-  /** Sends all of a chat of `bytes` bytes but its last `missing`. */
+  /** Sends a chat of `bytes` bytes without its last `missing`. */
   function beginChat(bytes: number, missing: number): Unfinished & { rest: string } {
     const empty = JSON.stringify(chatBody('', { model: 'no-such-model' }))
     const body = JSON.stringify(chatBody('x'.repeat(bytes - empty.length), { model: 'no-such-model' }))
@@ -61,7 +61,7 @@ describe('bodies of calls that come slowly', () => {
     return { ...begun, rest: body.slice(bytes - missing) }
   }
 
-  it('may lie there with 8 MB of an account: what is more gets 429, and the others are served when they end', async () => {
+  it('can hold 8 MB for an account: more is refused with 429, and the others are served once complete', async () => {
     const slow = Array.from({ length: 10 }, () => beginChat(MEGABYTE, 1))
     await until('two refusals', () => slow.filter(statusOf).length >= 2)
     const refused = slow.filter(statusOf)
@@ -74,14 +74,14 @@ describe('bodies of calls that come slowly', () => {
     for (const { socket, rest } of slow) socket.write(rest)
     await until('all answers', () => slow.every(statusOf))
     expect(slow.filter((one) => statusOf(one) === '400').length).to.equal(8)
-    // Nothing of them is counted any more.
+    // They are no longer counted.
     const next = Array.from({ length: 3 }, () => beginChat(MEGABYTE, 1))
     for (const { socket, rest } of next) socket.write(rest)
     await until('all answers', () => next.every(statusOf))
     expect(next.map(statusOf)).to.deep.equal(['400', '400', '400'])
   })
 
-  it('do not bound an ordinary client: 50 bodies of 1 MB sent at once are all read', async () => {
+  it('do not limit an ordinary client: 50 bodies of 1 MB sent at once are all read', async () => {
     const body = JSON.stringify(chatBody('x'.repeat(MEGABYTE - 300), { model: 'no-such-model' }))
     const replies = await Promise.all(
       Array.from({ length: 50 }, () => send('POST', `${gateway.url}${CHAT}`, { key: account.key, body })),
@@ -119,7 +119,7 @@ describe('all bodies that are being read by a process', () => {
     server.close()
   })
 
-  /** Leaves a body of which so many kilobytes have come, and waits until they are counted. */
+  /** Sends so many kilobytes of a body, and waits until they are counted. */
   async function leave(account: string, kilobytes: number, expected: number): Promise<void> {
     const { port } = server.address() as AddressInfo
     const url = `http://127.0.0.1:${port}/`
@@ -127,7 +127,7 @@ describe('all bodies that are being read by a process', () => {
     await until('the count', () => incoming.bytes() === expected * KILOBYTE)
   }
 
-  it('are bounded: the account of which most lies there loses its largest body, and nobody else', async () => {
+  it('are bounded: only the account that holds most loses its largest body', async () => {
     await leave('a', 400, 400)
     await leave('a', 200, 600)
     await leave('b', 300, 900)

@@ -31,7 +31,7 @@ describe('what clients leave unread', () => {
     server.close()
   })
 
-  /** An answer of so many bytes of which its client reads no end. */
+  /** An answer of so many bytes that its client does not read to the end. */
   async function leave(account: string, bytes: number): Promise<number> {
     const { port } = server.address() as AddressInfo
     const headers = { 'x-account': account, 'x-bytes': String(bytes) }
@@ -39,13 +39,13 @@ describe('what clients leave unread', () => {
     return response.status
   }
 
-  it('is bounded for an account, whose own readers are not dropped for another of them', async () => {
+  it('is limited for an account, and a new reader does not end an older one of the account', async () => {
     for (let nth = 0; nth < 4; nth++) expect(await leave('a', 8 * MEGABYTE)).to.equal(200)
     expect(await leave('a', 1)).to.equal(503)
     expect(lost).to.deep.equal([])
   })
 
-  it('does not keep other accounts from their answers: whoever leaves most loses the largest', async () => {
+  it('does not keep other accounts from their answers: the account with most loses its largest', async () => {
     for (const account of ['a', 'b', 'c']) for (const size of [16, 12, 4]) await leave(account, size * MEGABYTE)
     expect(outgoing.bytes()).to.equal(96 * MEGABYTE)
     expect(await leave('d', 300)).to.equal(200)
@@ -55,7 +55,7 @@ describe('what clients leave unread', () => {
     expect(lost).to.not.include('d')
   })
 
-  it('is bounded for the process where nobody leaves more than whoever asks', async () => {
+  it('is limited for the process, even if no account has more than the one that asks', async () => {
     for (const account of ['a', 'b', 'c']) await leave(account, 32 * MEGABYTE)
     expect(await leave('d', 32 * MEGABYTE)).to.equal(503)
     expect(lost).to.deep.equal([])

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { closeSlowReaders } from '../../src/api/slow-readers.ts'
 import { until } from '../../scripts/until.ts'
 
-/** What is slow here, in ms, and more bytes than the kernels on both sides take. */
+/** When a reader counts as slow here, in ms, and more bytes than both kernels buffer. */
 const SLOW_MS = 300
 const MUCH = 64 * 1024 * 1024
 
@@ -23,7 +23,7 @@ describe('a connection whose client', () => {
     server.close()
   })
 
-  /** A server that answers so, and a client that asks it. `serving` is the connection on its side. */
+  /** A server with this handler, and a client that asks it. `serving` is the server's side of the connection. */
   async function ask(answer: RequestListener): Promise<Socket> {
     server = createServer(answer).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -36,12 +36,12 @@ describe('a connection whose client', () => {
     return serving
   }
 
-  it('takes nothing of one big write is closed', async () => {
+  it('reads nothing of one large write is closed', async () => {
     const serving = await ask((_request, response) => response.end(Buffer.alloc(MUCH)))
     await until('the connection being closed', () => serving.destroyed)
   })
 
-  it('takes nothing is closed though more is written all the time, and though it goes on asking', async () => {
+  it('reads nothing is closed, even if more is written and the client sends more requests', async () => {
     const serving = await ask((request, response) => {
       if (response.socket) response.write(Buffer.alloc(MUCH))
       const beat = setInterval(() => response.write(': still here\n\n'), 20)
@@ -52,7 +52,7 @@ describe('a connection whose client', () => {
     clearInterval(asking)
   })
 
-  it('waits long for an answer of which nothing is there keeps it, with a sign of life now and then', async () => {
+  it('waits long for an answer keeps it, with an occasional heartbeat', async () => {
     let finish = (): void => {}
     const serving = await ask((_request, response) => {
       response.write(' ')
@@ -68,14 +68,14 @@ describe('a connection whose client', () => {
         text += data.toString()
       })
       .resume()
-    // The promise is about time itself: much longer than a slow reader has.
+    // The promise is about time: much longer than a slow reader gets.
     await sleep(SLOW_MS * 4)
     expect(serving.destroyed).to.equal(false)
     finish()
     await until('the answer', () => text.includes('{}'))
   })
 
-  it('takes a little at a time keeps it, however long it takes', async () => {
+  it('reads a little at a time keeps it, however long it takes', async () => {
     const serving = await ask((_request, response) => response.end(Buffer.alloc(MUCH)))
     const until4 = performance.now() + SLOW_MS * 4
     while (performance.now() < until4) {

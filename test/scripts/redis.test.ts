@@ -67,8 +67,8 @@ describe('a private Redis', () => {
   it('opens to its password alone, and never evicts', async () => {
     const redis = await startPrivateRedis()
     const client = new Redis(redis.url)
-    const stranger = new Redis({ host: '127.0.0.1', port: redis.port, retryStrategy: () => null })
-    const refused = once(stranger, 'error') as Promise<[Error]>
+    const intruder = new Redis({ host: '127.0.0.1', port: redis.port, retryStrategy: () => null })
+    const refused = once(intruder, 'error') as Promise<[Error]>
     try {
       expect(await client.config('GET', 'maxmemory-policy')).to.deep.equal(['maxmemory-policy', 'noeviction'])
       expect(await client.config('GET', 'bind')).to.deep.equal(['bind', '127.0.0.1'])
@@ -76,7 +76,7 @@ describe('a private Redis', () => {
       expect(refusal.message).to.include('NOAUTH')
     } finally {
       client.disconnect()
-      stranger.disconnect()
+      intruder.disconnect()
       await redis.stop()
     }
   })

@@ -115,10 +115,10 @@ const HELD_BACK = `
     while (!existsSync(file + '.taken')) await sleep(20)
   }`
 
-type Stranger = { port: number; server: Server }
+type PortHolder = { port: number; server: Server }
 
 /** Somebody else, who takes the port of such a program while it is held back, and answers whatever is asked of it. */
-async function takePort({ child, text }: Start, folder: string, name: string): Promise<Stranger> {
+async function takePort({ child, text }: Start, folder: string, name: string): Promise<PortHolder> {
   const file = join(folder, name)
   await seenWithin(() => existsSync(file) || child.exitCode !== null, 80_000)
   const port = Number(readIfThere(file) ?? expect.fail(`${name} was not launched: ${text()}`))
@@ -136,10 +136,10 @@ describe('npm start, whose port is taken between the look and the listening,', (
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(HELD_BACK)}`,
     })
     const { child, text, ended } = begun
-    const strangers: Stranger[] = []
+    const holders: PortHolder[] = []
     try {
-      for (const name of ['sandbox', 'api']) strangers.push(await takePort(begun, hold, name))
-      const [sandbox, web] = strangers as [Stranger, Stranger]
+      for (const name of ['sandbox', 'api']) holders.push(await takePort(begun, hold, name))
+      const [sandbox, web] = holders as [PortHolder, PortHolder]
       await settled(begun)
       const base = new URL(line(text(), 'Console'))
       expect(Number(base.port)).to.not.equal(web.port)
@@ -154,7 +154,7 @@ describe('npm start, whose port is taken between the look and the listening,', (
       expect(answer.status, await answer.text()).to.equal(200)
     } finally {
       child.kill('SIGTERM')
-      for (const { server } of strangers) server.close()
+      for (const { server } of holders) server.close()
       rmSync(hold, { recursive: true })
     }
     expect(await ended, text()).to.equal(0)
@@ -162,23 +162,23 @@ describe('npm start, whose port is taken between the look and the listening,', (
 })
 
 describe('the data folder', () => {
-  it('has one start at a time, which ends what a killed one left, but never a stranger with the same pid', async () => {
+  it('has one start at a time, which ends what a killed one left, but never another process with the same pid', async () => {
     const folder = privateFolder()
     expect(await enter(folder)).to.equal(undefined)
     expect((await enter(folder))?.pid).to.equal(process.pid)
     const left = spawn('sleep', ['60'])
-    const stranger = spawn('sleep', ['60'])
+    const other = spawn('sleep', ['60'])
     try {
       keepRunning(folder, {
-        processes: [markOf(left.pid!), { pid: stranger.pid!, startedAt: 'at another time' }],
+        processes: [markOf(left.pid!), { pid: other.pid!, startedAt: 'at another time' }],
         environment: {},
       })
       leave(folder)
       expect(await enter(folder)).to.equal(undefined)
-      expect(lives(markOf(stranger.pid!))).to.equal(true)
+      expect(lives(markOf(other.pid!))).to.equal(true)
       expect(left.signalCode ?? (await once(left, 'exit'))[1]).to.equal('SIGTERM')
     } finally {
-      stranger.kill('SIGKILL')
+      other.kill('SIGKILL')
       left.kill('SIGKILL')
       leave(folder)
     }

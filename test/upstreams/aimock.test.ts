@@ -17,9 +17,9 @@ import type { Reply } from '../../scripts/harness/http.ts'
 import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { startStream } from './support/streams.ts'
 import type { ChatStream } from './support/streams.ts'
-import { PRICES, RICH, aRichAccount, ask, modelEntry } from './support/targets.ts'
+import { PRICES, FUNDS, aFundedAccount, ask, modelEntry } from './support/targets.ts'
+import { PIXEL } from '../support/pixel.ts'
 
-const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const CLIP = readFileSync(`${root}/test/workers/storage/fixtures/plain.mp4`)
 
 /** The upstreams, by the names that models and protocols have in these tests. */
@@ -64,7 +64,7 @@ describe('the system over aimock', () => {
     await mock.stop()
   })
   beforeEach(async () => {
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -98,7 +98,12 @@ describe('the system over aimock', () => {
         expect(reply.status, reply.text).to.equal(200)
         expect(reply.json.choices[0]).to.deep.include({ index: 0, finish_reason: 'stop' })
         expect(reply.json.choices[0].message).to.include({ role: 'assistant', content: 'Grüße from afar 🌊' })
-        expect(reply.json.usage).to.include({ input_tokens: 12, output_tokens: 7, credits: cost, balance: RICH - cost })
+        expect(reply.json.usage).to.include({
+          input_tokens: 12,
+          output_tokens: 7,
+          credits: cost,
+          balance: FUNDS - cost,
+        })
         expect(lastBody()).to.include({ model: 'vendor/model-x', max_tokens: 99 })
       })
 
@@ -145,7 +150,7 @@ describe('the system over aimock', () => {
         mock.on({ userMessage: busy, sequenceIndex: 1 }, { content: 'Now', usage })
         const reply = await call(name, 'chat', busy)
         expect(reply.json.choices?.[0].message.content, reply.text).to.equal('Now')
-        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - cost)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - cost)
       })
 
       it('are refunded where the answer is rubbish, or the stream is cut off', async () => {
@@ -157,7 +162,7 @@ describe('the system over aimock', () => {
         const stream = await streamed(name, cut)
         const error = stream.status === 200 ? stream.chunks().at(-1)!.error : JSON.parse(stream.text()).error
         expect(error, stream.text()).to.include({ type: 'upstream_failed' })
-        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       })
     })
   }
@@ -237,7 +242,7 @@ describe('the system over aimock', () => {
     const failing = prompted()
     mock.onVideo(failing, { video: { id: 'v2', status: 'failed', error: 'no' } })
     expect((await call('openrouter', 'video', failing)).json.error.message).to.match(/could not produce/)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - PRICES.video)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - PRICES.video)
   })
 
   describe('which is no help with', () => {

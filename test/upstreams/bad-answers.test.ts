@@ -8,7 +8,7 @@ import type { Reply } from '../../scripts/harness/http.ts'
 import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
 import { startCanary } from './support/canary.ts'
-import { HASTY_SECONDS, RICH, TARGETS, aRichAccount, ask, deliveryOf, everyProtocol } from './support/targets.ts'
+import { HASTY_SECONDS, FUNDS, TARGETS, aFundedAccount, ask, deliveryOf, everyProtocol } from './support/targets.ts'
 import type { Delivery, Target } from './support/targets.ts'
 
 /** An answer that is no answer, the deliveries in which it can be met, and the sentence that its customer reads. */
@@ -85,7 +85,7 @@ describe('an upstream whose answer is bad', function () {
 
   async function play(bad: Bad, target: Target): Promise<Played> {
     const { words } = bad
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const prompt = prompted(typeof words === 'string' ? words : words(canary.origin))
     const begunAt = performance.now()
     const reply = await ask(gateway, account, target, prompt, endsByDeadline(bad, target) ? { prefix: 'hasty-' } : {})
@@ -126,7 +126,7 @@ describe('an upstream whose answer is bad', function () {
         .to.match(saying(bad, target))
         .and.to.match(/refunded/)
       if (endsByDeadline(bad, target)) expect(ms).to.be.below(LIMIT_MS)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })
     })
   }

@@ -15,7 +15,7 @@ import { startChildWorker } from './support/child-worker.ts'
 import type { ChildWorker } from './support/child-worker.ts'
 import { growthOf } from '../../scripts/harness/memory.ts'
 import { startStream } from './support/streams.ts'
-import { aRichAccount, ask, bodyOf, everyProtocol } from './support/targets.ts'
+import { aFundedAccount, ask, bodyOf, everyProtocol } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
 const chat = { protocol: 'openai', modality: 'chat' } as const
@@ -34,7 +34,7 @@ describe('the memory of the processes', function () {
     gateway = await startGateway({}, everyProtocol)
     await gateway.stopWorker()
     worker = await startChildWorker(gateway.config)
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
     await times(5, () => ask(gateway, account, chat, prompted()))
   })
   after(async () => {
@@ -44,7 +44,7 @@ describe('the memory of the processes', function () {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const expectStatus = (target: Target, words: string, status: number) => async () => {
-    const reply = await ask(gateway, await aRichAccount(gateway), target, prompted(words))
+    const reply = await ask(gateway, await aFundedAccount(gateway), target, prompted(words))
     expect(reply.status, reply.text.slice(0, 500)).to.equal(status)
   }
 
@@ -62,7 +62,7 @@ describe('the memory of the processes', function () {
 
   it('of a web process stays bounded under clients that do not read, whose calls end all the same', async () => {
     const readers: Socket[] = []
-    const own = await aRichAccount(gateway)
+    const own = await aFundedAccount(gateway)
     const growth = await growthOf(process.pid, async () => {
       readers.push(...(await times(3, () => startReader(own, prompted('[big 20]')))))
       await until('the calls having ended', async () => (await endedCalls(own)).length === 3, 30_000)
@@ -76,7 +76,7 @@ describe('the memory of the processes', function () {
     await Promise.all([
       times(2, expectStatus(chat, '[big 3]', 200)),
       times(3, async () => {
-        const large = await startStream(gateway, await aRichAccount(gateway), chat, prompted('[big 3]'))
+        const large = await startStream(gateway, await aFundedAccount(gateway), chat, prompted('[big 3]'))
         await large.ended
         expect(large.last()).to.equal('[DONE]')
         expect(large.content()).to.have.length(3 * MEGABYTE)

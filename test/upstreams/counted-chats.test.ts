@@ -8,7 +8,7 @@ import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { saying, startScripted } from './support/scripted.ts'
 import type { Script, Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
-import { PRICES, RICH, aRichAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
+import { PRICES, FUNDS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
 
 const openai = { protocol: 'openai', modality: 'chat' } as const
 const anthropic = { protocol: 'anthropic', modality: 'chat' } as const
@@ -40,12 +40,12 @@ describe('a chat that ends by itself', function () {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const paidBy = async ({ id }: { id: Parameters<typeof balanceOf>[1] }): Promise<number> =>
-    RICH - (await balanceOf(gateway.db, id))
+    FUNDS - (await balanceOf(gateway.db, id))
 
   describe('and says nothing', () => {
     for (const target of targetsOf('chat')) {
       it(`is an answer where it has a reason to stop and a usage, asked for once and paid: ${target.protocol}`, async () => {
-        const account = await aRichAccount(gateway)
+        const account = await aFundedAccount(gateway)
         const prompt = prompted('[tokens 0] [usage 100 0]')
         const reply = await ask(gateway, account, target, prompt)
         expect(reply.status, reply.text).to.equal(200)
@@ -72,7 +72,7 @@ describe('a chat that ends by itself', function () {
         ['openai', { choices: [], usage: { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 } }],
       ]
       for (const [protocol, answer] of answers) {
-        const account = await aRichAccount(gateway)
+        const account = await aFundedAccount(gateway)
         const reply = await ask(
           gateway,
           account,
@@ -87,7 +87,7 @@ describe('a chat that ends by itself', function () {
 
   describe('with a usage, or without one', () => {
     it('pays the reasoning that its upstream counts outside the completion, streamed and not', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const reply = await ask(gateway, account, openai, prompted('[usage 41 104] [reasoning 266]'))
       expect(reply.json.usage).to.include({ input_tokens: 41, output_tokens: 370, total_tokens: 411 })
       const stream = await startStream(gateway, account, openai, prompted('[usage 41 104] [reasoning 266]'))
@@ -97,7 +97,7 @@ describe('a chat that ends by itself', function () {
     })
 
     it('pays what was written to a cache for an hour twice, as its upstream bills it', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const usage = {
         input_tokens: 10,
         cache_creation_input_tokens: 100,
@@ -117,7 +117,7 @@ describe('a chat that ends by itself', function () {
     })
 
     it('pays for its words where nothing is reported, not for the JSON around them', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const prompt = prompted('[answer Hello from the mock upstream.] [no-usage]')
       expect((await ask(gateway, account, openai, prompt)).json.usage).to.include({ output_tokens: 10 })
       const stream = await startStream(gateway, account, openai, prompt)
@@ -151,7 +151,7 @@ describe('a chat that ends by itself', function () {
     }
 
     it('is answered as well: where JSON comes in place of a stream', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const reply = await ask(gateway, account, openai, scripted.prompt(saying(ANSWER)), { prefix: 'scripted-hasty-' })
       expect(reply.json.choices).to.deep.equal([expected])
       expect(reply.json.usage).to.include({ input_tokens: 3, output_tokens: 4 })
@@ -164,7 +164,7 @@ describe('a chat that ends by itself', function () {
     })
 
     it('is answered as well: where the stream is refused, and the whole answer is not', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const refusing: Script = (request, response, body) => {
         if (!(JSON.parse(body) as { stream?: boolean }).stream) return saying(ANSWER)(request, response, body)
         const error = {

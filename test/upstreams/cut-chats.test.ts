@@ -10,7 +10,7 @@ import { eventsOf, startScripted } from './support/scripted.ts'
 import type { Script, Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
 import type { Asking } from './support/targets.ts'
-import { PRICES, RICH, aRichAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
+import { PRICES, FUNDS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
 
 const openai = { protocol: 'openai', modality: 'chat' } as const
 const hasty: Asking = { prefix: 'hasty-' }
@@ -49,13 +49,13 @@ describe('a chat that is cut', function () {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   const paidBy = async ({ id }: { id: Parameters<typeof balanceOf>[1] }): Promise<number> =>
-    RICH - (await balanceOf(gateway.db, id))
+    FUNDS - (await balanceOf(gateway.db, id))
 
   describe('at its deadline', () => {
     it('is paid for the 80 chunks that its stream has delivered, and ends like one that was too long', () =>
       Promise.all(
         targetsOf('chat').map(async (target) => {
-          const account = await aRichAccount(gateway)
+          const account = await aFundedAccount(gateway)
           const stream = await startStream(
             gateway,
             account,
@@ -83,7 +83,7 @@ describe('a chat that is cut', function () {
     it('is answered with what was produced where it is not streamed, and paid for that', () =>
       Promise.all(
         targetsOf('chat').map(async (target) => {
-          const account = await aRichAccount(gateway)
+          const account = await aFundedAccount(gateway)
           const reply = await ask(
             gateway,
             account,
@@ -107,7 +107,7 @@ describe('a chat that is cut', function () {
 
     it('is refunded where nothing had come', async () => {
       for (const words of ['[hang]', '[hang-body]', '[hang-after 0]']) {
-        const account = await aRichAccount(gateway)
+        const account = await aFundedAccount(gateway)
         const reply = await ask(gateway, account, openai, prompted(words), hasty)
         expect([reply.status, await paidBy(account)], words).to.deep.equal([502, 0])
       }
@@ -122,7 +122,7 @@ describe('a chat that is cut', function () {
     ]
     for (const [what, words, more] of LARGE) {
       it(`is paid for what was delivered of ${what}, streamed and not`, async () => {
-        const account = await aRichAccount(gateway)
+        const account = await aFundedAccount(gateway)
         const stream = await startStream(gateway, account, openai, prompted(words), { more })
         await stream.ended
         expect(stream.last(), stream.text().slice(-300)).to.equal('[DONE]')
@@ -133,7 +133,7 @@ describe('a chat that is cut', function () {
           .to.equal(costOf(usage))
           .and.to.equal(await paidBy(account))
 
-        const other = await aRichAccount(gateway)
+        const other = await aFundedAccount(gateway)
         const reply = await ask(gateway, other, openai, prompted(words), { more })
         expect(reply.status, reply.text.slice(0, 300)).to.equal(200)
         expect(reply.json.choices.at(-1).finish_reason).to.equal('length')
@@ -147,7 +147,7 @@ describe('a chat that is cut', function () {
     }
 
     it('is paid for every choice that its upstream produced, because an answer that may be too long is streamed', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const prompt = prompted('[tokens 40]')
       const reply = await ask(gateway, account, openai, prompt, {
         more: { n: 8, logprobs: true, top_logprobs: 20, max_tokens: 40 },
@@ -162,7 +162,7 @@ describe('a chat that is cut', function () {
     })
 
     it('is paid for the text that fits, and no more, where it comes in one piece', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const content = 'ä'.repeat(40_000)
       const script: Script = (_request, response) => {
         response
@@ -179,7 +179,7 @@ describe('a chat that is cut', function () {
     })
 
     it('leaves alone an answer that is shorter, however often it is wrapped in JSON', async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const stream = await startStream(gateway, account, openai, prompted('[tokens 350] [chunks 350 0] [usage 100 50]'))
       await stream.ended
       expect(stream.text().length).to.be.above(MAX_ANSWER_BYTES)
@@ -193,8 +193,8 @@ describe('a chat that is cut', function () {
       model: string,
       content: string,
       reached: () => unknown,
-    ): Promise<{ account: Awaited<ReturnType<typeof aRichAccount>> }> {
-      const account = await aRichAccount(gateway)
+    ): Promise<{ account: Awaited<ReturnType<typeof aFundedAccount>> }> {
+      const account = await aFundedAccount(gateway)
       const client = new AbortController()
       const asked = fetch(`${gateway.url}${CHAT}`, {
         method: 'POST',

@@ -11,7 +11,7 @@ import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
 import { serve } from '../workers/fetching/servers.ts'
 import { startStream } from './support/streams.ts'
-import { RICH, aRichAccount, ask, modelEntry } from './support/targets.ts'
+import { FUNDS, aFundedAccount, ask, modelEntry } from './support/targets.ts'
 
 const MODALITIES = ['chat', 'image', 'video'] as const
 type Modality = (typeof MODALITIES)[number]
@@ -87,7 +87,7 @@ describe('a model of two upstreams', () => {
     await Promise.all(Object.values(servers).map((one) => one.close()))
   })
   beforeEach(async () => {
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -103,7 +103,7 @@ describe('a model of two upstreams', () => {
   async function expectServed(reply: Reply): Promise<void> {
     expect(reply.status, reply.text).to.equal(200)
     expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', upstream: 'sandbox', attempts: 1 })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - reply.json.usage.credits)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - reply.json.usage.credits)
   }
 
   for (const modality of MODALITIES) {
@@ -125,7 +125,7 @@ describe('a model of two upstreams', () => {
       expect(reply.status).to.equal(502)
       expect(reply.json.error.message).to.match(/refused the request \(HTTP 403\)/)
       expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
   }
 
@@ -143,7 +143,7 @@ describe('a model of two upstreams', () => {
         expect((await call(manner, modality, prompt)).status).to.equal(502)
         expect(asked()).to.equal(1)
         expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
-        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       })
     }
   }

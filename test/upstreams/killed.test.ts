@@ -12,7 +12,7 @@ import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { withChildWorker } from './support/child-worker.ts'
 import { startStream } from './support/streams.ts'
 import type { ChatStream } from './support/streams.ts'
-import { CHAT_COST, PRICES, RICH, aRichAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
+import { CHAT_COST, PRICES, FUNDS, aFundedAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
 /** One call that is being worked on when its worker is killed. */
@@ -29,7 +29,7 @@ describe('a worker process that is killed', function () {
   const submitted = new Map<string, Struck<Promise<Reply>>>()
   const streaming = new Map<string, Struck<ChatStream>>()
 
-  const prepared = async (words: string) => ({ account: await aRichAccount(gateway), prompt: prompted(words) })
+  const prepared = async (words: string) => ({ account: await aFundedAccount(gateway), prompt: prompted(words) })
 
   async function begin(calls: typeof unanswered, target: Target, words: string): Promise<void> {
     const { account, prompt } = await prepared(words)
@@ -83,7 +83,7 @@ describe('a worker process that is killed', function () {
 
   /** Ended at this cost, after so many submissions that a provider would bill. */
   async function expectEnd({ account, prompt }: Struck<unknown>, cost: number, billed: number): Promise<void> {
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - cost)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - cost)
     expect(gateway.sandbox.billed(prompt).total).to.equal(billed)
   }
 
@@ -100,7 +100,7 @@ describe('a worker process that is killed', function () {
       const reply = await call.heard
       expect(reply.status, reply.text).to.equal(200)
       const cost = PRICES[target.modality as 'image' | 'video']
-      expect(reply.json.usage).to.include({ credits: cost, balance: RICH - cost })
+      expect(reply.json.usage).to.include({ credits: cost, balance: FUNDS - cost })
       await expectEnd(call, cost, 1)
     })
   }
@@ -115,7 +115,7 @@ describe('a worker process that is killed', function () {
       const call = unanswered.get(nameOf(target))!
       const reply = await call.heard
       expect(reply.status, reply.text).to.equal(200)
-      expect(reply.json.usage).to.include({ credits: CHAT_COST, balance: RICH - CHAT_COST })
+      expect(reply.json.usage).to.include({ credits: CHAT_COST, balance: FUNDS - CHAT_COST })
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', attempts: 2 })
       await expectEnd(call, CHAT_COST, 2)
     })

@@ -7,7 +7,7 @@ import { readStreams } from '../../scripts/measure/streams-run.ts'
 import { startTicking } from '../../scripts/measure/ticking-upstream.ts'
 import type { Ticking } from '../../scripts/measure/ticking-upstream.ts'
 import { makeVideos } from '../../scripts/measure/videos-run.ts'
-import { PRICES, RICH, aRichAccount, everyProtocol, modelEntry } from './support/targets.ts'
+import { PRICES, FUNDS, aFundedAccount, everyProtocol, modelEntry } from './support/targets.ts'
 
 /**
  * The small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: all in one process, on a busy
@@ -32,7 +32,7 @@ describe('many at once', () => {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   it('streams come whole, fifty of them, each chunk soon after it left its upstream', async () => {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const { complete, failures, delays } = await readStreams({
       url: gateway.url,
       key: account.key,
@@ -46,12 +46,12 @@ describe('many at once', () => {
     // A few ms on an idle machine; this one runs tests beside it, and all four parties share its one thread.
     expect(delays.p50).to.be.below(150)
     expect(await balanceOf(gateway.db, account.id)).to.equal(
-      RICH - 50 * ((10 * PRICES.input + 40 * PRICES.output) / 10),
+      FUNDS - 50 * ((10 * PRICES.input + 40 * PRICES.output) / 10),
     )
   })
 
   it('videos are settled, a hundred of them in one worker, each once', async () => {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const result = await makeVideos({
       url: gateway.url,
       db: gateway.db,
@@ -63,6 +63,6 @@ describe('many at once', () => {
     expect(result).to.include({ succeeded: 100, failed: 0 })
     expect(result.atOnce).to.be.above(50)
     expect(gateway.sandbox.billed('A calm sea').total).to.equal(100)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - 100 * PRICES.video)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 100 * PRICES.video)
   })
 })

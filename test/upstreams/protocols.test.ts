@@ -11,9 +11,9 @@ import { movementsOf, prompted, recordOf } from '../../scripts/harness/calling.t
 import {
   CHAT_COST,
   PRICES,
-  RICH,
+  FUNDS,
   TARGETS,
-  aRichAccount,
+  aFundedAccount,
   ask,
   deliveryOf,
   everyProtocol,
@@ -109,7 +109,7 @@ describe('a call through the whole system', () => {
   const nameOf = ({ protocol, modality }: Target, { does }: Scenario): string => `${protocol} ${modality} ${does}`
 
   async function play(target: Target, scenario: Scenario, prompt: string): Promise<Played> {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const reply = await ask(gateway, account, target, prompt, { prefix: scenario.hasty && 'hasty-' })
     return { account, prompt, reply, bill: billOf(gateway.sandbox, prompt) }
   }
@@ -174,7 +174,7 @@ describe('a call through the whole system', () => {
     expect(reply.json.error.message)
       .to.match(says)
       .and.to.match(/refunded/)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     const record = await recordOf(gateway.db, reply)
     expect(record).to.include({
       status: 'failed',
@@ -196,8 +196,8 @@ describe('a call through the whole system', () => {
     const { protocol, modality } = target
     expect(reply.status, reply.text).to.equal(200)
     const cost = modality === 'chat' ? CHAT_COST : PRICES[modality]
-    expect(reply.json.usage).to.include({ credits: cost, balance: RICH - cost })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - cost)
+    expect(reply.json.usage).to.include({ credits: cost, balance: FUNDS - cost })
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - cost)
     const record = await recordOf(gateway.db, reply)
     expect(record).to.include({
       status: 'succeeded',

@@ -12,7 +12,7 @@ import { startGateway } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
-import { CHAT_COST, PRICES, RICH, aRichAccount, everyProtocol, modelOf, targetsOf } from './support/targets.ts'
+import { CHAT_COST, PRICES, FUNDS, aFundedAccount, everyProtocol, modelOf, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
 const WEATHER = {
@@ -44,7 +44,7 @@ describe('a chat that the openai SDK streams', () => {
   })
   after(() => gateway.stop())
   beforeEach(async () => {
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
     client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: account.key, maxRetries: 0 })
   })
   afterEach(() => expectBooksToBalance(gateway.db))
@@ -56,8 +56,8 @@ describe('a chat that the openai SDK streams', () => {
   })
 
   async function expectCost(usage: Usage, cost: number): Promise<void> {
-    expect(usage).to.include({ credits: cost, balance: RICH - cost })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - cost)
+    expect(usage).to.include({ credits: cost, balance: FUNDS - cost })
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - cost)
   }
 
   for (const target of targetsOf('chat')) {
@@ -118,8 +118,8 @@ describe('a chat that the openai SDK streams', () => {
         ]
         const answer = await client.chat.completions.stream({ ...request, messages }).finalChatCompletion()
         expect(answer.choices[0]!.message.content).to.equal('Take an umbrella.')
-        expect(answer.usage).to.include({ credits: CHAT_COST, balance: RICH - 2 * CHAT_COST })
-        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - 2 * CHAT_COST)
+        expect(answer.usage).to.include({ credits: CHAT_COST, balance: FUNDS - 2 * CHAT_COST })
+        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 2 * CHAT_COST)
       })
 
       it('is stopped at the upstream when its client leaves, settled on what was produced, and kept as cancelled', async () => {
@@ -171,7 +171,7 @@ describe('a chat that the openai SDK streams', () => {
           expect(failure, words).to.be.instanceOf(OpenAI.APIError)
           expect((failure as InstanceType<typeof OpenAI.APIError>).type, words).to.equal('upstream_failed')
           expect(pieces, 'what came before').to.be.above(2)
-          expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+          expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
         }
       })
     })

@@ -10,7 +10,7 @@ import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { until } from '../../scripts/until.ts'
 import { chat, prompted } from '../../scripts/harness/calling.ts'
-import { RICH, aRichAccount, ask, everyProtocol } from './support/targets.ts'
+import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 
 /** The most addresses that one chat may name. */
 const ADDRESSES = 50
@@ -58,7 +58,7 @@ describe('names that a customer chose', function () {
   const askedNames = () => new Set(dns.questions.map((question) => question.split(' ')[1]))
 
   it("delay no other account's chats beyond two seconds, however many there are and however silent their servers", async () => {
-    const [hostile, other] = await Promise.all([aRichAccount(gateway), aRichAccount(gateway)])
+    const [hostile, other] = await Promise.all([aFundedAccount(gateway), aFundedAccount(gateway)])
     const names = (call: number) => Array.from({ length: ADDRESSES }, (_one, at) => `slow-${call}-${at}.example.com`)
     const attacks = Array.from({ length: 4 }, (_one, call) =>
       chat(gateway, hostile, '', { messages: pictures(names(call)), max_tokens: 1 }),
@@ -74,11 +74,11 @@ describe('names that a customer chose', function () {
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.message).to.match(/^The names in image_url could not be looked up in time\..* refunded/)
     }
-    expect(await balanceOf(gateway.db, hostile.id)).to.equal(RICH)
+    expect(await balanceOf(gateway.db, hostile.id)).to.equal(FUNDS)
   })
 
   it('are looked up once for a chat that names them often, and handed on together', async () => {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const prompt = prompted()
     const names = ['picture.example.com', ...Array.from({ length: ADDRESSES - 1 }, () => 'nowhere.example.com')]
     const [message] = pictures(names)
@@ -95,17 +95,17 @@ describe('names that a customer chose', function () {
   })
 
   it('fail the call, refunded, where a single one of them leads inside', async () => {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const names = [...Array.from({ length: 10 }, (_one, at) => `nowhere-${at}.example.com`), 'inside.example.com']
     const reply = await chat(gateway, account, '', { messages: pictures(names) })
     expect(reply.status, reply.text).to.equal(502)
     expect(reply.json.error.message).to.match(/^image_url leads to an address that is not public\./)
     expect(askedNames()).to.include('inside.example.com')
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
   })
 
   it('whose servers are silent are handed on to an upstream that fetches by itself, and to no other', async () => {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const prompt = prompted()
     const more = { image_url: 'http://slow-single.example.com/x.png' }
     const handed = await ask(gateway, account, { protocol: 'fal', modality: 'image' }, prompt, { more })

@@ -12,7 +12,7 @@ import type { Reply } from '../../scripts/harness/http.ts'
 import { movementsOf, prompted } from '../../scripts/harness/calling.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
 import { startCanary } from './support/canary.ts'
-import { RICH, TARGETS, aRichAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
+import { FUNDS, TARGETS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
 /** Hosts that are not of the public internet, however they are written; `%` stands for the canary's port. */
@@ -151,7 +151,7 @@ describe('addresses that lead into the private network', function () {
     await canary.close()
   })
   beforeEach(async () => {
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
   })
   afterEach(async () => {
     expect(canary.connections(), 'the canary was reached').to.equal(0)
@@ -209,7 +209,7 @@ describe('addresses that lead into the private network', function () {
             })
             await expectRefused(reply, 'messages[1].content[1].image_url', 'chat')
           }
-          expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+          expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
         })
       }
     }
@@ -237,7 +237,7 @@ describe('addresses that lead into the private network', function () {
             expect(gateway.sandbox.journal(prompt), name).to.deep.equal([])
           }),
         )
-        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       })
     }
 
@@ -251,7 +251,7 @@ describe('addresses that lead into the private network', function () {
         expect(reply.status, reply.text).to.equal(502)
         expect(reply.json.error.message, 'at the checked address').to.match(/^image_url: No connection to the server/)
         expect(asked.get(name), 'once, to check and to connect').to.equal(1)
-        expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+        expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       })
     }
 
@@ -289,7 +289,7 @@ describe('addresses that lead into the private network', function () {
       await Promise.all(
         PRIVATE_HOSTS.map((host) => expectNotFetched(prompted(`[result-url http://${portOf(host)}/x.png]`), host)),
       )
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
 
     it('are not followed behind a redirect, nor behind a name, nor behind one that answers differently later', async () => {
@@ -304,7 +304,7 @@ describe('addresses that lead into the private network', function () {
           expectNotFetched(prompted(`[redirect http://${name}:${canary.port}/x.png]`), `redirect to ${name}`),
         ),
       ])
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
 
     it("are not followed to another port of the upstream's own host", async () => {

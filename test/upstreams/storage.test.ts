@@ -17,7 +17,7 @@ import { withChildWorker } from './support/child-worker.ts'
 import { growthOf } from '../../scripts/harness/memory.ts'
 import type { Scripted } from './support/scripted.ts'
 import { startScripted } from './support/scripted.ts'
-import { PRICES, RICH, aRichAccount, ask, everyProtocol, modelEntry } from './support/targets.ts'
+import { PRICES, FUNDS, aFundedAccount, ask, everyProtocol, modelEntry } from './support/targets.ts'
 
 const MEGABYTE = 1024 * 1024
 const DAY_MS = 86_400_000
@@ -75,7 +75,7 @@ describe('results in a bucket', function () {
     }
   })
   beforeEach(async () => {
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -142,7 +142,7 @@ describe('results in a bucket', function () {
     expect(reply.status, reply.text).to.equal(200)
     expect(failures).to.be.above(4)
     expect(s3.objects.has(keyOf(reply))).to.equal(true)
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - PRICES.video)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - PRICES.video)
   })
 
   it('are refunded as our own failure where a picture cannot be kept', async () => {
@@ -151,7 +151,7 @@ describe('results in a bucket', function () {
     s3.failOn(() => false)
     expect(reply.status, reply.text).to.equal(500)
     expect(reply.json.error).to.include({ type: 'internal_error' })
-    expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
   })
 
   it('are answered 503 while the bucket is away, and 404 where there is none', async () => {
@@ -198,7 +198,7 @@ describe('results in a bucket', function () {
 describe('results on a disk', () => {
   it('are swept by the reconciler when they are too old', async () => {
     const gateway = await startGateway({ MEDIA_TTL_DAYS: '2' }, everyProtocol)
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const [old, young] = await Promise.all(
       [1, 2].map(() => ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())),
     )

@@ -12,7 +12,7 @@ import { VIDEOS, prompted } from '../../scripts/harness/calling.ts'
 import { startStream } from './support/streams.ts'
 import type { ChatStream } from './support/streams.ts'
 import type { Asking } from './support/targets.ts'
-import { CHAT_COST, PRICES, RICH, aRichAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
+import { CHAT_COST, PRICES, FUNDS, aFundedAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
 
 /**
  * When a silent answer shows its first sign of life, in ms, and how late that may be: routers cut what is silent for 30
@@ -36,7 +36,7 @@ describe('a chat stream', () => {
   })
   // They last longer than all else here, so they begin before it and are looked at behind it.
   before(async () => {
-    const rich = await aRichAccount(gateway)
+    const rich = await aFundedAccount(gateway)
     const begunAt = performance.now()
     silent = {
       stream: startStream(gateway, rich, chat, prompted('[delay 16500] [usage 100 50]')).then((stream) => ({
@@ -48,7 +48,7 @@ describe('a chat stream', () => {
   })
   after(() => gateway.stop())
   beforeEach(async () => {
-    account = await aRichAccount(gateway)
+    account = await aFundedAccount(gateway)
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
@@ -77,10 +77,10 @@ describe('a chat stream', () => {
   ): Promise<void> {
     await Promise.all(
       targetsOf('chat').map(async (target) => {
-        const own = await aRichAccount(gateway)
+        const own = await aFundedAccount(gateway)
         const stream = await startStream(gateway, own, target, prompted(words), asking)
         await stream.ended
-        check(stream, `${target.protocol} ${words}`, RICH - (await balanceOf(gateway.db, own.id)))
+        check(stream, `${target.protocol} ${words}`, FUNDS - (await balanceOf(gateway.db, own.id)))
       }),
     )
   }
@@ -168,7 +168,7 @@ describe('a chat stream', () => {
       expect(again.last()).to.equal('[DONE]')
       expect(again.chunks().at(-1)!.usage).to.deep.equal(json.json.usage)
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - CHAT_COST)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - CHAT_COST)
     })
 
     it('is a stream of what was answered as JSON', async () => {
@@ -205,7 +205,7 @@ describe('a chat stream', () => {
       ).ended
       expect((await second).content()).to.equal(first.content())
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH - CHAT_COST)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - CHAT_COST)
     })
 
     it('is told its failure again', async () => {
@@ -215,7 +215,7 @@ describe('a chat stream', () => {
       const json = await ask(gateway, account, chat, prompt, keyed(prompt))
       expect(json.status).to.equal(502)
       expect(json.json.error).to.deep.equal(stream.chunks().at(-1)!.error)
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
   })
 
@@ -234,7 +234,7 @@ describe('a chat stream', () => {
       await asked
       await until('the upstream being left', () => gateway.sandbox.open(prompt).aborted)
       await until('its end', () => gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first())
-      expect(await balanceOf(gateway.db, account.id)).to.be.below(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.be.below(FUNDS)
     })
 
     it('can be fetched as cancelled, and its record says that it succeeded', async () => {

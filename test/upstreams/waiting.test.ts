@@ -6,7 +6,7 @@ import { balanceOf } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { until } from '../../scripts/until.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
-import { RICH, aRichAccount, ask, everyProtocol } from './support/targets.ts'
+import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 
 describe('waiting for an answer or for the end of the process', () => {
   const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
@@ -42,7 +42,7 @@ describe('waiting for an answer or for the end of the process', () => {
 describe('a chat stream that waits for a worker', () => {
   it('is given back when its client leaves, and never reaches an upstream', async () => {
     const gateway = await startGateway({}, everyProtocol)
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     await gateway.stopWorker()
     const prompt = prompted()
     const client = new AbortController()
@@ -52,10 +52,10 @@ describe('a chat stream that waits for a worker', () => {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
       body: JSON.stringify({ model: 'openai-chat', stream: true, messages: [{ role: 'user', content: prompt }] }),
     }).catch(() => {})
-    await until('the charge', async () => (await balanceOf(gateway.db, account.id)) < RICH)
+    await until('the charge', async () => (await balanceOf(gateway.db, account.id)) < FUNDS)
     client.abort()
     await asked
-    await until('the refund', async () => (await balanceOf(gateway.db, account.id)) === RICH)
+    await until('the refund', async () => (await balanceOf(gateway.db, account.id)) === FUNDS)
     await gateway.startWorker()
     expect((await ask(gateway, account, { protocol: 'openai', modality: 'chat' }, prompted())).status).to.equal(200)
     expect(gateway.sandbox.journal(prompt)).to.deep.equal([])

@@ -12,7 +12,7 @@ import { recordOf } from '../../scripts/harness/calling.ts'
 import { eventsOf, saying, startScripted, streaming } from './support/scripted.ts'
 import type { Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
-import { RICH, TARGETS, aRichAccount, ask, bodyOf, modelEntry, modelOf } from './support/targets.ts'
+import { FUNDS, TARGETS, aFundedAccount, ask, bodyOf, modelEntry, modelOf } from './support/targets.ts'
 
 const chat = (message: unknown, more: object = {}) =>
   JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], ...more })
@@ -153,17 +153,17 @@ describe('an upstream that speaks JSON of its own making', () => {
 
   for (const [protocol, modality, what, body] of NONSENSE) {
     it(`is refunded for ${what} as a ${modality} of ${protocol}`, async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const reply = await ask(gateway, account, { protocol, modality }, scripted.prompt(saying(body)))
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error).to.include({ type: 'upstream_failed' })
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
   }
 
   for (const [what, body, expected] of USABLE) {
     it(`is believed as far as it can be, and replayed as a stream: ${what}`, async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const prompt = scripted.prompt(saying(body))
       const asking = { headers: { 'idempotency-key': prompt } }
       const reply = await ask(gateway, account, openai, prompt, asking)
@@ -173,7 +173,7 @@ describe('an upstream that speaks JSON of its own making', () => {
       expect(reply.json.created).to.be.a('number')
       expect(reply.json.choices[0].message.content).to.equal('ok')
       expect(reply.json.usage.credits)
-        .to.equal(RICH - (await balanceOf(gateway.db, account.id)))
+        .to.equal(FUNDS - (await balanceOf(gateway.db, account.id)))
         .and.to.be.above(0)
       const asked = bodyOf(openai, prompt) as CountedChat
       const counted = { inputTokens: estimateTokens(asked, {}).input, outputTokens: countOutput(reply.json.choices) }
@@ -187,20 +187,20 @@ describe('an upstream that speaks JSON of its own making', () => {
 
   for (const [what, begun, events] of BROKEN_STREAMS) {
     it(`is refunded where its stream ${what}`, async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const stream = await startStream(gateway, account, openai, scripted.prompt(streaming(events)))
       await stream.ended
       expect(stream.status).to.equal(begun ? 200 : 502)
       const last = begun ? stream.chunks().at(-1) : JSON.parse(stream.text())
       expect(last.error).to.include({ type: 'upstream_failed' })
       expect(stream.text()).to.not.include('[DONE]')
-      expect(await balanceOf(gateway.db, account.id)).to.equal(RICH)
+      expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
   }
 
   for (const [what, events] of USABLE_STREAMS) {
     it(`is passed on where its stream ${what}`, async () => {
-      const account = await aRichAccount(gateway)
+      const account = await aFundedAccount(gateway)
       const stream = await startStream(gateway, account, openai, scripted.prompt(streaming(events)))
       await stream.ended
       expect(stream.last(), stream.text()).to.equal('[DONE]')
@@ -211,7 +211,7 @@ describe('an upstream that speaks JSON of its own making', () => {
   }
 
   it('is paid for the calls of tools that its stream has delivered, where a model goes on to more of them than any answer may have', async () => {
-    const account = await aRichAccount(gateway)
+    const account = await aFundedAccount(gateway)
     const calls = Array.from({ length: 1002 }, (_one, index) =>
       piece({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }),
     )
@@ -220,7 +220,7 @@ describe('an upstream that speaks JSON of its own making', () => {
     expect(stream.last(), stream.text().slice(-300)).to.equal('[DONE]')
     expect(stream.chunks().at(-2)!.choices[0]!.finish_reason).to.equal('length')
     const usage = stream.chunks().at(-1)!.usage!
-    expect(usage).to.include({ output_tokens: 1001, credits: RICH - (await balanceOf(gateway.db, account.id)) })
+    expect(usage).to.include({ output_tokens: 1001, credits: FUNDS - (await balanceOf(gateway.db, account.id)) })
     expect(usage.credits).to.be.above(2000)
   })
 })

@@ -10,14 +10,14 @@ describe('GET /api/account', () => {
   })
   after(() => web.stop())
 
-  it('shows the balance, what running calls hold of it, and how many they are', async () => {
+  it('shows the balance, what running calls hold of it, and how many are running', async () => {
     const { account, api } = await web.signedIn(100)
     await aCall(web.db, account, { amount: 30, end: null })
     await aCall(web.db, account, { amount: 20 })
     expect((await api('GET', '/api/account')).json).to.include({ credits: 50, held: 30, running: 1, debt: 0 })
   })
 
-  it('shows what past calls left uncollected as debt, until the next credits have repaid it', async () => {
+  it('shows what past calls left uncollected as debt, until later credits have repaid it', async () => {
     const { account, api } = await web.signedIn(100)
     await aCall(web.db, account, { amount: 40, cost: 250 })
     expect((await api('GET', '/api/account')).json).to.include({ credits: 0, debt: 150 })

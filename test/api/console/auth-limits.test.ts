@@ -49,7 +49,7 @@ describe('limits of the console', () => {
       expect(await attempt()).to.equal(429)
     })
 
-    it('is not fooled by entries that the client wrote itself', async () => {
+    it('is not fooled by X-Forwarded-For entries that the client wrote', async () => {
       const invented = Array.from({ length: 6 }, (_, index) => `1.2.3.${index}, 9.9.9.9, 7.0.3.1`)
       expect(await loginStrictly(...invented)).to.deep.equal([401, 401, 401, 401, 401, 429])
     })
@@ -64,7 +64,7 @@ describe('limits of the console', () => {
       ])
     })
 
-    it('bounds registrations', async () => {
+    it('limits registrations', async () => {
       const register = () =>
         strict.post('/api/auth/register', { email: anEmail(), password: PASSWORD }, undefined, from('7.0.5.1'))
       for (let count = 1; count <= 3; count += 1) expect((await register()).status).to.equal(200)
@@ -73,14 +73,14 @@ describe('limits of the console', () => {
       expect(Number(headers.get('retry-after'))).to.be.within(3590, 3600)
     })
 
-    it('bounds forgot at 60 in an hour, for any addresses', async () => {
+    it('allows 60 forgotten passwords an hour, whatever the addresses', async () => {
       const forgot = () => web.post('/api/email/forgot', { email: anEmail() }, undefined, from('7.0.6.1'))
       const statuses = await Promise.all(Array.from({ length: 60 }, async () => (await forgot()).status))
       expect(new Set(statuses)).to.deep.equal(new Set([200]))
       expect((await forgot()).status).to.equal(429)
     })
 
-    it('bounds guesses of the current password per account', async () => {
+    it('limits guesses of the current password for an account', async () => {
       const { token } = await aPerson(web)
       const guess = async () =>
         (await strict.post('/api/auth/password', { currentPassword: 'wrong horse 1', password: 'short' }, token)).status
@@ -119,7 +119,7 @@ describe('limits of the console', () => {
     })
     after(() => web.stop())
 
-    it('go on counting, and accounts go on working', async () => {
+    it('keep counting, and accounts keep working', async () => {
       const { email, token } = await aPerson(web)
       expect(token).to.match(/^[\w-]{43}$/)
       expect((await web.get('/api/auth/me', token)).status).to.equal(200)

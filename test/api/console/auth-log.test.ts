@@ -30,7 +30,7 @@ describe('the log of the console', () => {
   const events = () =>
     lines.map((line) => JSON.parse(line) as Record<string, string>).filter(({ msg }) => msg === 'security')
 
-  it("names what happens to an account by the account's id, and never a password, a token or an address", async () => {
+  it('identifies an account by its id, and never has a password, a token or an address', async () => {
     const email = anEmail()
     const {
       json: { token, user },
@@ -62,7 +62,7 @@ describe('the log of the console', () => {
       expect(all, secret).not.to.contain(secret)
   })
 
-  it('tells of no defect where a client is merely wrong', () => {
+  it('has no defect when only a client is wrong', () => {
     expect(lines.filter((line) => /"msg":"defect"/.test(line))).to.deep.equal([])
   })
 })

@@ -42,7 +42,7 @@ describe('/api/auth', () => {
       expect(headers(unknown)).to.deep.equal(headers(wrong))
     })
 
-    it('takes any text for an address or a password, and nothing but texts', async () => {
+    it('accepts any string as an address or a password, and nothing but strings', async () => {
       const { email } = await aPerson(web)
       for (const [address, password, status, error] of [
         ['', '', 401, 'invalid_credentials'],
@@ -92,7 +92,7 @@ describe('/api/auth', () => {
   })
 
   describe('me', () => {
-    it('answers the user of the token, with the balance of now', async () => {
+    it('answers the user of the token, with the current balance', async () => {
       const { token, email, id } = await aPerson(web)
       const { status, json } = await web.get('/api/auth/me', token)
       expect(status).to.equal(200)
@@ -100,7 +100,7 @@ describe('/api/auth', () => {
       expect(json.user).to.include({ id, email, credits: 250 })
     })
 
-    it('changes what is sent of the profile, and nothing else', async () => {
+    it('changes the fields of the profile that are sent, and no others', async () => {
       const { token, email } = await aPerson(web)
       const patch = (body: unknown) => send('PATCH', `${web.url}/api/auth/me`, { key: token, body })
       const avatarUrl = 'https://example.com/a.png'
@@ -118,7 +118,7 @@ describe('/api/auth', () => {
       })
     })
 
-    it('refuses a name over 60 characters, and an avatar that is no https address of at most 2048', async () => {
+    it('refuses a name over 60 characters, and an avatar that is not an https address of at most 2048', async () => {
       const { token } = await aPerson(web)
       const longest = `https://example.com/${'a'.repeat(2048 - 20)}`
       for (const [body, status] of [
@@ -144,7 +144,7 @@ describe('/api/auth', () => {
     const change = (token: string, currentPassword: unknown, password: unknown) =>
       web.post('/api/auth/password', { currentPassword, password }, token)
 
-    it('takes the new password from then on, and ends all other sessions', async () => {
+    it('accepts the new password from then on, and ends all other sessions', async () => {
       const { email, token } = await aPerson(web)
       const other = await logIn(web, email)
       expect((await change(token, PASSWORD, 'another horse 2')).json).to.deep.equal({ ok: true })
@@ -170,7 +170,7 @@ describe('/api/auth', () => {
       expect((await login(email, PASSWORD)).status).to.equal(200)
     })
 
-    it('lets one of many simultaneous changes win', async () => {
+    it('lets exactly one of many simultaneous changes win', async () => {
       const { email, token } = await aPerson(web)
       const replies = await Promise.all(
         Array.from({ length: 8 }, (_, index) => change(token, PASSWORD, `another horse ${index}`)),

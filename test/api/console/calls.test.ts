@@ -27,7 +27,7 @@ describe('GET /api/calls', () => {
   })
   after(() => web.stop())
 
-  it('lists the calls of the account alone, newest first', async () => {
+  it('lists only the calls of the account, newest first', async () => {
     const [mine, theirs] = [await web.signedIn(1000), await web.signedIn(1000)]
     const made = [
       await aCall(web.db, mine.account),
@@ -40,7 +40,7 @@ describe('GET /api/calls', () => {
     expect(json.nextCursor).to.equal(null)
   })
 
-  it('shows what a call was, cost and moved', async () => {
+  it('shows what a call was, what it cost and its ledger entries', async () => {
     const { account, api } = await web.signedIn(1000)
     const id = publicId(
       'call',
@@ -94,7 +94,7 @@ describe('GET /api/calls', () => {
     expect(data[0].id).to.equal(refused.headers.get('x-call-id'))
   })
 
-  it('answers 404 for a call of another account, an unknown one, and what is no id', async () => {
+  it('answers 404 for a call of another account, an unknown one, and what is not an id', async () => {
     const [mine, theirs] = [await web.signedIn(), await web.signedIn(100)]
     const foreign = await aCall(web.db, theirs.account)
     for (const id of [
@@ -120,7 +120,7 @@ describe('GET /api/calls', () => {
       expect(ids(pages.flat())).to.deep.equal(ids((await api('GET', '/api/calls')).json.data))
     })
 
-    it('stay what they are while calls arrive', async () => {
+    it('do not change while calls arrive', async () => {
       const { account, api } = await web.signedIn(1000)
       for (let nth = 0; nth < 4; nth++) await aCall(web.db, account)
       const before = await allPages(api)
@@ -136,20 +136,20 @@ describe('GET /api/calls', () => {
       expect((await allPages(api)).map((page) => page.length)).to.deep.equal([2, 2])
     })
 
-    it('lose and repeat no call of the same microsecond', async () => {
+    it('neither lose nor repeat calls of the same microsecond', async () => {
       const { account, api } = await web.signedIn(1000)
       for (let nth = 0; nth < 5; nth++) await aCall(web.db, account, { at: '2026-01-01T00:00:00.123456Z' })
       expect(new Set(ids((await allPages(api)).flat())).size).to.equal(5)
     })
 
-    it('lose no call of another microsecond in the same millisecond', async () => {
+    it('lose no call of the same millisecond', async () => {
       const { account, api } = await web.signedIn(1000)
       for (const micros of ['000001', '000002', '000003', '000999'])
         await aCall(web.db, account, { at: `2026-01-01T00:00:00.${micros}Z` })
       expect(new Set(ids((await allPages(api, '', 1)).flat())).size).to.equal(4)
     })
 
-    it('have 50 calls unless told, and at most 100', async () => {
+    it('have 50 calls by default, and at most 100', async () => {
       const { account, api } = await web.signedIn(10_000)
       await Promise.all(Array.from({ length: 101 }, () => aCall(web.db, account, { end: null })))
       const sizes = await Promise.all(
@@ -175,7 +175,7 @@ describe('GET /api/calls', () => {
         .map((call: Call) => call.createdAt.slice(8, 13))
         .toReversed()
 
-    it('keep what they name', async () => {
+    it('keep the calls that match', async () => {
       expect(await days('model=b')).to.deep.equal(['02T00', '02T12'])
       expect(await days('modality=chat')).to.deep.equal(['01T23', '03T00'])
       expect(await days('status=failed')).to.deep.equal(['02T00'])
@@ -184,7 +184,7 @@ describe('GET /api/calls', () => {
       expect(await days(`keyId=${publicId('key', mine.account.keyId)}`)).to.deep.equal(['01T23', '02T00', '03T00'])
     })
 
-    it('take days in UTC with their whole last day, and moments with their whole last millisecond', async () => {
+    it('include the whole last day in UTC, and the whole last millisecond of a moment', async () => {
       expect(await days('from=2026-01-02&to=2026-01-02')).to.deep.equal(['02T00', '02T12'])
       expect(await days('to=2026-01-01')).to.deep.equal(['01T23'])
       expect(await days('from=2026-01-02T12:00:00.123Z')).to.deep.equal(['02T12', '03T00'])
@@ -192,18 +192,18 @@ describe('GET /api/calls', () => {
       expect(await days(`from=${encodeURIComponent('2026-01-02T14:00:00+02:00')}`)).to.deep.equal(['02T12', '03T00'])
     })
 
-    it('go with pages', async () => {
+    it('can be combined with pages', async () => {
       const pages = await allPages(mine.api, '&modality=chat', 1)
       expect(pages.map((page) => page.length)).to.deep.equal([1, 1])
     })
 
-    it('find nothing behind the key of another account', async () => {
+    it('find nothing by the key of another account', async () => {
       const theirs = await web.signedIn(100)
       await aCall(web.db, theirs.account)
       expect(await days(`keyId=${publicId('key', theirs.account.keyId)}`)).to.deep.equal([])
     })
 
-    it('are refused by name when they are wrong', async () => {
+    it('are refused by name when they are invalid', async () => {
       const wrong = [
         'limit=0',
         'limit=-1',
@@ -244,7 +244,7 @@ describe('GET /api/calls', () => {
       }
     })
 
-    it('leave unknown parameters alone', async () => {
+    it('ignore unknown parameters', async () => {
       expect(await days('model=b&utm=x')).to.deep.equal(['02T00', '02T12'])
     })
   })
@@ -258,7 +258,7 @@ describe('GET /api/calls', () => {
       cursor = (await mine.api('GET', '/api/calls?limit=1')).json.nextCursor
     })
 
-    it('are refused when forged, whichever of their characters it is', async () => {
+    it('are refused if any of their characters was changed', async () => {
       const bytes = Buffer.from(cursor, 'base64url')
       const forged = Array.from(bytes, (byte, at) =>
         Buffer.from(bytes)
@@ -279,7 +279,7 @@ describe('GET /api/calls', () => {
       }
     })
 
-    it('are good for their own list and account alone', async () => {
+    it('are valid only for their own list and account', async () => {
       const theirs = await web.signedIn()
       expect((await theirs.api('GET', `/api/calls?cursor=${cursor}`)).status).to.equal(400)
       expect((await mine.api('GET', `/api/ledger?cursor=${cursor}`)).status).to.equal(400)

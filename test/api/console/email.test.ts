@@ -29,7 +29,7 @@ describe('/api/email', () => {
       expect([status, json.error]).to.deep.equal([400, 'invalid_token'])
     })
 
-    it('answers invalid_token to everything that is no token', async () => {
+    it('answers invalid_token to everything that is not a token', async () => {
       for (const token of [
         undefined,
         null,
@@ -48,12 +48,13 @@ describe('/api/email', () => {
       }
     })
 
-    it('takes a link for 24 hours by the clock of the database, and no second longer', async () => {
+    it('accepts a link for exactly 24 hours by the clock of the database', async () => {
       const early = await aPerson(mailing.web)
       const late = await aPerson(mailing.web)
       const tokens = [await mailing.tokenOf(early), await mailing.tokenOf(late)]
       const { rows } = await mailing.web.db.raw(
-        `SELECT expires_at - created_at BETWEEN interval '24 hours' AND interval '24 hours 5 seconds' AS day FROM one_time_tokens WHERE email = ?`,
+        `SELECT expires_at - created_at BETWEEN interval '24 hours' AND interval '24 hours 5 seconds' AS day
+         FROM one_time_tokens WHERE email = ?`,
         [early.email],
       )
       expect(rows).to.deep.equal([{ day: true }])
@@ -71,7 +72,7 @@ describe('/api/email', () => {
       expect(replies.filter(({ status, json }) => status === 400 && json.error === 'invalid_token')).to.have.length(19)
     })
 
-    it('takes no reset link, and reset takes no verification link', async () => {
+    it('does not accept a reset link, nor reset a verification link', async () => {
       const { token, person } = await mailing.aForgetfulPerson()
       expect((await mailing.verify(token)).json.error).to.equal('invalid_token')
       expect((await mailing.reset(await mailing.tokenOf(person), 'another horse 2')).json.error).to.equal(
@@ -80,14 +81,14 @@ describe('/api/email', () => {
       expect((await mailing.reset(token, 'another horse 2')).status).to.equal(200)
     })
 
-    it('does not take a link for an address that the account no longer has', async () => {
+    it('does not accept a link for an address that the account no longer has', async () => {
       const person = await aPerson(mailing.web)
       const token = await mailing.tokenOf(person)
       await mailing.web.db('users').where({ email: person.email }).update({ email: anEmail() })
       expect((await mailing.verify(token)).json.error).to.equal('invalid_token')
     })
 
-    it('is not spent by GET, HEAD or OPTIONS', async () => {
+    it('does not spend the link on GET, HEAD or OPTIONS', async () => {
       const token = await mailing.tokenOf(await aPerson(mailing.web))
       for (const method of ['GET', 'HEAD', 'OPTIONS'])
         expect((await send(method, `${mailing.web.url}/api/email/verify?token=${token}`)).status, method).not.to.equal(
@@ -114,7 +115,7 @@ describe('/api/email', () => {
     }
     const plus = (email: string, tag: string): string => email.replace('@', `+${tag}@`)
 
-    it('gets 5 verification mails in an hour for all its plus-addresses, whose registrations and resends all succeed', async () => {
+    it('gets 5 verification mails an hour for all its plus-addresses, which can all register', async () => {
       const email = anEmail()
       const people = await Promise.all(
         Array.from({ length: 9 }, (_, at) => aPerson(mailing.web, plus(email, `t${at}`))),
@@ -126,7 +127,7 @@ describe('/api/email', () => {
       expect(await mailsTo(email.split('@')[0]!)).to.deep.equal(Array.from({ length: 5 }, () => 'verification'))
     })
 
-    it('gets 5 reset mails in an hour for all its plus-addresses, and nobody is told', async () => {
+    it('gets 5 reset mails an hour for all its plus-addresses, and answers do not show it', async () => {
       const email = anEmail()
       const people = await Promise.all(
         Array.from({ length: 3 }, (_, at) => aPerson(mailing.web, plus(email, `r${at}`))),
@@ -138,7 +139,7 @@ describe('/api/email', () => {
   })
 
   describe('resend', () => {
-    it('mails another link, and the earlier ones go on working', async () => {
+    it('mails another link, and the earlier ones keep working', async () => {
       const person = await aPerson(mailing.web)
       const first = await mailing.tokenOf(person)
       const { status, json } = await mailing.resend(person.token)
@@ -168,7 +169,7 @@ describe('/api/email', () => {
       expect([status, json.error]).to.deep.equal([400, 'already_verified'])
     })
 
-    it('answers 429 once the mailbox had its 5 verification mails in an hour, the one of the registration among them', async () => {
+    it('answers 429 after 5 verification mails in an hour, counting that of the registration', async () => {
       const person = await aPerson(mailing.web)
       const replies = await Promise.all(Array.from({ length: 10 }, () => mailing.resend(person.token)))
       expect(replies.filter(({ status }) => status === 200)).to.have.length(4)

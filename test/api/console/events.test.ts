@@ -22,7 +22,7 @@ import type { Person, TestConsole } from '../../support/console.ts'
 import { aPerson, startConsole } from '../../support/console.ts'
 import { until } from '../../../scripts/until.ts'
 
-/** How often sessions are looked at here, in ms. */
+/** How often sessions are checked here, in ms. */
 const CHECK_MS = 50
 
 describe('GET /api/events', () => {
@@ -58,7 +58,7 @@ describe('GET /api/events', () => {
       serveDeclared(accountEvents, followAccount(deps, CHECK_MS) as AnyHandler, deps, { writes: true }),
     )
     const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
-    // A client that leaves is no updates.
+    // A disconnect ends the stream without an event.
     app.silent = true
     server = createServer((request, response) => void app.callback()(request, response)).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -94,7 +94,7 @@ describe('GET /api/events', () => {
   const publish = (person: Person, event: object): Promise<number> =>
     redis.publish(eventChannel(web.config.REDIS_PREFIX, parseId('account', person.id)!), JSON.stringify(event))
 
-  it('begins with where the account stands, and tells each change of the balance', async () => {
+  it('begins with the state of the account, and sends each change of the balance', async () => {
     const person = await aPerson(web)
     const stream = await follow(person)
     await seen(stream, 'event: account\ndata: {"role":"user","credits":0,"debt":0,"held":0,"running":0}')
@@ -104,20 +104,20 @@ describe('GET /api/events', () => {
     stream.leave()
   })
 
-  it('tells nobody of the calls of somebody else', async () => {
+  it('sends nobody the calls of another account', async () => {
     const [person, other] = [await aPerson(web), await aPerson(web)]
     const stream = await follow(person)
     await seen(stream, 'event: account')
     const begin = stream.text.length
     await publish(other, { callId: newId('call'), status: 'running', balance: null })
-    // An id of another account's on the own channel is looked up under the own account alone.
+    // The id of another account's call on one's own channel is looked up only under one's own account.
     await publish(person, { callId: newId('call'), status: 'running', balance: null })
     await until('the own event', () => stream.text.length > begin)
     expect(stream.text).not.to.contain('event: call')
     stream.leave()
   })
 
-  it('gathers a burst of changes, and says that some may be missing', async () => {
+  it('combines a burst of changes, and says that some may be missing', async () => {
     const person = await aPerson(web)
     const stream = await follow(person)
     await seen(stream, 'event: account')
@@ -142,7 +142,7 @@ describe('GET /api/events', () => {
     expect((await follow({ ...person, token: 'x'.repeat(43) })).status).to.equal(401)
   })
 
-  it('lets one account hold so many streams and no more, until it leaves one', async () => {
+  it('limits the streams of an account until it closes one', async () => {
     const person = await aPerson(web)
     const streams = await Promise.all(Array.from({ length: 20 }, () => follow(person)))
     expect((await follow(person)).status).to.equal(429)
@@ -155,7 +155,7 @@ describe('GET /api/events', () => {
     for (const stream of streams) stream.leave()
   })
 
-  it('counts a stream before anything is awaited: of 150 at once, 20 are followed and the others refused', async () => {
+  it('accepts exactly 20 of 150 simultaneous streams and refuses the others', async () => {
     const person = await aPerson(web)
     const streams = await Promise.all(Array.from({ length: 150 }, () => follow(person)))
     const statuses = streams.map(({ status }) => status)
@@ -169,7 +169,7 @@ describe('GET /api/events', () => {
     })
   })
 
-  it('ends where the process stops, so that the page finds another', async () => {
+  it('ends when the process stops, so that the page reconnects to another', async () => {
     const stream = await follow(await aPerson(web))
     await seen(stream, 'event: account')
     draining.abort()

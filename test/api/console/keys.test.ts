@@ -13,7 +13,7 @@ describe('/api/keys', () => {
   })
   after(() => web.stop())
 
-  it('makes a key that works at once, and tells its secret this once', async () => {
+  it('makes a key that works at once, and shows its secret only this once', async () => {
     const { api } = await web.signedIn()
     const answer = await api('POST', '/api/keys', { name: 'laptop' })
     expect(answer.headers.get('cache-control')).to.equal('no-store')
@@ -61,7 +61,7 @@ describe('/api/keys', () => {
     await other.stop()
   })
 
-  it('takes a second revocation for done, and keeps the time of the first', async () => {
+  it('accepts a second revocation, and keeps the time of the first', async () => {
     const { account, api } = await web.signedIn()
     const path = `/api/keys/${publicId('key', account.keyId)}`
     const when = async () => (await api('GET', '/api/keys')).json.data[0].revokedAt
@@ -72,7 +72,7 @@ describe('/api/keys', () => {
     expect(await when()).to.equal(first)
   })
 
-  it('has no way to the keys of another account', async () => {
+  it('gives no access to the keys of another account', async () => {
     const [mine, theirs] = [await web.signedIn(), await web.signedIn()]
     const foreign = await mine.api('DELETE', `/api/keys/${publicId('key', theirs.account.keyId)}`)
     const unknown = await mine.api('DELETE', `/api/keys/${publicId('key', newId('key'))}`)
@@ -99,7 +99,7 @@ describe('/api/keys', () => {
     }
   })
 
-  it('takes names of 1 to 60 characters, counted in code points, as they are typed', async () => {
+  it('accepts names of 1 to 60 code points, as they are typed', async () => {
     const { api } = await web.signedIn()
     for (const name of ['x', ' two words ', '😀'.repeat(60), 'é́', '👩‍🚀', '<b>', "'; --", 'مفتاح']) {
       const made = await api('POST', '/api/keys', { name })
@@ -107,7 +107,7 @@ describe('/api/keys', () => {
     }
   })
 
-  it('refuses any other name, and says which field it was', async () => {
+  it('refuses any other name, and names the field', async () => {
     const { api } = await web.signedIn()
     for (const name of [
       undefined,
@@ -132,7 +132,7 @@ describe('/api/keys', () => {
     }
   })
 
-  it('needs a session: neither an API key nor a foreign token is one', async () => {
+  it('needs a session: neither an API key nor a foreign token will do', async () => {
     const { account } = await web.signedIn()
     for (const token of [undefined, account.key, randomBytes(32).toString('base64url')]) {
       const refused = await get(`${web.url}/api/keys`, token)
@@ -140,8 +140,8 @@ describe('/api/keys', () => {
     }
   })
 
-  describe('how many there may be', () => {
-    /** Adds so many keys to an account, valid or revoked, made so many hours ago. */
+  describe('the number of keys', () => {
+    /** Adds keys to an account, valid or revoked, made so many hours ago. */
     async function addKeys(accountId: string, count: number, revoked: boolean, hours = 0): Promise<void> {
       await web.db('api_keys').insert(
         Array.from({ length: count }, () => ({
@@ -156,7 +156,7 @@ describe('/api/keys', () => {
       )
     }
 
-    it('is a hundred that are not revoked, however many are asked for at once', async () => {
+    it('is at most 100 that are not revoked, however many are requested at once', async () => {
       const { account, api } = await web.signedIn()
       await addKeys(account.id, 89, false)
       const made = await Promise.all(Array.from({ length: 40 }, () => api('POST', '/api/keys', { name: 'x' })))
@@ -171,7 +171,7 @@ describe('/api/keys', () => {
       expect((await api('POST', '/api/keys', { name: 'again' })).status).to.equal(409)
     })
 
-    it('is a thousand that were made in a day, however many are asked for at once', async () => {
+    it('is at most 1000 made in a day, however many are requested at once', async () => {
       const { account, api } = await web.signedIn()
       await web
         .db('api_keys')
@@ -186,7 +186,7 @@ describe('/api/keys', () => {
       expect(Number(refused.headers.get('retry-after'))).to.be.within(3500, 3600)
     })
 
-    it('does not bound what is shown of the valid ones, but of the revoked ones', async () => {
+    it('limits the list of the revoked ones, but not that of the valid ones', async () => {
       const { account, api } = await web.signedIn()
       await addKeys(account.id, 1200, true, 48)
       const { data } = (await api('GET', '/api/keys')).json

@@ -44,7 +44,7 @@ describe('GET /api/ledger', () => {
     expect(data.reduce((sum: number, entry: Entry) => sum + entry.amount, 0)).to.equal(data[0].balanceAfter)
   })
 
-  it('has pages that hold each entry once, and stay what they are while credits move', async () => {
+  it('has pages with each entry once, which do not change while credits move', async () => {
     const { account, api } = await web.signedIn(1000)
     for (let nth = 0; nth < 4; nth++) await aCall(web.db, account)
     const whole = (await api('GET', '/api/ledger')).json.data as Entry[]
@@ -61,7 +61,7 @@ describe('GET /api/ledger', () => {
     expect((await mine.api('GET', '/api/ledger')).json).to.deep.equal({ ok: true, data: [], nextCursor: null })
   })
 
-  it('refuses wrong parameters by name', async () => {
+  it('refuses invalid parameters by name', async () => {
     const { api } = await web.signedIn()
     for (const query of [
       'limit=0',

@@ -21,7 +21,7 @@ describe('/api/mail', () => {
 
     const test = (token: string, body?: unknown) => web.post('/api/mail/test', body, token)
 
-    it('tells the transport and the base address', async () => {
+    it('shows the transport and the base address', async () => {
       const { token } = await aPerson(web)
       expect((await web.get('/api/mail/status', token)).json).to.deep.equal({
         ok: true,
@@ -40,7 +40,7 @@ describe('/api/mail', () => {
       }
     })
 
-    it('sends a test mail to another address once the own one is verified, never to two', async () => {
+    it('sends a test mail to another address if the own one is verified, and never to two', async () => {
       const { token, email } = await aPerson(web)
       await web.db('users').where({ email }).update({ email_verified_at: web.db.fn.now() })
       const { json } = await test(token, { to: 'Other@Example.com' })
@@ -54,7 +54,7 @@ describe('/api/mail', () => {
       expect(mailbox.tries()).to.equal(before)
     })
 
-    it('refuses an account whose address is not verified every other address, and counts nothing for it', async () => {
+    it('refuses every other address to an unverified account, and does not count that', async () => {
       const { token, email } = await aPerson(web)
       const before = mailbox.tries()
       for (const to of [
@@ -89,7 +89,7 @@ describe('/api/mail', () => {
       expect((await test((await aPerson(web)).token)).status).to.equal(200)
     })
 
-    it('takes no body but JSON', async () => {
+    it('accepts only JSON bodies', async () => {
       const { token } = await aPerson(web)
       const url = `${web.url}/api/mail/test`
       expect((await send('POST', url, { key: token, body: '{' })).json.error).to.equal('invalid_json')
@@ -106,7 +106,7 @@ describe('/api/mail', () => {
     })
     after(() => web.stop())
 
-    it('tells that mail goes to a file, and writes the test mail there', async () => {
+    it('shows that mail goes to a file, and writes the test mail there', async () => {
       const { token, email } = await aPerson(web)
       expect((await web.get('/api/mail/status', token)).json).to.include({ transport: 'file', smtpConfigured: false })
       const { json } = await web.post('/api/mail/test', undefined, token)
@@ -126,7 +126,7 @@ describe('/api/mail', () => {
     })
     after(() => web.stop())
 
-    it('answers mail_failed and says that nobody listens, not with which password', async () => {
+    it('answers mail_failed without the password in its message', async () => {
       const { token } = await aPerson(web)
       const { status, json } = await web.post('/api/mail/test', {}, token)
       expect([status, json.error]).to.deep.equal([400, 'mail_failed'])

@@ -22,7 +22,7 @@ describe('a forgotten password', () => {
       expect([...unknown.headers.keys()].toSorted()).to.deep.equal([...known.headers.keys()].toSorted())
     })
 
-    it('writes the same row for every address, and mails those alone that have an account', async () => {
+    it('writes the same row for every address, and mails only those that have an account', async () => {
       const { email } = await aPerson(mailing.web)
       const nobody = anEmail()
       await mailing.forgot(nobody)
@@ -37,14 +37,14 @@ describe('a forgotten password', () => {
       expect(mailing.mailbox.received.filter(({ to }) => to.includes(nobody))).to.deep.equal([])
     })
 
-    it('refuses what is no address', async () => {
+    it('refuses what is not an address', async () => {
       for (const email of [undefined, 5, 'x', 'a@b', 'a@x.com\r\nBcc: b@x.com', 'a@x.com, b@x.com']) {
         const { status, json } = await mailing.forgot(email)
         expect([status, json.error], String(email)).to.deep.equal([400, 'invalid_email'])
       }
     })
 
-    it('mails a mailbox 5 links in an hour, then stays silent', async () => {
+    it('mails a mailbox 5 links an hour, and then none', async () => {
       const person = await aPerson(mailing.web)
       const replies = await Promise.all(Array.from({ length: 9 }, () => mailing.forgot(person.email)))
       expect(new Set(replies.map(({ text }) => text)).size).to.equal(1)
@@ -104,12 +104,12 @@ describe('a forgotten password', () => {
       expect((await mailing.reset(token, 'abcdefg1')).status).to.equal(200)
     })
 
-    it('looks at the link before the password', async () => {
+    it('checks the link before the password', async () => {
       for (const token of ['a'.repeat(43), 'x', undefined, 5])
         expect((await mailing.reset(token, 'weak')).json.error).to.equal('invalid_token')
     })
 
-    it('takes a link for 30 minutes by the clock of the database, and no second longer', async () => {
+    it('accepts a link for exactly 30 minutes by the clock of the database', async () => {
       const early = await mailing.aForgetfulPerson()
       const late = await mailing.aForgetfulPerson()
       const { rows } = await mailing.web.db.raw(
@@ -124,7 +124,7 @@ describe('a forgotten password', () => {
       expect((await mailing.reset(late.token, 'another horse 2')).json.error).to.equal('invalid_token')
     })
 
-    it('takes the newest link alone', async () => {
+    it('accepts only the newest link', async () => {
       const { person, token } = await mailing.aForgetfulPerson()
       await mailing.forgot(person.email)
       const newest = await mailing.tokenOf(person, 3)
@@ -132,7 +132,7 @@ describe('a forgotten password', () => {
       expect((await mailing.reset(newest, 'another horse 2')).status).to.equal(200)
     })
 
-    it('does not take a link that was asked for before the password was changed', async () => {
+    it('does not accept a link that was requested before the password was changed', async () => {
       const { person, token } = await mailing.aForgetfulPerson()
       expect(
         (
@@ -146,7 +146,7 @@ describe('a forgotten password', () => {
       expect((await mailing.reset(token, 'another horse 3')).json.error).to.equal('invalid_token')
     })
 
-    it('lets exactly one of 20 simultaneous requests with one token win, and its password is the one that holds', async () => {
+    it('lets exactly one of 20 simultaneous requests with one token set its password', async () => {
       const { person, token } = await mailing.aForgetfulPerson()
       const replies = await Promise.all(
         Array.from({ length: 20 }, (_, index) => mailing.reset(token, `another horse ${index}`)),
@@ -179,7 +179,7 @@ describe('a forgotten password', () => {
     })
   })
 
-  it('keeps no token at rest, neither in Postgres nor in Redis', async () => {
+  it('stores no token in plain text, neither in Postgres nor in Redis', async () => {
     const { token } = await mailing.aForgetfulPerson()
     for (const table of ['mails', 'one_time_tokens', 'users', 'sessions']) {
       expect(JSON.stringify(await mailing.web.db(table)), table).not.to.contain(token)

@@ -8,7 +8,7 @@ import type { AccountId } from '../../../src/shared/ids.ts'
 import { PASSWORD, aPerson, consoleConfig, logIn, startConsole } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
 import { send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 
 const idOf = (publicText: string): AccountId => parseId('account', publicText)!
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
@@ -47,7 +47,7 @@ describe('sessions', () => {
     expect(await me(token)).to.equal(401)
   })
 
-  it("are refused without a token, with a malformed or unknown one, and with an API key's form", async () => {
+  it('are refused without a token, with a malformed or unknown one, and with an API key', async () => {
     const { token } = await aPerson(web)
     for (const authorization of [
       '',
@@ -74,7 +74,7 @@ describe('sessions', () => {
     ).to.equal(200)
   })
 
-  it('are needed by every path of the console but register, login, verify, forgot and reset', async () => {
+  it('are required by every path of the console except register, login, verify, forgot and reset', async () => {
     for (const [method, path] of [
       ['GET', '/api/auth/me'],
       ['PATCH', '/api/auth/me'],
@@ -93,7 +93,7 @@ describe('sessions', () => {
     }
   })
 
-  it('end by logout, that one alone, and a second logout is unauthorized', async () => {
+  it('end one by one by logout, and a second logout is unauthorized', async () => {
     const { email, token } = await aPerson(web)
     const other = await logIn(web, email)
     const bodies = [undefined, {}]
@@ -119,7 +119,7 @@ describe('sessions', () => {
     expect((await web.get('/api/auth/sessions', second)).json.data[0].current).to.equal(true)
   })
 
-  it('are revoked one by one, by their owner alone', async () => {
+  it('are revoked one by one, and only by their owner', async () => {
     const { email, token } = await aPerson(web)
     const stranger = await aPerson(web)
     const other = await logIn(web, email)
@@ -136,7 +136,7 @@ describe('sessions', () => {
     expect([await me(token), await me(other)]).to.deep.equal([200, 401])
   })
 
-  it('note a visit at most once a minute', async () => {
+  it('record their last use at most once a minute', async () => {
     const { token } = await aPerson(web)
     const seen = async (): Promise<string> => (await web.get('/api/auth/sessions', token)).json.data[0].lastSeenAt
     const first = await seen()
@@ -154,7 +154,7 @@ describe('sessions', () => {
     expect(await me(await logIn(web, email))).to.equal(200)
   })
 
-  it('are refused while their account is suspended even where their row is still there', async () => {
+  it('are refused while their account is suspended, even if their row still exists', async () => {
     const { token, id } = await aPerson(web)
     await web
       .db('accounts')
@@ -163,7 +163,7 @@ describe('sessions', () => {
     expect(await me(token)).to.equal(401)
   })
 
-  it('are not left behind by a login with the old password that is under way while a new one commits', async () => {
+  it('do not survive as that of a login with the old password that ran during a change', async () => {
     const { id } = await aPerson(web)
     const accountId = idOf(id)
     const userId = (await ownerOf(web.db, accountId))!
@@ -171,19 +171,14 @@ describe('sessions', () => {
     const change = await web.db.transaction()
     await change('users').where({ id: userId }).update({ password_hash: 'changed' })
     const opening = openSession(web.db, { userId, accountId, passwordHash: old, userAgent: '', ip: '' })
-    await until('the login waits for the change', async () => {
-      const { rows } = await web.db.raw(
-        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO sessions%' AND datname = current_database()`,
-      )
-      return rows.length > 0
-    })
+    await untilItWaits(web.db, '%INSERT INTO sessions%')
     await endSessions(change, userId)
     await change.commit()
     expect(await opening).to.equal(null)
     expect(await web.db('sessions').where({ user_id: userId })).to.deep.equal([])
   })
 
-  it('are all ended by a change that waits for a login under way', async () => {
+  it('are all ended by a change that waits for a running login', async () => {
     const { id } = await aPerson(web)
     const accountId = idOf(id)
     const userId = (await ownerOf(web.db, accountId))!
@@ -194,18 +189,13 @@ describe('sessions', () => {
       await trx('users').where({ id: userId }).update({ password_hash: 'changed' })
       await endSessions(trx, userId)
     })
-    await until('the change waits for the login', async () => {
-      const { rows } = await web.db.raw(
-        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'update "users"%' AND datname = current_database()`,
-      )
-      return rows.length > 0
-    })
+    await untilItWaits(web.db, 'update "users"%')
     await login.commit()
     await changing
     expect(await web.db('sessions').where({ user_id: userId })).to.deep.equal([])
   })
 
-  it('are forgotten once they have expired', async () => {
+  it('are deleted once they have expired', async () => {
     const { token } = await aPerson(web)
     const { token: live } = await aPerson(web)
     await move(token, 'expires_at', '-8 days')

@@ -31,7 +31,7 @@ describe('the sign-up credits', () => {
       .where({ email, origin: 'signup' })
   const prove = (token: unknown) => granting.post('/api/email/verify', { token })
 
-  it('come with the proof of the address, and not before', async () => {
+  it('are granted when the address is verified, and not before', async () => {
     const person = await aPerson(granting)
     expect((await granting.get('/api/auth/me', person.token)).json.user.credits).to.equal(0)
     const { json } = await prove(await tokenOf(person))
@@ -42,7 +42,7 @@ describe('the sign-up credits', () => {
     await expectBooksToBalance(granting.db)
   })
 
-  it('come once, whichever of several links is used first, at once or one after the other', async () => {
+  it('are granted once, whichever of several links is used first, at once or in turn', async () => {
     const person = await aPerson(granting)
     await mailbox.of(person.email)
     for (let count = 0; count < 3; count += 1) await granting.post('/api/email/resend', {}, person.token)
@@ -58,7 +58,7 @@ describe('the sign-up credits', () => {
     await expectBooksToBalance(granting.db)
   })
 
-  it('come once also where registration had granted them before', async () => {
+  it('are granted once, even if registration has granted them before', async () => {
     const person = await aPerson(granting)
     await granting.db.transaction((trx) =>
       grant(trx, { id: newId('grant'), accountId: parseId('account', person.id)!, origin: 'signup', amount: 7 }),

@@ -65,7 +65,7 @@ describe('GET /api/usage', () => {
     ])
   })
 
-  it('counts days in UTC, the first and the last one whole', async () => {
+  it('counts whole days in UTC', async () => {
     const { account, api } = await web.signedIn(1000)
     for (const at of [
       '2026-01-01T23:59:59.999999Z',
@@ -81,7 +81,7 @@ describe('GET /api/usage', () => {
     ])
   })
 
-  it('shows the last 30 days unless told, today included', async () => {
+  it('shows the last 30 days by default, with today', async () => {
     const { account, api } = await web.signedIn(1000)
     for (const days of [30, 29]) await aCall(web.db, account, { at: `${dayAgo(days)}T12:00:00Z` })
     await aCall(web.db, account)
@@ -93,7 +93,7 @@ describe('GET /api/usage', () => {
     expect((await api('GET', `/api/usage?from=${dayAgo(0)}`)).json.data).to.have.length(1)
   })
 
-  it('leaves refused calls out', async () => {
+  it('does not count refused calls', async () => {
     const { account, api } = await web.signedIn()
     expect(
       (await post(`${web.url}/v1/images/generations`, account.key, { model: 'no-such-model', prompt: 'x' })).status,
@@ -102,7 +102,7 @@ describe('GET /api/usage', () => {
     expect((await api('GET', '/api/calls?status=rejected')).json.data).to.have.length(1)
   })
 
-  it('shows how calls of a day that is over end, and tells the same whenever it is asked', async () => {
+  it('counts calls that end after their day is over, and always shows the same', async () => {
     const { account, api } = await web.signedIn(1000)
     const read = async (query = 'from=2026-01-01&to=2026-01-05') => (await api('GET', `/api/usage?${query}`)).json.data
     await aCall(web.db, account, { at: '2026-01-02T10:00:00Z' })
@@ -123,7 +123,7 @@ describe('GET /api/usage', () => {
     expect(await read('from=2026-01-04&to=2026-01-04')).to.deep.equal([])
   })
 
-  it('counts a call of today in the very next answer', async () => {
+  it('counts a call of today in the next answer', async () => {
     const { account, api } = await web.signedIn(1000)
     for (const calls of [1, 2]) {
       await aCall(web.db, account)
@@ -137,13 +137,13 @@ describe('GET /api/usage', () => {
     expect((await mine.api('GET', '/api/usage')).json.data).to.deep.equal([])
   })
 
-  it('takes a year at most, and a first day that has begun elsewhere already', async () => {
+  it('accepts a year at most, and a first day that has begun elsewhere already', async () => {
     const { api } = await web.signedIn()
     expect((await api('GET', '/api/usage?from=2024-01-01&to=2024-12-31')).status).to.equal(200)
     expect((await api('GET', `/api/usage?from=${dayAgo(-1)}`)).json.data).to.deep.equal([])
   })
 
-  it('refuses wrong days by name', async () => {
+  it('refuses invalid days by name', async () => {
     const { api } = await web.signedIn()
     const wrong = [
       'from=x',

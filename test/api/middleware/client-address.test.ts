@@ -12,7 +12,7 @@ describe('the client address', () => {
     expect(clientAddress(request('8.8.4.4', '1.1.1.1, 2.2.2.2'), 0)).to.equal('8.8.4.4')
   })
 
-  it('is read as many hops from the right as are trusted', () => {
+  it('is read from the right, by the number of trusted hops', () => {
     const forwarded = '1.1.1.1, 2.2.2.2, 3.3.3.3'
     expect([1, 2, 3].map((hops) => clientAddress(request('10.0.0.1', forwarded), hops))).to.deep.equal([
       '3.3.3.3',
@@ -21,13 +21,13 @@ describe('the client address', () => {
     ])
   })
 
-  it('is the leftmost entry where there are fewer than hops, and the peer where there is none', () => {
+  it('is the leftmost entry if there are fewer than hops, and the peer if there is none', () => {
     expect(clientAddress(request('10.0.0.1', '1.1.1.1'), 3)).to.equal('1.1.1.1')
     expect(clientAddress(request('10.0.0.1'), 1)).to.equal('10.0.0.1')
     expect(clientAddress(request('10.0.0.1', ''), 1)).to.equal('10.0.0.1')
   })
 
-  it('is the peer where the trusted entry is no address', () => {
+  it('is the peer if the trusted entry is not an address', () => {
     for (const forwarded of [
       'unknown',
       '1.1.1',
@@ -62,7 +62,7 @@ describe('the client address', () => {
     }
   })
 
-  it('is empty where nothing is known, and all such clients are one', () => {
+  it('is empty if nothing is known, and all such clients count as one', () => {
     expect(clientAddress(request(undefined), 0)).to.equal('')
     expect(networkOf('')).to.equal('unknown')
   })

@@ -26,7 +26,7 @@ describe('pages of other origins', () => {
       headers: { origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': headers },
     })
 
-  it('may ask /v1 whether they may call, and are told 204 without a key', async () => {
+  it('get 204 to a preflight request of /v1 without a key', async () => {
     for (const path of [CHAT, IMAGES, '/v1/models', '/v1/calls/call_x']) {
       const reply = await preflight(path, 'authorization,content-type')
       expect([reply.status, reply.text], path).to.deep.equal([204, ''])
@@ -38,7 +38,7 @@ describe('pages of other origins', () => {
     }
   })
 
-  it('may send every header that the gateway reads, and those of OpenAI SDKs, but no others', async () => {
+  it('can send every header that the gateway reads and those of OpenAI SDKs, but no others', async () => {
     const own = [
       'authorization',
       'content-type',
@@ -55,7 +55,7 @@ describe('pages of other origins', () => {
     expect(allowed).not.to.include.members(['x-evil']).and.not.to.include.members(['x-stainless-<b>'])
   })
 
-  it('may read the answers of /v1 with their headers, refusals too', async () => {
+  it('can read the answers of /v1 with their headers, also of refusals', async () => {
     const account = await anAccount(gateway.db, 1000)
     const from = { origin: ORIGIN }
     const answers = [
@@ -88,7 +88,7 @@ describe('pages of other origins', () => {
     await expectBooksToBalance(gateway.db)
   })
 
-  it('may read nothing of /api', async () => {
+  it('cannot read anything of /api', async () => {
     for (const path of ['/api/auth/login', '/api/keys', '/api/events', '/v10', '/']) {
       const asked = await preflight(path, 'authorization')
       expect([asked.status, asked.headers.get('access-control-allow-origin')], path).to.deep.equal([

@@ -11,7 +11,7 @@ import { CHAT, chatBody, countsOf, prompted } from '../../../scripts/harness/cal
 
 const LIMIT = 1_048_576
 
-/** A chat of exactly so many bytes. */
+/** A chat of exactly this many bytes. */
 function bodyOf(bytes: number): string {
   const empty = JSON.stringify(chatBody(''))
   return JSON.stringify(chatBody('x'.repeat(bytes - empty.length)))
@@ -41,7 +41,7 @@ describe('a request body', () => {
   }
 
   describe('of exactly 1 MB', () => {
-    it('is taken, and one byte more is not, whatever carries it', async () => {
+    it('is accepted, and one byte more is not, wherever it is', async () => {
       expect((await post(bodyOf(LIMIT))).status).to.equal(200)
       const over = await post(bodyOf(LIMIT + 1))
       expect([over.status, over.json.error.type]).to.deep.equal([413, 'payload_too_large'])
@@ -104,16 +104,16 @@ describe('a request body', () => {
     it(`${what} is invalid_json`, async () => expectRefused(await post(body), 400, 'invalid_json'))
   }
 
-  it('nested as deeply as anybody needs is read', async () => {
+  it('nested to a usual depth is read', async () => {
     const reply = await post(JSON.stringify(chatBody('x', { metadata: JSON.parse(levels(60)) as unknown })))
     expect(reply.status, reply.text).to.equal(200)
   })
 
-  it('with brackets in its texts is not taken for a deep one', async () => {
+  it('with brackets in its strings does not count as deep', async () => {
     expect((await post(JSON.stringify(chatBody(`${'[{'.repeat(500)} \\" ${'['.repeat(500)}`)))).status).to.equal(200)
   })
 
-  it('that is no call has at most 1 MB too', async () => {
+  it('that is not of a call has at most 1 MB too', async () => {
     const verify = (bytes: number) =>
       fetch(`${gateway.url}/api/email/verify`, {
         method: 'POST',
@@ -124,19 +124,20 @@ describe('a request body', () => {
     expect((await verify(1_048_577)).status).to.equal(413)
   })
 
-  it('with commas in its texts is not taken for one of many values', async () => {
+  it('with commas in its strings does not count as having many values', async () => {
     expect((await post(JSON.stringify(chatBody(',{['.repeat(100_000))))).status).to.equal(200)
   })
 
-  it('may begin with a byte order mark', async () => {
+  it('can begin with a byte order mark', async () => {
     const reply = await post(`\ufeff${JSON.stringify(chatBody('x'))}`)
     expect(reply.status).to.be.oneOf([200, 400])
   })
 
-  it('with a key twice means the last one everywhere: to the price, to the record and to the upstream', async () => {
+  it('with a repeated key has its last value for the price, the record and the upstream', async () => {
     const prompt = prompted()
     const reply = await post(
-      `{"model":"nothing","model":"sandbox-chat","max_tokens":1,"max_tokens":50,"messages":[],"messages":[{"role":"user","content":"${prompt}"}]}`,
+      '{"model":"nothing","model":"sandbox-chat","max_tokens":1,"max_tokens":50,' +
+        `"messages":[],"messages":[{"role":"user","content":"${prompt}"}]}`,
     )
     expect(reply.status, reply.text).to.equal(200)
     expect(gateway.sandbox.journal(prompt)[0]!.body).to.include({ max_tokens: 50 })
@@ -190,11 +191,11 @@ describe('a request body', () => {
       'application/json; charset=utf8',
       'application/json; version=1',
     ]) {
-      it(`${type} is taken`, async () =>
+      it(`${type} is accepted`, async () =>
         expect((await post(JSON.stringify(chatBody('x')), { 'content-type': type })).status).to.equal(200))
     }
 
-    it('may not be missing', async () => {
+    it('is required', async () => {
       const response = await fetch(`${gateway.url}${CHAT}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${account.key}` },
@@ -220,7 +221,7 @@ describe('a request body', () => {
         expectRefused(await post(body, { 'content-encoding': encoding }), 415, 'unsupported_media_type'))
     }
 
-    it('identity is taken', async () => {
+    it('identity is accepted', async () => {
       expect((await post(JSON.stringify(chatBody('x')), { 'content-encoding': 'identity' })).status).to.equal(200)
     })
   })

@@ -8,7 +8,7 @@ import { get } from '../../../scripts/harness/http.ts'
 import { CHAT, chatBody, countsOf } from '../../../scripts/harness/calling.ts'
 import { exchange } from './sockets.ts'
 
-describe('what a client sends that is hardly HTTP', () => {
+describe('requests that are hardly HTTP', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
@@ -28,7 +28,7 @@ describe('what a client sends that is hardly HTTP', () => {
     [first, 'Host: localhost', `Authorization: Bearer ${account.key}`, ...lines, '', ''].join('\r\n')
   const json = 'Content-Type: application/json'
 
-  /** Every answer must be one of these, or none where the connection is just closed (0). */
+  /** Every answer must be one of these; 0 is a connection that is closed without one. */
   async function expectAnswer(
     pieces: (string | Uint8Array)[],
     allowed: number[],
@@ -103,18 +103,18 @@ describe('what a client sends that is hardly HTTP', () => {
     }
   })
 
-  it('a body of 1 MB and a byte is refused by its length, before any of it has come', async () => {
+  it('a body of 1 MB and a byte is refused by its length, before any of it is sent', async () => {
     const text = await expectAnswer([head([json, 'Content-Length: 1048577'])], [413])
     expect(text).to.match(/^connection: close/im)
     expect(text).to.include('payload_too_large')
   })
 
-  it('a body longer than 1 MB is refused though its Expect header asks first', async () => {
+  it('a body longer than 1 MB is refused before 100 Continue', async () => {
     const text = await expectAnswer([head([json, 'Expect: 100-continue', 'Content-Length: 2000000'])], [413, 100])
     expect(text).to.include('payload_too_large')
   })
 
-  it('an Expect that is no 100-continue is refused', async () => {
+  it('an Expect other than 100-continue is refused', async () => {
     await expectAnswer([head([json, 'Expect: banana', 'Content-Length: 2']), '{}'], [417])
   })
 
@@ -138,13 +138,13 @@ describe('what a client sends that is hardly HTTP', () => {
     expect(await countsOf(gateway.db, account)).to.include({ charged: 0, entries: 1 })
   })
 
-  it('a length that is too short leaves a rest that is no request', async () => {
+  it('the rest after a length that is too short is not a request', async () => {
     const { statuses } = await exchange(gateway.url, [head([json, 'Content-Length: 10']), BODY])
     expect(statuses[0]).to.equal(400)
     expect(await countsOf(gateway.db, account)).to.include({ charged: 0 })
   })
 
-  it('requests one behind the other are answered in their order', async () => {
+  it('pipelined requests are answered in order', async () => {
     const call = head([json, `Content-Length: ${BODY.length}`]) + BODY
     const models = head([], 'GET /v1/models HTTP/1.1')
     const { statuses } = await exchange(gateway.url, [call + models + head([], 'GET /v1/nothing HTTP/1.1')], {
@@ -153,7 +153,7 @@ describe('what a client sends that is hardly HTTP', () => {
     expect(statuses).to.deep.equal([200, 200, 404])
   })
 
-  it('methods that the service does not know are 405, or refused', async () => {
+  it('unknown methods are answered 405 or refused', async () => {
     for (const method of ['TRACE', 'PUT', 'PATCH', 'PROPFIND', 'LOCK', 'get', 'post', 'FOO']) {
       await expectAnswer([head(['Content-Length: 0'], `${method} ${CHAT} HTTP/1.1`)], [405, 400, 501, 0])
     }
@@ -161,7 +161,7 @@ describe('what a client sends that is hardly HTTP', () => {
     await expectAnswer(['CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'], [400, 404, 405, 0])
   })
 
-  it('an upgrade that nobody offers is ignored or refused, and never hangs', async () => {
+  it('an upgrade that is not offered is ignored or refused, and never hangs', async () => {
     for (const protocol of ['websocket', 'h2c', 'TLS/1.0']) {
       await expectAnswer(
         [head(['Connection: Upgrade', `Upgrade: ${protocol}`], 'GET /v1/models HTTP/1.1')],
@@ -170,7 +170,7 @@ describe('what a client sends that is hardly HTTP', () => {
     }
   })
 
-  it('addresses that are none are 404, 400 or 405, never a defect', async () => {
+  it('malformed addresses are answered 404, 400 or 405, and never 500', async () => {
     for (const target of [
       '/v1/calls/%',
       '/v1/calls/%E0%A4%A',
@@ -191,7 +191,7 @@ describe('what a client sends that is hardly HTTP', () => {
     }
   })
 
-  it('the Host changes nothing of who may do what', async () => {
+  it('the Host header does not affect permissions', async () => {
     for (const host of [
       'evil.example',
       '',
@@ -211,7 +211,7 @@ describe('what a client sends that is hardly HTTP', () => {
     await expectAnswer(['GET /v1/models HTTP/1.0\r\n\r\n'], [401, 400])
   })
 
-  it('headers named like properties of objects, and Authorization twice, crash nothing', async () => {
+  it('headers named like object properties, and Authorization twice, cause no crash', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf']) {
       await expectAnswer([head([`${name}: x`], 'GET /v1/models HTTP/1.1')], [200])
     }

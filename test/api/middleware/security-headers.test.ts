@@ -15,7 +15,7 @@ describe('the security headers', () => {
   const headersOf = async (method: string, path: string, from = web) =>
     (await send(method, `${from.url}${path}`)).headers
 
-  it('say of every answer that is no page: load nothing, frame nowhere, guess no type, tell nobody', async () => {
+  it('of every answer that is not a page forbid loading, framing, type sniffing and referrers', async () => {
     for (const [method, path] of [
       ['GET', '/healthz'],
       ['GET', '/readyz'],
@@ -34,7 +34,7 @@ describe('the security headers', () => {
     }
   })
 
-  it('let no cache keep what belongs to one caller', async () => {
+  it('let no cache keep the answers of one caller', async () => {
     for (const path of ['/v1/models', '/v1', '/api/auth/me', '/api/no/such/path']) {
       expect((await headersOf('GET', path)).get('cache-control'), path).to.equal('no-store')
     }
@@ -49,7 +49,7 @@ describe('the security headers', () => {
     await safe.stop()
   })
 
-  it('leave a page its own policy', async () => {
+  it('do not replace the policy of a page', async () => {
     expect((await headersOf('GET', '/docs')).get('content-security-policy')).to.match(/script-src 'self'/)
   })
 })

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
 
-/** What came back over one connection. `closed`: by the other side, within the time. */
+/** What was received over one connection. `closed`: by the other side, in time. */
 export type Exchange = { text: string; statuses: number[]; closed: boolean }
 
 /**
- * Sends bytes as they are over a connection of their own and reads until the other side closes, or `answers` answers
- * have come. Fails when nothing of it happens in `ms`.
+ * Sends bytes as they are over a connection of their own, and reads until the other side closes or `answers` answers
+ * have arrived. Fails when neither happens within `ms`.
  */
 export function exchange(
   url: string,
@@ -39,7 +39,7 @@ export function exchange(
 const statusesOf = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
 
-/** How many answers with a Content-Length are complete in a text. */
+/** How many complete answers with a Content-Length a text has. */
 function wholeAnswers(text: string): number {
   let count = 0
   for (let rest = text; ;) {

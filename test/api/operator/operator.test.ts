@@ -27,7 +27,7 @@ describe('/api/operator', () => {
   const actionsOf = async (operator: Person, person: Person): Promise<Record<string, unknown>[]> =>
     (await web.get(`/api/operator/accounts/${person.id}`, operator.token)).json.actions
 
-  /** Every endpoint for operators, from the table of endpoints itself. */
+  /** Every endpoint for operators, from the list of endpoints. */
   const all = endpoints
     .filter((one) => one.path.startsWith('/api/operator'))
     .map(({ method, path }) => ({
@@ -35,7 +35,7 @@ describe('/api/operator', () => {
       path: path.replace(':id', publicId('account', newId('account'))),
     }))
 
-  it('is closed to everybody who is no operator, at every endpoint', async () => {
+  it('refuses everybody who is not an operator, at every endpoint', async () => {
     const person = await aPerson(web)
     expect(all).to.have.length.greaterThan(9)
     for (const { method, path } of all) {
@@ -47,14 +47,14 @@ describe('/api/operator', () => {
     }
   })
 
-  it('is closed from the very request after the role is taken away', async () => {
+  it('refuses the next request after the role was taken away', async () => {
     const operator = await anOperator()
     expect((await web.get('/api/operator/accounts', operator.token)).status).to.equal(200)
     await setAccountRole(web.db, null, parseId('account', operator.id)!, 'user')
     expect((await web.get('/api/operator/accounts', operator.token)).status).to.equal(403)
   })
 
-  it('finds accounts by a part of the address and by id, whatever stands in the search', async () => {
+  it('finds accounts by a part of the address and by id, with any characters in the search', async () => {
     const operator = await anOperator()
     const person = await aPerson(web)
     for (const search of [person.email, person.email.slice(2, -4).toUpperCase(), person.id]) {
@@ -98,7 +98,7 @@ describe('/api/operator', () => {
     await expectBooksToBalance(web.db)
   })
 
-  it('shows what an account owes, and answers a grant with what it leaves', async () => {
+  it('shows the debt of an account, and answers a grant with the debt that remains', async () => {
     const operator = await anOperator()
     const account = await anAccount(web.db, 10)
     await verbs(web.db).settle(await opened(verbs(web.db), account, 10), 'image', aResult(45))
@@ -111,7 +111,7 @@ describe('/api/operator', () => {
     await expectBooksToBalance(web.db)
   })
 
-  it('refuses grants that are none, and records nothing of them', async () => {
+  it('refuses invalid grants, and records nothing', async () => {
     const operator = await anOperator()
     const person = await aPerson(web)
     const good = { amount: 1, origin: 'bonus' }

@@ -15,7 +15,7 @@ const basic = (password = PASSWORD, user = 'admin') => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 })
 
-/** A web process with one chat waiting, and no worker that would take it. */
+/** A web process with one chat waiting, and no worker to take it. */
 async function startWithAJob(settings: Record<string, string>) {
   const config = await testConfig('http://127.0.0.1:9', { DASHBOARD_PASSWORD: PASSWORD, TRUST_PROXY: '1', ...settings })
   const web = await startTestWeb(config)
@@ -50,7 +50,7 @@ const board = (web: TestWeb) => `${web.url}/admin/queues`
 describe('the dashboard of the queues', () => {
   let started: Started
   let client = 0
-  /** Each test comes from a network of its own, so that no test spends another's failures. */
+  /** Each test uses a client network of its own, so that its failures do not count for others. */
   const fromElsewhere = () => ({ 'x-forwarded-for': `198.51.100.${++client}` })
   before(async () => {
     started = await startWithAJob({})
@@ -73,7 +73,7 @@ describe('the dashboard of the queues', () => {
     }
   })
 
-  it('knows no user but admin, and no password but the one', async () => {
+  it('accepts only the user admin with the password', async () => {
     const wrong = [
       basic('wrong'),
       basic(PASSWORD, 'root'),
@@ -92,7 +92,7 @@ describe('the dashboard of the queues', () => {
     )
   })
 
-  it('locks a client out after ten failures, whatever it then says, and nobody else', async () => {
+  it('locks a client out after ten failures, even with the password, and nobody else', async () => {
     const guesser = fromElsewhere()
     for (let guess = 0; guess < 10; guess++) {
       expect((await send('GET', board(started.web), { headers: { ...basic('wrong'), ...guesser } })).status).to.equal(
@@ -115,7 +115,7 @@ describe('the dashboard of the queues', () => {
     expect((await send('GET', board(started.web), { headers: { ...basic(), ...visitor } })).status).to.equal(200)
   })
 
-  it('shows which jobs wait, and never what was asked for', async () => {
+  it('shows which jobs wait, and never a prompt', async () => {
     const headers = { ...basic(), ...fromElsewhere() }
     for (const path of [
       '/api/queues?activeQueue=chat&page=1&jobsPerPage=10',
@@ -135,7 +135,7 @@ describe('the dashboard of the queues', () => {
     expect(json.job).to.include({ id: started.callId, name: 'chat' })
   })
 
-  it('does not tell what an error said, which may quote a request', async () => {
+  it('does not show the text of an error, which may quote a request', async () => {
     const queue = started.queues.queue('image')
     const job = await queue.add('image', {
       callId: newId('call'),
@@ -174,10 +174,11 @@ describe('the dashboard of the queues', () => {
     expect(await started.queues.hasJob('chat', started.callId)).to.equal(true)
   })
 
-  it('has a policy of its own, and nothing of another host in its page', async () => {
+  it('has a policy of its own, and loads nothing from another host', async () => {
     const reply = await send('GET', board(started.web), { headers: { ...basic(), ...fromElsewhere() } })
     expect(reply.headers.get('content-security-policy')).to.equal(
-      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
+      "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+        "font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
     )
     expect(reply.text).not.to.match(/https?:\/\//)
   })
@@ -201,7 +202,7 @@ describe('the dashboard of the queues with DASHBOARD_WRITE=on', () => {
     }
   })
 
-  it('obeys no page of another site, whose requests a browser would give the password to', async () => {
+  it('refuses requests from pages of other sites, to which a browser would add the password', async () => {
     for (const headers of [
       { origin: 'https://elsewhere.example' },
       { origin: 'null' },
@@ -216,7 +217,7 @@ describe('the dashboard of the queues with DASHBOARD_WRITE=on', () => {
     expect(await started.queues.queue('chat').isPaused()).to.equal(false)
   })
 
-  it('neither makes jobs nor edits their data, of which it shows only a part', async () => {
+  it('neither makes jobs nor edits their data, and shows only a part of these', async () => {
     const added = await send('POST', `${board(started.web)}/api/queues/chat/add`, {
       headers: basic(),
       body: { name: 'chat', data: {}, options: {} },
@@ -242,7 +243,7 @@ describe('the dashboard of the queues in a browser', () => {
     await started?.stop()
   })
 
-  it('works under its policy, with nothing from elsewhere', async () => {
+  it('works under its policy, and loads nothing from elsewhere', async () => {
     const { page, faults, close } = await openPage(browser, started.web.url, {
       httpCredentials: { username: 'admin', password: PASSWORD },
       viewport: { width: 1280, height: 800 },

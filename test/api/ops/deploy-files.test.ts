@@ -8,7 +8,7 @@ import { readCatalogue } from '../../support/catalogue.ts'
 import { readConfig } from '../../../src/shared/config.ts'
 
 const require = createRequire(import.meta.url)
-// Mocha reads its own configuration with it. Compose knows merge keys (<<), which YAML 1.2 has no more.
+// Mocha reads its own configuration with it. Compose has merge keys (<<), which YAML 1.2 has dropped.
 const yaml = createRequire(require.resolve('mocha/package.json'))('js-yaml') as {
   load: (text: string, options: object) => unknown
   YAML11_SCHEMA: object
@@ -23,7 +23,7 @@ function knownVariables(): Set<string> {
   return new Set([...own, ...keys, 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_REGION'])
 }
 
-/** The source of a compiled file that a command names. */
+/** The source of a compiled file in a command. */
 function expectToRun(command: string): void {
   const match = /^(?:env \w+=[\w,]+ )?node dist\/(src\/\S+)\.js$/.exec(command)
   expect(match, command).not.to.equal(null)
@@ -40,7 +40,7 @@ const REQUIRED = {
   REDIS_URL: 'rediss://:password@host:6380',
 }
 
-/** The part of Heroku's schema that we use; anything else is a mistake of ours. */
+/** The part of Heroku's schema that we use. Anything else is a mistake. */
 const appJson = z.strictObject({
   name: z.string().max(30),
   description: z.string(),
@@ -76,12 +76,12 @@ const procfile = () =>
   )
 
 describe('the Procfile', () => {
-  it('names programs that are there, without a shell or npm between them and their signals', () => {
+  it('names programs that exist, without a shell or npm that would hold back signals', () => {
     for (const command of Object.values(procfile())) expectToRun(command)
     expect(procfile()).to.include.keys('release', 'web', 'worker', 'video_worker')
   })
 
-  it('gives its workers queues that are there', () => {
+  it('gives its workers queues that exist', () => {
     for (const [, queues] of read('Procfile').matchAll(/WORKER_QUEUES=(\S+)/g)) {
       expect(readConfig({ ...REQUIRED, WORKER_QUEUES: queues }).WORKER_QUEUES).to.deep.equal([queues])
     }
@@ -94,12 +94,12 @@ describe('app.json', () => {
     Object.entries(app.env).flatMap(([name, { value }]) => (value === undefined ? [] : [[name, value]])),
   )
 
-  it('starts processes that the Procfile has, on Postgres and Redis', () => {
+  it('starts processes of the Procfile, on Postgres and Redis', () => {
     expect(procfile()).to.include.keys(...Object.keys(app.formation))
     expect(app.addons.map(({ plan }) => plan.split(':')[0])).to.deep.equal(['heroku-postgresql', 'heroku-redis'])
   })
 
-  it('asks for variables that a process reads, and gives them values that it takes', () => {
+  it('asks for variables that a process reads, with values that it accepts', () => {
     expect([...knownVariables()]).to.include.members(Object.keys(app.env))
     const config = readConfig({ ...REQUIRED, ...values })
     expect(config).to.include({
@@ -110,7 +110,7 @@ describe('app.json', () => {
     })
   })
 
-  it('leaves nothing unasked without which a process would not start', () => {
+  it('asks for everything without which a process would not start', () => {
     const asked = Object.entries(app.env).filter(
       ([, { value, required, generator }]) => value === undefined && required !== false && generator === undefined,
     )
@@ -118,7 +118,7 @@ describe('app.json', () => {
     expect(app.env.APP_SECRET!.generator).to.equal('secret')
   })
 
-  it('names a catalogue that is there', () => {
+  it('names a catalogue that exists', () => {
     const catalogue = readCatalogue(join(root, values.MODELS_FILE!), (name) =>
       name === 'OPENAI_API_KEY' ? 'sk-made-up' : undefined,
     )
@@ -129,7 +129,7 @@ describe('app.json', () => {
 describe('the Dockerfile', () => {
   const lines = read('Dockerfile').split('\n')
 
-  it('copies what is there, or what the build has made', () => {
+  it('copies only what exists or what the build has made', () => {
     for (const line of lines.filter((one) => one.startsWith('COPY'))) {
       const sources = line
         .split(' ')
@@ -142,7 +142,7 @@ describe('the Dockerfile', () => {
     }
   })
 
-  it('runs a program that is there, as nobody of importance, on the long-term Node', () => {
+  it('runs a program that exists, without privileges, on the LTS release of Node', () => {
     expectToRun((JSON.parse(lines.find((line) => line.startsWith('CMD '))!.slice(4)) as string[]).join(' '))
     expect(lines).to.include('USER node')
     expect(lines.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1])).to.deep.equal([
@@ -151,7 +151,7 @@ describe('the Dockerfile', () => {
     ])
   })
 
-  it('leaves out what belongs to this checkout alone, and nothing that the build needs', () => {
+  it('leaves out what belongs only to this checkout, and nothing that the build needs', () => {
     const left = read('.dockerignore').trim().split('\n')
     expect(left).to.include.members(['.git', '.data', '.env', 'node_modules', 'dist'])
     for (const needed of [
@@ -188,11 +188,11 @@ describe('docker-compose.yml', () => {
     .parse(yaml.load(read('docker-compose.yml'), { schema: yaml.YAML11_SCHEMA }))
   const own = ['migrate', 'web', 'worker'] as const
 
-  it('runs programs that are there', () => {
+  it('runs programs that exist', () => {
     for (const name of own) expectToRun(services[name]!.command!.join(' '))
   })
 
-  it('gives them variables that a process reads, and values that it takes', () => {
+  it('gives them variables that a process reads, with values that it accepts', () => {
     const withDefaults = (text: string) =>
       text.replace(/\$\{(\w+):-([^}]*)\}/g, '$2').replace(/\$\{\w+:\?[^}]*\}/g, 'x'.repeat(32))
     for (const name of own) {
@@ -204,7 +204,7 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('migrates once, before anything that needs it, and stops nothing before its time', () => {
+  it('migrates once, before everything that needs it, and gives everything time to stop', () => {
     expect(services.migrate!.restart).to.equal('no')
     for (const name of ['web', 'worker']) {
       expect(services[name]!.depends_on).to.deep.equal({
@@ -215,7 +215,7 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('keeps jobs over a restart of Redis, and never throws one away to make room', () => {
+  it('keeps jobs when Redis restarts, and never evicts one', () => {
     expect(services.redis!.command).to.deep.equal([
       'redis-server',
       '--appendonly',
@@ -225,13 +225,13 @@ describe('docker-compose.yml', () => {
     ])
   })
 
-  it('lets web and workers share the disk of results, on volumes that it declares', () => {
+  it('shares the results between web and workers, on volumes that it declares', () => {
     expect(services.web!.volumes).to.deep.equal(services.worker!.volumes)
     for (const volume of Object.values(services).flatMap((one) => one.volumes ?? []))
       expect(volumes).to.have.property(volume.split(':')[0]!)
   })
 
-  it('waits for services that say when they are healthy', () => {
+  it('waits for services that report their health', () => {
     for (const { depends_on: needs = {} } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(needs)) {
         expect(services).to.have.property(name)

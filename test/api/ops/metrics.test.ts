@@ -15,7 +15,7 @@ import { until } from '../../../scripts/until.ts'
 const TOKEN = 'a token: with ünusual characters & "quotes"'
 const headers = { authorization: `Bearer ${Buffer.from(TOKEN).toString('latin1')}` }
 
-/** A model whose id needs every escape that a label's value knows. */
+/** A model whose id needs every escape of a label's value. */
 const ODD_MODEL = 'odd "chat"\\model\nof two lines'
 
 const say = (text: string, model = 'sandbox-chat') => ({ model, messages: [{ role: 'user', content: text }] })
@@ -55,7 +55,7 @@ describe('the metrics', () => {
   })
   after(() => gateway.stop())
 
-  it('tell calls by model, status and upstream, and the credits that they moved', async () => {
+  it('count calls by model, status and upstream, and their credits', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('[usage 1500 500]'))
     await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a lighthouse' })
     await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: '[status 400]' })
@@ -98,7 +98,7 @@ describe('the metrics', () => {
       expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
   })
 
-  it('tell requests by the pattern of their route, never by their address', async () => {
+  it('count requests by the pattern of their route, never by their path', async () => {
     await get(`${gateway.url}/v1/calls/call_0000000000000000000000000000abcd`, account.key)
     await get(`${gateway.url}/no/such/path`)
     await get(`${gateway.url}/api/calls/call_1`)
@@ -116,7 +116,7 @@ describe('the metrics', () => {
     expect(valueOf(web, 'tollgate_http_request_seconds_count', { route: '/metrics' })).to.be.greaterThan(0)
   })
 
-  it('take no word of a client for a label', async () => {
+  it('have no label that a client can choose', async () => {
     const before = (await ofWeb()).size
     for (const model of ['made-up-1', 'made-up-2']) {
       expect((await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', model))).status).to.equal(400)
@@ -130,7 +130,7 @@ describe('the metrics', () => {
     ).to.equal(2)
   })
 
-  it('are readable whatever a model of the catalogue is called', async () => {
+  it('are valid whatever a model of the catalogue is called', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', ODD_MODEL))
     expect(valueOf(await ofWeb(), 'tollgate_calls_opened_total', { model: ODD_MODEL })).to.equal(1)
     expect(valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })).to.equal(
@@ -138,7 +138,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('tell how long the oldest call has waited for a worker', async () => {
+  it('show how long the oldest call has waited for a worker', async () => {
     await gateway.stopWorker()
     const sent = Date.now()
     const reply = await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'), { prefer: 'respond-async' })
@@ -158,7 +158,7 @@ describe('the metrics', () => {
     )
   })
 
-  it('tell of the pool, the upstreams, the event loop and the last audit', async () => {
+  it('show the pool, the upstreams, the event loop and the last audit', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'))
     const worker = await ofWorker()
     expect(valueOf(worker, 'tollgate_upstream_circuit', { upstream: 'sandbox', state: 'closed' })).to.equal(1)
@@ -183,7 +183,7 @@ describe('the metrics', () => {
     }
   })
 
-  it('are the ones that the page for operators explains', async () => {
+  it('are exactly those that docs/operations.md explains', async () => {
     const page = readFileSync(join(root, 'docs/operations.md'), 'utf8')
     const explained = new Set(page.match(/tollgate_[a-z_]+/g))
     const served = new Set(
@@ -192,7 +192,7 @@ describe('the metrics', () => {
     expect([...explained].toSorted()).to.deep.equal([...served].toSorted())
   })
 
-  it('are for those who have the token, whatever characters it has', async () => {
+  it('need the token, whatever its characters', async () => {
     const web = await startTestWeb(await testConfig('http://127.0.0.1:9', { METRICS_TOKEN: TOKEN }))
     for (const wrong of [
       {},
@@ -215,7 +215,7 @@ describe('the metrics', () => {
     await web.stop()
   })
 
-  it('leave out what cannot be read now, and tell the rest', async () => {
+  it('leave out what cannot be read now, and have the rest', async () => {
     const web = await startTestWeb(
       await testConfig('http://127.0.0.1:9', {
         METRICS_TOKEN: 'plain-token',

@@ -40,7 +40,7 @@ describe('a trace', () => {
   })
   after(() => stop())
 
-  /** Places a call, and tells what the upstream saw of it and what both processes logged about it. */
+  /** Places a call. Returns what the upstream received and what both processes logged. */
   async function trace(path: string, body: Record<string, unknown>, prompt: string, traceparent = TRACEPARENT) {
     const requestId = `request-${++requests}`
     const reply = await post(`${url}${path}`, key, body, { traceparent, 'x-request-id': requestId })
@@ -70,7 +70,7 @@ describe('a trace', () => {
   }
 
   for (const [kind, { path, of }] of Object.entries(bodies)) {
-    it(`of a client goes with its ${kind} call to the upstream, and into every line about it`, async () => {
+    it(`of a client goes with its ${kind} call to the upstream, and into every log line about it`, async () => {
       const prompt = `a lighthouse for the ${kind}`
       const { reply, requestId, seen, lines } = await trace(path, of(prompt), prompt)
       expect(reply.status, reply.text).to.equal(200)
@@ -79,7 +79,7 @@ describe('a trace', () => {
       for (const line of lines) expect(line, line.msg).to.include({ requestId, traceparent: TRACEPARENT })
     })
 
-    it(`stands in what is logged of a ${kind} call that failed`, async () => {
+    it(`is logged with a ${kind} call that failed`, async () => {
       const prompt = `[status 400] a lighthouse for the failed ${kind}`
       const { reply, requestId, lines } = await trace(path, of(prompt), prompt)
       expect(reply.status, reply.text).to.equal(502)
@@ -88,7 +88,7 @@ describe('a trace', () => {
     })
   }
 
-  it('that is not valid goes nowhere', async () => {
+  it('is ignored if it is invalid', async () => {
     const prompt = 'a lighthouse without a trace'
     const { seen, lines } = await trace(
       '/v1/chat/completions',
@@ -101,7 +101,7 @@ describe('a trace', () => {
     for (const line of lines) expect(line).not.to.have.property('traceparent')
   })
 
-  it('never has a prompt beside it', () => {
+  it('is never logged with a prompt', () => {
     expect(JSON.stringify([...web.lines, ...worker.lines])).not.to.contain('lighthouse')
   })
 })

@@ -34,7 +34,7 @@ describe('the pages as files', () => {
   })
   after(() => web.stop())
 
-  it('forbid inline code, foreign code and frames, and tell no other site where they were', async () => {
+  it('forbid inline code, foreign code and frames, and send no referrer', async () => {
     for (const path of ['/', '/verify', '/calls/call_1', script, style]) {
       const { status, headers } = await get(`${web.url}${path}`)
       expect(status, path).to.equal(200)
@@ -51,14 +51,14 @@ describe('the pages as files', () => {
     }
   })
 
-  it('hold no inline script or style, which their policy would refuse', async () => {
+  it('have no inline script or style, which their policy would refuse', async () => {
     for (const path of ['/', '/docs']) {
       const { text } = await get(`${web.url}${path}`)
       expect(text, path).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/i)
     }
   })
 
-  it('are kept for a year where their name tells their content, and asked for each time where it does not', async () => {
+  it('are cached for a year if their name has a hash of their content, and revalidated otherwise', async () => {
     expect((await get(`${web.url}${script}`)).headers.get('cache-control')).to.equal(
       'public, max-age=31536000, immutable',
     )
@@ -66,7 +66,7 @@ describe('the pages as files', () => {
   })
 
   it('are sent again only when they have changed', async () => {
-    // fetch makes a conditional request of a caller's an unconditional one; undici's request leaves it as it is.
+    // fetch would make this conditional request unconditional; undici's request sends it as it is.
     const ask = (headers: Record<string, string>) => request(`${web.url}/verify`, { headers })
     const etag = (await ask({})).headers.etag as string
     const again = await ask({ 'if-none-match': etag })
@@ -74,7 +74,7 @@ describe('the pages as files', () => {
     expect((await ask({ 'if-none-match': '"another"' })).statusCode).to.equal(200)
   })
 
-  it('were compressed by the build, under an ETag of each form', async () => {
+  it('were compressed by the build, with an ETag for each encoding', async () => {
     const plain = await fetch(`${web.url}${script}`, { headers: { 'accept-encoding': 'identity' } })
     const text = await plain.text()
     const etags = new Set([plain.headers.get('etag')])
@@ -90,14 +90,14 @@ describe('the pages as files', () => {
     expect(etags.size).to.equal(3)
   })
 
-  it('answer HEAD without a body, and name their methods to others', async () => {
+  it('answer HEAD without a body, and 405 with their methods to others', async () => {
     const head = await fetch(`${web.url}/verify`, { method: 'HEAD' })
     expect([head.status, await head.text()]).to.deep.equal([200, ''])
     const post = await fetch(`${web.url}/verify`, { method: 'POST' })
     expect([post.status, post.headers.get('allow')]).to.deep.equal([405, 'GET, HEAD'])
   })
 
-  it('give access to no other file, and answer no mistyped path with a page', async () => {
+  it('give access to no other file, and are not the answer to a mistyped path', async () => {
     for (const path of [
       '/console/',
       '/console/index.html',
@@ -128,7 +128,7 @@ describe('the pages as files', () => {
       expect(await seen(path, browser), path).to.deep.equal([404, 'application/json'])
   })
 
-  it('say what to do where they were not built', async () => {
+  it('say what to do if they were not built', async () => {
     const router = new Router<RequestState>()
     routeConsole(router, join(root, 'dist/there-is-no-such-folder'))
     const handle = new Koa<RequestState>().use(router.routes()).callback()

@@ -17,7 +17,7 @@ describe('the API documentation', () => {
     await web.stop()
   })
 
-  it('is shown under its strict policy, with nothing from elsewhere', async () => {
+  it('works under its strict policy, and loads nothing from elsewhere', async () => {
     const { page, faults, close } = await openPage(browser, web.url)
     await page.goto(`${web.url}/docs`)
     await page.locator('.opblock').first().waitFor()
@@ -39,7 +39,7 @@ describe('the API documentation', () => {
     await close()
   })
 
-  it('serves nothing of its packages but the files it needs', async () => {
+  it('serves only the files that it needs of its packages', async () => {
     for (const path of [
       '/docs/package.json',
       '/docs/index.js',

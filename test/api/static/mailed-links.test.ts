@@ -88,7 +88,7 @@ describe('the pages behind mailed links', () => {
       expect(opened.page.url()).to.equal(`${web.url}/verify`)
     })
 
-    it('can be done with the keyboard alone, and its update takes the focus', async () => {
+    it('works with the keyboard alone, and moves the focus to the result', async () => {
       const person = await aPerson(web)
       await opened.page.goto(await link(person.email))
       await opened.page.keyboard.press('Tab')
@@ -98,7 +98,7 @@ describe('the pages behind mailed links', () => {
       expect(await opened.page.evaluate('document.activeElement.textContent')).to.equal('Your address is verified')
     })
 
-    it('says so when a link was used before', async () => {
+    it('says when a link was used before', async () => {
       const person = await aPerson(web)
       const used = await link(person.email)
       await web.post('/api/email/verify', { token: used.split('#token=')[1] })
@@ -107,13 +107,13 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('heading', { name: 'This link no longer works' }).waitFor()
     })
 
-    it('asks for the mail where there is no token', async () => {
+    it('asks to open the mail if there is no token', async () => {
       await opened.page.goto(`${web.url}/verify`)
       expect(await heading(opened.page)).to.equal('Open the link in our e-mail')
       expect(await opened.page.getByRole('button').count()).to.equal(0)
     })
 
-    it('begins anew with a link that is opened in the same tab', async () => {
+    it('starts again with a link that is opened in the same tab', async () => {
       const person = await aPerson(web)
       await opened.page.goto(`${web.url}/verify`)
       const hash = (await link(person.email)).split('#')[1]
@@ -150,7 +150,7 @@ describe('the pages behind mailed links', () => {
     const field = (page: Page) => page.getByLabel('New password')
     const change = (page: Page): Promise<void> => page.getByRole('button', { name: 'Change my password' }).click()
 
-    it('changes the password, and the old one is no good any more', async () => {
+    it('changes the password, and the old one no longer works', async () => {
       const { email } = await aPerson(web)
       await opened.page.goto(await resetLink(email))
       expect(opened.page.url()).to.equal(`${web.url}/reset`)
@@ -161,7 +161,7 @@ describe('the pages behind mailed links', () => {
       expect((await web.post('/api/auth/login', { email, password: PASSWORD })).status).to.equal(401)
     })
 
-    it('says what is wrong with a password, and does not spend the link over it', async () => {
+    it('says what is wrong with a password, and does not spend the link', async () => {
       const { email } = await aPerson(web)
       await opened.page.goto(await resetLink(email))
       for (const [password, problem] of [
@@ -181,7 +181,7 @@ describe('the pages behind mailed links', () => {
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
     })
 
-    it('shows the password on demand, and forgets it when it is done', async () => {
+    it('shows the password on request, and clears it when done', async () => {
       const { email } = await aPerson(web)
       await opened.page.goto(await resetLink(email))
       expect(await field(opened.page).getAttribute('type')).to.equal('password')
@@ -193,7 +193,7 @@ describe('the pages behind mailed links', () => {
       expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)
     })
 
-    it('says so when a link is not good any more', async () => {
+    it('says when a link is no longer valid', async () => {
       await opened.page.goto(`${web.url}/reset#token=${'x'.repeat(43)}`)
       await field(opened.page).fill('another horse 2')
       await change(opened.page)

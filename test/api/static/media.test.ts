@@ -28,7 +28,7 @@ const VIDEO = fixture('plain.mp4')
 
 const newName = (extension: MediaExtension): MediaName => mediaName('a secret', newId('call'), 0, extension)
 
-/** The address of an application that has what media need, and nothing else. */
+/** An application with only what media need. Returns its address. */
 async function listen(reader: MediaReader): Promise<{ origin: string; server: Server }> {
   const app = new Koa<RequestState>()
   app.use(errorHandler(pino({ level: 'silent' })))
@@ -66,7 +66,7 @@ describe('GET /media/:name', () => {
 
   const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer())
 
-  /** Sends a path and headers as they are: `fetch` would tidy the one up and add `no-cache` to the others. */
+  /** Sends a path and headers as they are: `fetch` would normalize the path and add `no-cache`. */
   async function getRaw(path: string, headers: OutgoingHttpHeaders = {}): Promise<IncomingMessage> {
     const request = rawRequest(origin, { path, headers }).end()
     const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -167,7 +167,7 @@ describe('GET /media/:name', () => {
     }
   })
 
-  it('answers 416 to a range behind the end', async () => {
+  it('answers 416 to a range beyond the end', async () => {
     for (const range of [`bytes=${VIDEO.length}-`, 'bytes=99999999-', 'bytes=-0']) {
       const response = await get(video, { range })
       expect(response.status, range).to.equal(416)
@@ -177,7 +177,7 @@ describe('GET /media/:name', () => {
     }
   })
 
-  it('serves the whole for a range that it does not understand, and for a version that is gone', async () => {
+  it('serves the whole file for a range that it does not understand, and for another version', async () => {
     for (const range of [
       'bytes=',
       'bytes=-',
@@ -254,7 +254,7 @@ describe('GET /media/:name', () => {
     })
     after(closeBrowser)
 
-    it('is shown or played by a browser, which its policy must not prevent', async () => {
+    it('is shown or played by a browser despite its policy', async () => {
       const clip = newName('webm')
       const settings = { STORAGE_URL: `file:${folder}/media` }
       const source = inChunks(fixture('plain.webm'))
@@ -300,7 +300,7 @@ describe('GET /media/:name', () => {
       }
     })
 
-    it('answers 404 for what the bucket does not have, and 503 while it cannot be asked', async () => {
+    it('answers 404 for what the bucket does not have, and 503 while the bucket is unavailable', async () => {
       expect((await get(newName('png'))).status).to.equal(404)
       s3.failOn(() => true)
       const response = await get(image)

@@ -4,10 +4,10 @@ import type { oas31 } from 'zod-openapi'
 import { get, send } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
-/** The document that a running service serves, as a judge of its answers. */
+/** The OpenAPI document of a running service, with a check of its answers. */
 export type Described = {
   document: oas31.OpenAPIObject
-  /** Fails unless the document has this endpoint with this status, and the body has its fields and none beyond. */
+  /** Fails unless the document has this endpoint with this status, and the body has its fields and no others. */
   check: (method: string, path: string, reply: Reply) => void
 }
 
@@ -25,7 +25,7 @@ function templateOf(document: oas31.OpenAPIObject, path: string): string | undef
   })
 }
 
-/** OpenAPI 3.1 schemas are JSON Schema; only their references are kept elsewhere. */
+/** OpenAPI 3.1 schemas are JSON Schema, with references to another place. */
 const toJsonSchema = (schema: unknown): object =>
   JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '#/$defs/')) as object
 

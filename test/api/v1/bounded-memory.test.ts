@@ -16,7 +16,7 @@ const MEGABYTE = 1024 * 1024
 const MAX_MB = 450
 const MAX_MS = 500
 
-/** Asks an address without a pause; answers the longest time that it took since it was last asked for that, in ms. */
+/** Polls an address without a pause. Returns the longest time that it took since the last call, in ms. */
 const PROBE = `
   const { parentPort, workerData } = require('node:worker_threads')
   let worst = 0
@@ -53,9 +53,9 @@ describe('the memory of a web process', function () {
     await sandbox.close()
   })
 
-  /** How much longer /healthz takes than at rest, at the most, and the most memory, while something is done. */
+  /** The slowest /healthz, over what it takes at rest, and the most memory while something is done. */
   async function watch(work: () => Promise<unknown>): Promise<{ mb: number; ms: number }> {
-    // In a thread of its own: what this one does with the answers is not the service's doing.
+    // In a thread of its own, so that this one's work on answers does not count.
     const prober = new Worker(PROBE, { eval: true, workerData: `${web.url}/healthz` })
     const worst = async (): Promise<number> => {
       prober.postMessage('worst')
@@ -74,7 +74,7 @@ describe('the memory of a web process', function () {
     return { mb, ms }
   }
 
-  it('stays under 450 MB with 16 readers of answers of 4 MB beside 24 that never read, and it stays awake', async () => {
+  it('stays under 450 MB with 16 readers of 4 MB answers and 24 that never read, and answers quickly', async () => {
     const account = await anAccount(installation.db, 1000)
     const silent = await anAccount(installation.db, 1000)
     const content = `${'a'.repeat(MEGABYTE)}${'é'.repeat(MEGABYTE / 2)}${'"\\'.repeat(MEGABYTE / 2)}`

@@ -51,7 +51,7 @@ describe('what is billed was charged', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** 960 KB, each where it was free once; `[usage]` makes the sandbox bill a token for every four bytes. */
+  /** 960 KB in each place. `[usage]` makes the sandbox bill a token for every four bytes. */
   const asked = (more: object): object =>
     chatBody(prompted('[usage 245760 10]'), { model: 'priced-chat', max_tokens: 10, ...more })
   const besides = (...messages: object[]): object => ({
@@ -82,7 +82,7 @@ describe('what is billed was charged', () => {
     metadata: { metadata: { url: HIDDEN } },
   }
   for (const [place, more] of Object.entries(PLACES)) {
-    it(`where 960 KB stand in ${place}`, async () => {
+    it(`with 960 KB in ${place}`, async () => {
       const account = await anAccount(gateway.db, 10_000)
       const reply = await post(`${gateway.url}${CHAT}`, account.key, asked(more))
       expect(reply.status, reply.text.slice(0, 500)).to.equal(200)
@@ -93,7 +93,7 @@ describe('what is billed was charged', () => {
     })
   }
 
-  /** Fifty calls at once, one of each place in turn. */
+  /** Fifty calls at once, of each place in turn. */
   async function fifty(account: TestAccount): Promise<Reply[]> {
     const places = Object.values(PLACES)
     const replies = await Promise.all(
@@ -105,7 +105,7 @@ describe('what is billed was charged', () => {
     return replies
   }
 
-  it('of fifty such calls at once from an account of 100 credits, all are refused and nothing stays uncollected', async () => {
+  it('with fifty calls at once from 100 credits: all are refused and nothing is uncollected', async () => {
     const account = await anAccount(gateway.db, 100)
     const replies = await fifty(account)
     expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([402]))
@@ -113,7 +113,7 @@ describe('what is billed was charged', () => {
     expect((await countsOf(gateway.db, account)).charged).to.equal(0)
   }).timeout(60_000)
 
-  it('of fifty such calls at once from an account of 1,000 credits, those run that it can pay for and nothing stays uncollected', async () => {
+  it('with fifty calls at once from 1,000 credits: those it can pay run and nothing is uncollected', async () => {
     const account = await anAccount(gateway.db, 1000)
     const replies = await fifty(account)
     const done = replies.filter(({ status }) => status === 200)
@@ -123,14 +123,14 @@ describe('what is billed was charged', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(1000 - 246 * done.length)
   }).timeout(60_000)
 
-  it('by the bytes that the model says make a token', async () => {
+  it('with the bytes a token of the model', async () => {
     const account = await anAccount(gateway.db, 10_000)
     const body = chatBody(prompted('[usage 1 1]'), { model: 'narrow-chat', max_tokens: 1 })
     const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(Buffer.byteLength(JSON.stringify(body)) + 3)
   })
 
-  it("because a field that one upstream allows is sent to that one alone, and the operator's own value wins", async () => {
+  it("with a field that one upstream allows: only that gets it, and the operator's value wins", async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = prompted()
     expect((await chat(gateway, account, prompt, { model: 'tiered-chat', service_tier: 'flex' })).status).to.equal(200)

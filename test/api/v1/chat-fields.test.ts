@@ -2,15 +2,14 @@ import { expect } from 'chai'
 import { parseChat } from '../../../src/api/v1/chat-body.ts'
 import type { JsonObject } from '../../../src/api/middleware/json-body.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
+import { PIXEL_URI } from '../../support/pixel.ts'
 
 const OK = 'ok'
 const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
-const PIXEL =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
 const tool = { type: 'function', function: { name: 'f' } }
 
-/** What a body is taken for: `ok`, or the error's code and the field that it names. */
+/** `ok`, or the code of a body's error and the field that it names. */
 function verdictOn(body: object, partTokens?: Record<string, number>, allow: string[] = []): string {
   try {
     parseChat(body as JsonObject, { upstreams: [{ allow }], partTokens })
@@ -27,7 +26,7 @@ const withField = (name: string, value: unknown): object => ({
 const withPart = (...content: unknown[]): object => ({ messages: [{ role: 'user', content }] })
 const picture = (url: string): object => ({ type: 'image_url', image_url: { url } })
 
-describe('the fields of a chat that pass', () => {
+describe('the accepted fields of a chat', () => {
   const FIELDS: Record<string, { good: unknown[]; bad: unknown[] }> = {
     top_p: { good: [0, 1], bad: [-0.1, 1.1, '1'] },
     top_k: { good: [0, 40], bad: [1.5, '4'] },
@@ -77,7 +76,7 @@ describe('the fields of a chat that pass', () => {
         { type: 'content', content: 'x' },
         { type: 'content', content: [{ type: 'text', text: 'x' }] },
       ],
-      bad: ['x', { type: 'content', content: [picture(PIXEL)] }],
+      bad: ['x', { type: 'content', content: [picture(PIXEL_URI)] }],
     },
     functions: { good: [[{ name: 'f', parameters: {} }]], bad: [{}, 'x'] },
     function_call: { good: ['auto', 'none', { name: 'f' }], bad: ['any', {}] },
@@ -132,7 +131,7 @@ describe('the fields of a chat that pass', () => {
       'messages[0].image_urls',
     ],
     ['a text part', withPart({ type: 'text', text: 'x', aurl: 'http://10.0.0.1/' }), 'messages[0].content[0].aurl'],
-    ['an image part', withPart({ ...picture(PIXEL), fetch: 'http://10.0.0.1/' }), 'messages[0].content[0].fetch'],
+    ['an image part', withPart({ ...picture(PIXEL_URI), fetch: 'http://10.0.0.1/' }), 'messages[0].content[0].fetch'],
     [
       'a tool call',
       { messages: [{ role: 'assistant', tool_calls: [{ ...call, url: 'x' }] }] },
@@ -146,10 +145,10 @@ describe('the fields of a chat that pass', () => {
     ],
   ]
   for (const [what, body, param] of WITHIN) {
-    it(`hold nothing unknown within ${what}`, () => expect(verdictOn(body)).to.equal(`invalid_request ${param}`))
+    it(`have nothing unknown within ${what}`, () => expect(verdictOn(body)).to.equal(`invalid_request ${param}`))
   }
 
-  it('name a fault of the messages before one of another field', () => {
+  it('have faults of the messages reported before those of other fields', () => {
     expect(verdictOn({ ...withPart({ type: 'file' }), models: [] })).to.equal(
       'invalid_messages messages[0].content[0].type',
     )
@@ -158,7 +157,7 @@ describe('the fields of a chat that pass', () => {
     )
   })
 
-  it("take tools of the kind function alone: an upstream's own are billed by the call", () => {
+  it("accept only tools of the kind function: an upstream's own tools are billed by the call", () => {
     for (const type of ['web_search', 'web_search_20250305', 'code_interpreter', 'custom', undefined, 5]) {
       expect(verdictOn(withField('tools', [tool, { ...tool, type }])), String(type)).to.equal(
         'invalid_request tools[1].type',
@@ -166,7 +165,7 @@ describe('the fields of a chat that pass', () => {
     }
   })
 
-  it("take a tool call's arguments as a text alone, in which every byte counts", () => {
+  it("accept a tool call's arguments only as a string, every byte of which counts", () => {
     const given = (args: unknown) => ({
       messages: [{ role: 'assistant', tool_calls: [{ ...call, function: { name: 'f', arguments: args } }] }],
     })
@@ -176,7 +175,7 @@ describe('the fields of a chat that pass', () => {
     )
   })
 
-  it('take a cached prefix of the short life alone: the long one bills double', () => {
+  it('accept a cached prefix only with the short lifetime: the long one is billed double', () => {
     const part = (cache_control: unknown) => withPart({ type: 'text', text: 'x', cache_control })
     expect(verdictOn(part({ type: 'ephemeral' }))).to.equal(OK)
     expect(verdictOn(part({ type: 'ephemeral', ttl: '5m' }))).to.equal(OK)
@@ -185,7 +184,7 @@ describe('the fields of a chat that pass', () => {
     )
   })
 
-  it('take parts of kinds that the model prices, and no others', () => {
+  it('accept parts of kinds that the model prices, and no others', () => {
     const kinds = {
       file: { file: { file_data: 'x' } },
       input_audio: { input_audio: { data: 'x', format: 'wav' } },
@@ -199,7 +198,7 @@ describe('the fields of a chat that pass', () => {
       expect(verdictOn(withPart({ type }), { image: 5 }), type).to.equal('invalid_messages messages[0].content[0].type')
   })
 
-  it('check every address in a part of another kind, however deep it stands', () => {
+  it('have every address in other parts checked, however deeply nested', () => {
     const INSIDE = 'http://169.254.169.254/latest'
     const HIDING: [part: object, field: string][] = [
       [{ type: 'video_url', video_url: { url: INSIDE } }, 'video_url'],
@@ -257,9 +256,12 @@ describe('the fields of a chat that pass', () => {
         ],
       }),
     ).to.equal('invalid_messages messages')
-    expect(verdictOn(withPart(...many(60, picture(PIXEL)))), 'images that are no addresses').to.equal(OK)
+    expect(verdictOn(withPart(...many(60, picture(PIXEL_URI)))), 'images that are no addresses').to.equal(OK)
   })
 })
+
+const ADDRESSED = '{"type":"x","aurl":"http://h.example/"}'
+const REASONING = '{"type":""}'
 
 describe('a body of a million faults', () => {
   const fill = (one: string): string =>
@@ -274,10 +276,10 @@ describe('a body of a million faults', () => {
     'messages that are numbers': `{"messages":[${fill('1')}]}`,
     'parts that are {}': `{"messages":[{"role":"user","content":[${fill('{}')}]}]}`,
     'parts of a kind that is not priced': `{"messages":[{"role":"user","content":[${fill('{"type":"x"}')}]}]}`,
-    'parts with an address': `{"messages":[{"role":"user","content":[${fill('{"type":"x","aurl":"http://h.example/"}')}]}]}`,
+    'parts with an address': `{"messages":[{"role":"user","content":[${fill(ADDRESSED)}]}]}`,
     'parts that are good': `{"messages":[{"role":"user","content":[${fill('{"type":"text","text":"x"}')}]}]}`,
     'tool calls that are {}': `{"messages":[{"role":"assistant","tool_calls":[${fill('{}')}]}]}`,
-    'pieces of reasoning': `{"messages":[{"role":"assistant","content":"","reasoning_details":[${fill('{"type":""}')}]}]}`,
+    'pieces of reasoning': `{"messages":[{"role":"assistant","content":"","reasoning_details":[${fill(REASONING)}]}]}`,
     'stops that are {}': `{${message},"stop":[${fill('{}')}]}`,
     'modalities that are {}': `{${message},"modalities":[${fill('{}')}]}`,
     'a prediction of {}': `{${message},"prediction":{"type":"content","content":[${fill('{}')}]}}`,
@@ -290,7 +292,7 @@ describe('a body of a million faults', () => {
         expect(verdictOn(body)).to.match(/^invalid_(messages|request) /)
         return performance.now() - startedAt
       })
-      // The best of a few: what the rest of the machine does is not this body's doing.
+      // The best of a few, so that other work of the machine does not count.
       expect(Math.min(...took)).to.be.below(150)
     })
   }

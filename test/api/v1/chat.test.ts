@@ -74,7 +74,7 @@ describe('POST /v1/chat/completions', () => {
     })
   })
 
-  it("pre-charges the estimate: a third of the body's bytes and the whole of max_tokens, then gives back what was too much", async () => {
+  it("pre-charges a third of the body's bytes and all of max_tokens, then gives back the rest", async () => {
     const account = await anAccount(gateway.db, 100_000)
     const body = chatBody(`${'é'.repeat(3000)} [usage 10 10]`, { model: 'dear-chat', max_tokens: 2 })
     const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
@@ -91,7 +91,7 @@ describe('POST /v1/chat/completions', () => {
     expect((await recordOf(gateway.db, reply)).creditsPrecharged).to.equal(30)
   })
 
-  it('asks of the upstream no more than was paid for: 1024 tokens by default, never more than the model allows', async () => {
+  it('requests only the output that was paid: 1024 tokens by default, at most what the model allows', async () => {
     const account = await anAccount(gateway.db, 100_000)
     for (const [more, expected] of [
       [{}, 1024],
@@ -118,7 +118,7 @@ describe('POST /v1/chat/completions', () => {
     expect(await movementsOf(gateway.db, paid)).to.deep.equal(['charge -20', 'settlement -30'])
   })
 
-  it('costs the minimum at least', async () => {
+  it('costs at least the minimum', async () => {
     const account = await anAccount(gateway.db, 100)
     expect((await chat(gateway, account, '[usage 0 0]')).json.usage).to.include({ credits: 1, balance: 99 })
   })
@@ -138,7 +138,7 @@ describe('POST /v1/chat/completions', () => {
     })
   }
 
-  it('passes tools on and their calls back, and keeps whatever else the upstream says', async () => {
+  it('passes tools on and their calls back, and keeps what else the upstream says', async () => {
     const account = await anAccount(gateway.db, 1000)
     const tools = [
       {
@@ -169,7 +169,7 @@ describe('POST /v1/chat/completions', () => {
     expect(next.status, next.text).to.equal(200)
   })
 
-  it('dresses the request as the catalogue says: renamed, dropped and fixed fields', async () => {
+  it('changes the request as the catalogue says: renamed, dropped and fixed fields', async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = prompted()
     const reply = await chat(gateway, account, prompt, { model: 'reasoning-chat', temperature: 1 })
@@ -200,7 +200,7 @@ describe('POST /v1/chat/completions', () => {
     expect(gateway.sandbox.journal(prompt)[0]!.headers.traceparent).to.match(/^00-4bf92f3577b34da6a3ce929d0e0e4736-/)
   })
 
-  it('answers texts of any script, cut anywhere on their way, to the last character', async () => {
+  it('answers text of any script, split anywhere, to the last character', async () => {
     const account = await anAccount(gateway.db, 1000)
     const reply = await chat(gateway, account, '[cut-mid-char] [answer ok]')
     expect(reply.json.choices[0].message.content).to.equal('Grüße, 你好 und 😀: ok')

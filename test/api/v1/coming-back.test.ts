@@ -28,7 +28,7 @@ describe('coming back for an answer', () => {
   const running = (prompt: string): Promise<unknown> =>
     until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
 
-  /** 202, and where the answer will be. */
+  /** Expects 202 with the address of the later answer. */
   function expectAccepted(reply: Reply, preference: string | null): string {
     expect(reply.status, reply.text).to.equal(202)
     expect(reply.json).to.have.all.keys('ok', 'id', 'status')
@@ -40,7 +40,7 @@ describe('coming back for an answer', () => {
     return reply.json.id as string
   }
 
-  it('Prefer: respond-async is answered at once, and the answer is where it says', async () => {
+  it('Prefer: respond-async is answered at once, with the address of the later answer', async () => {
     const prompt = prompted('[delay 300]')
     const id = expectAccepted(await image(gateway, account, prompt, {}, ASYNC), 'respond-async')
     const meanwhile = await fetchCall(id)
@@ -51,7 +51,7 @@ describe('coming back for an answer', () => {
     expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
   })
 
-  it('Prefer: respond-async also holds for a chat that asks for a stream', async () => {
+  it('Prefer: respond-async also applies to a chat with a stream', async () => {
     const id = expectAccepted(
       await chat(gateway, account, prompted('[answer hi]'), { stream: true }, ASYNC),
       'respond-async',
@@ -61,7 +61,7 @@ describe('coming back for an answer', () => {
     expect(reply.json.choices[0].message.content).to.equal('hi')
   })
 
-  it('Prefer: wait=N is answered with the result, or after N seconds with where it will be', async () => {
+  it('Prefer: wait=N is answered with the result, or after N seconds with its address', async () => {
     const quick = await image(gateway, account, prompted(), {}, { prefer: 'wait=20' })
     expect(quick.status).to.equal(200)
     const prompt = prompted('[delay 4000]')
@@ -73,7 +73,7 @@ describe('coming back for an answer', () => {
     expect((await fetchCall(slow.json.id, '?wait=10')).status).to.equal(200)
   })
 
-  it('Prefer: respond-async, wait=N waits so long before it answers asynchronously', async () => {
+  it('Prefer: respond-async, wait=N answers asynchronously after N seconds', async () => {
     for (const prefer of ['respond-async, wait=20', 'wait=20, respond-async']) {
       expect((await image(gateway, account, prompted(), {}, { prefer })).status, prefer).to.equal(200)
     }
@@ -82,7 +82,7 @@ describe('coming back for an answer', () => {
     expect((await fetchCall(slow.json.id, '?wait=10')).status).to.equal(200)
   })
 
-  it('preferences are read among others, and those that nobody knows are ignored', async () => {
+  it('a preference is found among others, and unknown ones are ignored', async () => {
     expectAccepted(
       await image(gateway, account, prompted('[delay 200]'), {}, { prefer: 'handling=lenient, Respond-Async' }),
       'respond-async',
@@ -101,7 +101,7 @@ describe('coming back for an answer', () => {
     }
   })
 
-  it('a call says queued or running as it is', async () => {
+  it('a call is shown as queued or running', async () => {
     await gateway.stopWorker()
     const prompt = prompted('[delay 400]')
     const id = expectAccepted(await image(gateway, account, prompt, {}, ASYNC), 'respond-async')
@@ -112,7 +112,7 @@ describe('coming back for an answer', () => {
     expect((await fetchCall(id, '?wait=10')).status).to.equal(200)
   })
 
-  it('a call that begins while somebody waits for it says so when the wait is over', async () => {
+  it('a call that begins during a wait is shown as running after it', async () => {
     await gateway.stopWorker()
     const id = expectAccepted(await image(gateway, account, prompted('[delay 5000]'), {}, ASYNC), 'respond-async')
     const waiting = fetchCall(id, '?wait=2')
@@ -142,7 +142,7 @@ describe('coming back for an answer', () => {
     }
   })
 
-  it('the answer is the very one that the waiting request had, byte for byte, as often as it is fetched', async () => {
+  it('the answer has the same bytes as that of the waiting request, as often as it is fetched', async () => {
     for (const reply of [
       await image(gateway, account, prompted()),
       await chat(gateway, account, prompted()),
@@ -158,7 +158,7 @@ describe('coming back for an answer', () => {
     }
   })
 
-  it('a client that leaves does not end its call: it is finished, settled, recorded, and can be fetched', async () => {
+  it('a call whose client disconnects is finished, settled and recorded, and can be fetched', async () => {
     const prompt = prompted('[delay 300]')
     const leaving = new AbortController()
     const left = send('POST', `${gateway.url}${IMAGES}`, {
@@ -189,7 +189,7 @@ describe('coming back for an answer', () => {
     expect(reply.json.usage).to.include({ input_tokens: 7, output_tokens: 9, credits: 1, balance: 999 })
   })
 
-  it('a result past its time is 410, before and after it was swept', async () => {
+  it('an expired result is 410, before and after it was deleted', async () => {
     const first = await image(gateway, account, prompted())
     const id = first.headers.get('x-call-id')!
     await gateway
@@ -209,7 +209,7 @@ describe('coming back for an answer', () => {
     expect((await fetchCall(id)).status).to.equal(410)
   })
 
-  it('the record of a refusal is nothing to come back for', async () => {
+  it('the record of a refusal cannot be fetched', async () => {
     const refused = await image(gateway, account, '')
     expect((await fetchCall(refused.headers.get('x-call-id')!)).status).to.equal(404)
   })

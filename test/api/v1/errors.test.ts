@@ -43,7 +43,7 @@ describe('refusals of the gateway', () => {
     key: string | undefined = account.key,
   ): Promise<Reply> => send('POST', `${gateway.url}${path}`, { key, body, headers })
 
-  /** What no refusal may do. */
+  /** What no refusal must do. */
   async function expectUntouched(reply: Reply, code: ErrorCode): Promise<void> {
     expect(await balanceOf(gateway.db, account.id)).to.equal(100)
     expect(await movementsOf(gateway.db, reply)).to.deep.equal([])
@@ -133,20 +133,20 @@ describe('refusals of the gateway', () => {
     ['payload_too_large', 'the body has more than 1 MB', CHAT, JSON.stringify(chatBody('x'.repeat(1_048_576))), null],
   ]
   for (const [code, when, path, body, param] of ROWS) {
-    it(`answer ${statusOf(code)} ${code} where ${when}, at no credits, and record it`, async () => {
+    it(`answer ${statusOf(code)} ${code} if ${when}, charge nothing, and record it`, async () => {
       const reply = await request(path, body)
       expectError(reply, code, param)
       await expectUntouched(reply, code)
     })
   }
 
-  it('answer 415 unsupported_media_type to a body that is not JSON by its own word', async () => {
+  it('answer 415 unsupported_media_type to a body whose type is not JSON', async () => {
     const reply = await request(CHAT, 'model=x', { 'content-type': 'application/x-www-form-urlencoded' })
     expectError(reply, 'unsupported_media_type')
     await expectUntouched(reply, 'unsupported_media_type')
   })
 
-  it('answer 422 idempotency_conflict where a key was used before with another body, and charge nothing', async () => {
+  it('answer 422 idempotency_conflict to a used key with another body, and charge nothing', async () => {
     const key = { 'idempotency-key': 'one' }
     const first = await image(gateway, account, prompted(), {}, key)
     expect(first.status).to.equal(200)
@@ -157,9 +157,10 @@ describe('refusals of the gateway', () => {
   })
 
   for (const key of ['', ' '.repeat(3), 'ü', 'x'.repeat(256)]) {
-    it(`answer 400 invalid_request to an Idempotency-Key of ${JSON.stringify(key.slice(0, 4))}… (${key.length} characters)`, async () => {
+    const shown = `${JSON.stringify(key.slice(0, 4))}… (${key.length} characters)`
+    it(`answer 400 invalid_request to an Idempotency-Key of ${shown}`, async () => {
       const reply = await image(gateway, account, 'x', {}, { 'idempotency-key': key })
-      // White space around a header's value is no part of it.
+      // White space around a header's value is not part of it.
       expectError(reply, 'invalid_request', 'Idempotency-Key')
     })
   }
@@ -176,7 +177,7 @@ describe('refusals of the gateway', () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(0)
   })
 
-  it('answer 403 account_suspended to a suspended account whatever it asks, and take it again once it is active', async () => {
+  it('answer 403 account_suspended to a suspended account until it is active again', async () => {
     await setAccountStatus(gateway.db, null, account.id, 'suspended')
     const reply = await image(gateway, account, 'x')
     expectError(reply, 'account_suspended')
@@ -187,7 +188,7 @@ describe('refusals of the gateway', () => {
     expect((await get(`${gateway.url}/v1/models`, account.key)).status).to.equal(200)
   })
 
-  it('answer 404 not_found to paths and calls that there are not', async () => {
+  it('answer 404 not_found to unknown paths and calls', async () => {
     for (const path of ['/v1', '/v1/', '/v1/nothing', '/v1/chat', '/v1/images', '/v2/models', '/v1/models/x/y']) {
       const reply = await get(`${gateway.url}${path}`, account.key)
       expect(reply.status, path).to.equal(404)
@@ -198,7 +199,7 @@ describe('refusals of the gateway', () => {
     expectError(await get(`${gateway.url}/v1/calls/%zz`, account.key), 'not_found')
   })
 
-  it('answer 405 method_not_allowed with the methods that there are', async () => {
+  it('answer 405 method_not_allowed with the allowed methods', async () => {
     for (const [method, path, allow] of [
       ['GET', IMAGES, 'POST'],
       ['PUT', CHAT, 'POST'],
@@ -215,13 +216,13 @@ describe('refusals of the gateway', () => {
     }
   })
 
-  it('say of every error what the catalogue says where nothing more exact is known', async () => {
+  it('have the message of the catalogue of errors by default', async () => {
     const reply = await request(VIDEOS, { model: 'sandbox-video', prompt: 'x' })
     expect(reply.json.error.message).to.equal(messageOf('insufficient_credits'))
   })
 
   describe('carry ids', () => {
-    it("X-Request-Id is the client's own when it is a sane one of at most 128 characters", async () => {
+    it("X-Request-Id is the client's own if it is valid and has at most 128 characters", async () => {
       for (const id of ['abc', 'a'.repeat(128), '018f-77:x/y=z@w+v.u_t-s']) {
         expect(
           (await get(`${gateway.url}/v1/models`, account.key, { 'x-request-id': id })).headers.get('x-request-id'),
@@ -246,7 +247,7 @@ describe('refusals of the gateway', () => {
     })
   })
 
-  it('are recorded with any model a client may name, cut to what a record holds', async () => {
+  it('are recorded with the model that the client named, truncated to what a record holds', async () => {
     for (const model of ['a\u0000b', '\ud800', 'x'.repeat(5000), '😀'.repeat(300), '']) {
       const reply = await request(IMAGES, JSON.stringify({ model, prompt: 'x' }))
       expectError(reply, 'unsupported_model', 'model')
@@ -260,7 +261,8 @@ describe('refusals of the gateway', () => {
     await image(gateway, account, secret)
     await image(gateway, account, secret, { resolution: '!' })
     const { rows } = await gateway.db.raw<{ rows: { found: number }[] }>(
-      "SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id WHERE c.account_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?",
+      `SELECT count(*) AS found FROM calls c LEFT JOIN call_results r ON r.call_id = c.id
+       WHERE c.account_id = ? AND (c::text || coalesce(r::text, '')) LIKE ?`,
       [account.id, `%${secret}%`],
     )
     expect(rows[0]!.found).to.equal(0)

@@ -9,10 +9,9 @@ import { post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES, VIDEOS, prompted } from '../../../scripts/harness/calling.ts'
+import { PIXEL_URI } from '../../support/pixel.ts'
 
 const OK = 'ok'
-const PIXEL =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 const RESOLUTIONS = ['1K', '720p', '1024x1024', '16:9', 'a-b', 'x'.repeat(32)]
 
@@ -82,7 +81,7 @@ describe('the fields of a call', () => {
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     })
 
-    it('with a lone surrogate is no defect', async () => {
+    it('with a lone surrogate is handled without a 500', async () => {
       const reply = await post(`${gateway.url}${IMAGES}`, account.key, '{"model":"sandbox-image","prompt":"a\\ud800b"}')
       expect(reply.status).to.be.oneOf([200, 400])
     })
@@ -112,7 +111,7 @@ describe('the fields of a call', () => {
   })
 
   it('image_url is a public http(s) address or a data: image', async () => {
-    for (const image_url of [PIXEL, 'https://example.com/a.png', null, undefined])
+    for (const image_url of [PIXEL_URI, 'https://example.com/a.png', null, undefined])
       expect(await image({ image_url }), image_url?.slice(0, 30)).to.equal(OK)
     for (const image_url of [
       '',
@@ -138,7 +137,7 @@ describe('the fields of a call', () => {
     }
   })
 
-  it('of images and videos that nobody knows are ignored', async () => {
+  it('of images and videos that are unknown are ignored', async () => {
     expect(await image({ n: 50, size: 'huge', user: null, constructor: { prototype: { x: 1 } } })).to.equal(OK)
     expect(
       await verdict(IMAGES, '{"model":"sandbox-image","prompt":"x","__proto__":{"polluted":true},"toString":1}'),
@@ -195,7 +194,7 @@ describe('the fields of a call', () => {
           role: 'user',
           content: [
             { type: 'text', text: 'look' },
-            { type: 'image_url', image_url: { url: PIXEL } },
+            { type: 'image_url', image_url: { url: PIXEL_URI } },
           ],
         },
       ],
@@ -225,7 +224,7 @@ describe('the fields of a call', () => {
       ],
       ['with fields of their own', { role: 'user', content: 'x', name: 'bob', cache_control: { type: 'ephemeral' } }],
     ]
-    for (const [what, message] of GOOD) it(`${what} are taken`, async () => expect(await said(message)).to.equal(OK))
+    for (const [what, message] of GOOD) it(`${what} are accepted`, async () => expect(await said(message)).to.equal(OK))
 
     const BAD: [what: string, messages: unknown, param: string][] = [
       ['null', null, 'messages'],
@@ -279,7 +278,7 @@ describe('the fields of a call', () => {
     })
   })
 
-  it('of a chat that pass reach the upstream untouched, those of the gateway do not', async () => {
+  it('of a chat reach the upstream unchanged, except for those of the gateway', async () => {
     const prompt = prompted()
     const more = {
       response_format: { type: 'json_object' },
@@ -305,7 +304,7 @@ describe('the fields of a call', () => {
     })
   })
 
-  it('of a chat cannot come in through __proto__', async () => {
+  it('of a chat cannot be set through __proto__', async () => {
     const message = '"model":"sandbox-chat","messages":[{"role":"user","content":"x"}]'
     for (const smuggled of ['{"max_tokens":-5}', '{"n":1000}', '{"temperature":9}', '{"models":[]}', 'null']) {
       expect(await verdict(CHAT, `{${message},"__proto__":${smuggled}}`), smuggled).to.equal(

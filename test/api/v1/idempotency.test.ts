@@ -36,7 +36,7 @@ describe('Idempotency-Key', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  it('makes one call of 50 parallel requests: one charge, one bill, 50 equal answers of which 49 say that they are replays', async () => {
+  it('makes one call of 50 parallel requests: one charge, one bill, 50 equal answers, 49 replays', async () => {
     const prompt = prompted('[delay 100]')
     const replies = await Promise.all(
       Array.from({ length: 50 }, () => image(gateway, account, prompt, {}, keyed('fifty'))),
@@ -52,7 +52,7 @@ describe('Idempotency-Key', () => {
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 1, charged: 1, entries: 2 })
   })
 
-  it('does so across processes', async () => {
+  it('does the same across processes', async () => {
     const other = await startTestWeb(gateway.config)
     try {
       const prompt = prompted('[delay 100]')
@@ -69,7 +69,7 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  it('gives the answer again, also of a call that failed, and charges nothing more', async () => {
+  it('repeats the answer, also that of a failed call, and charges nothing more', async () => {
     for (const words of ['', '[status 400]']) {
       const prompt = prompted(words)
       const first = await image(gateway, account, prompt, {}, keyed(`again ${words}`))
@@ -86,15 +86,15 @@ describe('Idempotency-Key', () => {
     }
   })
 
-  it('gives the answer again on an empty balance', async () => {
-    const poor = await anAccount(gateway.db, 40)
+  it('repeats the answer with an empty balance', async () => {
+    const spender = await anAccount(gateway.db, 40)
     const prompt = prompted()
-    const first = await image(gateway, poor, prompt, {}, keyed('k'))
+    const first = await image(gateway, spender, prompt, {}, keyed('k'))
     expect(first.json.usage.balance).to.equal(0)
-    expect((await image(gateway, poor, prompt, {}, keyed('k'))).text).to.equal(first.text)
+    expect((await image(gateway, spender, prompt, {}, keyed('k'))).text).to.equal(first.text)
   })
 
-  it('is refused with another body, another model or another endpoint, and takes the same body in another order of its fields', async () => {
+  it('is refused with another body, model or endpoint, but not with reordered fields', async () => {
     const prompt = prompted()
     await image(gateway, account, prompt, { resolution: '1K' }, keyed('one'))
     for (const [path, body] of [
@@ -127,16 +127,16 @@ describe('Idempotency-Key', () => {
   })
 
   it('stays free when its call was refused', async () => {
-    const poor = await anAccount(gateway.db)
+    const empty = await anAccount(gateway.db)
     const prompt = prompted()
-    expect((await image(gateway, poor, prompt, {}, keyed('k'))).status).to.equal(402)
-    expect((await image(gateway, poor, '', {}, keyed('k'))).status).to.equal(400)
-    await aGrant(gateway.db, poor.id, { amount: 40 })
-    const reply = await image(gateway, poor, prompt, {}, keyed('k'))
+    expect((await image(gateway, empty, prompt, {}, keyed('k'))).status).to.equal(402)
+    expect((await image(gateway, empty, '', {}, keyed('k'))).status).to.equal(400)
+    await aGrant(gateway.db, empty.id, { amount: 40 })
+    const reply = await image(gateway, empty, prompt, {}, keyed('k'))
     expect([reply.status, isReplay(reply)]).to.deep.equal([200, false])
   })
 
-  it('may be used again after its time', async () => {
+  it('can be used again after it has expired', async () => {
     const prompt = prompted()
     const first = await image(gateway, account, prompt, {}, keyed('k'))
     await gateway
@@ -153,7 +153,7 @@ describe('Idempotency-Key', () => {
       expect((await image(gateway, account, prompted(), {}, keyed(key))).status, key).to.equal(200)
   })
 
-  it('joins a call that runs: its answer comes when that ends', async () => {
+  it('joins a running call, and is answered when it ends', async () => {
     const prompt = prompted('[delay 400]')
     const first = image(gateway, account, prompt, {}, keyed('join'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
@@ -161,7 +161,7 @@ describe('Idempotency-Key', () => {
     expect(joined.text).to.equal((await first).text)
   })
 
-  it('lets 100 requests of an account wait for calls of others, and refuses the next one until these have their answer', async () => {
+  it('lets 100 requests of an account join calls, and refuses more until those are answered', async () => {
     const prompt = prompted('[delay 6000]')
     const first = image(gateway, account, prompt, {}, keyed('hundred'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
@@ -178,7 +178,7 @@ describe('Idempotency-Key', () => {
     expect((await image(gateway, account, prompt, {}, keyed('hundred'))).text).to.equal(text)
   })
 
-  it('gives the answer in the form that the new request asks for', async () => {
+  it('answers in the form that the new request asks for', async () => {
     const content = prompted('[answer one two] [usage 5 6]')
     const whole = await chat(gateway, account, content, {}, keyed('form'))
     const streamed = await chat(
@@ -208,7 +208,7 @@ describe('Idempotency-Key', () => {
     expect(gateway.sandbox.billed(content).total).to.equal(2)
   })
 
-  it('gives an asynchronous answer to who prefers it', async () => {
+  it('answers asynchronously if that is preferred', async () => {
     const prompt = prompted('[delay 2000]')
     const first = image(gateway, account, prompt, {}, keyed('async'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
@@ -223,7 +223,7 @@ describe('Idempotency-Key', () => {
     expect([third.status, isReplay(third), third.text], 'what is there already').to.deep.equal([200, true, answer.text])
   })
 
-  it('lets a streamed call be joined by a stream without a second bill', async () => {
+  it('lets a stream join a streamed call without a second bill', async () => {
     const content = prompted('[chunks 5 60] [answer a b c d e]')
     const [first, second] = await Promise.all([
       chat(gateway, account, content, { stream: true }, keyed('both')),
@@ -236,7 +236,7 @@ describe('Idempotency-Key', () => {
     expect(gateway.sandbox.billed(content).total).to.equal(1)
   })
 
-  it('does not let one of two readers of a stream end it for the other', async () => {
+  it('does not end a stream for one reader when another disconnects', async () => {
     const content = prompted('[chunks 8 60] [answer a b c d e f g h]')
     const first = chat(gateway, account, content, { stream: true }, keyed('leave'))
     await until('the stream', () => gateway.sandbox.open(content).streams > 0)

@@ -53,7 +53,7 @@ describe('keys', () => {
     })
   }
 
-  it('take the scheme in any case', async () => {
+  it('accept the scheme in upper and lower case', async () => {
     for (const scheme of ['bearer', 'BEARER', 'BeArEr']) {
       expect(
         (await send('GET', `${gateway.url}/v1/models`, { headers: { authorization: `${scheme} ${account.key}` } }))
@@ -78,7 +78,7 @@ describe('keys', () => {
     expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
   })
 
-  it('take no session token for a key', async () => {
+  it('do not accept a session token as a key', async () => {
     const session = await openSession(gateway.db, {
       userId: account.userId,
       accountId: account.id,

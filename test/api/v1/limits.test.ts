@@ -39,7 +39,7 @@ describe('the limits of the gateway', () => {
     expect(reply.headers.get('x-should-retry')).to.equal('true')
   }
 
-  it('let so many requests of any kind through in a minute, and say with each how many are left', async () => {
+  it('allow a number of requests a minute, and show how many are left', async () => {
     const replies = [
       await models(),
       await image(gateway, account, prompted()),
@@ -62,13 +62,13 @@ describe('the limits of the gateway', () => {
     expect(await countsOf(gateway.db, account)).to.include({ charged: 2 })
   })
 
-  it('let exactly so many of many simultaneous requests through', async () => {
+  it('allow exactly that number of simultaneous requests', async () => {
     const replies = await Promise.all(Array.from({ length: 40 }, () => models()))
     expect(replies.filter(({ status }) => status === 200).length).to.equal(LIMIT)
     replies.filter(({ status }) => status !== 200).forEach(expectLimited)
   })
 
-  it("are an account's: all its keys share them, nobody else does, and refused keys do not count", async () => {
+  it('apply to an account: all its keys share them, and refused keys do not count', async () => {
     const second = await createKey(gateway.db, account.id, 'second')
     for (let request = 0; request < 10; request++) await models('tg_nonsense')
     for (let request = 0; request < LIMIT; request++)
@@ -77,14 +77,14 @@ describe('the limits of the gateway', () => {
     expect((await models((await anAccount(gateway.db)).key)).status).to.equal(200)
   })
 
-  it('begin a window with its first request, and another after 60 s', async () => {
+  it('start a window with its first request, and another after 60 s', async () => {
     const redis = new Redis(gateway.config.REDIS_URL)
     try {
       for (let request = 0; request < LIMIT; request++) await models()
       expectLimited(await models())
       const [key] = await redis.keys(`${gateway.config.REDIS_PREFIX}:limit:calls:*${account.id}`)
       expect(await redis.pttl(key!)).to.be.within(50_000, 60_000)
-      // A refused request does not lengthen it.
+      // A refused request does not extend it.
       await redis.pexpire(key!, 1)
       await until('the end of the window', async () => (await redis.exists(key!)) === 0)
       const reply = await models()
@@ -94,12 +94,12 @@ describe('the limits of the gateway', () => {
     }
   })
 
-  it('fold the refusals of a minute into one record with their count, which X-Call-Id names', async () => {
+  it('record the refusals of a minute once, with their count, under their X-Call-Id', async () => {
     for (let request = 0; request < LIMIT; request++) await models()
     const replies = await Promise.all(Array.from({ length: 20 }, () => image(gateway, account, prompted())))
     replies.forEach(expectLimited)
     const ids = [...new Set(replies.map((reply) => reply.headers.get('x-call-id')))]
-    // More than one where a minute ended in between.
+    // More than one if a minute ended in between.
     expect(ids.length).to.be.within(1, 2)
     const records = await Promise.all(
       ids.map((id) =>
@@ -115,7 +115,7 @@ describe('the limits of the gateway', () => {
     expect(await countsOf(gateway.db, account)).to.deep.equal({ calls: 20, charged: 0, entries: 1 })
   })
 
-  it('leave the reading of calls alone, which has a limit of its own', async function () {
+  it('do not apply to fetching calls, which has a limit of its own', async function () {
     const done = await image(gateway, account, prompted())
     const url = `${gateway.url}/v1/calls/${done.headers.get('x-call-id')}`
     const first = await get(url, account.key)
@@ -126,7 +126,7 @@ describe('the limits of the gateway', () => {
     expect(allowance(await models()).slice(0, 2)).to.deep.equal(['5', '3'])
   })
 
-  it('bound how many bytes the requests of an account have that are open, and let them in again as these end', async () => {
+  it("bound the bytes of an account's open requests, and accept more as these end", async () => {
     const large = await opened(verbs(gateway.db), account, 1, { requestBytes: MAX_REQUEST_BYTES - 10 })
     const refused = await image(gateway, account, prompted())
     expectLimited(refused)
@@ -137,7 +137,7 @@ describe('the limits of the gateway', () => {
     expect(row.request_bytes, 'what is open by now').to.equal(0)
   })
 
-  it('refuse calls of an account with debt as without credits, until it has repaid', async () => {
+  it('refuse the calls of an account with debt for lack of credits, until it is repaid', async () => {
     const dear = await chat(gateway, account, prompted('[usage 9000000 2000000]'))
     expect([dear.status, dear.json.usage.balance], dear.text).to.deep.equal([200, 0])
     expect(await recordOf(gateway.db, dear)).to.include({ credits: 10_000, creditsUncollected: 5000 })
@@ -147,7 +147,7 @@ describe('the limits of the gateway', () => {
     expect((await image(gateway, account, prompted())).status).to.equal(200)
   })
 
-  it('bound how many calls of an account are open, and let them in again as they end', async () => {
+  it('bound the open calls of an account, and accept more as these end', async () => {
     await gateway.stopWorker()
     for (let call = 0; call < 3; call++)
       expect((await image(gateway, account, prompted(), {}, ASYNC)).status).to.equal(202)

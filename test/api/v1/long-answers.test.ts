@@ -28,7 +28,7 @@ describe('a long answer', function () {
   })
   afterEach(() => expectBooksToBalance(web.db))
 
-  /** The chat that a request with this key would have opened, with such an answer. */
+  /** A succeeded chat of a request with this key, with this answer. */
   async function keyed(content: string) {
     const body = chatBody(prompted())
     parseBody(chatSchema, body)
@@ -41,8 +41,8 @@ describe('a long answer', function () {
       post(`${web.url}${CHAT}`, account.key, { ...body, ...more }, { 'idempotency-key': key })
   }
 
-  it('is the same to the last character, whatever its length and its letters', async () => {
-    // The text around the content is some 250 characters, so that some of these end just around the end of a slice.
+  it('is returned to the last character, whatever its length and script', async () => {
+    // The text around the content has about 250 characters, so that some of these end near the end of a slice.
     const lengths = [
       60_000,
       64 * 1024,
@@ -81,7 +81,7 @@ describe('a long answer', function () {
     expect(await balanceOf(web.db, account.id)).to.equal(999)
   })
 
-  it('breaks off, and is not taken for a whole one, where its result is swept while it is read', async () => {
+  it('is cut off, and not taken for complete, if its result is deleted while it is read', async () => {
     const path = await aStoredChat(web.db, account, 'x'.repeat(16 * MEGABYTE))
     const response = await fetch(`${web.url}${path}`, { headers: { authorization: `Bearer ${account.key}` } })
     expect(response.status).to.equal(200)
@@ -93,7 +93,7 @@ describe('a long answer', function () {
     expect(whole).to.equal(false)
   })
 
-  it('has so many readers of one account and no more: the others hear 503, and other accounts are served', async () => {
+  it('can have a limited number of readers of one account: others get 503, other accounts are served', async () => {
     const path = await aStoredChat(web.db, account, 'x'.repeat(8 * MEGABYTE))
     const other = await anAccount(web.db, 10)
     const theirs = await aStoredChat(web.db, other, 'y'.repeat(MEGABYTE))

@@ -33,7 +33,7 @@ describe('a call that takes long', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** A web process of the same service that answers long calls in another way. */
+  /** A web process of the same service with another LONG_CALL_REPLY. */
   function useWeb(reply: string): { readonly url: string } {
     let web: TestWeb
     before(async () => {
@@ -52,7 +52,7 @@ describe('a call that takes long', () => {
   describe('where LONG_CALL_REPLY is accepted', () => {
     const web = useWeb('accepted')
 
-    it('is answered 202 after a while, and fetched from any process', async () => {
+    it('is answered 202 after a while, and can be fetched from any process', async () => {
       const reply = await image(web, account, prompted('[delay 1500]'))
       expect(reply.status, reply.text).to.equal(202)
       expect(reply.json).to.include({ ok: true, status: 'running' })
@@ -64,7 +64,7 @@ describe('a call that takes long', () => {
       }
     })
 
-    it('is answered as ever when it was quick, and as the client prefers', async () => {
+    it('is answered as usual if it was quick, or as the client prefers', async () => {
       expect((await image(web, account, prompted())).status).to.equal(200)
       expect((await chat(web, account, prompted())).status).to.equal(200)
       expect((await image(web, account, prompted('[delay 1500]'), {}, { prefer: 'wait=10' })).status).to.equal(200)
@@ -82,7 +82,7 @@ describe('a call that takes long', () => {
       expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
     })
 
-    it('tells a late failure in the body: ok is false, and the error is the same', async () => {
+    it('reports a late failure in the body: ok is false, and the error is the same', async () => {
       const reply = await image(web, account, prompted('[hang]'), { model: 'hasty-image' })
       expect(reply.status).to.equal(200)
       expect(reply.json.ok).to.equal(false)
@@ -90,7 +90,7 @@ describe('a call that takes long', () => {
       expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
     })
 
-    it('keeps the status of a failure that comes early', async () => {
+    it('has the status of an early failure', async () => {
       expect((await image(web, account, prompted('[status 400]'))).status).to.equal(502)
     })
   })
@@ -100,7 +100,7 @@ describe('a call that takes long', () => {
     const video = (prompt: string): Promise<Reply> =>
       post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt }, EVENTS)
 
-    it('tells that it is queued and runs, how far it is, and then its result', async () => {
+    it('has events for queued, running and progress, and then the result', async () => {
       const reply = await video(prompted('[duration 1.5]'))
       expect(reply.status).to.equal(200)
       expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
@@ -121,7 +121,7 @@ describe('a call that takes long', () => {
       expect((await get(`${gateway.url}/v1/calls/${id}`, account.key)).json).to.deep.equal(data)
     })
 
-    it('tells a failure as its last event, refunded', async () => {
+    it('has a failure as its last event, refunded', async () => {
       const events = eventsOf((await image(gateway, account, prompted('[status 400]'), {}, EVENTS)).text)
       expect(events[0]!.event).to.equal('queued')
       expect(events.at(-1)!.event).to.equal('error')
@@ -130,14 +130,14 @@ describe('a call that takes long', () => {
       expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
     })
 
-    it('answers a refusal as JSON with its status: nothing was begun', async () => {
+    it('answers a refusal as JSON with its status', async () => {
       const reply = await image(gateway, account, '', {}, EVENTS)
       expect([reply.status, reply.json.error.type]).to.deep.equal([400, 'invalid_prompt'])
-      const poor = await anAccount(gateway.db, 1)
-      expect((await image(gateway, poor, 'x', {}, EVENTS)).status).to.equal(402)
+      const empty = await anAccount(gateway.db, 1)
+      expect((await image(gateway, empty, 'x', {}, EVENTS)).status).to.equal(402)
     })
 
-    it('goes on when its reader leaves', async () => {
+    it('continues when its reader disconnects', async () => {
       const prompt = prompted('[delay 300]')
       const leaving = new AbortController()
       const response = await fetch(`${gateway.url}${IMAGES}`, {

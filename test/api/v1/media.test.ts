@@ -5,9 +5,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
-
-const PIXEL =
-  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+import { PIXEL_URI } from '../../support/pixel.ts'
 
 describe('POST /v1/images/generations and /v1/videos/generations', () => {
   let gateway: Gateway
@@ -55,13 +53,13 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
     })
   }
 
-  it('edits a picture that came with the request', async () => {
+  it('edits an image of the request', async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = prompted()
     const reply = await post(`${gateway.url}/v1/images/generations`, account.key, {
       model: 'sandbox-image',
       prompt,
-      image_url: PIXEL,
+      image_url: PIXEL_URI,
     })
     expect(reply.status, reply.text).to.equal(200)
     expect(gateway.sandbox.journal(prompt)[0]!.path).to.equal('/v1/images/edits')
@@ -115,7 +113,7 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
       })
     }
 
-    it('are left to the upstream where neither the request nor the model states any', async () => {
+    it('are left to the upstream if neither the request nor the model has any', async () => {
       for (const [kind, model] of [
         ['videos', 'sandbox-video'],
         ['images', 'sandbox-image'],
@@ -152,7 +150,7 @@ describe('POST /v1/images/generations and /v1/videos/generations', () => {
     }
   })
 
-  it('charges exactly 50 of 200 parallel calls on funds for 50, and refuses 150 before any upstream', async function () {
+  it('charges exactly 50 of 200 parallel calls with credits for 50, and refuses the others', async function () {
     const account = await anAccount(gateway.db, [{ amount: 700, days: 1 }, { amount: 610, days: 2 }, { amount: 690 }])
     const prompt = prompted()
     const replies = await Promise.all(

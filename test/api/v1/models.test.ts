@@ -11,7 +11,7 @@ describe('GET /v1/models', () => {
   })
   after(() => gateway.stop())
 
-  it('lists what can be called: enabled models with a configured upstream, in the specified form', async () => {
+  it('lists enabled models with a configured upstream, in the specified form', async () => {
     const { key } = await anAccount(gateway.db)
     const reply = await get(`${gateway.url}/v1/models`, key)
     expect(reply.status).to.equal(200)
@@ -30,7 +30,7 @@ describe('GET /v1/models', () => {
     }
   })
 
-  it('says of media the price and what may be asked for, of chat the least price and how it comes about', async () => {
+  it('shows the price and options of media, and the least price and rates of chat', async () => {
     const { key } = await anAccount(gateway.db)
     const { data } = (await get(`${gateway.url}/v1/models`, key)).json
     const model = (id: string) => data.find((one: { id: string }) => one.id === id)

@@ -13,6 +13,7 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { install } from '../../../scripts/harness/installation.ts'
 import type { Installation, Program } from '../../../scripts/harness/installation.ts'
 import { IMAGES, callOf, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 
 const numbered = (count: number): Record<string, string> => ({ 'x-stainless-retry-count': String(count) })
 const isReplay = (reply: Reply): boolean => reply.headers.get('idempotent-replayed') === 'true'
@@ -29,13 +30,13 @@ describe('a retry that an SDK numbers', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** Sends a call and leaves it once it is charged. */
+  /** Sends a call and disconnects once it is charged. */
   async function abandon(prompt: string): Promise<void> {
     await abandonMany(prompt, 1)
     await until('the leaving to be noted', left)
   }
 
-  it('joins the call that its requester left unanswered: one charge, one bill', async () => {
+  it('joins the call whose client disconnected: one charge, one bill', async () => {
     const prompt = prompted('[delay 400]')
     await abandon(prompt)
     const retry = await image(gateway, account, prompt, {}, numbered(1))
@@ -52,7 +53,7 @@ describe('a retry that an SDK numbers', () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
-  it('is a call of its own where the first was answered, where the body differs, and where it is no retry', async () => {
+  it('makes a new call if the first was answered, if the body differs, or if it is not a retry', async () => {
     const prompt = prompted()
     await image(gateway, account, prompt, {}, numbered(0))
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(false)
@@ -63,7 +64,7 @@ describe('a retry that an SDK numbers', () => {
     expect(isReplay(await image(gateway, account, slow))).to.equal(false)
   })
 
-  it('gets an answer once: when a retry has had it, the next call is a call of its own', async () => {
+  it('gets an answer only once: the next request makes a new call', async () => {
     const prompt = prompted('[delay 200]')
     await abandon(prompt)
     expect(isReplay(await image(gateway, account, prompt, {}, numbered(1)))).to.equal(true)
@@ -71,7 +72,7 @@ describe('a retry that an SDK numbers', () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(2)
   })
 
-  it('joins a call whose requester had gone before it was even charged', async () => {
+  it('joins a call whose client disconnected before it was charged', async () => {
     const prompt = prompted('[delay 300]')
     const leaving = new AbortController()
     await gateway.db.transaction(async (trx) => {
@@ -82,19 +83,10 @@ describe('a retry that an SDK numbers', () => {
         headers: numbered(0),
         signal: leaving.signal,
       }).catch(() => null)
-      // Not within the transaction, which would see the same moment again and again.
-      await until(
-        'the charge to wait',
-        async () =>
-          (
-            await gateway.db.raw<{ rows: unknown[] }>(
-              "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'",
-            )
-          ).rows.length > 0,
-      )
+      await untilItWaits(gateway.db, '%open_calls%')
       leaving.abort()
       await sent
-      // The service has seen the client go once it has answered somebody who came later.
+      // The service has noticed the disconnect once it has answered a later request.
       for (let later = 0; later < 3; later++) await get(`${gateway.url}/healthz`)
     })
     await until('the leaving to be noted', () =>
@@ -104,7 +96,7 @@ describe('a retry that an SDK numbers', () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
-  it('that leaves too can be followed by another', async () => {
+  it('can itself be abandoned, and joined by another', async () => {
     const prompt = prompted('[delay 2000]')
     await abandon(prompt)
     const leaving = new AbortController()
@@ -124,7 +116,7 @@ describe('a retry that an SDK numbers', () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
-  /** Sends so many equal calls and leaves them once all are charged; no worker takes them before. */
+  /** Sends equal calls and disconnects once all are charged. No worker takes them before. */
   async function abandonMany(prompt: string, count: number, urls = [gateway.url]): Promise<void> {
     await gateway.stopWorker()
     const before = await callCount()
@@ -150,7 +142,7 @@ describe('a retry that an SDK numbers', () => {
   const callIds = (replies: Reply[]): Set<string | null> =>
     new Set(replies.map((reply) => reply.headers.get('x-call-id')))
 
-  it('joins another call than the retry beside it: of two in parallel none is charged anew', async () => {
+  it('joins another call than a parallel retry: of two, neither is charged again', async () => {
     const prompt = prompted('[delay 300]')
     await abandonMany(prompt, 2)
     const replies = await Promise.all([
@@ -166,7 +158,7 @@ describe('a retry that an SDK numbers', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(920)
   })
 
-  it('joins another call than the retry before it: of two in sequence none is charged anew, and a third is a call of its own', async () => {
+  it('joins another call than the retry before: of two, neither is charged again; a third is a new call', async () => {
     const prompt = prompted('[delay 300]')
     await abandonMany(prompt, 2)
     await until('the leaving to be noted', async () => (await left()) === 2)
@@ -191,7 +183,7 @@ describe('a retry that an SDK numbers', () => {
     ['run', '[delay 1000]'],
     ['have ended meanwhile', ''],
   ] as const) {
-    it(`joins exactly one of five calls that ${when}, beside four other retries at three processes; a sixth is a call of its own`, async () => {
+    it(`joins one of five calls that ${when}, beside four retries at three processes; a sixth is new`, async () => {
       const others = [await startTestWeb(gateway.config), await startTestWeb(gateway.config)]
       try {
         const prompt = prompted(words)
@@ -221,7 +213,7 @@ describe('a retry that an SDK numbers', () => {
     })
   }
 
-  it('joins a call though it comes before its leaving is noted', async () => {
+  it('joins a call even before its disconnect is recorded', async () => {
     for (let time = 0; time < 5; time++) {
       const prompt = prompted('[delay 300]')
       await abandonMany(prompt, 1)
@@ -231,7 +223,7 @@ describe('a retry that an SDK numbers', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(800)
   })
 
-  it('joins no call of another account, none that failed, and none that began more than ten minutes ago', async () => {
+  it('joins no call of another account, no failed call, and none older than ten minutes', async () => {
     const [prompt, other] = [prompted('[delay 200]'), await anAccount(gateway.db, 1000)]
     await abandon(prompt)
     expect(isReplay(await image(gateway, other, prompt, {}, numbered(1)))).to.equal(false)
@@ -250,7 +242,7 @@ describe('a retry that an SDK numbers', () => {
   })
 })
 
-describe('a retry after the death of the web process that its first try waited at', function () {
+describe('a retry after the web process of its first attempt was killed', function () {
   let sandbox: Sandbox
   let installation: Installation
   let account: TestAccount
@@ -305,7 +297,7 @@ describe('a retry after the death of the web process that its first try waited a
     })
   }
 
-  it('is a call of its own where that process had answered the first before it died, or stopped in order', async () => {
+  it('makes a new call if that process had answered the first, or stopped in order', async () => {
     await installation.start('worker')
     const redis = new Redis(installation.config.REDIS_URL)
     const heartbeats = `${installation.config.REDIS_PREFIX}:web-processes`

@@ -82,7 +82,7 @@ describe("OpenAI's own SDK", () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(9960)
   })
 
-  it('meets its own classes of errors', async () => {
+  it('throws its own classes of errors', async () => {
     const openai = client({ maxRetries: 0 })
     const bad = await refusal(openai.chat.completions.create({ ...asked('x'), model: 'nothing' }))
     expect(bad).to.be.an.instanceOf(BadRequestError)
@@ -91,9 +91,9 @@ describe("OpenAI's own SDK", () => {
     expect(await refusal(client({ apiKey: 'tg_nonsense' }).models.list()))
       .to.be.an.instanceOf(AuthenticationError)
       .and.include({ status: 401, code: 'unauthorized' })
-    const poor = await anAccount(gateway.db)
+    const empty = await anAccount(gateway.db)
     expect(
-      await refusal(client({ apiKey: poor.key }).images.generate({ model: 'sandbox-image', prompt: 'x' })),
+      await refusal(client({ apiKey: empty.key }).images.generate({ model: 'sandbox-image', prompt: 'x' })),
     ).to.include({ status: 402, code: 'insufficient_credits' })
     expect(await refusal(openai.images.generate({ model: 'sandbox-image', prompt: '[status 400]' })))
       .to.be.an.instanceOf(InternalServerError)
@@ -104,10 +104,10 @@ describe("OpenAI's own SDK", () => {
     expect(Number(limited.headers!.get('retry-after'))).to.be.within(1, 60)
   })
 
-  it("does not retry what would fail again: a refusal, an empty balance, an upstream that failed after the workers' own tries", async () => {
-    const poor = await anAccount(gateway.db)
-    await refusal(client({ apiKey: poor.key, maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt: 'x' }))
-    expect((await countsOf(gateway.db, poor)).calls).to.equal(1)
+  it('does not retry what would fail again: a refusal, an empty balance, an upstream that failed', async () => {
+    const empty = await anAccount(gateway.db)
+    await refusal(client({ apiKey: empty.key, maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt: 'x' }))
+    expect((await countsOf(gateway.db, empty)).calls).to.equal(1)
     const prompt = prompted('[status 500]')
     await refusal(client({ maxRetries: 3 }).images.generate({ model: 'sandbox-image', prompt }))
     expect(gateway.sandbox.journal(prompt).length).to.equal(1)
@@ -115,7 +115,7 @@ describe("OpenAI's own SDK", () => {
     expect((await countsOf(gateway.db, account)).calls).to.equal(2)
   })
 
-  it('whose own time-out is shorter than a chat gets its answer on the last try: one charge, one bill', async () => {
+  it('with a time-out shorter than the chat gets its answer on the last attempt: one charge, one bill', async () => {
     const prompt = prompted('[delay 3000] [answer at last] [usage 10 20]')
     const answer = await client({ timeout: 1000, maxRetries: 2 }).chat.completions.create(asked(prompt))
     expect(answer.choices[0]!.message.content).to.equal('at last')

@@ -9,7 +9,7 @@ import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get, send } from '../../../scripts/harness/http.ts'
 import { CHAT, IMAGES } from '../../../scripts/harness/calling.ts'
 
-/** A request that is being spoilt. */
+/** A request with a growing number of faults. */
 type Draft = {
   account: TestAccount
   key: string
@@ -20,7 +20,7 @@ type Draft = {
   isSpent: boolean
 }
 
-/** The faults in the order in which they are answered (docs/api.md#the-order-of-checks). */
+/** The faults in the order in which they are reported (docs/api.md#the-order-of-checks). */
 const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] = [
   [
     'unauthorized',
@@ -124,7 +124,7 @@ describe("the order of a call's checks", () => {
   }
 
   FAULTS.forEach(([earlier, spoilEarlier], at) => {
-    it(`is ${earlier} before everything behind it`, async () => {
+    it(`has ${earlier} before all later ones`, async () => {
       for (const [later, spoilLater] of FAULTS.slice(at + 1)) {
         // A model that does not exist has no upstreams that could be missing.
         if (earlier === 'unsupported_model' && later === 'upstream_unavailable') continue
@@ -146,7 +146,7 @@ describe("the order of a call's checks", () => {
     expect(await answerTo(CHAT, whole, [])).to.equal('insufficient_credits')
   })
 
-  it('looks at an Idempotency-Key like at any other field: before the upstream and the balance', async () => {
+  it('checks an Idempotency-Key with the other fields: before the upstream and the balance', async () => {
     for (const model of ['unavailable-image', 'sandbox-image']) {
       const { key } = await anAccount(gateway.db)
       const reply = await send('POST', `${gateway.url}${IMAGES}`, {

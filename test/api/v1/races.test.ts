@@ -9,11 +9,11 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { callOf, chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 
-describe('what changes between the check of a call and its charge', () => {
+describe('a change between the checks of a call and its charge', () => {
   let gateway: Gateway
   let account: TestAccount
   before(async () => {
@@ -26,23 +26,14 @@ describe('what changes between the check of a call and its charge', () => {
   afterEach(() => expectBooksToBalance(gateway.db))
 
   /**
-   * Holds the account while a call passes all its checks and wants to be charged, changes something, and lets the call
-   * go on.
+   * Locks the account while a call passes its checks and waits to be charged, changes something, and lets the call
+   * continue.
    */
   async function changedMeanwhile(prompt: string, change: (trx: Trx) => Promise<unknown>): Promise<Reply> {
     const { reply } = await gateway.db.transaction(async (trx) => {
       await trx('accounts').where({ id: account.id }).forUpdate().first('id')
       const sent = image(gateway, account, prompt)
-      // Not within the transaction, which would see the same moment again and again.
-      await until(
-        'the charge to wait',
-        async () =>
-          (
-            await gateway.db.raw<{ rows: unknown[] }>(
-              "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%open_calls%'",
-            )
-          ).rows.length > 0,
-      )
+      await untilItWaits(gateway.db, '%open_calls%')
       await change(trx)
       return { reply: sent }
     })
@@ -69,7 +60,7 @@ describe('what changes between the check of a call and its charge', () => {
     expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
   })
 
-  it('credits that come in time pay for it, and those that expire do not', async () => {
+  it('credits that arrive in time pay for it, and expired ones do not', async () => {
     account = await anAccount(gateway.db, 39)
     const paid = await changedMeanwhile(prompted(), (trx) =>
       grant(trx, { id: newId('grant'), accountId: account.id, origin: 'purchase', amount: 1 }),
@@ -122,7 +113,7 @@ describe('what changes between the check of a call and its charge', () => {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
-  it('a retry joins no call that is older than ten minutes', async () => {
+  it('a retry does not join a call that is older than ten minutes', async () => {
     account = await anAccount(gateway.db, 400)
     const prompt = prompted('[delay 300]')
     const first = await image(gateway, account, prompt, {}, { prefer: 'respond-async', 'x-stainless-retry-count': '0' })

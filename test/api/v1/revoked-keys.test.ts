@@ -18,7 +18,7 @@ import { CHAT, IMAGES, callOf, countsOf, image, recordOf } from '../../../script
 
 const IDEMPOTENT = { 'idempotency-key': 'paid before' }
 
-/** Requests that end in a charge, that are refused before one, and that ask for what is paid already. */
+/** Requests that are charged, that are refused before that, and that fetch what is paid already. */
 const REQUESTS: Record<string, { path: string; body: string; headers?: Record<string, string> }> = {
   'an image': { path: IMAGES, body: JSON.stringify({ model: 'sandbox-image', prompt: 'new' }) },
   'a chat': {
@@ -55,7 +55,7 @@ const REQUESTS: Record<string, { path: string; body: string; headers?: Record<st
 
 const ALLOWANCE = ['limit', 'remaining', 'reset'].map((name) => `x-ratelimit-${name}-requests`)
 
-/** Sends the head of a request alone; `finish` sends its body and answers what came back. */
+/** Sends only the head of a request; `finish` sends its body and returns the answer. */
 function beginRequest(url: string, headers: Record<string, string>) {
   const request = httpRequest(url, { method: 'POST', headers })
   request.flushHeaders()
@@ -98,12 +98,12 @@ describe('a revoked or suspended key', () => {
       headers: { 'content-type': 'application/json', ...headers },
     })
 
-  /** How many requests of the account the limit has counted in this window. */
+  /** How many requests of the account were counted in this window. */
   const requestsOf = async ({ id }: TestAccount): Promise<number> =>
     Number(await redis.get(`${gateway.config.REDIS_PREFIX}:limit:calls:${id}`))
 
   for (const [what, asked] of Object.entries(REQUESTS)) {
-    it(`takes ${what} no more once it is revoked, as nobody's call`, async () => {
+    it(`refuses ${what} once it is revoked, and records no call`, async () => {
       const before = await countsOf(gateway.db, account)
       await revokeKey(gateway.db, account.id, account.keyId)
       const reply = await request(asked)
@@ -113,7 +113,7 @@ describe('a revoked or suspended key', () => {
       expect(await countsOf(gateway.db, account)).to.deep.equal(before)
     })
 
-    it(`takes ${what} no more while its account is suspended, and again after that`, async () => {
+    it(`refuses ${what} while its account is suspended, and accepts it afterwards`, async () => {
       const usual = await request(asked)
       await setAccountStatus(gateway.db, null, account.id, 'suspended')
       const refused = await request(asked)
@@ -125,7 +125,7 @@ describe('a revoked or suspended key', () => {
     })
   }
 
-  it('takes a body no more that comes after its key was revoked, and joins no paid call with it', async () => {
+  it('refuses a body that arrives after its key was revoked, and does not join a paid call', async () => {
     const { id, secret } = await createKey(gateway.db, account.id, 'second')
     for (const [keyId, key] of [
       [account.keyId, account.key],
@@ -150,7 +150,7 @@ describe('a revoked or suspended key', () => {
     }
   })
 
-  it('leaves no connection open on which the rest of a body that is too long would be waited for', async () => {
+  it('leaves no connection open that waits for the rest of a body that is too long', async () => {
     await revokeKey(gateway.db, account.id, account.keyId)
     const head = [
       `POST ${IMAGES} HTTP/1.1`,

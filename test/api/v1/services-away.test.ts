@@ -14,7 +14,7 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { startPrivatePostgres, startPrivateRedis } from '../../../scripts/harness/services.ts'
 import { chat, countsOf, image, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
-/** A refusal that says: nothing happened, come back. */
+/** Expects a 503 that can be retried. */
 function expectAway(reply: Reply): void {
   expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([503, 'service_unavailable'])
   expect(Number(reply.headers.get('retry-after'))).to.be.at.least(1)
@@ -50,7 +50,7 @@ describe('while Redis or Postgres is away', function () {
   const running = (prompt: string): Promise<unknown> =>
     until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
 
-  it('calls are answered 503, nothing is charged, and all is well again when Redis is back', async () => {
+  it('calls are answered 503 without a charge, and work again when Redis is back', async () => {
     await redis.kill()
     const started = performance.now()
     const replies = await Promise.all([
@@ -74,7 +74,7 @@ describe('while Redis or Postgres is away', function () {
     await serving()
   })
 
-  it('calls are answered 503, nothing is charged, and all is well again when Postgres is back', async () => {
+  it('calls are answered 503 without a charge, and work again when Postgres is back', async () => {
     expect((await image(gateway, account, '')).status).to.equal(400)
     await postgres.kill()
     const started = performance.now()
@@ -86,7 +86,7 @@ describe('while Redis or Postgres is away', function () {
     ])
     expect(performance.now() - started).to.be.below(15_000)
     replies.forEach(expectAway)
-    // Nobody can say whether the key still holds.
+    // Nobody can tell whether the key is still valid.
     for (const { headers } of replies) expect(headers.get('x-ratelimit-remaining-requests')).to.equal(null)
     expect((await get(`${gateway.url}/readyz`)).json.down).to.deep.equal(['postgres'])
     expect((await get(`${gateway.url}/healthz`)).status).to.equal(200)
@@ -95,7 +95,7 @@ describe('while Redis or Postgres is away', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(960)
   })
 
-  it('a call that an upstream has is settled once Postgres is back, and its client gets the answer', async () => {
+  it('a call that was sent to its upstream is settled and answered once Postgres is back', async () => {
     const prompt = prompted('[delay 600]')
     const waiting = image(gateway, account, prompt)
     await running(prompt)
@@ -108,7 +108,7 @@ describe('while Redis or Postgres is away', function () {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
-  it('a call that an upstream has is answered once Redis is back, whatever it has forgotten', async () => {
+  it('a call that was sent to its upstream is answered once Redis is back, even if it was flushed', async () => {
     const prompt = prompted('[delay 600]')
     const waiting = image(gateway, account, prompt)
     await running(prompt)
@@ -121,7 +121,7 @@ describe('while Redis or Postgres is away', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(960)
   })
 
-  it('a charge that cannot be enqueued is given back at once, and leaves its Idempotency-Key free', async () => {
+  it('a charge that cannot be enqueued is refunded at once, and frees its Idempotency-Key', async () => {
     const client = new Redis(redis.url)
     const broken = `${gateway.config.REDIS_PREFIX}:image:prioritized`
     const prompt = prompted()
@@ -148,7 +148,7 @@ describe('while Redis or Postgres is away', function () {
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 
-  it('a Redis that takes no more data refuses calls before they are charged', async () => {
+  it('calls are refused before a charge if Redis accepts no more data', async () => {
     const client = new Redis(redis.url)
     try {
       await client.config('SET', 'maxmemory', '1')

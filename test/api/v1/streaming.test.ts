@@ -39,7 +39,7 @@ describe('a streamed chat', () => {
 
   const streamed = (content: string, more: object = {}) => chat(gateway, account, content, { stream: true, ...more })
 
-  it("comes in OpenAI's chunks, the last of which has the usage and the money, then [DONE]", async () => {
+  it("comes in OpenAI's chunks, the last of which has usage and credits, then [DONE]", async () => {
     const reply = await streamed(prompted('[answer one two three] [usage 1500 500]'))
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
@@ -74,7 +74,7 @@ describe('a streamed chat', () => {
     })
   })
 
-  it('comes as it is made, not at the end', async () => {
+  it('comes as it is produced, not at the end', async () => {
     const content = prompted('[answer a b c d e f] [chunks 6 100]')
     const response = await fetch(`${gateway.url}${CHAT}`, {
       method: 'POST',
@@ -87,7 +87,7 @@ describe('a streamed chat', () => {
     for (let end = false; !end;) end = (await reader.read()).done
   })
 
-  it('has every choice, every tool call and every character of any script in it', async () => {
+  it('has every choice, every tool call and every character of any script', async () => {
     const several = chunksOf((await streamed(prompted('[answer x y]'), { n: 3 })).text)
     expect([0, 1, 2].map((index) => textOf(several, index))).to.deep.equal(['x y', 'x y', 'x y'])
     const wide = chunksOf((await streamed(prompted('[cut-mid-char] [answer ok] [chunks 40 0]'))).text)
@@ -121,7 +121,7 @@ describe('a streamed chat', () => {
     expect(output).to.be.within(1, 60)
   })
 
-  it('is whole also where the upstream forgets its [DONE]', async () => {
+  it('is complete even if the upstream does not send [DONE]', async () => {
     const reply = await streamed(prompted('[no-done] [answer fine]'))
     expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
     expect(textOf(chunksOf(reply.text))).to.equal('fine')
@@ -132,7 +132,7 @@ describe('a streamed chat', () => {
     ['a reset', '[reset-after 3]'],
     ['an end in the middle', '[truncated]'],
   ] as const) {
-    it(`tells ${what} of the upstream behind its first chunk as a data line with error, and is refunded`, async () => {
+    it(`reports ${what} of the upstream after its first chunk as a data line with error, and is refunded`, async () => {
       const content = prompted(`[answer a b c d e f] ${words}`)
       const reply = await streamed(content)
       expect(reply.status).to.equal(200)
@@ -147,7 +147,7 @@ describe('a streamed chat', () => {
     })
   }
 
-  it("that falls silent is ended at the call's deadline, and paid as far as it came", async () => {
+  it("that falls silent is ended at the call's deadline, and paid up to there", async () => {
     const reply = await streamed(prompted('[answer a b c d] [hang-after 2]'), { model: 'hasty-chat' })
     const chunks = chunksOf(reply.text)
     expect(textOf(chunks)).to.equal('a b')
@@ -158,8 +158,8 @@ describe('a streamed chat', () => {
       .and.to.be.below(10_000)
   })
 
-  describe('whose client leaves', () => {
-    /** Reads so many pieces of a stream and leaves. */
+  describe('whose client disconnects', () => {
+    /** Reads so many chunks of a stream and disconnects. */
     async function leaveAfter(content: string, pieces: number, more: object = {}): Promise<string> {
       const leaving = new AbortController()
       const response = await fetch(`${gateway.url}${CHAT}`, {
@@ -190,7 +190,7 @@ describe('a streamed chat', () => {
       expect(await movementsOf(gateway.db, reply)).to.have.lengthOf(2)
     })
 
-    it('before anything was produced pays the input, which the upstream has', async () => {
+    it('before anything was produced is charged for the input', async () => {
       const content = prompted('[delay 20000]')
       const leaving = new AbortController()
       const left = fetch(`${gateway.url}${CHAT}`, {
@@ -210,7 +210,7 @@ describe('a streamed chat', () => {
     })
   })
 
-  it('of many readers at once reaches each of them whole and in order', async () => {
+  it('is complete and in order for each of many concurrent readers', async () => {
     const contents = Array.from({ length: 30 }, (_, at) =>
       prompted(`[chunks 20 2] [answer ${Array.from({ length: 40 }, (__, word) => `w${at}-${word}`).join(' ')}]`),
     )

@@ -14,15 +14,14 @@ import { ownMb } from '../../../scripts/harness/memory.ts'
 const MEGABYTE = 1024 * 1024
 
 /**
- * The answer, far longer than a reader may leave unread, and how much of it may be produced until its upstream has
+ * The size of the answer, far more than a reader may leave unread, and of what may be produced until the upstream is
  * stopped. In MB.
  */
 const ANSWER_MB = 200
 const PRODUCED_MB = 64
 
 /**
- * How much memory the web process may take beyond what it takes at rest, in MB: several times what one reader may
- * leave unread.
+ * How much more memory than at rest the web process may use, in MB: several times what one reader may leave unread.
  */
 const MOST_MB = 120
 
@@ -43,7 +42,7 @@ describe('a chat stream whose reader never reads', function () {
     await sandbox.close()
   })
 
-  it('is cut off within bounded memory, stops its upstream, and is settled like one whose client left', async () => {
+  it('is cut off within bounded memory, stops its upstream, and is settled like an abandoned one', async () => {
     const { db } = installation
     const account = await anAccount(db, START_CREDITS)
     const atRest = ownMb(web.pid)

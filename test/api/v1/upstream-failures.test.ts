@@ -10,7 +10,7 @@ import type { Reply } from '../../../scripts/harness/http.ts'
 import { remainders } from '../../shared/calls/opening.ts'
 import { VIDEOS, chat, image, movementsOf, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 
-/** A price that lies across three lots of different ends. */
+/** A price that takes credits of three lots with different expiries. */
 const LOTS: Lot[] = [{ amount: 10, days: 1 }, { amount: 15, days: 2 }, { amount: 1000 }]
 const TOTAL = 1025
 
@@ -19,7 +19,7 @@ type Calling = (account: TestAccount, prompt: string) => Promise<Reply>
 
 describe('an upstream that fails', () => {
   let gateway: Gateway
-  // Above every group's own preparation, which calls it.
+  // Before the preparation of the groups, which calls it.
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
       models.push({
@@ -41,7 +41,7 @@ describe('an upstream that fails', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** Calls each row at the same time, in an account of its own; many of them wait for something. */
+  /** Makes the call of each row at the same time, each from its own account: many of them wait. */
   function inParallel(
     rows: readonly (readonly [what: string, words: string, ...rest: unknown[]])[],
     call: Calling,
@@ -60,7 +60,7 @@ describe('an upstream that fails', () => {
     return (what) => scenes.get(what)!
   }
 
-  /** 502, everything given back to the lots it came from, one record. */
+  /** Expects 502, a refund to the lots that paid, and one record. */
   async function expectRefunded({ account, reply }: Scene): Promise<void> {
     expect([reply.status, reply.json?.error?.type], reply.text).to.deep.equal([502, 'upstream_failed'])
     expect(reply.json).to.have.all.keys('ok', 'error')
@@ -146,7 +146,7 @@ describe('an upstream that fails', () => {
       expect(billed(prompt)).to.equal(1)
     })
 
-    it('with a 503 that lasts is given up after a few tries, at no credits', async () => {
+    it('with a lasting 503 is given up after a few attempts, and refunded', async () => {
       const [account, prompt] = [await anAccount(gateway.db, LOTS), prompted('[status 503]')]
       await expectRefunded({ account, prompt, reply: await image(gateway, account, prompt) })
       expect(requests(prompt)).to.be.within(2, 5)
@@ -154,7 +154,7 @@ describe('an upstream that fails', () => {
   })
 
   describe('at a chat', () => {
-    // What may have been billed is asked once more; what is refused is not.
+    // What may have been billed is asked once more, but not what was refused.
     const ROWS = [
       ['400', '[status 400]', 1],
       ['401', '[status 401]', 1],
@@ -180,10 +180,10 @@ describe('an upstream that fails', () => {
         expect(requests((await whole(what)).prompt)).to.equal(asked)
       })
 
-      it(`with ${what} fails a stream, by its status while it has not begun`, async () => {
+      it(`with ${what} fails a stream, with a status if it has not begun`, async () => {
         const { account, reply } = await streamed(what)
         if (words !== '[truncated]') return expectRefunded(await streamed(what))
-        // Whatever comes after the first chunk can have no status any more.
+        // After the first chunk there cannot be another status.
         expect(reply.text).to.match(/data: \{"ok":false,"error":\{"type":"upstream_failed"[^\n]*\n\n$/)
         expect(await balanceOf(gateway.db, account.id)).to.equal(TOTAL)
       })
@@ -259,7 +259,7 @@ describe('an upstream that fails', () => {
     ] as const
     const passing = inParallel(PASSING, video)
     for (const [what] of PASSING) {
-      it(`in its ${what} alone is asked again until it answers`, async () => {
+      it(`only in its ${what} is asked again until it answers`, async () => {
         const { prompt, reply } = await passing(what)
         expect(reply.status, reply.text).to.equal(200)
         expect(billed(prompt)).to.equal(1)

@@ -51,7 +51,7 @@ describe('a batch of calls in one statement', () => {
   })
 
   it('touches nobody else with a refusal', async () => {
-    const [rich, poor, suspended, revoked] = [
+    const [funded, short, suspended, revoked] = [
       await anAccount(db, 100),
       await anAccount(db, 5),
       await anAccount(db, 100),
@@ -60,12 +60,12 @@ describe('a batch of calls in one statement', () => {
     await db('accounts').where({ id: suspended.id }).update({ status: 'suspended' })
     await db('api_keys').where({ id: revoked.keyId }).update({ revoked_at: db.fn.now() })
     const orders = [
-      anOrder(poor, 6),
-      anOrder(rich, 60),
+      anOrder(short, 6),
+      anOrder(funded, 60),
       anOrder(suspended, 1),
       anOrder(revoked, 1),
-      anOrder(rich, 40),
-      anOrder(poor, 5),
+      anOrder(funded, 40),
+      anOrder(short, 5),
     ]
     expect(await outcomes(db, orders)).to.deep.equal([
       'insufficient_credits',
@@ -75,7 +75,7 @@ describe('a batch of calls in one statement', () => {
       'opened',
       'try_alone',
     ])
-    expect(await Promise.all([rich, poor, suspended, revoked].map(({ id }) => balanceOf(db, id)))).to.deep.equal([
+    expect(await Promise.all([funded, short, suspended, revoked].map(({ id }) => balanceOf(db, id)))).to.deep.equal([
       0, 5, 100, 100,
     ])
   })

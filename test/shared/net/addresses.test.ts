@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { imageUrlProblem, isPublicAddress, literalAddress, namesPublicHost } from '../../../src/shared/net/addresses.ts'
-
-const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+import { PIXEL } from '../../support/pixel.ts'
 
 describe('addresses', () => {
   describe('image_url', () => {
@@ -20,8 +19,8 @@ describe('addresses', () => {
       'https://example.com/?next=http://127.0.0.1/',
       'https://example.com/a@b.png',
       `https://example.com/${'x'.repeat(2048 - 20)}`,
-      `data:image/png;base64,${PNG}`,
-      `DATA:IMAGE/PNG;BASE64,${PNG}`,
+      `data:image/png;base64,${PIXEL}`,
+      `DATA:IMAGE/PNG;BASE64,${PIXEL}`,
     ]
     for (const url of fine) {
       it(`accepts ${url.slice(0, 60)}`, () => expect(imageUrlProblem(url)).to.equal(null))
@@ -163,12 +162,12 @@ describe('addresses', () => {
       'data:image/png;base64,A',
       'data:image/png;base64,AA=A',
       'data:image/png;base64,AAA!',
-      `data:image/png,${PNG}`,
-      `data:image/svg+xml;base64,${PNG}`,
-      `data:text/html;base64,${PNG}`,
-      `data:image/png;charset=utf-8;base64,${PNG}`,
-      `data:;base64,${PNG}`,
-      `data: image/png;base64,${PNG}`,
+      `data:image/png,${PIXEL}`,
+      `data:image/svg+xml;base64,${PIXEL}`,
+      `data:text/html;base64,${PIXEL}`,
+      `data:image/png;charset=utf-8;base64,${PIXEL}`,
+      `data:;base64,${PIXEL}`,
+      `data: image/png;base64,${PIXEL}`,
     ]
     for (const url of malformed) {
       it(`refuses ${JSON.stringify(url.slice(0, 60))}`, () => expect(imageUrlProblem(url)).to.match(/must be an http/))

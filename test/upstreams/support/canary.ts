@@ -1,13 +1,11 @@
 import type { Listening } from '../../workers/fetching/servers.ts'
 import { serve } from '../../workers/fetching/servers.ts'
+import { PIXEL } from '../../support/pixel.ts'
 
 /** A server of the private network that nobody may be led to: it answers everything, with a picture of one pixel. */
 export const startCanary = (): Promise<Listening> =>
   serve((_request, response) => {
-    response.writeHead(200, { 'content-type': 'image/png' }).end(PIXEL)
+    response.writeHead(200, { 'content-type': 'image/png' }).end(IMAGE)
   })
 
-const PIXEL = Buffer.from(
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  'base64',
-)
+const IMAGE = Buffer.from(PIXEL, 'base64')

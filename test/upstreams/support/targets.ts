@@ -105,5 +105,5 @@ export const ask = (
 ): Promise<Reply> => post(`${url}${PATHS[target.modality]}`, key, bodyOf(target, prompt, asking), asking.headers)
 
 /** An account that can pay for anything here. */
-export const RICH = 100_000
-export const aRichAccount = ({ db }: Pick<TestWeb, 'db'>): Promise<TestAccount> => anAccount(db, RICH)
+export const FUNDS = 100_000
+export const aFundedAccount = ({ db }: Pick<TestWeb, 'db'>): Promise<TestAccount> => anAccount(db, FUNDS)

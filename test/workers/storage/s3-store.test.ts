@@ -103,8 +103,8 @@ describe('the S3 store', () => {
   })
 
   it('signs its requests: another secret gets nowhere', async () => {
-    const stranger = createMediaStore(settings(), { credentials: { ...s3.credentials, secretAccessKey: 'guessed' } })
-    const error = await failureOf(stranger.save({ ...image, name: namer(), source: inChunks(fixture('rgb.png')) }))
+    const intruder = createMediaStore(settings(), { credentials: { ...s3.credentials, secretAccessKey: 'guessed' } })
+    const error = await failureOf(intruder.save({ ...image, name: namer(), source: inChunks(fixture('rgb.png')) }))
     expect(error).to.include({ name: 'SignatureDoesNotMatch' })
     expect(s3.objects.size).to.equal(0)
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { bytesOf, sourceOf } from '../../../src/workers/upstreams/media-source.ts'
 import { sizeOf } from '../../../src/workers/upstreams/sizes.ts'
 import { addressIn } from '../../../src/workers/upstreams/tasks/media-address.ts'
-import { PIXEL, PIXEL_URI } from './sandbox-upstreams.ts'
+import { PIXEL, PIXEL_URI } from '../../support/pixel.ts'
 
 describe('the source of a result', () => {
   it('is base64, or nothing', () => {

@@ -17,10 +17,6 @@ const BASES: Record<Protocol, string> = {
   openrouter: '/openrouter/api/v1',
 }
 
-/** A picture of one pixel. */
-export const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-export const PIXEL_URI = `data:image/png;base64,${PIXEL}`
-
 /** Fetches references by decoding data URIs alone. */
 export const decodeReference: UpstreamDeps['withReference'] = (url, _signal, send) =>
   send({ pieces: [Buffer.from(url.split(',')[1]!, 'base64')], contentType: 'image/png', extension: 'png' })

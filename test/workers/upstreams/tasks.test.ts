@@ -11,7 +11,8 @@ import type {
   UpstreamContext,
 } from '../../../src/workers/upstreams/adapter.ts'
 import { pauseAfter } from '../../../src/workers/upstreams/tasks/engine.ts'
-import { contextOf, failureOf, HASTY, PIXEL_URI, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import { contextOf, failureOf, HASTY, promptOf, routeTo, startWorld } from './sandbox-upstreams.ts'
+import { PIXEL_URI } from '../../support/pixel.ts'
 import { until } from '../../../scripts/until.ts'
 import type { RouteChanges, World } from './sandbox-upstreams.ts'
 

@@ -1,4 +1,4 @@
-/** A console whose mails arrive in a mailbox, and what people do with the links in them. */
+/** A console whose mails arrive in a mailbox, and what users do with the links in them. */
 import { startMailbox } from '../../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../../scripts/harness/mailbox.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
@@ -11,14 +11,14 @@ export type MailConsole = {
   me: (token: string) => Promise<Reply>
   verify: (token: unknown) => Promise<Reply>
   resend: (token: string) => Promise<Reply>
-  /** Asks for a reset mail, each time from another address of the network. */
+  /** Requests a reset mail, each time from another network address. */
   forgot: (email: unknown) => Promise<Reply>
   reset: (token: unknown, password: unknown) => Promise<Reply>
-  /** The token in a person's mail, the `count`-th that they got. */
+  /** The token in the `count`-th mail to a person. */
   tokenOf: (person: Person, count?: number) => Promise<string>
-  /** A person, and the token of a reset mail: the second mail after the verification. */
+  /** A person, and the token of their reset mail, which is the second after that of the verification. */
   aForgetfulPerson: () => Promise<{ person: Person; token: string }>
-  /** Moves the end of all tokens of an address by a Postgres interval. */
+  /** Moves the expiry of all tokens of an address by a Postgres interval. */
   moveTokens: (email: string, by: string) => Promise<unknown>
   stop: () => Promise<void>
 }

@@ -43,7 +43,7 @@ export async function startDescribed(): Promise<DescribedWeb> {
   return { ...web, described, signIn, signedIn }
 }
 
-/** What a made call differs in. `end` null leaves it queued; `at` moves its acceptance. */
+/** How a call is made. `end` null leaves it queued; `at` changes when it was accepted. */
 export type MadeCall = {
   model?: string
   modality?: Modality
@@ -55,7 +55,7 @@ export type MadeCall = {
   tokens?: { input: number; output: number }
 }
 
-/** Makes a call by its verbs, as web and worker do. */
+/** Makes a call with its verbs, as web and worker do. */
 export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): Promise<CallId> {
   const {
     model = 'sandbox-image',

@@ -3,7 +3,7 @@ import { shouldRetry, statusOf } from '../../../../src/shared/errors.ts'
 import type { ErrorCode } from '../../../../src/shared/errors.ts'
 import type { Reply } from '../../../../scripts/harness/http.ts'
 
-/** The whole answer of a refusal: its status, its form, its headers. */
+/** Checks the whole answer of a refusal: its status, its form, its headers. */
 export function expectError(reply: Reply, code: ErrorCode, param: string | null = null): void {
   expect(reply.status, reply.text).to.equal(statusOf(code))
   expect(reply.json).to.have.all.keys('ok', 'error')

@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import type { ChatMessage, ChatRequest } from '../../../../src/shared/calls/requests.ts'
 import { UpstreamError } from '../../../../src/workers/upstreams/adapter.ts'
 import { outgoing } from '../../../../src/workers/upstreams/anthropic/request.ts'
-import { contextOf, PIXEL, PIXEL_URI, routeTo } from '../sandbox-upstreams.ts'
+import { contextOf, routeTo } from '../sandbox-upstreams.ts'
+import { PIXEL, PIXEL_URI } from '../../../support/pixel.ts'
 import type { RouteChanges } from '../sandbox-upstreams.ts'
 
 const hello: ChatMessage = { role: 'user', content: 'hello' }
