@@ -53,6 +53,8 @@ async function shots(world: World): Promise<Shot[]> {
     { name: 'keys', path: '/keys', before: (page) => page.locator('table').waitFor() },
     { name: 'credits', path: '/credits', before: (page) => page.getByTestId('ledger').waitFor() },
     { name: 'models', path: '/models', before: (page) => page.locator('.models li').first().waitFor() },
+    { name: 'model', path: '/models/sandbox-chat' },
+    { name: 'gallery', path: '/gallery', before: (page) => page.locator('.gallery li').first().waitFor() },
     { name: 'settings', path: '/settings', before: (page) => page.locator('.sessions li').first().waitFor() },
     { name: 'operator', path: '/operator', before: (page) => page.locator('table').first().waitFor() },
     {

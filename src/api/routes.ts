@@ -10,7 +10,7 @@ import { showGrants } from './console/grants.ts'
 import { endKey, makeKey, showKeys } from './console/keys.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
-import { revokeSession, showSessions } from './console/sessions.ts'
+import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showUsage } from './console/usage.ts'
 import { serveMedia } from './static/media.ts'
 import { activateAccount, giveCredits, searchAccounts, showOperated, suspendAccount } from './operator/accounts.ts'
@@ -36,6 +36,7 @@ const accounts = [
   replacePassword,
   showSessions,
   revokeSession,
+  revokeOtherSessions,
   verify,
   resend,
   forgot,

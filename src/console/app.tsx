@@ -37,7 +37,8 @@ const INSIDE: Route[] = [
   },
   { path: '/keys', page: lazyPage(async () => (await import('./pages/keys.tsx')).KeysPage) },
   { path: '/credits', page: lazyPage(async () => (await import('./pages/credits.tsx')).CreditsPage) },
-  { path: '/models', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
+  { path: '/models/:id?', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
+  { path: '/gallery', page: lazyPage(async () => (await import('./pages/gallery.tsx')).GalleryPage) },
   { path: '/settings', page: lazyPage(async () => (await import('./pages/settings.tsx')).SettingsPage) },
 ]
 

@@ -10,9 +10,23 @@ import './style/playground.css'
 import './state/theme.ts'
 import { App } from './app.tsx'
 
+const PAGES = [
+  'sign-in',
+  'sign-up',
+  'forgot',
+  'overview',
+  'calls',
+  'playground',
+  'gallery',
+  'keys',
+  'credits',
+  'models',
+  'settings',
+  'operator',
+]
+
 /** Links to these are links to pages of ours; all others are the browser's. */
-const OURS =
-  /^\/(?:$|\?|#|(?:sign-in|sign-up|forgot|overview|calls|playground|keys|credits|models|settings|operator)(?:[/?#]|$))/
+const OURS = new RegExp(`^/(?:$|\\?|#|(?:${PAGES.join('|')})(?:[/?#]|$))`)
 
 render(
   <LocationProvider scope={OURS}>

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { publicId } from '../../src/shared/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { post } from '../../scripts/harness/http.ts'
+import { get, post } from '../../scripts/harness/http.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { until } from '../../scripts/until.ts'
@@ -147,6 +147,74 @@ describe('the pages of the console', () => {
     await page.getByText('Stopped.').waitFor()
     expect(await page.evaluate<boolean>(`document.activeElement.id === 'message'`)).to.equal(true)
     expect(await page.locator('.ascode').innerText()).not.to.contain('Your message')
+    await close()
+  })
+
+  it('find models by words and kind, and give each a page', async () => {
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn(CALLER)
+    await open('/models', 'Models')
+    await page.getByLabel('Search').fill('sandbox')
+    await page.getByLabel('Kind').selectOption('video')
+    await until('only videos are listed', async () => {
+      const kinds = await page.locator('.models .kind').allInnerTexts()
+      return kinds.length > 0 && kinds.every((kind) => kind === 'Video')
+    })
+    await page.getByLabel('Search').fill('there is no such word')
+    await page.getByText('No matching models').waitFor()
+    await open('/models/sandbox-chat', 'sandbox-chat')
+    await page.getByText('/v1/chat/completions').waitFor()
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('keep pictures together in a gallery, which leads to their calls', async () => {
+    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn(CALLER)
+    await open('/gallery', 'Gallery')
+    await until('a picture shows', () =>
+      page.evaluate<boolean>(`document.querySelector('.gallery img')?.naturalWidth > 1`),
+    )
+    await page.locator('.gallery li a[href^="/calls/"]').first().click()
+    await page.getByTestId('trail').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { level: 1, name: 'Gallery' }).waitFor()
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('name the devices of sessions, and sign out everywhere else', async () => {
+    const email = 'traveller@example.com'
+    const { token } = await world.person(email, {})
+    const { page, signIn, open, close } = await visit(browser, world, {
+      userAgent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    })
+    await signIn(email)
+    await open('/settings', 'Settings')
+    await page.getByText('Firefox on Windows').waitFor()
+    await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
+    await until('one session is left', async () => (await page.locator('.sessions li').count()) === 1)
+    expect((await get(`${world.url}/api/auth/me`, token)).status).to.equal(401)
+    await close()
+  })
+
+  it('tell the total of a day, and lead from it to its calls', async () => {
+    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, close } = await visit(browser, world)
+    await signIn(CALLER)
+    const today = new Date().toISOString().slice(0, 10)
+    await page.getByLabel('Show').selectOption('calls')
+    await page.getByRole('heading', { name: 'Calls per day, by model' }).waitFor()
+    const plot = page.locator('.plot canvas')
+    const { x, y, width, height } = (await plot.boundingBox())!
+    const overToday = { x: x + width - 25, y: y + height / 2 }
+    await page.mouse.move(overToday.x, overToday.y)
+    await page.locator('.plot.chosen').waitFor()
+    expect(await page.locator('figcaption strong').innerText()).to.match(/\(UTC\): [1-9]/)
+    await page.mouse.click(overToday.x, overToday.y)
+    await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor()
+    expect(new URL(page.url()).search).to.equal(`?from=${today}&to=${today}`)
     await close()
   })
 })

@@ -28,6 +28,8 @@ const INSIDE: [string, string][] = [
   ['/keys', 'Keys'],
   ['/credits', 'Credits'],
   ['/models', 'Models'],
+  ['/models/sandbox-chat', 'sandbox-chat'],
+  ['/gallery', 'Gallery'],
   ['/settings', 'Settings'],
   ['/operator', 'Operator'],
   ['/operator/accounts/:account', 'Operator'],

@@ -2,7 +2,7 @@
  * /api/auth/sessions: where an account is logged in.
  */
 import { z } from 'zod'
-import { endSession, listSessions } from '../../shared/users/sessions.ts'
+import { endSession, endSessions, listSessions } from '../../shared/users/sessions.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { done, id, listOf, time } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -48,6 +48,21 @@ export const revokeSession = endpoint({
   errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId }, params, request }) => {
   if (!(await endSession(db, userId, params.id))) throw new ApiError('not_found')
+  logSecurity(log, request, 'session_revoked', accountId)
+  return { ok: true }
+})
+
+/** Ends every session of the user but the one that asks. */
+export const revokeOtherSessions = endpoint({
+  method: 'delete',
+  path: '/api/auth/sessions',
+  tag: 'Account',
+  summary: 'End all other sessions',
+  who: session,
+  answers: { 200: { description: 'Only the session that asked is left.', schema: done } },
+  errors: [],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId, sessionId }, request }) => {
+  await endSessions(db, userId, sessionId)
   logSecurity(log, request, 'session_revoked', accountId)
   return { ok: true }
 })

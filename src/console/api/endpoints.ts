@@ -47,6 +47,7 @@ export const changeProfile = (body: BodyOf<'PATCH /api/auth/me'>) => ask('PATCH 
 export const changePassword = (body: BodyOf<'POST /api/auth/password'>) => ask('POST /api/auth/password', { body })
 export const getSessions = () => ask('GET /api/auth/sessions')
 export const endSession = (id: string) => ask('DELETE /api/auth/sessions/:id', { params: { id } })
+export const endOtherSessions = () => ask('DELETE /api/auth/sessions')
 export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 
 export const getModels = () => ask('GET /api/models')

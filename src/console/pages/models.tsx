@@ -1,51 +1,164 @@
 /**
- * The models and their prices.
+ * The models and their prices: a list to search and sort, and a page for each.
  */
+import { useLocation } from 'preact-iso'
 import type { ModelEntry } from '../api/endpoints.ts'
 import { getModels } from '../api/endpoints.ts'
-import { Copy, Empty, Page } from '../parts/basics.tsx'
+import { Code, Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
 import { credits, priceText } from '../parts/format.ts'
+import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
+import type { PageProps } from '../parts/route.ts'
+import { withFields } from '../parts/route.ts'
 import { useLoad } from '../state/load.ts'
+import { asCurl } from './playground/examples.ts'
 
-const WORDS: Record<string, string> = { chat: 'Chat', image: 'Image', video: 'Video' }
+const KIND_WORDS: Record<string, string> = { chat: 'Chat', image: 'Image', video: 'Video' }
 
-export function ModelsPage() {
+const KINDS = [['', 'Any kind'], ...Object.entries(KIND_WORDS)] as (readonly [string, string])[]
+
+const ORDERS = [
+  ['', 'As listed'],
+  ['name', 'Name'],
+  ['price', 'Price, lowest first'],
+] as const
+
+const nameOf = (model: ModelEntry): string => model.name ?? model.id
+
+/** What orders chats by price is a million tokens in and out; media by their lowest price. */
+const priceOf = ({ pricing, credits: least }: ModelEntry): number =>
+  pricing ? ((pricing.input + pricing.output) * 1_000_000) / pricing.perTokens : least
+
+/** The models that match every word of the search, in the order that was asked for. */
+export function chosenModels(models: ModelEntry[], { search = '', kind = '', order = '' }): ModelEntry[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = models.filter((model) => {
+    const text = `${model.id} ${model.name ?? ''} ${model.description ?? ''}`.toLowerCase()
+    return (kind === '' || model.modality === kind) && words.every((word) => text.includes(word))
+  })
+  if (order === 'name') return found.toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
+  return order === 'price' ? found.toSorted((a, b) => priceOf(a) - priceOf(b)) : found
+}
+
+export function ModelsPage({ params, query }: PageProps) {
   const models = useLoad('models', getModels)
-  const none = <Empty title="No models are available">The operator configures them in the catalogue file.</Empty>
+  if (params.id !== undefined) {
+    return <ModelPage id={params.id} models={models.data?.data} problem={models.problem} reload={models.reload} />
+  }
+  const none = <Empty title="No models are available">The operator offers them in the catalogue.</Empty>
   return (
     <Page title="Models">
       <p class="soft">
-        Chats are billed by the token; images and videos have a fixed price. Failed calls cost nothing.
+        Chats are billed by the token; images and videos by the picture or second. Failed calls cost nothing.
       </p>
+      <Finder query={query} />
       <List of={models} empty={none}>
-        {(items) => (
-          <ul class="models">
-            {items.map((model) => (
-              <ModelCard key={model.id} model={model} />
-            ))}
-          </ul>
-        )}
+        {(items) => <Found models={chosenModels(items, query)} />}
       </List>
     </Page>
   )
 }
 
-function ModelCard({ model }: { model: ModelEntry }) {
+function Finder({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation()
+  const set = (name: string) => (event: Event) =>
+    route(withFields('/models', query, { [name]: (event.currentTarget as HTMLInputElement).value }), true)
   return (
-    <li class="panel">
-      <span class={`kind ${model.modality}`}>{WORDS[model.modality] ?? model.modality}</span>
-      <h2>{model.name ?? model.id}</h2>
-      <p class="id">
-        <code>{model.id}</code>
-        <Copy text={model.id} />
-      </p>
-      {model.description && <p class="soft">{model.description}</p>}
-      <p>
-        <strong>{priceText(model)}</strong>
-        {model.pricing && <small class="soft"> · at least {credits(model.pricing.minimum)}</small>}
-      </p>
-      <a href={`/playground/${model.modality}?model=${encodeURIComponent(model.id)}`}>Try it</a>
-    </li>
+    <section class="filters" aria-label="Filters">
+      <Field label="Search" type="search" value={query.search ?? ''} onInput={set('search')} />
+      <Choice label="Kind" options={KINDS} value={query.kind ?? ''} onChange={set('kind')} />
+      <Choice label="Order" options={ORDERS} value={query.order ?? ''} onChange={set('order')} />
+    </section>
   )
 }
+
+const Found = ({ models }: { models: ModelEntry[] }) =>
+  models.length === 0 ? (
+    <Empty title="No matching models">
+      Search for less, or <a href="/models">show all models</a>.
+    </Empty>
+  ) : (
+    <ul class="models">
+      {models.map((model) => (
+        <li key={model.id} class="panel">
+          <span class={`kind ${model.modality}`}>{KIND_WORDS[model.modality] ?? model.modality}</span>
+          <h2>
+            <a href={`/models/${encodeURIComponent(model.id)}`}>{nameOf(model)}</a>
+          </h2>
+          <p class="id">
+            <code>{model.id}</code>
+            <Copy text={model.id} />
+          </p>
+          {model.description && <p class="soft">{model.description}</p>}
+          <Price model={model} />
+          <a href={`/playground/${model.modality}?model=${encodeURIComponent(model.id)}`}>Try it</a>
+        </li>
+      ))}
+    </ul>
+  )
+
+const Price = ({ model }: { model: ModelEntry }) => (
+  <p>
+    <strong>{priceText(model)}</strong>
+    {model.pricing && <small class="soft"> · at least {credits(model.pricing.minimum)}</small>}
+  </p>
+)
+
+type OneModel = { id: string; models: ModelEntry[] | undefined } & Parameters<typeof ErrorMessage>[0]
+
+/** A model's page: its prices, what it offers, and how it is called. */
+function ModelPage({ id, models, problem, reload }: OneModel & { reload: () => void }) {
+  const model = models?.find((one) => one.id === id)
+  if (!model) {
+    return (
+      <Page title={id}>
+        <ErrorMessage problem={problem} retry={reload} />
+        {models ? (
+          <Empty title="There is no such model">
+            See the <a href="/models">available models</a>.
+          </Empty>
+        ) : (
+          !problem && <Loading rows={6} />
+        )}
+      </Page>
+    )
+  }
+  const example =
+    model.modality === 'chat'
+      ? { model: id, messages: [{ role: 'user' as const, content: 'Hello!' }] }
+      : { model: id, prompt: 'a red fox in snow' }
+  return (
+    <Page
+      title={nameOf(model)}
+      aside={<a href={`/playground/${model.modality}?model=${encodeURIComponent(id)}`}>Try it</a>}
+    >
+      <section class="panel">
+        <p class="id">
+          <code>{id}</code>
+          <Copy text={id} />
+        </p>
+        {model.description && <p class="soft">{model.description}</p>}
+        <Price model={model} />
+        {model.prices && <Rows model={model} />}
+      </section>
+      <section class="panel">
+        <h2>Call it</h2>
+        <Code text={asCurl(model.modality, example)} />
+      </section>
+    </Page>
+  )
+}
+
+/** The rows of a media price, in the order in which the first that fits is taken. */
+const Rows = ({ model: { prices = [] } }: { model: ModelEntry }) => (
+  <ul>
+    {prices.map((row) => (
+      <li key={JSON.stringify(row)}>
+        {'resolution' in row && row.resolution !== undefined ? `${row.resolution}: ` : 'Otherwise: '}
+        {'perSecond' in row && row.perSecond !== undefined
+          ? `${credits(row.perSecond)} a second`
+          : credits('credits' in row ? (row.credits ?? 0) : 0)}
+      </li>
+    ))}
+  </ul>
+)

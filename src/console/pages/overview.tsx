@@ -8,11 +8,13 @@ import type { AccountState, CallRecord, Data, Page as ListPage, UsageRow } from 
 import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
 import { Action, Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
+import type { Measure } from '../parts/chart.tsx'
 import { UsageChart } from '../parts/chart.tsx'
 import { counted, number, share } from '../parts/format.ts'
 import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
+import { withFields } from '../parts/route.ts'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 import { account, onCall, onRefresh } from '../state/account.ts'
@@ -53,21 +55,56 @@ function useChanges(usage: Loaded<Data<UsageRow>>, calls: Loaded<ListPage<CallRe
   }, [usage.reload, calls.reload, calls.change])
 }
 
+const MEASURE_WORDS: Record<Measure, string> = {
+  credits: 'Credits',
+  calls: 'Calls',
+  tokens: 'Tokens',
+  failed: 'Failures',
+}
+
+const MEASURE_TITLES: Record<Measure, string> = {
+  credits: 'Credits per day, by model',
+  calls: 'Calls per day, by model',
+  tokens: 'Tokens per day, by model',
+  failed: 'Failed calls per day, by model',
+}
+
 export function OverviewPage({ query }: PageProps) {
+  const { route } = useLocation()
+  const measure = (Object.keys(MEASURE_WORDS) as Measure[]).find((one) => one === query.show) ?? 'credits'
   const count = RANGES.find((one) => String(one) === query.days) ?? 30
   const days = useMemo(() => lastDays(count), [count])
   const usage = useLoad(`usage ${count}`, () => getUsage({ from: days[0], to: days.at(-1) }))
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
   useChanges(usage, calls)
   return (
-    <Page title="Overview" aside={<Ranges count={count} />}>
+    <Page title="Overview" aside={<Ranges count={count} query={query} />}>
       <Unverified />
       <FirstSteps latest={calls.data?.data} />
       <Tiles usage={usage.data?.data} count={count} />
       <section class="panel">
-        <h2>Credits per day, by model</h2>
+        <div class="row between">
+          <h2>{MEASURE_TITLES[measure]}</h2>
+          <select
+            aria-label="Show"
+            class="small"
+            value={measure}
+            onChange={(event) => route(withFields('/overview', query, { show: event.currentTarget.value }), true)}
+          >
+            {Object.entries(MEASURE_WORDS).map(([value, word]) => (
+              <option key={value} value={value}>
+                {word}
+              </option>
+            ))}
+          </select>
+        </div>
         <ErrorMessage problem={usage.problem} retry={usage.reload} />
-        <UsageChart usage={usage.data?.data} days={days} />
+        <UsageChart
+          usage={usage.data?.data}
+          days={days}
+          measure={measure}
+          choose={(day) => route(`/calls?from=${day}&to=${day}`)}
+        />
         {usage.data && usage.data.data.length > 0 && <AsTable rows={usage.data.data} />}
       </section>
       <section class="panel">
@@ -99,14 +136,14 @@ export function mixIn(calls: CallRecord[], call: CallRecord, most: number): Call
   return [call, ...calls].toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, most)
 }
 
-function Ranges({ count }: { count: number }) {
+function Ranges({ count, query }: { count: number; query: Record<string, string> }) {
   const { route } = useLocation()
   return (
     <select
       aria-label="Days"
       class="small"
       value={String(count)}
-      onChange={(event) => route(`/overview?days=${event.currentTarget.value}`, true)}
+      onChange={(event) => route(withFields('/overview', query, { days: event.currentTarget.value }), true)}
     >
       {RANGES.map((days) => (
         <option key={days} value={String(days)}>

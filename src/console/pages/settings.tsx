@@ -3,8 +3,16 @@
  */
 import { useRef, useState } from 'preact/hooks'
 import type { Session } from '../api/endpoints.ts'
-import { changePassword, changeProfile, endSession, getSessions, sendTestMail } from '../api/endpoints.ts'
+import {
+  changePassword,
+  changeProfile,
+  endOtherSessions,
+  endSession,
+  getSessions,
+  sendTestMail,
+} from '../api/endpoints.ts'
 import { Action, Page, Time, ErrorMessage, Loading } from '../parts/basics.tsx'
+import { deviceName } from '../parts/device.ts'
 import { Choice, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { account, showUser } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
@@ -166,46 +174,61 @@ function Mail() {
 
 function Sessions() {
   const sessions = useLoad('sessions', getSessions)
-  const { problem, run } = useSubmit()
+  const { busy, problem, run } = useSubmit()
   const end = (session: Session): void =>
     run(async () => {
       await endSession(session.id)
       sessions.change(({ data }) => ({ data: data.filter(({ id }) => id !== session.id) }))
     })
+  const endOthers = (): void =>
+    run(async () => {
+      await endOtherSessions()
+      sessions.change(({ data }) => ({ data: data.filter(({ current }) => current) }))
+    })
+  const others = sessions.data?.data.some(({ current }) => !current) ?? false
   return (
     <section class="panel">
-      <h2>Sessions</h2>
+      <div class="row between">
+        <h2>Sessions</h2>
+        {others && (
+          <Action class="small danger" busy={busy} busyText="Signing out…" onClick={endOthers}>
+            Sign out everywhere else
+          </Action>
+        )}
+      </div>
       <ErrorMessage problem={sessions.problem ?? problem} retry={sessions.reload} />
       {!sessions.data ? (
         !sessions.problem && <Loading rows={3} />
       ) : (
         <ul class="sessions">
           {sessions.data.data.map((session) => (
-            <li key={session.id}>
-              <span>
-                {session.userAgent || 'Unknown device'}
-                <br />
-                <small class="soft">
-                  {session.ip || 'unknown address'} · signed in <Time iso={session.createdAt} /> · last seen{' '}
-                  <Time iso={session.lastSeenAt} />
-                </small>
-              </span>
-              {session.current ? (
-                <small class="soft">this session</small>
-              ) : (
-                <button
-                  type="button"
-                  class="small danger"
-                  aria-label={`End the session of ${session.userAgent || 'an unknown device'}`}
-                  onClick={() => end(session)}
-                >
-                  End
-                </button>
-              )}
-            </li>
+            <OneSession key={session.id} session={session} end={() => end(session)} />
           ))}
         </ul>
       )}
     </section>
+  )
+}
+
+function OneSession({ session, end }: { session: Session; end: () => void }) {
+  const device = deviceName(session.userAgent)
+  return (
+    <li>
+      <span title={session.userAgent}>
+        {device}
+        <br />
+        <small class="soft">
+          {session.ip || 'unknown address'} · signed in <Time iso={session.createdAt} /> · last seen{' '}
+          <Time iso={session.lastSeenAt} />
+        </small>
+      </span>
+      {session.current ? (
+        <small class="soft">this session</small>
+      ) : (
+        <button type="button" class="small danger" aria-label={`Sign out ${device}`} onClick={end}>
+          Sign out
+        </button>
+      )}
+    </li>
   )
 }

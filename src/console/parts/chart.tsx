@@ -17,21 +17,30 @@ const COLOURS = {
 
 const HEIGHT = 220
 
-/** What is drawn: `rows[m][d]` are the credits of model m on day d. */
+/** What a chart can show of a day and a model. */
+export const MEASURES = {
+  credits: (row: UsageRow) => row.credits,
+  calls: (row: UsageRow) => row.calls,
+  tokens: (row: UsageRow) => row.inputTokens + row.outputTokens,
+  failed: (row: UsageRow) => row.failed,
+}
+export type Measure = keyof typeof MEASURES
+
+/** What is drawn: `rows[m][d]` is the measure of model m on day d. */
 type Stack = { days: string[]; models: string[]; rows: number[][] }
 
-export function stackOf(usage: UsageRow[], days: string[]): Stack {
+export function stackOf(usage: UsageRow[], days: string[], measure: Measure = 'credits'): Stack {
   const totals = new Map<string, number>()
-  for (const { model, credits } of usage) totals.set(model, (totals.get(model) ?? 0) + credits)
+  for (const row of usage) totals.set(row.model, (totals.get(row.model) ?? 0) + MEASURES[measure](row))
   const ranked = [...totals.keys()].toSorted((a, b) => totals.get(b)! - totals.get(a)!)
   const own = ranked.slice(0, ranked.length > MAX_MODELS + 1 ? MAX_MODELS : MAX_MODELS + 1)
   const models = own.length < ranked.length ? [...own, 'other models'] : own
   const place = new Map(days.map((day, index) => [day, index]))
   const rows = models.map(() => days.map(() => 0))
-  for (const { day, model, credits } of usage) {
-    const at = place.get(day)
-    const row = own.indexOf(model)
-    if (at !== undefined) rows[row === -1 ? models.length - 1 : row]![at]! += credits
+  for (const one of usage) {
+    const at = place.get(one.day)
+    const row = own.indexOf(one.model)
+    if (at !== undefined) rows[row === -1 ? models.length - 1 : row]![at]! += MEASURES[measure](one)
   }
   return { days, models, rows }
 }
@@ -41,11 +50,19 @@ type Library = { default: typeof uPlot }
 let library: Promise<Library> | undefined
 const drawing = (): Promise<Library> => (library ??= import('uplot'))
 
+type ChartProps = {
+  usage: UsageRow[] | undefined
+  days: string[]
+  measure: Measure
+  /** A day was pressed. */
+  choose: (day: string) => void
+}
+
 /** The chart. `usage` undefined: on its way; its place is kept. */
-export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; days: string[] }) {
+export function UsageChart({ usage, days, measure, choose }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const [day, setDay] = useState<number | null>(null)
-  const stack = useMemo(() => stackOf(usage ?? [], days), [usage, days])
+  const stack = useMemo(() => stackOf(usage ?? [], days, measure), [usage, days, measure])
   const colours = COLOURS[shown.value]
   void drawing()
   // In the frame that shows its numbers, not in the one after it.
@@ -68,9 +85,17 @@ export function UsageChart({ usage, days }: { usage: UsageRow[] | undefined; day
   const valueOf = (row: number[]): number => (day === null ? row.reduce((sum, one) => sum + one, 0) : (row[day] ?? 0))
   return (
     <figure class="chart">
-      <div ref={place} class="plot" aria-hidden="true" />
+      <div
+        ref={place}
+        class={day === null ? 'plot' : 'plot chosen'}
+        aria-hidden="true"
+        onClick={() => day !== null && choose(days[day]!)}
+      />
       <figcaption>
-        <strong>{day === null ? `Last ${days.length} days` : dayText(days[day]!)}</strong>
+        <strong>
+          {day === null ? `Last ${days.length} days` : `${dayText(days[day]!)} (UTC)`}:{' '}
+          <span class="digits">{number(stack.rows.reduce((sum, row) => sum + valueOf(row), 0))}</span>
+        </strong>
         {stack.models.map((model, index) => (
           <span key={model} class="key">
             <svg width="10" height="10" aria-hidden="true">

@@ -8,6 +8,7 @@ import {
   BookOpen,
   ChevronDown,
   Coins,
+  Images,
   KeyRound,
   LayoutDashboard,
   List,
@@ -33,6 +34,7 @@ const GROUPS: Group[] = [
       { href: '/playground', name: 'Playground', icon: MessageSquare },
       { href: '/models', name: 'Models', icon: Boxes },
       { href: '/calls', name: 'Calls', icon: List },
+      { href: '/gallery', name: 'Gallery', icon: Images },
     ],
   },
   {

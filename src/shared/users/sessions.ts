@@ -89,10 +89,10 @@ export const endSession = async (db: Db | Trx, userId: UserId, sessionId: Sessio
   (await db('sessions').where({ id: sessionId, user_id: userId }).delete()) === 1
 
 /**
- * Ends all sessions of a user except one. A statement of its own after the user's row was locked: it must see
- * every login before that.
+ * Ends all sessions of a user except one. Where a password changes, it is a statement of its own after the user's row
+ * was locked: it must see every login before that.
  */
-export async function endSessions(trx: Trx, userId: UserId, except: SessionId | null = null): Promise<void> {
+export async function endSessions(trx: Db | Trx, userId: UserId, except: SessionId | null = null): Promise<void> {
   await trx('sessions')
     .where({ user_id: userId })
     .modify((query) => void (except && query.whereNot({ id: except })))

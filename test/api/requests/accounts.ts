@@ -11,6 +11,7 @@ export const requests: Requests = {
     await me('PATCH', '/api/auth/me', { displayName: 'Ada L.', avatarUrl: 'https://example.com/a.png' })
     const { data } = (await me('GET', '/api/auth/sessions')).json
     await me('DELETE', `/api/auth/sessions/${data.find((one: { current: boolean }) => !one.current).id}`)
+    await me('DELETE', '/api/auth/sessions')
     await me('POST', '/api/auth/password', { currentPassword: PASSWORD, password: `${PASSWORD}2` })
     await me('POST', '/api/email/resend')
     await nobody('POST', '/api/email/verify', { token: await mailedToken(email, /^Confirm/) })
