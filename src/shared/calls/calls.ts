@@ -124,6 +124,7 @@ export class Calls {
 
   /**
    * Persists the upstream's task before the first poll, and keeps the lease while it is being polled.
+   * @param costMicroUsd what the task costs; null: unknown
    * @returns false if the call has ended or another attempt owns it: stop working.
    */
   async submitted(
@@ -132,12 +133,18 @@ export class Calls {
     upstream: string,
     ref: UpstreamRef,
     leaseSeconds: number,
+    costMicroUsd: number | null = null,
   ): Promise<boolean> {
     failpoint('task.persisting', id)
     const changed = await retryWhileUnreachable(OUTCOME_PATIENCE_MS, () =>
       this.db('calls')
         .where({ id, attempts: attempt, status: 'running' })
-        .update({ upstream, upstream_ref: JSON.stringify(ref), lease_until: this.fromNow(leaseSeconds) }),
+        .update({
+          upstream,
+          upstream_ref: JSON.stringify(ref),
+          cost_micro_usd: costMicroUsd,
+          lease_until: this.fromNow(leaseSeconds),
+        }),
     )
     failpoint('task.persisted', id)
     return changed === 1
@@ -203,6 +210,7 @@ export class Calls {
         status: 'failed',
         http_status: statusOf(error.type),
         error_type: error.type,
+        cost_micro_usd: guard.costMicroUsd ?? undefined,
         attempt: guard.attempt,
         from_status: guard.from,
         overdue: guard.overdue,

@@ -100,8 +100,10 @@ export type Settlement = {
   output: string
 }
 
-/** Which open calls a refund may touch; a call outside of these is left alone. */
+/** Which open calls a refund may touch (a call outside of these is left alone), and what is known of its call. */
 export type RefundGuard = {
+  /** What its tries have cost, in micro-dollars; null or absent: unknown. */
+  costMicroUsd?: number | null
   /** Only while this attempt is the newest: a frozen worker must not refund what another is about to finish. */
   attempt?: number
   /** Only while it is in this status. */

@@ -16,6 +16,7 @@ import type { PaidAnswer } from './streamed-answer.ts'
 import type { WorkerDeps } from '../deps.ts'
 import type { Outcome, Run } from './run.ts'
 import { sending, upstreamFailure } from './run.ts'
+import { chatMicroUsd } from './costs.ts'
 import { checkDestinations } from './references.ts'
 import type { ChatAdapter, ChatCompletion, UpstreamContext } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
@@ -34,7 +35,7 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   const { answer, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
     const adapter = deps.upstreams.adapterOf(each.upstream.protocol).chat
     if (!adapter) throw new UpstreamError('rejected', `${each.upstream.protocol} serves no chat`)
-    return sending(run, async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) }))
+    return sending(run, each, async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) }))
   })
   return { is: 'settled', settlement: settlementOf(model, run, route, answer) }
 }
@@ -118,14 +119,15 @@ async function whole(adapter: ChatAdapter, route: Route, run: Run): Promise<Paid
 
 function settlementOf(
   model: ChatModel,
-  { call }: Run,
+  { call, spent }: Run,
   route: Route,
   { completion, tokens, usage }: PaidAnswer,
 ): Settlement {
+  spent.add(chatMicroUsd(route, tokens, usage))
   return {
     cost: chatCost(call.price as ChatPrice, tokens),
     tokens,
-    costMicroUsd: null,
+    costMicroUsd: spent.total,
     upstream: route.upstream.name,
     resultUrl: null,
     output: chatOutput(answered(completion, model.id), { ...usage?.details, ...usageOf(tokens, usage?.details) }),

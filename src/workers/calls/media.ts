@@ -12,6 +12,7 @@ import type { WorkerDeps } from '../deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, sending, upstreamFailure } from './run.ts'
+import { shapeMicroUsd } from './costs.ts'
 import { checkDestinations } from './references.ts'
 import { NotStored } from './results.ts'
 import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
@@ -23,7 +24,8 @@ const POLL_LEASE_MARGIN_SECONDS = 20
 /** A poll or a collection that failed is tried again after this, in ms; the call's deadline ends it. */
 const FAILED_POLL_PAUSE_MS = 3000
 
-type Submitted = { route: Route; done: MediaSource } | { route: Route; ref: UpstreamRef }
+/** What an upstream has taken, and what that costs there by the catalogue, in micro-dollars. */
+type Submitted = { route: Route; cost: number | null } & ({ done: MediaSource } | { ref: UpstreamRef })
 
 /** Runs a media call to its end, or to its next poll. @throws UpstreamError when it failed for good. */
 export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Outcome> {
@@ -31,15 +33,12 @@ export async function runMedia(deps: WorkerDeps, model: MediaModel, run: Run): P
   const submitted = run.call.resumed ? await findLost(deps, model, run) : await submit(deps, model, run)
   // A second submission could be a second bill: what cannot be found again is given back.
   if (!submitted) return upstreamFailure('The worker was lost while the upstream may have had the request.')
-  if ('done' in submitted) return collect(deps, model, run, submitted.route, submitted.done)
-  if (!(await persist(deps, run, submitted.route, submitted.ref, 0))) return { is: 'lost' }
-  const { name } = submitted.route.upstream
-  return continueTask(
-    deps,
-    model,
-    { ...run, call: { ...run.call, upstream: name, upstreamRef: submitted.ref } },
-    submitted.ref,
-  )
+  const { route, cost } = submitted
+  const costing = { ...run, call: { ...run.call, upstream: route.upstream.name, costMicroUsd: cost } }
+  if ('done' in submitted) return collect(deps, model, costing, route, submitted.done)
+  const { ref } = submitted
+  if (!(await persist(deps, costing, route, ref, 0))) return { is: 'lost' }
+  return continueTask(deps, model, { ...costing, call: { ...costing.call, upstreamRef: ref } }, ref)
 }
 
 async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Submitted> {
@@ -48,10 +47,11 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
   return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     const context = contextOf(route, run)
-    return sending(run, async () =>
+    const cost = shapeMicroUsd(route, request)
+    return sending(run, route, async () =>
       adapter.kind === 'direct'
-        ? { route, done: await adapter.generate(request, context) }
-        : { route, ref: await adapter.submit(request, context) },
+        ? { route, cost, done: await adapter.generate(request, context) }
+        : { route, cost, ref: await adapter.submit(request, context) },
     )
   })
 }
@@ -62,7 +62,7 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
     if (adapter.kind !== 'task' || !adapter.find) continue
     const ref = await adapter.find(request, contextOf(route, run), run.call.startedAt)
-    if (ref) return { route, ref }
+    if (ref) return { route, ref, cost: shapeMicroUsd(route, request) }
   }
   return null
 }
@@ -88,6 +88,7 @@ const persist = (
     route.upstream.name,
     ref,
     Math.ceil(pollAfterMs / 1000) + POLL_LEASE_MARGIN_SECONDS,
+    call.costMicroUsd,
   )
 
 /** One poll of a submitted task. */
@@ -101,6 +102,8 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
     const task = await adapter.check(ref, context)
     failpoint('task.polled', run.call.id)
     if (task.state === 'failed') {
+      // Whether a task that failed is billed is for each upstream to say, and they do not.
+      run.spent.add(null)
       deps.log.warn({ ...aboutRun(run), upstream: route.upstream.name, reason: task.message }, 'task failed')
       return upstreamFailure('The upstream could not produce the result.')
     }
@@ -156,7 +159,8 @@ async function collect(
   route: Route,
   source: MediaSource,
 ): Promise<Outcome> {
-  const { call, signal } = run
+  const { call, signal, spent } = run
+  spent.is(source.costMicroUsd ?? call.costMicroUsd)
   failpoint('result.keeping', call.id)
   const url =
     route.upstream.results === 'link' && source.from === 'url' && !source.headers
@@ -179,7 +183,7 @@ async function collect(
     settlement: {
       cost: call.charged,
       tokens: null,
-      costMicroUsd: null,
+      costMicroUsd: spent.total,
       upstream: route.upstream.name,
       resultUrl: url,
       output: mediaOutput(Math.floor(Date.now() / 1000), [url]),

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
-import type { BegunCall, Ended } from '../../shared/calls/types.ts'
+import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
@@ -19,6 +19,7 @@ import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import type { WorkerDeps } from '../deps.ts'
+import { Spending } from './costs.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
@@ -99,18 +100,28 @@ async function work(
   const requeue = () => controller.abort(new Requeued())
   shutdown?.addEventListener('abort', requeue, { once: true })
   if (shutdown?.aborted) requeue()
-  const run: Run = { call, job, signal: controller.signal, maybeSent: false }
+  // What an interrupted attempt has cost nobody knows.
+  const spent = new Spending(call.resumed ? null : 0)
+  const run: Run = { call, job, signal: controller.signal, maybeSent: false, spent }
   const update = publishBegun(deps, call)
+  try {
+    const outcome = await runCall(deps, model, run)
+    return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total } : outcome
+  } finally {
+    clearTimeout(deadline)
+    clearTimeout(update)
+    shutdown?.removeEventListener('abort', requeue)
+  }
+}
+
+async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise<Outcome> {
+  const { call } = run
   try {
     if (!model) return upstreamFailure('The model is no longer offered.')
     if (call.remainingMs <= 0) return await tooLate(deps, model, run)
     return model.modality === 'chat' ? await runChat(deps, model, run) : await runMedia(deps, model, run)
   } catch (error) {
     return await outcomeOf(deps, run, error)
-  } finally {
-    clearTimeout(deadline)
-    clearTimeout(update)
-    shutdown?.removeEventListener('abort', requeue)
   }
 }
 
@@ -176,9 +187,14 @@ async function finish(
     case 'settled':
       return publishOutcome(deps, job.data, await deps.calls.settle(call.id, call.modality, outcome.settlement))
     case 'failed':
-      return publishOutcome(deps, job.data, await deps.calls.refund(call.id, outcome.error, { attempt: call.attempt }))
+      return publishOutcome(deps, job.data, await deps.calls.refund(call.id, outcome.error, refundOf(call, outcome)))
   }
 }
+
+const refundOf = ({ attempt }: BegunCall, { costMicroUsd }: Outcome & { is: 'failed' }): RefundGuard => ({
+  attempt,
+  costMicroUsd,
+})
 
 async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
   if (!ended) return publishEnd(deps, job)

@@ -2,6 +2,7 @@
  * One run of a call's job and its outcome, which the call processor turns into a verb.
  */
 import type { BegunCall, Settlement } from '../../shared/calls/types.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { GatewayError } from '../../shared/errors.ts'
 import { gatewayError } from '../../shared/errors.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
@@ -12,6 +13,8 @@ import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { FailureKind } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { failureMicroUsd } from './costs.ts'
+import type { Spending } from './costs.ts'
 
 /** What a runner gets. */
 export type Run = {
@@ -21,6 +24,8 @@ export type Run = {
   signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
+  /** What its tries have cost so far. */
+  spent: Spending
 }
 
 /** The fields of a log line about a run's call. */
@@ -32,17 +37,17 @@ export const aboutRun = ({ call, job }: Run) => ({
 
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
-  | { is: 'failed'; error: GatewayError }
+  | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null }
   /** A submitted task runs on: look again after so many ms, without holding a slot meanwhile. */
   | { is: 'pending'; againAfterMs: number }
   /** The call ended, or another attempt took it, while this one worked. */
   | { is: 'lost' }
 
 /**
- * Sends something to an upstream on behalf of a run. From then on the upstream may have the request, unless the failure
- * says that it certainly has not.
+ * Sends something to a route's upstream on behalf of a run. From then on the upstream may have the request, unless the
+ * failure says that it certainly has not.
  */
-export async function sending<T>(run: Run, send: () => Promise<T>): Promise<T> {
+export async function sending<T>(run: Run, route: Route, send: () => Promise<T>): Promise<T> {
   run.maybeSent = true
   failpoint('upstream.sending', run.call.id)
   try {
@@ -50,6 +55,7 @@ export async function sending<T>(run: Run, send: () => Promise<T>): Promise<T> {
     failpoint('upstream.answered', run.call.id)
     return answer
   } catch (error) {
+    run.spent.add(failureMicroUsd(route, error))
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
     throw error
   }

@@ -64,8 +64,16 @@ export class StreamedAnswer {
       estimatedInput: this.run.call.estimate.input,
     })
     await this.finishRelay(end, verdict)
-    if (verdict.is !== 'paid') throw failure
+    if (verdict.is !== 'paid') throw this.billedAs(failure)
     return { completion: this.assembly.completion(verdict.finish), tokens: verdict.tokens, usage: this.usage }
+  }
+
+  /** What a stream has reported was billed, and so were the words that came behind it. */
+  private billedAs(failure: unknown): unknown {
+    if (failure instanceof UpstreamError && this.usage) {
+      failure.usage = { ...this.usage, output: Math.max(this.usage.output, this.assembly.tokens) }
+    }
+    return failure
   }
 
   private async receive(events: AsyncIterable<ChatEvent>): Promise<{ end: ChatEnd; failure: unknown }> {

@@ -57,10 +57,14 @@ export type ChatAdapter = {
   streamChat(request: ChatRequest, context: UpstreamContext): AsyncIterable<ChatEvent>
 }
 
-/** Where a media result's bytes are. `headers` (a key) go to `url`'s own origin only. */
-export type MediaSource =
+/**
+ * Where a media result's bytes are. `headers` (a key) go to `url`'s own origin only. `costMicroUsd`: what its upstream
+ * says that it cost, where it says so.
+ */
+export type MediaSource = { costMicroUsd?: number } & (
   | { from: 'url'; url: string; headers?: Record<string, string> }
   | { from: 'bytes'; bytes: Uint8Array }
+)
 
 /** Media over one HTTP request, which blocks until the result is there. */
 export type DirectMediaAdapter = {
@@ -123,6 +127,8 @@ export class UpstreamError extends Error {
   readonly retryAfterMs: number | null
   /** The upstream's own word for it, such as `rate_limit_exceeded`. */
   readonly code: string | null
+  /** What was reported before it failed: that was billed all the same. */
+  usage: UpstreamUsage | null = null
 
   constructor(kind: FailureKind, message: string, details: UpstreamErrorDetails = {}) {
     super(message, { cause: details.cause })

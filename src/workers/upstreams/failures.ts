@@ -3,7 +3,7 @@
  * through here: a mistake in a second place would be a second bill.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FailureKind } from './adapter.ts'
+import type { FailureKind, UpstreamUsage } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { asFields, isText } from './fields.ts'
 import type { Fields } from './fields.ts'
@@ -91,6 +91,16 @@ export function failureIn(body: unknown): UpstreamError | null {
 /** An answer that makes no sense: it may have been billed. */
 export const malformedAnswer = (message: string, cause?: unknown): UpstreamError =>
   new UpstreamError('unknown', message, { cause })
+
+/** Runs `read` on an answer that has reported this usage: where it makes no sense, it was billed all the same. */
+export function billed<T>(usage: UpstreamUsage | null, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof UpstreamError) error.usage = usage
+    throw error
+  }
+}
 
 /** The failure behind whatever was thrown while a request was made or its answer read. */
 export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import type { ChatCompletion, ChatResult, UpstreamUsage } from '../adapter.ts'
 import { AnswerTooLong } from '../adapter.ts'
 import { readCut } from '../cut-json.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { billed, failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { checkedUsage, isCount } from '../usage.ts'
@@ -41,9 +41,12 @@ export async function resultOf(read: () => Promise<Fields>): Promise<ChatResult>
     if (!(error instanceof AnswerTooLong)) throw error
     return { completion: completionOf({ ...readCut(error.text), stop_reason: 'max_tokens' }), usage: null, isCut: true }
   }
-  const failure = failureIn(answer)
-  if (failure) throw failure
-  return { completion: completionOf(answer), usage: usageOf(answer.usage) }
+  const usage = usageOf(answer.usage)
+  return billed(usage, () => {
+    const failure = failureIn(answer)
+    if (failure) throw failure
+    return { completion: completionOf(answer), usage }
+  })
 }
 
 /** What answers have in common with chunks. */

@@ -9,7 +9,7 @@ import type { ChatAdapter, ChatCompletion, ChatEvent, ChatResult, UpstreamContex
 import { AnswerTooLong } from '../adapter.ts'
 import { applyRules } from '../body-rules.ts'
 import { readCut } from '../cut-json.ts'
-import { failureIn, malformedAnswer } from '../failures.ts'
+import { billed, failureIn, malformedAnswer } from '../failures.ts'
 import { asFields, isFields, isText } from '../fields.ts'
 import type { Fields } from '../fields.ts'
 import { parseJson, readWhole } from '../http.ts'
@@ -68,9 +68,12 @@ async function resultOf(read: () => Promise<Fields>): Promise<ChatResult> {
     const begun = Array.isArray(cut.choices) ? cut.choices.filter((choice) => isFields(asFields(choice).message)) : []
     return { completion: completionOf({ ...cut, choices: begun }, 'length'), usage: null, isCut: true }
   }
-  const failure = failureIn(answer)
-  if (failure) throw failure
-  return { completion: completionOf(answer, 'stop'), usage: openaiUsage(answer.usage) }
+  const usage = openaiUsage(answer.usage)
+  return billed(usage, () => {
+    const failure = failureIn(answer)
+    if (failure) throw failure
+    return { completion: completionOf(answer, 'stop'), usage }
+  })
 }
 
 /** A whole answer as a stream: its reader asked for one, and its upstream makes none. */

@@ -19,11 +19,14 @@ type Unsent<Methods> = { method: Methods; body?: UpstreamRequest['body'] } & ({ 
 /** A task as its reference keeps it. `urls` are the upstream's own addresses, verbatim. */
 export type TaskRef = { id: string; submittedAt: number; urls: Record<string, string> }
 
-/** What an upstream says of a task. `fetch`: its result must be read first. `needsKey`: the key opens the address. */
+/**
+ * What an upstream says of a task. `fetch`: its result must be read first. `needsKey`: the key opens the address.
+ * `costMicroUsd`: what it says that the task cost.
+ */
 export type TaskReport =
   | { is: 'running'; progress?: number | null }
   | { is: 'failed'; message: string }
-  | { is: 'done'; address: string | null; needsKey?: boolean }
+  | { is: 'done'; address: string | null; needsKey?: boolean; costMicroUsd?: number | null }
   | { is: 'fetch'; request: Unsent<'GET'> }
 
 /** How an upstream does tasks. */
@@ -147,11 +150,18 @@ function stateOf(report: TaskReport, running: Running, keyFor: KeyFor): TaskStat
     case 'failed':
       return { state: 'failed', message: report.message }
     case 'done':
-      return ended(report.address, (address) => sourceOf(address, report.needsKey ? keyFor(address) : undefined))
+      return ended(report.address, (address) => ({
+        ...sourceOf(address, report.needsKey ? keyFor(address) : undefined),
+        ...costed(report.costMicroUsd),
+      }))
     case 'fetch':
       return running
   }
 }
+
+/** A cost as a result carries it: nothing where none is known. */
+export const costed = (costMicroUsd: number | null | undefined): { costMicroUsd?: number } =>
+  costMicroUsd === null || costMicroUsd === undefined ? {} : { costMicroUsd }
 
 /** A task that succeeded without a result has failed: asking again would bring the same answer. */
 function ended(address: string | null, source: (address: string) => MediaSource): TaskState {

@@ -7,8 +7,9 @@ import { failureIn } from '../failures.ts'
 import type { Fields } from '../fields.ts'
 import type { UpstreamHttp } from '../http.ts'
 import { firstImage } from '../openai/images.ts'
+import { reportedCost } from '../usage.ts'
 import { addressIn } from './media-address.ts'
-import { reasonOf } from './engine.ts'
+import { costed, reasonOf } from './engine.ts'
 import type { TaskPreset, TaskReport } from './engine.ts'
 
 const RATIO = /^\d{1,3}:\d{1,3}$/
@@ -40,7 +41,7 @@ export function createOpenrouterImages(http: UpstreamHttp): DirectMediaAdapter {
       const answer = await http.json({ method: 'POST', kind: 'image', path: '/images', body: { json } }, context)
       const failure = failureIn(answer)
       if (failure) throw failure
-      return firstImage(answer)
+      return { ...firstImage(answer), ...costed(reportedCost(answer.usage)) }
     },
   }
 }
@@ -72,10 +73,15 @@ export const openrouterVideos: TaskPreset = {
   pace: 1,
 }
 
-function reportOf({ status, error, unsigned_urls: unsigned, urls }: Fields): TaskReport {
+function reportOf({ status, error, unsigned_urls: unsigned, urls, usage }: Fields): TaskReport {
   switch (status) {
     case 'completed':
-      return { is: 'done', address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'), needsKey: true }
+      return {
+        is: 'done',
+        address: addressIn(unsigned, 'video') ?? addressIn(urls, 'video'),
+        needsKey: true,
+        costMicroUsd: reportedCost(usage),
+      }
     case 'failed':
     case 'cancelled':
     case 'expired':

@@ -1,0 +1,72 @@
+/**
+ * What a call costs its operator, in whole micro-dollars, rounded up. Null is unknown, and a sum with something unknown
+ * in it is unknown too: it is never taken for nothing (docs/pricing.md#what-a-call-costs-you).
+ */
+import type { MediaShape, Tokens } from '../../shared/calls/pricing.ts'
+import { chatCost, mediaMicroUsd } from '../../shared/calls/pricing.ts'
+import type { Route } from '../../shared/catalogue/catalogue.ts'
+import type { UpstreamUsage } from '../upstreams/adapter.ts'
+import { UpstreamError } from '../upstreams/adapter.ts'
+
+/** What the tries of a call have cost together. */
+export class Spending {
+  private sum: number | null
+
+  /** @param sum what earlier tries have cost */
+  constructor(sum: number | null) {
+    this.sum = sum
+  }
+
+  /** Adds what a further try has cost. */
+  add(cost: number | null): void {
+    this.sum = this.sum === null || cost === null ? null : this.sum + cost
+  }
+
+  /** Takes what is known in the end for all of it: only the last try of a media call can cost anything. */
+  is(cost: number | null): void {
+    this.sum = cost
+  }
+
+  /** Everything so far. */
+  get total(): number | null {
+    return this.sum
+  }
+}
+
+/** What a chat of these tokens costs at a route: what its upstream says, else what the catalogue says. */
+export function chatMicroUsd(
+  { cost }: Pick<Route, 'cost'>,
+  tokens: Tokens,
+  usage: UpstreamUsage | null,
+): number | null {
+  if (usage?.costMicroUsd !== undefined) return usage.costMicroUsd
+  return cost && 'perTokens' in cost ? chatCost(cost, tokens) : null
+}
+
+/** What a picture or a video costs at a route, by the catalogue. */
+export const shapeMicroUsd = ({ cost }: Pick<Route, 'cost'>, shape: MediaShape): number | null =>
+  cost && !('perTokens' in cost) ? mediaMicroUsd(cost, shape) : null
+
+/** HTTP statuses of something between us and the upstream, which does not know what became of the request. */
+const OF_A_GATEWAY = new Set([502, 504])
+
+/**
+ * What a try that failed has cost. An upstream bills what it reported, and nothing that it refused or answered with an
+ * error of its own; of what was lost on the way nobody knows.
+ */
+export function failureMicroUsd(route: Pick<Route, 'cost'>, error: unknown): number | null {
+  if (!(error instanceof UpstreamError)) return null
+  if (error.usage) return chatMicroUsd(route, error.usage, error.usage)
+  switch (error.kind) {
+    case 'not_sent':
+    case 'rate_limited':
+    case 'overloaded':
+    case 'rejected':
+      return 0
+    case 'unknown':
+      return error.status !== null && !OF_A_GATEWAY.has(error.status) ? 0 : null
+    case 'late':
+    case 'aborted':
+      return null
+  }
+}
