@@ -127,6 +127,11 @@ export const CALL_PATH: readonly Mutant[] = [
         find: 'chatCost(call.price as ChatPrice, tokens)',
         replace: 'chatCost(model.price, tokens)',
       },
+      {
+        file: PROCESSOR,
+        find: 'deps.catalogue.at(catalogueVersion))',
+        replace: 'deps.catalogue.at(null))',
+      },
     ],
     tests: [SCHEDULES],
   },
