@@ -10,15 +10,20 @@ CREATE TABLE accounts (
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
+  deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
+  emptied_at timestamptz, -- When the last of its media results had been removed after that.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
   CONSTRAINT accounts_credits_not_negative CHECK ((credits >= 0)),
   CONSTRAINT accounts_debt_exact_in_javascript CHECK ((debt <= '9007199254740991'::bigint)),
   CONSTRAINT accounts_debt_not_negative CHECK ((debt >= 0)),
+  CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
+  CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
   CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
   CONSTRAINT accounts_request_bytes_not_negative CHECK ((request_bytes >= 0)),
   CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
 ) WITH (fillfactor=70);
+CREATE INDEX accounts_to_empty ON accounts USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (emptied_at IS NULL));
 
 -- Keys of the gateway. The secret itself is never stored.
 CREATE TABLE api_keys (
@@ -288,7 +293,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 

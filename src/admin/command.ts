@@ -13,7 +13,13 @@ export class CommandError extends Error {}
 export type Options = Record<string, string | undefined>
 
 /** What a command did: `json` for `--json`, `text` for people; `failed` makes the exit code 1. */
-export type Report = { json: Record<string, unknown>; text: string; failed?: boolean }
+export type Report = {
+  json: Record<string, unknown>
+  text: string
+  failed?: boolean
+  /** Printed instead, each as a line of JSON, with `--json` and without. */
+  lines?: AsyncIterable<object>
+}
 
 export type Command = {
   /** As in the help: `credits grant <email> <amount>`. */

@@ -1,27 +1,50 @@
 /**
- * The operator's command line: `npm run admin -- <command> [--json]`.
+ * The operator's command line: `node dist/src/admin/main.js <command> [--json]`, in a checkout
+ * `npm run admin -- <command> [--json]`.
  */
 import { parseArgs } from 'node:util'
 import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
-import { connectDb } from '../shared/infra/db.ts'
+import { missingSchema } from '../../migrations/index.ts'
+import { connectDb, isNotMigrated } from '../shared/infra/db.ts'
 import { withoutSecrets } from '../shared/infra/log.ts'
 import { accountCommands } from './commands/accounts.ts'
+import { doctorCommands } from './commands/doctor.ts'
+import { leavingCommands } from './commands/leaving.ts'
 import { mailCommands } from './commands/mail.ts'
 import { moneyCommands } from './commands/money.ts'
 import type { Command, Options } from './command.ts'
 import { CommandError } from './command.ts'
 
-const COMMANDS: Command[] = [...accountCommands, ...moneyCommands, ...mailCommands]
+const COMMANDS: Command[] = [
+  ...accountCommands,
+  ...leavingCommands,
+  ...moneyCommands,
+  ...mailCommands,
+  ...doctorCommands,
+]
 
 const help = (): string =>
   [
-    'Usage: npm run admin -- <command> [--json]',
+    'Usage: node dist/src/admin/main.js <command> [--json]',
+    '       npm run admin -- <command> [--json]   (in a checkout with its development packages)',
     '',
     ...COMMANDS.map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
   ].join('\n')
 
 /** The words of a usage before its first argument: `credits grant`. */
-const wordsOf = (command: Command): string[] => command.usage.split(' ').filter((word) => /^[a-z]+$/.test(word))
+function wordsOf({ usage }: Command): string[] {
+  const words = usage.split(' ')
+  const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))
+  return end < 0 ? words : words.slice(0, end)
+}
+
+/** How many arguments a command takes at the most: what its usage names beside its words and its options. */
+const argumentsOf = (command: Command): number =>
+  command.usage
+    .replace(/\[[^\]]*--[^\]]*\]/g, '')
+    .replace(/--[a-z-]+( [A-Z<][^ ]*)?/g, '')
+    .split(' ')
+    .filter(Boolean).length - wordsOf(command).length
 
 function parse(argv: string[]) {
   const typed = (type: 'string' | 'boolean', names: string[]) =>
@@ -59,12 +82,25 @@ async function main(argv: string[]): Promise<number> {
     Object.entries(given).map(([name, value]) => [name, value === true ? 'yes' : value]),
   ) as Options
   const stray = Object.keys(options).find((name) => !command.options?.includes(name) && !command.flags?.includes(name))
-  if (stray) throw new CommandError(`"${wordsOf(command).join(' ')}" does not take the option --${stray}.`)
+  const words = wordsOf(command)
+  if (stray) throw new CommandError(`"${words.join(' ')}" does not take the option --${stray}.`)
+  const args = positionals.slice(words.length)
+  const surplus = args.slice(argumentsOf(command))
+  if (surplus.length > 0) {
+    throw new CommandError(`"${surplus[0]}" is one argument too many. Usage: ${command.usage}`)
+  }
   const db = connectDb(readDatabaseConfig())
   try {
-    const report = await command.run(db, positionals.slice(wordsOf(command).length), options)
-    console.log(json ? JSON.stringify(report.json) : report.text)
+    const report = await command.run(db, args, options)
+    for await (const line of report.lines ?? []) console.log(JSON.stringify(line))
+    if (!report.lines) console.log(json ? JSON.stringify(report.json) : report.text)
     return report.failed ? 1 : 0
+  } catch (error) {
+    const missing = isNotMigrated(error) ? await missingSchema(db) : []
+    if (missing.length === 0) throw error
+    throw new CommandError(
+      `The database has not been migrated (${missing[0]} is missing): run the release phase first.`,
+    )
   } finally {
     await db.destroy()
   }

@@ -146,6 +146,9 @@ const NAMES_OF_SCRIPTS = ['TOLLGATE_DATA']
 /** Hosts that nobody else reaches. */
 const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])$/
 
+/** Whether others can reach the public address. */
+export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => LOCAL_HOST.test(new URL(BASE_URL).hostname)
+
 /**
  * What an operator should be told of a configuration that can be used, one sentence each: variables that nothing reads
  * and that look like ours; and in production (NODE_ENV) mails that reach nobody, and links that lead nowhere.
@@ -165,7 +168,7 @@ export function configWarnings(
     ...(config.SMTP_URL === undefined
       ? ['SMTP_URL is not set: mails are only written to MAIL_FILE, and reach nobody.']
       : []),
-    ...(LOCAL_HOST.test(new URL(config.BASE_URL).hostname)
+    ...(isLocal(config)
       ? ['BASE_URL is local: links in mails and the addresses of results lead nowhere for others.']
       : []),
   ]

@@ -4,12 +4,15 @@
  * run changes nothing.
  */
 import type { StaleCall } from '../shared/calls/types.ts'
+import { accountsToEmpty, markEmptied } from '../shared/accounts/accounts.ts'
+import { callsWithMedia, forgetMedia } from '../shared/calls/erasing.ts'
 import { gatewayError } from '../shared/errors.ts'
 import { publicId } from '../shared/ids.ts'
 import { underLease } from '../shared/infra/leases.ts'
 import { failpoint } from '../shared/infra/failpoints.ts'
 import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
+import { parseMediaName } from '../shared/media/media.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
@@ -55,6 +58,7 @@ export function createReconciler(deps: WorkerDeps) {
     media: hourly(() => deps.results.sweep(deps.config.MEDIA_TTL_DAYS)),
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),
+    deletedAccounts: () => emptyDeletedAccounts(deps),
     audit: () => auditWhenDue(deps),
   }
   return async (): Promise<void> => {
@@ -85,6 +89,23 @@ async function sweepRecords({ db, config }: WorkerDeps): Promise<void> {
   if (days === undefined) return
   const until = performance.now() + SWEEP_RECORDS_MS
   while ((await sweepCalls(db, days, 10 * BATCH)) >= 10 * BATCH && performance.now() < until);
+}
+
+/** Removes the media results of deleted accounts, a batch a run. A result that cannot be removed now is tried again. */
+async function emptyDeletedAccounts({ db, results }: WorkerDeps): Promise<void> {
+  for (const account of await accountsToEmpty(db, BATCH)) {
+    const calls = await callsWithMedia(db, account, BATCH)
+    for (const { resultUrl } of calls) {
+      const name = parseMediaName(resultUrl.slice(resultUrl.lastIndexOf('/') + 1))
+      if (name) await results.remove(name)
+    }
+    await forgetMedia(
+      db,
+      calls.map(({ id }) => id),
+    )
+    if (calls.length === BATCH) return
+    await markEmptied(db, account)
+  }
 }
 
 /** What a log line says of a call whose job, and with it its trace, is gone. */

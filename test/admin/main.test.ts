@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
+import { migrationSource } from '../../migrations/index.ts'
 import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
 import { verifyPassword } from '../../src/shared/users/passwords.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
@@ -27,11 +28,16 @@ describe("the operator's command line", function () {
   })
   after(() => db.destroy())
 
-  async function admin(args: string[], environment: NodeJS.ProcessEnv = { DATABASE_URL: databaseUrl }): Promise<Ended> {
+  async function admin(
+    args: string[],
+    environment: NodeJS.ProcessEnv = { DATABASE_URL: databaseUrl },
+    typed = '',
+  ): Promise<Ended> {
     const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/admin/main.ts'), ...args], {
       cwd: root,
       env: { PATH: process.env.PATH, ...environment },
     })
+    child.stdin.end(typed)
     const code = new Promise<number | null>((resolve) => {
       child.once('close', resolve)
     })
@@ -54,8 +60,8 @@ describe("the operator's command line", function () {
 
   it('makes an account, shows it, suspends and activates it, and answers JSON where it is asked to', async () => {
     const email = 'first@example.com'
-    const made = await admin(['account', 'create', 'First@Example.com', 'secret123', '--json'])
-    expect(made.code, made.err).to.equal(0)
+    const made = await admin(['account', 'create', 'First@Example.com', '--json'], undefined, 'secret123\n')
+    expect([made.code, made.err]).to.deep.equal([0, ''])
     expect(made.json).to.include({
       email,
       status: 'active',
@@ -158,6 +164,7 @@ describe("the operator's command line", function () {
       [['nonsense'], /Unknown command "nonsense"/],
       [['audit', '--note', 'x'], /does not take the option --note/],
       [['audit', '--nonsense'], /--nonsense/],
+      [['account', 'show', 'a@example.com', 'b@example.com'], /^"b@example\.com" is one argument too many/],
     ]
     const ends = await Promise.all(refusals.map(([args]) => admin(args)))
     refusals.forEach(([, sentence], at) => expectRefused(ends[at]!, sentence))
@@ -186,6 +193,14 @@ describe("the operator's command line", function () {
     } finally {
       await own.destroy()
     }
+  })
+
+  it('says of a database that was never migrated that it was not', async () => {
+    const url = await newDatabaseUrl()
+    const own = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    for (const _ of await migrationSource.getMigrations([])) await own.migrate.down({ migrationSource })
+    await own.destroy()
+    expectRefused(await admin(['audit'], { DATABASE_URL: url }), /^The database has not been migrated/)
   })
 
   it('says how it is used', async () => {

@@ -1,13 +1,18 @@
-/** account create · show · suspend · activate · role */
+/** account create · show · list · suspend · activate · role · password-reset */
 import { ApiError } from '../../shared/errors.ts'
-import { newId } from '../../shared/ids.ts'
+import { newId, publicId } from '../../shared/ids.ts'
 import { parseEmail } from '../../shared/users/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/users/passwords.ts'
 import type { UserRow } from '../../shared/users/users.ts'
-import { createUser, presentUser } from '../../shared/users/users.ts'
-import { setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
+import { presentUser } from '../../shared/users/users.ts'
+import { SORTS, findAccounts } from '../../shared/operators/accounts.ts'
+import { makeAccount, sendPasswordReset, setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
+import { passwordFrom } from '../passwords.ts'
+
+/** The most accounts that are listed. */
+const LISTED = 200
 
 function report(user: UserRow, sentence: string): Report {
   const facts = [
@@ -25,14 +30,14 @@ function report(user: UserRow, sentence: string): Report {
 
 export const accountCommands: Command[] = [
   {
-    usage: 'account create <email> <password>',
-    summary: 'Create an account.',
+    usage: 'account create <email> [password]',
+    summary: 'Create an account. The password is asked for, or read from the first line of standard input.',
     run: async (db, [address, password]) => {
       const email = parseEmail(address)
       if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not a valid e-mail address.`)
-      const passwordHash = await hashPassword(checked(password))
-      const made = { id: newId('user'), accountId: newId('account'), email, passwordHash }
-      const user = await db.transaction((trx) => createUser(trx, made))
+      const chosen = checked(await passwordFrom(password, `Password of ${email}`))
+      const made = { id: newId('user'), accountId: newId('account'), email, passwordHash: await hashPassword(chosen) }
+      const user = await makeAccount(db, null, made)
       if (!user) throw new CommandError(`An account with the address ${email} already exists.`)
       return report(user, 'Account created.')
     },
@@ -41,6 +46,29 @@ export const accountCommands: Command[] = [
     usage: 'account show <email>',
     summary: 'Show an account and its balance.',
     run: async (db, [email]) => report(await accountOf(db, email), 'Account:'),
+  },
+  {
+    usage: `account list [--search <text>] [--sort ${SORTS.join('|')}]`,
+    summary: `List accounts, at most ${LISTED}: those whose address has the text in it, the newest first.`,
+    options: ['search', 'sort'],
+    run: async (db, _args, { search = '', sort = 'newest' }) => {
+      const order = SORTS.find((one) => one === sort)
+      if (!order) throw new CommandError(`--sort must be one of ${SORTS.join(', ')}.`)
+      const accounts = await findAccounts(db, search, LISTED, order)
+      const lines = accounts.map((one) =>
+        [one.createdAt, one.id, one.status, one.role, `${one.credits} credits`, one.email].join('  '),
+      )
+      return { json: { accounts }, text: lines.length === 0 ? 'No accounts found.' : lines.join('\n') }
+    },
+  },
+  {
+    usage: 'account password-reset <email>',
+    summary: 'Send the link that sets a new password.',
+    run: async (db, [email]) => {
+      const user = await accountOf(db, email)
+      const mailId = publicId('mail', await sendPasswordReset(db, null, user))
+      return { json: { mailId }, text: `The link will be mailed to ${user.email}.` }
+    },
   },
   status('suspend', 'suspended', 'Suspend an account: its sessions end and its keys are refused with 403.'),
   status('activate', 'active', 'Activate a suspended account.'),
@@ -62,7 +90,7 @@ function status(verb: string, to: 'active' | 'suspended', summary: string): Comm
     summary,
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
-      await setAccountStatus(db, null, user.account_id, to)
+      if (!(await setAccountStatus(db, null, user.account_id, to))) throw new CommandError('The account was deleted.')
       return report({ ...user, status: to }, `The account is now ${to}.`)
     },
   }

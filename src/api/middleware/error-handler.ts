@@ -3,7 +3,7 @@
  */
 import type { Context, Middleware } from 'koa'
 import { ApiError, gatewayError, shouldRetry } from '../../shared/errors.ts'
-import { isUnreachable } from '../../shared/infra/db.ts'
+import { isNotMigrated, isUnreachable } from '../../shared/infra/db.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import type { SchemaGate } from '../../shared/infra/schema.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
@@ -27,13 +27,10 @@ export function isServiceAway(error: unknown): boolean {
   return error.name === 'MaxRetriesPerRequestError' || REDIS_AWAY.some((text) => text.test(error.message))
 }
 
-// A table, column or function that is not there.
-const NOT_MIGRATED = new Set(['42P01', '42703', '42883'])
-
 /** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */
 export function toApiError(error: unknown, schema?: SchemaGate): ApiError {
   if (error instanceof ApiError) return error
-  const isEarly = schema?.seen === false && NOT_MIGRATED.has(String((error as { code?: unknown } | null)?.code))
+  const isEarly = schema?.seen === false && isNotMigrated(error)
   if (isEarly || isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
   return new ApiError('internal_error', { cause: error })
 }

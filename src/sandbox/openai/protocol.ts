@@ -1,5 +1,6 @@
 import type { Protocol } from '../exchange.ts'
 import { authorizationKey } from '../wire.ts'
+import { answer } from '../http/answer.ts'
 import { chatRoute } from './chat.ts'
 import { openaiError } from './errors.ts'
 import { imageRoutes } from './images.ts'
@@ -16,6 +17,7 @@ export const openaiProtocol: Protocol = {
     code: 'insufficient_quota',
   },
   routes: [
+    { method: 'GET', path: '/v1/models', handle: (exchange) => answer(exchange, { object: 'list', data: [] }) },
     chatRoute({
       path: '/v1/chat/completions',
       marks: { service_tier: 'default', system_fingerprint: 'fp_sandbox' },

@@ -1,7 +1,7 @@
 /**
  * Accounts: who pays. The credits in their rows are moved by the ledger and the calls alone.
  */
-import type { Trx } from '../infra/db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { endSessionsOfAccount } from '../users/sessions.ts'
 
@@ -13,11 +13,45 @@ export async function openAccount(trx: Trx, id: AccountId): Promise<void> {
 }
 
 /**
- * Suspends or activates an account; false when there is none. Suspending ends the sessions that act for it; its keys
- * obey at their next request.
+ * Suspends or activates an account; false when there is none, or it was deleted. Suspending ends the sessions that act
+ * for it; its keys obey at their next request.
  */
 export async function setStatus(trx: Trx, id: AccountId, status: AccountStatus): Promise<boolean> {
-  const found = (await trx('accounts').where({ id }).update({ status })) === 1
+  const found = (await trx('accounts').where({ id }).whereNull('deleted_at').update({ status })) === 1
   if (status === 'suspended') await endSessionsOfAccount(trx, id)
   return found
+}
+
+/** What decides whether an account may be deleted: credits, calls that have not ended, and whether it was before. */
+export type Deletable = { credits: number; debt: number; running: number; isDeleted: boolean }
+
+/** Looks at an account and keeps its row until the transaction ends: no call is opened meanwhile. */
+export async function lockToDelete(trx: Trx, id: AccountId): Promise<Deletable> {
+  const { rows } = await trx.raw<{ rows: Deletable[] }>(
+    `
+    SELECT credits, debt, outstanding_calls AS running, deleted_at IS NOT NULL AS "isDeleted"
+    FROM accounts WHERE id = ? FOR UPDATE`,
+    [id],
+  )
+  return rows[0]!
+}
+
+/** Marks an account as deleted. The row must be locked. Its media results are removed by the reconciler. */
+export async function markDeleted(trx: Trx, id: AccountId): Promise<void> {
+  await trx('accounts').where({ id }).update({ status: 'suspended', deleted_at: trx.fn.now() })
+  await endSessionsOfAccount(trx, id)
+}
+
+/** Deleted accounts whose media results have not been removed yet. */
+export const accountsToEmpty = async (db: Db, limit: number): Promise<AccountId[]> =>
+  db('accounts')
+    .whereNotNull('deleted_at')
+    .whereNull('emptied_at')
+    .orderBy('deleted_at')
+    .limit(limit)
+    .pluck<AccountId[]>('id')
+
+/** Notes that the media results of a deleted account are gone. */
+export async function markEmptied(db: Db, id: AccountId): Promise<void> {
+  await db('accounts').where({ id }).whereNotNull('deleted_at').update({ emptied_at: db.fn.now() })
 }

@@ -149,6 +149,13 @@ export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promis
   return changed === 1
 }
 
+/** Revokes every key of an account, and takes their names away. */
+export async function revokeAllKeys(trx: Trx, accountId: AccountId): Promise<void> {
+  await trx('api_keys')
+    .where({ account_id: accountId })
+    .update({ name: '', revoked_at: trx.raw('coalesce(revoked_at, now())') })
+}
+
 /** The holder of a key: the key, its account, and whether the account is active. */
 export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
 

@@ -99,6 +99,12 @@ export function isUnreachable(error: unknown): boolean {
   return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXTS.some((text) => text.test(error.message))
 }
 
+const NOT_MIGRATED = new Set(['42P01', '42703', '42883'])
+
+/** Whether an error is about a table, column or function that is not there: has the database been migrated? */
+export const isNotMigrated = (error: unknown): boolean =>
+  error instanceof Error && NOT_MIGRATED.has(String((error as { code?: unknown }).code))
+
 /**
  * Whether Postgres rolled the statement back only because of concurrent ones (deadlock, serialization): run it again.
  */

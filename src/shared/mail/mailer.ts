@@ -18,6 +18,8 @@ export type Mailer = {
   transport: 'smtp' | 'file'
   /** Sends a mail; an abort ends the try. @throws whatever the server or the disk says: see `describeFailure`. */
   send: (mail: OutgoingMail, signal: AbortSignal) => Promise<{ messageId: string }>
+  /** Logs in where there is a server, and sends nothing. @throws what the server says. */
+  check: () => Promise<void>
   /** Closes idle connections at once, and the others when their mail was sent. */
   close: () => void
 }
@@ -87,6 +89,7 @@ function smtpMailer(
       })
       return { messageId }
     },
+    check: async () => void (await transport.verify()),
     close: () => transport.close(),
   }
 }
@@ -103,6 +106,7 @@ function fileMailer(file: string, from: string, messageIdOf: (id: MailId) => str
       })
       return { messageId: messageIdOf(id) }
     },
+    check: async () => {},
     close: () => {},
   }
 }

@@ -204,3 +204,8 @@ export async function deleteOldMails(db: Db): Promise<number> {
   )
   return rowCount
 }
+
+/** Deletes every mail to a user or their address, and with them their links. */
+export async function deleteMailsOf(trx: Trx, userId: UserId, email: string): Promise<void> {
+  await trx('mails').where({ user_id: userId }).orWhere({ recipient: email }).delete()
+}

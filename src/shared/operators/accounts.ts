@@ -24,18 +24,37 @@ const accountsWithOwners = (db: Db) =>
     .join('users', 'users.id', 'members.user_id')
     .select<UserRow[]>(...USER_COLUMNS)
 
+/** How accounts are listed. */
+export const SORTS = ['newest', 'oldest', 'email', 'credits'] as const
+export type Sort = (typeof SORTS)[number]
+
+const ORDERS: Record<Sort, { column: string; order: 'asc' | 'desc' }[]> = {
+  newest: [{ column: 'accounts.id', order: 'desc' }],
+  oldest: [{ column: 'accounts.id', order: 'asc' }],
+  email: [{ column: 'users.email', order: 'asc' }],
+  credits: [
+    { column: 'accounts.credits', order: 'desc' },
+    { column: 'accounts.id', order: 'desc' },
+  ],
+}
+
 /**
- * At most `limit` accounts whose owner's address has this text in it, or whose id it is; the newest first. An empty
+ * At most `limit` accounts whose owner's address has this text in it, or whose id it is. An empty
  * text finds all.
  */
-export async function findAccounts(db: Db, text: string, limit: number): Promise<OperatedAccount[]> {
+export async function findAccounts(
+  db: Db,
+  text: string,
+  limit: number,
+  sort: Sort = 'newest',
+): Promise<OperatedAccount[]> {
   const id = parseId('account', text)
   const rows = await accountsWithOwners(db)
     .modify((query) => {
       if (id) void query.where('accounts.id', id)
       else if (text !== '') void query.whereRaw('strpos(users.email, ?) > 0', [text.toLowerCase()])
     })
-    .orderBy('accounts.id', 'desc')
+    .orderBy(ORDERS[sort])
     .limit(limit)
   return rows.map(presentOperated)
 }

@@ -13,6 +13,11 @@ export const ACTIONS = [
   'mail_revived',
   'catalogue_applied',
   'catalogue_rolled_back',
+  'account_created',
+  'account_deleted',
+  'account_exported',
+  'password_reset_sent',
+  'sessions_revoked',
 ] as const
 export type ActionKind = (typeof ACTIONS)[number]
 

@@ -2,16 +2,20 @@
  * What operators may change, each with its record in the same transaction.
  */
 import type { AccountStatus } from '../accounts/accounts.ts'
-import { setStatus } from '../accounts/accounts.ts'
+import { lockToDelete, markDeleted, setStatus } from '../accounts/accounts.ts'
+import { revokeAllKeys } from '../accounts/api-keys.ts'
 import { ownerOf } from '../accounts/members.ts'
-import type { Role } from '../users/users.ts'
-import { setRole } from '../users/users.ts'
+import { forgetAnswers } from '../calls/erasing.ts'
+import { requestReset } from '../users/password-changes.ts'
+import { endSession, endSessions } from '../users/sessions.ts'
+import type { NewUser, Role, UserRow } from '../users/users.ts'
+import { createUser, lockUser, pseudonymise, setRole } from '../users/users.ts'
 import type { Db } from '../infra/db.ts'
-import type { AccountId, GrantId, MailId } from '../ids.ts'
+import type { AccountId, GrantId, MailId, SessionId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import type { NewGrant } from '../ledger/ledger.ts'
 import { grant } from '../ledger/ledger.ts'
-import { requeueMails } from '../mail/mails.ts'
+import { deleteMailsOf, requeueMails } from '../mail/mails.ts'
 import type { Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 
@@ -65,3 +69,76 @@ export const requeueDeadMails = async (db: Db, operator: Operator, id: MailId | 
       )
     return revived
   })
+
+/** Makes an account; null where its address is taken. */
+export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Promise<UserRow | null> =>
+  db.transaction(async (trx) => {
+    const made = await createUser(trx, user)
+    if (made) await recordAction(trx, operator, 'account_created', user.accountId)
+    return made
+  })
+
+/** Why an account was not deleted: it was before, its calls run, or it has credits that would be lost. */
+export type KeptBecause = { is: 'deleted' } | { is: 'running'; calls: number } | { is: 'credits'; credits: number }
+
+/** Whom to delete. `force`: also where there are credits left. `passwordHash`: of a password that nobody knows. */
+export type Deletion = { userId: UserId; accountId: AccountId; force: boolean; passwordHash: string }
+
+/**
+ * Deletes an account: its address, name, sessions, keys, mails and answers go, its media results within minutes. The
+ * ledger and the records of calls stay, exact, and nobody's.
+ * @returns null where it was deleted.
+ */
+export const deleteAccount = async (
+  db: Db,
+  operator: Operator,
+  { userId, accountId, force, passwordHash }: Deletion,
+): Promise<KeptBecause | null> =>
+  db.transaction(async (trx) => {
+    const user = await lockUser(trx, userId)
+    const { credits, running, isDeleted } = await lockToDelete(trx, accountId)
+    if (isDeleted || !user) return { is: 'deleted' }
+    if (running > 0) return { is: 'running', calls: running }
+    if (credits > 0 && !force) return { is: 'credits', credits }
+    await revokeAllKeys(trx, accountId)
+    await forgetAnswers(trx, accountId)
+    await endSessions(trx, userId)
+    await deleteMailsOf(trx, userId, user.email)
+    await pseudonymise(trx, userId, passwordHash)
+    await markDeleted(trx, accountId)
+    await recordAction(trx, operator, 'account_deleted', accountId, { credits })
+    return null
+  })
+
+/** Sends the link that sets a new password, as its owner could ask for it. */
+export const sendPasswordReset = async (
+  db: Db,
+  operator: Operator,
+  { email, account_id: accountId }: Pick<UserRow, 'email' | 'account_id'>,
+): Promise<MailId> =>
+  db.transaction(async (trx) => {
+    const id = await requestReset(trx, email)
+    await recordAction(trx, operator, 'password_reset_sent', accountId, { mailId: publicId('mail', id) })
+    return id
+  })
+
+/** Ends one session of a user, or all; false where there is no such session. */
+export const revokeSessions = async (
+  db: Db,
+  operator: Operator,
+  { id: userId, account_id: accountId }: Pick<UserRow, 'id' | 'account_id'>,
+  session: SessionId | 'all',
+): Promise<boolean> =>
+  db.transaction(async (trx) => {
+    await lockUser(trx, userId)
+    if (session === 'all') await endSessions(trx, userId)
+    else if (!(await endSession(trx, userId, session))) return false
+    await recordAction(trx, operator, 'sessions_revoked', accountId, {
+      sessionId: session === 'all' ? null : publicId('session', session),
+    })
+    return true
+  })
+
+/** Records that everything about an account was handed out. */
+export const recordExport = async (db: Db, operator: Operator, id: AccountId): Promise<void> =>
+  db.transaction((trx) => recordAction(trx, operator, 'account_exported', id))

@@ -2,7 +2,7 @@
  * Password changes: with the old password, or by a mailed link. Hashing happens outside of transactions, so
  * everything checked before it is checked again, under the lock, by the statement that changes the password.
  */
-import type { Db } from '../infra/db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, MailId } from '../ids.ts'
 import { newId } from '../ids.ts'
@@ -42,7 +42,7 @@ export async function changePassword(
  * Requests a reset mail. Writes the same single row for every address, whether it has an account or not, so that
  * neither the answer nor its timing reveals it. The worker decides whether a mail is sent.
  */
-export async function requestReset(db: Db, email: string): Promise<MailId> {
+export async function requestReset(db: Db | Trx, email: string): Promise<MailId> {
   const id = newId('mail')
   await requestMail(db, { id, kind: 'reset', recipient: email, userId: null })
   return id

@@ -108,7 +108,7 @@ export async function endSessionsOfAccount(trx: Trx, accountId: AccountId): Prom
 }
 
 /** The live sessions of a user, newest first. */
-export async function listSessions(db: Db, userId: UserId, current: SessionId): Promise<Session[]> {
+export async function listSessions(db: Db, userId: UserId, current: SessionId | null): Promise<Session[]> {
   const rows = await db('sessions')
     .where({ user_id: userId })
     .where('expires_at', '>', db.fn.now())

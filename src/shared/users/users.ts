@@ -167,3 +167,24 @@ export async function setPasswordHash(trx: Trx, id: UserId, passwordHash: string
 export const setRole = async (trx: Trx, id: UserId, role: Role): Promise<void> => {
   await trx('users').where({ id }).update({ role })
 }
+
+/** The address of somebody who was deleted: unique, and nobody's (RFC 2606). */
+const nobodysAddress = (id: UserId): string => `deleted-${id}@deleted.invalid`
+
+/**
+ * Takes everything from a user by which somebody could tell who they were, or sign in as them.
+ * @param passwordHash of a password that nobody knows
+ */
+export async function pseudonymise(trx: Trx, id: UserId, passwordHash: string): Promise<void> {
+  await trx('users')
+    .where({ id })
+    .update({
+      email: nobodysAddress(id),
+      password_hash: passwordHash,
+      password_changed_at: trx.raw('clock_timestamp()'),
+      display_name: '',
+      avatar_url: '',
+      role: 'user',
+      email_verified_at: null,
+    })
+}

@@ -30,6 +30,8 @@ export type Results = {
    * now; NotStored where our own storage did not take it
    */
   keep(produced: Produced, signal: AbortSignal): Promise<MediaName>
+  /** Deletes one result; nothing where it is gone already. */
+  remove(name: MediaName): Promise<void>
   /** Deletes results older than this many days; returns how many. */
   sweep(days: number): Promise<number>
 }
@@ -65,6 +67,7 @@ export function createResults(store: MediaStore, fetcher: Fetcher): Results {
         }
       }
     },
+    remove: (name) => store.remove(name),
     sweep: (days) => store.sweep(days),
   }
 }

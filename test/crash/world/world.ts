@@ -253,6 +253,7 @@ export class World {
       } satisfies WorkerDeps['upstreams'],
       results: {
         keep: ({ kind, name }) => this.turns.effect(process, 'keep', () => name(kind === 'image' ? 'png' : 'mp4')),
+        remove: async () => {},
         sweep: async () => 0,
       } satisfies Results,
       publisher: createPublisher(this.wire.publisherOf(process), config.REDIS_PREFIX),

@@ -170,6 +170,11 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   mail_revived: 'Retried an e-mail',
   catalogue_applied: 'Applied a catalogue',
   catalogue_rolled_back: 'Rolled the catalogue back',
+  account_created: 'Created',
+  account_deleted: 'Deleted',
+  account_exported: 'Exported',
+  password_reset_sent: 'Sent a password reset',
+  sessions_revoked: 'Ended sessions',
 }
 
 const detailText = ({ details }: OperatorAction): string =>

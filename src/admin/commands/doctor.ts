@@ -1,0 +1,11 @@
+/** doctor */
+import type { Command } from '../command.ts'
+
+export const doctorCommands: Command[] = [
+  {
+    usage: 'doctor',
+    summary:
+      'Look at Postgres, Redis, storage, mail, the catalogue and the key of each upstream, without sending or paying for anything. Exits with 1 where something fails.',
+    run: async (db) => (await import('../doctor.ts')).doctor(db),
+  },
+]

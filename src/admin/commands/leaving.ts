@@ -1,0 +1,99 @@
+/** account delete · account export · session list · session revoke */
+import { randomBytes } from 'node:crypto'
+import { listKeys } from '../../shared/accounts/api-keys.ts'
+import { listCalls } from '../../shared/calls/call-list.ts'
+import type { CallPosition } from '../../shared/calls/call-list.ts'
+import { parseId, publicId } from '../../shared/ids.ts'
+import type { Db } from '../../shared/infra/db.ts'
+import { listEntries, listGrants } from '../../shared/ledger/ledger.ts'
+import { listActions } from '../../shared/operators/actions.ts'
+import type { KeptBecause } from '../../shared/operators/changes.ts'
+import { deleteAccount, recordExport, revokeSessions } from '../../shared/operators/changes.ts'
+import { hashPassword } from '../../shared/users/passwords.ts'
+import { listSessions } from '../../shared/users/sessions.ts'
+import type { UserRow } from '../../shared/users/users.ts'
+import { presentUser } from '../../shared/users/users.ts'
+import type { Command } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+
+/** Rows of one kind that are read at once. */
+const PAGE = 1000
+
+const sentence = (kept: KeptBecause): string => {
+  if (kept.is === 'deleted') return 'The account was deleted already.'
+  if (kept.is === 'running')
+    return `${kept.calls} calls of the account have not ended yet: suspend it, and wait for them.`
+  return `The account has ${kept.credits} credits, which would be lost: repeat with --force.`
+}
+
+/** Everything that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
+async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
+  const id = user.account_id
+  yield { type: 'account', ...presentUser(user), status: user.status, role: user.role, debt: user.debt }
+  for (const key of await listKeys(db, id)) yield { type: 'key', ...key }
+  for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
+  for (const grant of await listGrants(db, id)) yield { type: 'grant', ...grant }
+  for (let before: number | null = null; ;) {
+    const { entries, next } = await listEntries(db, id, PAGE, before)
+    for (const entry of entries) yield { type: 'ledgerEntry', ...entry }
+    if (next === null) break
+    before = next
+  }
+  for (let after: CallPosition | null = null; ;) {
+    const { calls, next } = await listCalls(db, id, {}, PAGE, after)
+    for (const call of calls) yield { type: 'call', ...call }
+    if (next === null) break
+    after = next
+  }
+  for (const action of await listActions(db, PAGE, id)) yield { type: 'operatorAction', ...action }
+}
+
+export const leavingCommands: Command[] = [
+  {
+    usage: 'account delete <email> [--force]',
+    summary:
+      'Delete an account: address, name, sessions, keys, mails, answers and media go; ledger and calls stay without a name. With --force also beside credits.',
+    flags: ['force'],
+    run: async (db, [email], { force }) => {
+      const { id: userId, account_id: accountId } = await accountOf(db, email)
+      const passwordHash = await hashPassword(randomBytes(32).toString('base64url'))
+      const kept = await deleteAccount(db, null, { userId, accountId, force: force !== undefined, passwordHash })
+      if (kept) throw new CommandError(sentence(kept))
+      const id = publicId('account', accountId)
+      return { json: { id, deleted: true }, text: `Deleted. What is left of it is nobody's, under ${id}.` }
+    },
+  },
+  {
+    usage: 'account export <email>',
+    summary: 'Print everything that is known about an account, as lines of JSON.',
+    run: async (db, [email]) => {
+      const user = await accountOf(db, email)
+      await recordExport(db, null, user.account_id)
+      return { json: {}, text: '', lines: everythingOf(db, user) }
+    },
+  },
+  {
+    usage: 'session list <email>',
+    summary: 'List the sessions of an account.',
+    run: async (db, [email]) => {
+      const found = await listSessions(db, (await accountOf(db, email)).id, null)
+      const sessions = found.map(({ current: _current, ...session }) => session)
+      const lines = sessions.map((one) =>
+        [one.id, one.createdAt, `seen ${one.lastSeenAt}`, one.ip, one.userAgent].join('  ').trimEnd(),
+      )
+      return { json: { sessions }, text: lines.length === 0 ? 'No sessions.' : lines.join('\n') }
+    },
+  },
+  {
+    usage: 'session revoke <email> <id>|all',
+    summary: 'End one session of an account, or all.',
+    run: async (db, [email, which = '']) => {
+      const user = await accountOf(db, email)
+      const session = which === 'all' ? which : parseId('session', which)
+      if (!session || !(await revokeSessions(db, null, user, session))) {
+        throw new CommandError(`There is no session ${which || '(no id given)'} of ${user.email}.`)
+      }
+      return { json: { revoked: which }, text: which === 'all' ? 'All sessions have ended.' : 'The session has ended.' }
+    },
+  },
+]

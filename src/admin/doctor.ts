@@ -1,0 +1,129 @@
+/**
+ * What `doctor` looks at. Loaded when it is asked for: it brings along most of what a worker is made of.
+ */
+import { missingSchema } from '../../migrations/index.ts'
+import type { Config } from '../shared/config.ts'
+import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/config.ts'
+import type { Catalogue } from '../shared/catalogue/catalogue.ts'
+import { catalogueWarnings, readCatalogue } from '../shared/catalogue/catalogue.ts'
+import type { Db } from '../shared/infra/db.ts'
+import { sentenceOf } from '../shared/infra/log.ts'
+import { ServiceAway, lookAtPostgres, lookAtRedis } from '../shared/infra/start-up.ts'
+import { createMailer } from '../shared/mail/mailer.ts'
+import { probeStorage } from '../shared/media/probe.ts'
+import { checkKey } from '../workers/upstreams/key-check.ts'
+import type { Report } from './command.ts'
+
+/** One thing that was looked at. */
+type Finding = { name: string; ok: boolean; says: string }
+
+/** What a look finds; what it throws is a failure. */
+type Look = () => Promise<string>
+
+async function finding(name: string, look: Look): Promise<Finding> {
+  try {
+    return { name, ok: true, says: await look() }
+  } catch (error) {
+    const said = error instanceof ServiceAway && error.cause !== undefined ? error.cause : error
+    return { name, ok: false, says: sentenceOf(said) || (said as Error).name }
+  }
+}
+
+async function postgres(db: Db, config: Pick<Config, 'DATABASE_SSL'>): Promise<string> {
+  const version = await lookAtPostgres(db)
+  const { rows } = await db.raw<{ rows: { version: string | null }[] }>(
+    'SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl',
+  )
+  const checked = config.DATABASE_SSL === 'verify' ? ', its certificate checked' : ''
+  return `${version}, ${rows[0] ? `over ${rows[0].version ?? 'TLS'}${checked}` : 'without TLS'}`
+}
+
+async function schema(db: Db): Promise<string> {
+  const missing = await missingSchema(db)
+  if (missing.length > 0) throw new Error(`not migrated: ${missing.join(', ')} missing; run the release phase`)
+  return 'as new as this release'
+}
+
+async function redis(config: Config): Promise<string> {
+  const { version, policy } = await lookAtRedis(config)
+  return `${version ?? 'a version that it hides'}, maxmemory-policy ${policy ?? 'hidden: it must be noeviction'}`
+}
+
+async function mail(config: Config): Promise<string> {
+  const mailer = createMailer(config)
+  try {
+    if (mailer.transport === 'smtp') {
+      await mailer.check()
+      return 'SMTP takes the log-in'
+    }
+  } finally {
+    mailer.close()
+  }
+  const sentence = 'SMTP_URL is not set: mails are lines of MAIL_FILE and reach nobody'
+  if (config.NODE_ENV === 'production') throw new Error(sentence)
+  return sentence
+}
+
+async function address(config: Config): Promise<string> {
+  if (config.NODE_ENV === 'production' && isLocal(config)) throw new Error(`${config.BASE_URL} is local`)
+  return config.BASE_URL
+}
+
+/** Looks at everything in turn. */
+async function examine(db: Db, config: Config): Promise<Finding[]> {
+  const findings = await Promise.all([
+    finding('Postgres', () => postgres(db, config)),
+    finding('schema', () => schema(db)),
+    finding('Redis', () => redis(config)),
+    finding('storage', async () => {
+      await probeStorage(config)
+      return 'written, read and removed'
+    }),
+    finding('mail', () => mail(config)),
+    finding('BASE_URL', () => address(config)),
+  ])
+  return [...findings, ...(await examineCatalogue(config))]
+}
+
+async function examineCatalogue(config: Config): Promise<Finding[]> {
+  let catalogue: Catalogue | undefined
+  const whole = await finding('catalogue', async () => {
+    catalogue = readCatalogue(config.MODELS_FILE, config.secretOf)
+    const served = [...catalogue.models.values()].filter(({ routes }) => routes.length > 0)
+    if (served.length === 0) throw new Error('no model has an upstream with a key')
+    return [`${served.length} of ${catalogue.models.size} models are served`, ...catalogueWarnings(catalogue)].join(
+      '. ',
+    )
+  })
+  const keys = await Promise.all(
+    (catalogue?.upstreams ?? []).map(async (upstream) => ({
+      name: `upstream ${upstream.name}`,
+      ...(await checkKey(upstream)),
+    })),
+  )
+  return [whole, ...keys]
+}
+
+const lineOf = ({ name, ok, says }: Finding): string => `${ok ? 'ok  ' : 'FAIL'}  ${name}: ${says}`
+
+function read(): Config | Finding {
+  try {
+    return readConfig()
+  } catch (error) {
+    if (error instanceof ConfigError) return { name: 'configuration', ok: false, says: error.message }
+    throw error
+  }
+}
+
+/** Looks at everything without sending or paying for anything; `failed` where something must be mended. */
+export async function doctor(db: Db): Promise<Report> {
+  const config = read()
+  const findings = 'says' in config ? [config] : await examine(db, config)
+  const warnings = 'says' in config ? [] : configWarnings(config)
+  const failed = findings.some(({ ok }) => !ok)
+  return {
+    json: { ok: !failed, findings, warnings },
+    text: [...findings.map(lineOf), ...warnings.map((warning) => `note  ${warning}`)].join('\n'),
+    failed,
+  }
+}

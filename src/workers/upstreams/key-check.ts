@@ -1,0 +1,50 @@
+/**
+ * Whether an upstream takes its key: asked by a request that costs nothing.
+ */
+import type { Protocol, Upstream } from '../../shared/catalogue/catalogue.ts'
+import { sentenceOf } from '../../shared/infra/log.ts'
+import { anthropicKey } from './anthropic/chat.ts'
+import type { Authorize } from './http.ts'
+import { bearer } from './http.ts'
+import { falKey } from './tasks/fal.ts'
+
+/** What an upstream says. `says` is for operators. */
+export type KeyCheck = { ok: boolean; says: string }
+
+/** How long an upstream may take, in ms. */
+const PATIENCE_MS = 10_000
+
+// No such request: fal looks at the key first, and has nothing else that is free.
+const FAL_REQUEST = '/fal-ai/flux/requests/00000000-0000-0000-0000-000000000000/status'
+
+/** The question of a protocol: a path below the upstream's address, and how the key is presented. */
+const QUESTIONS: Record<Protocol, { path: (base: string) => string; authorize: Authorize }> = {
+  openai: { path: () => '/models', authorize: bearer },
+  anthropic: {
+    path: (base) => (base.endsWith('/v1') ? '/models' : '/v1/models'),
+    authorize: (key) => ({ ...anthropicKey(key), 'anthropic-version': '2023-06-01' }),
+  },
+  fal: { path: () => FAL_REQUEST, authorize: falKey },
+  replicate: { path: () => '/account', authorize: bearer },
+  openrouter: { path: () => '/key', authorize: bearer },
+}
+
+/** Asks an upstream. A server that answers, and knows no such question, is taken as well. */
+export async function checkKey({ protocol, baseUrl, apiKey, headers }: Upstream): Promise<KeyCheck> {
+  const { path, authorize } = QUESTIONS[protocol]
+  try {
+    const { status, body } = await fetch(`${baseUrl}${path(baseUrl)}`, {
+      headers: { ...headers, ...(apiKey !== null && authorize(apiKey)) },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    await body?.cancel()
+    if (status === 401 || status === 403) return { ok: false, says: `refuses the key (${status})` }
+    if (status >= 500) return { ok: false, says: `answers ${status}` }
+    if (status >= 200 && status < 300) return { ok: true, says: apiKey === null ? 'answers' : 'takes the key' }
+    return { ok: true, says: `answers ${status}: does not refuse the key` }
+  } catch (error) {
+    const { cause } = error as { cause?: unknown }
+    return { ok: false, says: `does not answer: ${sentenceOf(cause ?? error)}` }
+  }
+}

@@ -1,0 +1,146 @@
+import { expect } from 'chai'
+import { existsSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { CommandError } from '../../src/admin/command.ts'
+import type { Options } from '../../src/admin/command.ts'
+import { accountCommands } from '../../src/admin/commands/accounts.ts'
+import { leavingCommands } from '../../src/admin/commands/leaving.ts'
+import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
+import { publicId } from '../../src/shared/ids.ts'
+import { listActions } from '../../src/shared/operators/actions.ts'
+import { openSession } from '../../src/shared/users/sessions.ts'
+import { mediaFile, parseMediaName, parseStorageUrl } from '../../src/shared/media/media.ts'
+import type { TestAccount } from '../../scripts/harness/factories.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { Gateway } from '../../scripts/harness/harness.ts'
+import { startGateway } from '../../scripts/harness/harness.ts'
+import { image } from '../../scripts/harness/calling.ts'
+import { until } from '../../scripts/until.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { anOrder, verbs } from '../shared/calls/opening.ts'
+
+const COMMANDS = [...accountCommands, ...leavingCommands]
+
+describe('the commands for an account over its life', () => {
+  let gateway: Gateway
+  let account: TestAccount
+  before(async () => {
+    gateway = await startGateway()
+  })
+  after(() => gateway.stop())
+  beforeEach(async () => {
+    account = await anAccount(gateway.db, 100)
+  })
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  const run = async (name: string, args: string[], options: Options = {}) =>
+    COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(gateway.db, args, options)
+  const refusal = async (name: string, args: string[], options: Options = {}): Promise<string> =>
+    run(name, args, options).then(
+      () => 'done',
+      (error: Error) => (error instanceof CommandError ? error.message : String(error)),
+    )
+  const actions = async () =>
+    (await listActions(gateway.db, 10, account.id)).map(({ action, operatorEmail }) => `${action} ${operatorEmail}`)
+  const session = () =>
+    openSession(gateway.db, {
+      userId: account.userId,
+      accountId: account.id,
+      passwordHash: 'none',
+      userAgent: 'a browser',
+      ip: '192.0.2.1',
+    })
+
+  it('delete it: nobody can tell whose it was, its media go, and its ledger and calls stay exact', async () => {
+    const made = await image(gateway, account, 'a boat')
+    const name = parseMediaName((made.json.data[0].url as string).split('/').at(-1)!)!
+    const storage = parseStorageUrl(gateway.config.STORAGE_URL) as { path: string }
+    const file = join(storage.path, mediaFile(name))
+    await mkdir(dirname(file), { recursive: true })
+    if (!existsSync(file)) await writeFile(file, '')
+    await session()
+    const { email } = account
+    const ledger = () => gateway.db('ledger_entries').where({ account_id: account.id }).orderBy('seq')
+    const before = await ledger()
+
+    expect(await refusal('account delete', [email])).to.match(/has 60 credits.*--force/)
+    const running = await verbs(gateway.db).open(anOrder(account, 10))
+    expect(running).to.include({ opened: true })
+    expect(await refusal('account delete', [email], { force: 'yes' })).to.match(
+      /^1 calls of the account have not ended/,
+    )
+    await verbs(gateway.db).refund(
+      (await gateway.db('calls').where({ account_id: account.id, status: 'queued' }).first<{ id: never }>('id')).id,
+      { type: 'upstream_failed', message: 'x', param: null, code: 'upstream_failed' },
+      {},
+    )
+    expect((await run('account delete', [email], { force: 'yes' })).json).to.deep.equal({
+      id: publicId('account', account.id),
+      deleted: true,
+    })
+
+    const user = await gateway.db('users').where({ id: account.userId }).first()
+    expect(user).to.include({ email: `deleted-${account.userId}@deleted.invalid`, display_name: '', avatar_url: '' })
+    expect(JSON.stringify(await gateway.db('mails').where({ recipient: email }))).to.equal('[]')
+    expect(await gateway.db('sessions').where({ user_id: account.userId })).to.deep.equal([])
+    expect(await createKeyLookup(gateway.db).find(account.key)).to.equal(null)
+    expect((await ledger()).slice(0, before.length)).to.deep.equal(before)
+    expect(await gateway.db('calls').where({ account_id: account.id })).to.have.lengthOf(2)
+    expect(await actions()).to.include('account_deleted null')
+    expect(await refusal('account show', [email])).to.match(/^There is no account/)
+    expect(await refusal('account activate', [user.email as string])).to.equal('The account was deleted.')
+    expect(await refusal('account delete', [user.email as string])).to.equal('The account was deleted already.')
+    await until('its media result to be gone', () => !existsSync(file))
+    await until('its address to be forgotten', async () => {
+      const rows = await gateway.db('calls').where({ account_id: account.id }).whereNotNull('result_url')
+      return rows.length === 0
+    })
+  })
+
+  it('export all that is known about it, as lines', async () => {
+    await image(gateway, account, 'a boat')
+    await session()
+    const lines: Record<string, unknown>[] = []
+    for await (const line of (await run('account export', [account.email])).lines!) lines.push(line as never)
+    const types = new Set(lines.map(({ type }) => type))
+    expect([...types]).to.have.members(['account', 'key', 'session', 'grant', 'ledgerEntry', 'call', 'operatorAction'])
+    expect(lines[0]).to.include({ type: 'account', email: account.email, credits: 60 })
+    expect(JSON.stringify(lines)).not.to.include(account.key)
+  })
+
+  it('list accounts by a part of their address, in the order that was asked for', async () => {
+    const rich = await anAccount(gateway.db, 5000)
+    const listed = async (options: Options) =>
+      ((await run('account list', [], options)).json as { accounts: { email: string }[] }).accounts.map(
+        (one) => one.email,
+      )
+    const both = [account.email, rich.email]
+    expect((await listed({})).filter((email) => both.includes(email))).to.deep.equal([rich.email, account.email])
+    expect((await listed({ sort: 'oldest' })).filter((email) => both.includes(email))).to.deep.equal(both)
+    expect((await listed({ sort: 'credits' }))[0]).to.equal(rich.email)
+    expect(await listed({ search: rich.email })).to.deep.equal([rich.email])
+    expect(await refusal('account list', [], { sort: 'beauty' })).to.match(/--sort must be one of/)
+  })
+
+  it('send the link of a new password, and end sessions, one or all', async () => {
+    await run('account password-reset', [account.email])
+    await until('the mail to be asked for', async () => {
+      const mails = await gateway.db('mails').where({ recipient: account.email, kind: 'reset' })
+      return mails.length === 1
+    })
+    const [first] = [await session(), await session()]
+    const { json } = await run('session list', [account.email])
+    expect((json as { sessions: object[] }).sessions).to.have.lengthOf(2)
+    expect(await refusal('session revoke', [account.email, 'ses_nonsense'])).to.match(/^There is no session/)
+    await run('session revoke', [account.email, publicId('session', first!.sessionId)])
+    expect(await gateway.db('sessions').where({ user_id: account.userId })).to.have.lengthOf(1)
+    await run('session revoke', [account.email, 'all'])
+    expect(await gateway.db('sessions').where({ user_id: account.userId })).to.deep.equal([])
+    expect(await actions()).to.deep.equal([
+      'sessions_revoked null',
+      'sessions_revoked null',
+      'password_reset_sent null',
+    ])
+  })
+})
