@@ -26,7 +26,7 @@ const sentence = (kept: KeptBecause): string => {
   return `The account has ${kept.credits} credits, which would be lost: repeat with --force.`
 }
 
-/** Everything that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
+/** All that is known about an account, a line each: what it is (`type`), and its fields as its owner sees them. */
 async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   const id = user.account_id
   yield { type: 'account', ...presentUser(user), status: user.status, role: user.role, debt: user.debt }
@@ -52,7 +52,8 @@ export const leavingCommands: Command[] = [
   {
     usage: 'account delete <email> [--force]',
     summary:
-      'Delete an account: address, name, sessions, keys, mails, answers and media go; ledger and calls stay without a name. With --force also beside credits.',
+      'Delete an account: address, name, sessions, keys, mails, answers and media go; ledger and calls stay without ' +
+      'a name. With --force also beside credits.',
     flags: ['force'],
     run: async (db, [email], { force }) => {
       const { id: userId, account_id: accountId } = await accountOf(db, email)
