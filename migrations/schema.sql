@@ -293,7 +293,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 

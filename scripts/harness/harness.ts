@@ -132,14 +132,9 @@ const NOWHERE = 'http://127.0.0.1:9'
 let running = 0
 
 /**
-<<<<<<< HEAD
- * A configuration on this test process's own Postgres, Redis and folder. Its queues and limits are shared with no other
- * test, so that what a failed test left running takes no jobs of others. `change` edits the catalogue.
-=======
  * A configuration on this test process's own Postgres, Redis and folder, whose queues and limits no other one shares:
  * what a failed test left running takes no other test's jobs. `change` edits the catalogue, which becomes the current
  * version of the database; but one of no sandbox leaves what running processes serve alone.
->>>>>>> f4c5e21 (Keep the catalogue in Postgres as versions)
  */
 export async function testConfig(
   sandboxUrl: string,

@@ -5,7 +5,8 @@ import { missingSchema } from '../../migrations/index.ts'
 import type { Config } from '../shared/config.ts'
 import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/config.ts'
 import type { Catalogue } from '../shared/catalogue/catalogue.ts'
-import { catalogueWarnings, readCatalogue } from '../shared/catalogue/catalogue.ts'
+import { catalogueWarnings, parseCatalogue } from '../shared/catalogue/parse.ts'
+import { readVersion } from '../shared/catalogue/versions.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { sentenceOf } from '../shared/infra/log.ts'
 import { ServiceAway, lookAtPostgres, lookAtRedis } from '../shared/infra/start-up.ts'
@@ -82,24 +83,29 @@ async function examine(db: Db, config: Config): Promise<Finding[]> {
     finding('mail', () => mail(config)),
     finding('BASE_URL', () => address(config)),
   ])
-  return [...findings, ...(await examineCatalogue(config))]
+  return [...findings, ...(await examineCatalogue(db, config))]
 }
 
-async function examineCatalogue(config: Config): Promise<Finding[]> {
-  let catalogue: Catalogue | undefined
+/** The current version, as a worker would use it. @throws where there is none, or this release does not take it. */
+async function currentCatalogue(db: Db, { secretOf }: Config): Promise<Catalogue> {
+  const stored = await readVersion(db, 'newest')
+  if (!stored) throw new Error('there is none yet: run the release phase')
+  const { content, version, appliedAt } = stored
+  return parseCatalogue(content, { version, createdAt: Math.floor(Date.parse(appliedAt) / 1000) }, secretOf)
+}
+
+async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
+  const current = await currentCatalogue(db, config).catch((error: unknown) => error as Error)
   const whole = await finding('catalogue', async () => {
-    catalogue = readCatalogue(config.MODELS_FILE, config.secretOf)
-    const served = [...catalogue.models.values()].filter(({ routes }) => routes.length > 0)
+    if (current instanceof Error) throw current
+    const served = [...current.models.values()].filter(({ routes }) => routes.length > 0)
     if (served.length === 0) throw new Error('no model has an upstream with a key')
-    return [`${served.length} of ${catalogue.models.size} models are served`, ...catalogueWarnings(catalogue)].join(
-      '. ',
-    )
+    const counts = `version ${current.version}, ${served.length} of ${current.models.size} models are served`
+    return [counts, ...catalogueWarnings(current)].join('. ')
   })
+  const upstreams = current instanceof Error ? [] : current.upstreams
   const keys = await Promise.all(
-    (catalogue?.upstreams ?? []).map(async (upstream) => ({
-      name: `upstream ${upstream.name}`,
-      ...(await checkKey(upstream)),
-    })),
+    upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream)) })),
   )
   return [whole, ...keys]
 }

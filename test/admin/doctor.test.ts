@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { writeFileSync } from 'node:fs'
 import { SMTPServer } from 'smtp-server'
 import { doctor } from '../../src/admin/doctor.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { sandboxCatalogue, testConfig } from '../../scripts/harness/harness.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { testConfig } from '../../scripts/harness/harness.ts'
 
 type Finding = { name: string; ok: boolean; says: string }
 
@@ -30,11 +30,15 @@ describe('admin doctor', () => {
     await new Promise<void>((resolve) => {
       smtp.listen(0, '127.0.0.1', resolve)
     })
-    const { secretOf: _secretOf, WORKER_QUEUES, ...values } = await testConfig(sandbox.url)
-    const catalogue = sandboxCatalogue(sandbox.url)
-    delete catalogue.upstreams['unreachable']
-    catalogue.models = catalogue.models.filter(({ id }) => id === 'sandbox-chat')
-    writeFileSync(values.MODELS_FILE, JSON.stringify(catalogue))
+    const settings = { DATABASE_URL: await newDatabaseUrl() }
+    const {
+      secretOf: _secretOf,
+      WORKER_QUEUES,
+      ...values
+    } = await testConfig(sandbox.url, settings, (catalogue) => {
+      delete catalogue.upstreams['unreachable']
+      catalogue.models = catalogue.models.filter(({ id }) => id === 'sandbox-chat')
+    })
     good = Object.fromEntries(
       Object.entries({ ...values, WORKER_QUEUES: WORKER_QUEUES.join(','), SMTP_URL: smtpUrl('right') })
         .filter(([, value]) => value !== undefined)
@@ -107,13 +111,12 @@ describe('admin doctor', () => {
     await at({ STORAGE_URL: 'file:/dev/null/media' }, /^storage: ENOTDIR/)()
     await at({ SMTP_URL: smtpUrl('wrong') }, /^mail: .*no such password/)()
     await at({ SANDBOX_API_KEY: 'bad' }, /^upstream sandbox: refuses the key \(401\)/)()
-    await at({ MODELS_FILE: '/dev/null/models.json' }, /^catalogue: /)()
     await at(
       { NODE_ENV: 'production', BASE_URL: 'http://localhost:3000' },
       /^BASE_URL: http:\/\/localhost:3000 is local/,
     )()
     await at({ NODE_ENV: 'production', BASE_URL: 'https://x.example', SMTP_URL: '' }, /^mail: SMTP_URL is not set/)()
-    expect(await brokenIn({ DATABASE_URL: 'postgres://127.0.0.1:9/x' })).to.have.lengthOf(2)
+    expect(await brokenIn({ DATABASE_URL: 'postgres://127.0.0.1:9/x' })).to.have.lengthOf(3)
     expect((await brokenIn({ APP_SECRET: 'short' }))[0]).to.match(/^configuration: .*APP_SECRET/)
   })
 })

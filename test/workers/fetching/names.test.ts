@@ -20,7 +20,7 @@ const ZONE: Record<string, DnsEntry> = {
 
 const NO_FILES = { hosts: new Map(), search: [], ndots: 1 } as const
 
-describe("a resolver of untrusted names", function () {
+describe('a resolver of untrusted names', function () {
   let server: DnsServer
   before(async () => {
     server = await startDnsServer((name) => (name.startsWith('silent') ? 'silent' : ZONE[name]))
