@@ -12,16 +12,20 @@ export class CommandError extends Error {}
 /** Options of the command line, by name. */
 export type Options = Record<string, string | undefined>
 
-/** What a command did: `json` for `--json`, `text` for people; `failed` makes the exit code 1. */
-export type Report = {
-  json: Record<string, unknown>
+/**
+ * What a command did: `json` for `--json`, `text` for people. `failed` makes the exit code 1; so does `complaint`, a
+ * sentence for stderr.
+ */
+export type Report<Json = Record<string, unknown>> = {
+  json: Json
   text: string
   failed?: boolean
+  complaint?: string
   /** Printed instead, each as a line of JSON, with `--json` and without. */
   lines?: AsyncIterable<object>
 }
 
-export type Command = {
+export type Command<Json = Record<string, unknown>> = {
   /** As in the help: `credits grant <email> <amount>`. */
   usage: string
   summary: string
@@ -29,7 +33,7 @@ export type Command = {
   options?: readonly string[]
   /** Names of its options that take no value; one that is given reads 'yes'. */
   flags?: readonly string[]
-  run: (db: Db, args: string[], options: Options) => Promise<Report>
+  run: (db: Db, args: string[], options: Options) => Promise<Report<Json>>
 }
 
 /** The user of an address, with the account that they act for. @throws CommandError where there is none. */

@@ -8,6 +8,7 @@ import { missingSchema } from '../../migrations/index.ts'
 import { connectDb, isNotMigrated } from '../shared/infra/db.ts'
 import { withoutSecrets } from '../shared/infra/log.ts'
 import { accountCommands } from './commands/accounts.ts'
+import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
 import { leavingCommands } from './commands/leaving.ts'
 import { mailCommands } from './commands/mail.ts'
@@ -15,10 +16,11 @@ import { moneyCommands } from './commands/money.ts'
 import type { Command, Options } from './command.ts'
 import { CommandError } from './command.ts'
 
-const COMMANDS: Command[] = [
+const COMMANDS: Command<object>[] = [
   ...accountCommands,
   ...leavingCommands,
   ...moneyCommands,
+  ...catalogueCommands,
   ...mailCommands,
   ...doctorCommands,
 ]
@@ -32,14 +34,14 @@ const help = (): string =>
   ].join('\n')
 
 /** The words of a usage before its first argument: `credits grant`. */
-function wordsOf({ usage }: Command): string[] {
+function wordsOf({ usage }: Command<object>): string[] {
   const words = usage.split(' ')
   const end = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word))
   return end < 0 ? words : words.slice(0, end)
 }
 
 /** How many arguments a command takes at the most: what its usage names beside its words and its options. */
-const argumentsOf = (command: Command): number =>
+const argumentsOf = (command: Command<object>): number =>
   command.usage
     .replace(/\[[^\]]*--[^\]]*\]/g, '')
     .replace(/--[a-z-]+( [A-Z<][^ ]*)?/g, '')
@@ -94,7 +96,8 @@ async function main(argv: string[]): Promise<number> {
     const report = await command.run(db, args, options)
     for await (const line of report.lines ?? []) console.log(JSON.stringify(line))
     if (!report.lines) console.log(json ? JSON.stringify(report.json) : report.text)
-    return report.failed ? 1 : 0
+    if (report.complaint !== undefined) console.error(report.complaint)
+    return report.failed || report.complaint !== undefined ? 1 : 0
   } catch (error) {
     const missing = isNotMigrated(error) ? await missingSchema(db) : []
     if (missing.length === 0) throw error

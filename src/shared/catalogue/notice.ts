@@ -19,17 +19,18 @@ export async function announceVersion(redis: Redis, prefix: string, version: num
  * @returns false where Redis is not configured or cannot be reached: processes then see it at their next look
  */
 export async function announceFromCommand(version: number): Promise<boolean> {
-  const { REDIS_URL, ...config } = readRedisConfig()
-  if (REDIS_URL === undefined) return false
-  const redis = connectProducer({ ...config, REDIS_URL })
+  let redis: Redis | undefined
   try {
+    const { REDIS_URL, ...config } = readRedisConfig()
+    if (REDIS_URL === undefined) return false
+    redis = connectProducer({ ...config, REDIS_URL })
     await untilReady(redis)
     await announceVersion(redis, config.REDIS_PREFIX, version)
     return true
   } catch {
     return false
   } finally {
-    redis.disconnect()
+    redis?.disconnect()
   }
 }
 

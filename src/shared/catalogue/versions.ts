@@ -9,6 +9,9 @@ import type { UserId } from '../ids.ts'
 export const SOURCES = ['file', 'command', 'page', 'rollback'] as const
 export type Source = (typeof SOURCES)[number]
 
+/** The longest note, in characters. */
+export const MAX_NOTE = 500
+
 /** A version as operators see it. `by`: the operator's address of now, `MODELS_FILE` or `command line`. */
 export type VersionRecord = {
   version: number

@@ -1,0 +1,152 @@
+/** catalogue show · check · diff · apply · history · rollback */
+import type { Applied } from '../../shared/catalogue/changes.ts'
+import { applyCatalogue, rollBack } from '../../shared/catalogue/changes.ts'
+import { diffCatalogues, diffText } from '../../shared/catalogue/diff.ts'
+import type { Fault } from '../../shared/catalogue/faults.ts'
+import { BadCatalogue, faultText, faultsOf } from '../../shared/catalogue/faults.ts'
+import { marginFaults } from '../../shared/catalogue/margins.ts'
+import type { PricedCatalogue } from '../../shared/catalogue/margins.ts'
+import { announceFromCommand } from '../../shared/catalogue/notice.ts'
+import { readCatalogueFile } from '../../shared/catalogue/parse.ts'
+import type { StoredVersion } from '../../shared/catalogue/versions.ts'
+import { MAX_NOTE, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
+import type { Db } from '../../shared/infra/db.ts'
+import type { Command, Options, Report } from '../command.ts'
+import { CommandError } from '../command.ts'
+
+/** The most versions that are listed. */
+const LISTED = 1000
+
+export const catalogueCommands: Command<object>[] = [
+  {
+    usage: 'catalogue show',
+    summary: 'Show the current version of the catalogue.',
+    run: async (db) => {
+      const { content, source: _source, ...about } = await currentOf(db)
+      return { json: { ...about, catalogue: content }, text: JSON.stringify(content, null, 2) }
+    },
+  },
+  {
+    usage: 'catalogue check <file>',
+    summary:
+      'Check a catalogue: names every fault by its path, and every cost that exceeds its price. Exits with 1 on one.',
+    run: (_db, [file]) => withFaults(async () => judged(checkedFile(file))),
+  },
+  {
+    usage: 'catalogue diff <file>',
+    summary: 'Show what a catalogue would change, model by model.',
+    run: (db, [file]) =>
+      withFaults(async () => {
+        const content = checkedFile(file)
+        const current = await readVersion(db, 'newest')
+        const changes = diffCatalogues(current?.content, content)
+        return { json: { version: current?.version ?? 0, changes }, text: diffText(changes) || 'No changes.' }
+      }),
+  },
+  {
+    usage: 'catalogue apply <file> [--note …] [--expect <version>]',
+    summary: 'Apply a catalogue as a new version. With --expect, only where that is still the current version.',
+    options: ['note', 'expect'],
+    run: (db, [file], options) =>
+      withFaults(async () => {
+        const content = checkedFile(file)
+        const why = { source: 'command', operator: null, ...guardOf(options) } as const
+        return reportOf(await applyCatalogue(db, { content, ...why }))
+      }),
+  },
+  {
+    usage: 'catalogue history',
+    summary: 'List the versions of the catalogue, newest first.',
+    run: async (db) => {
+      const versions = await listVersions(db, LISTED)
+      const history = versions.map(({ version, appliedAt, by, note }) => ({ version, appliedAt, by, note }))
+      const lines = history.map(({ version, appliedAt, by, note }) => `${version}  ${appliedAt}  ${by}  ${note ?? ''}`)
+      return { json: history, text: lines.map((line) => line.trimEnd()).join('\n') || 'There is no version yet.' }
+    },
+  },
+  {
+    usage: 'catalogue rollback <version> [--note …] [--expect <version>]',
+    summary: 'Apply an earlier version again, as a new one.',
+    options: ['note', 'expect'],
+    run: (db, [text], options) =>
+      withFaults(async () => {
+        const version = versionOf('The version', text)
+        const applied = await rollBack(db, { version, operator: null, ...guardOf(options) })
+        if (!applied) throw new CommandError(`There is no version ${version} of the catalogue.`)
+        return reportOf(applied)
+      }),
+  },
+]
+
+async function currentOf(db: Db): Promise<StoredVersion> {
+  const current = await readVersion(db, 'newest')
+  if (!current) throw new CommandError('There is no catalogue in the database: run migrate.')
+  return current
+}
+
+/** The content of a file. @throws BadCatalogue with every fault. */
+function checkedFile(file: string | undefined): unknown {
+  if (file === undefined) throw new CommandError('Name the file of the catalogue.')
+  const content = readCatalogueFile(file)
+  const faults = faultsOf(content)
+  if (faults.length > 0) throw new BadCatalogue(faults)
+  return content
+}
+
+/** What there is to say against a catalogue that could be applied: costs that exceed their prices. */
+function judged(content: unknown): Report {
+  const losses = marginFaults(content as PricedCatalogue)
+  if (losses.length > 0) return faulty(losses, 'sells below its cost')
+  return { json: { faults: [] }, text: 'The catalogue is valid.' }
+}
+
+/** Does what reads a catalogue; its faults are an answer. */
+async function withFaults(work: () => Promise<Report>): Promise<Report> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof BadCatalogue) return faulty(error.faults, 'is not valid')
+    throw error
+  }
+}
+
+const faulty = (faults: readonly Fault[], what: string): Report => ({
+  json: { faults },
+  text: faultText(faults),
+  complaint: `The catalogue ${what}: ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}.`,
+})
+
+/** What `--note` and `--expect` say. */
+function guardOf({ note, expect }: Options): { note: string | null; expect: number | null } {
+  if (note !== undefined && Array.from(note).length > MAX_NOTE) {
+    throw new CommandError(`A note must have at most ${MAX_NOTE} characters.`)
+  }
+  return { note: note ?? null, expect: expect === undefined ? null : versionOf('--expect', expect) }
+}
+
+function versionOf(what: string, text: string | undefined): number {
+  if (!/^\d{1,9}$/.test(text ?? '')) throw new CommandError(`${what} must be the number of a version.`)
+  return Number(text)
+}
+
+/** What became of a version, once every process has been told. */
+async function reportOf(applied: Applied): Promise<Report> {
+  const { version } = applied
+  if (applied.is === 'unchanged') {
+    return { json: { version, changes: [] }, text: `No changes: version ${version} says the same.` }
+  }
+  const changes = diffText(applied.changes)
+  if (applied.is === 'conflict') {
+    return {
+      json: { conflict: true, version, changes: applied.changes },
+      text: changes,
+      complaint: `conflict: version ${version} is the current one, applied by ${applied.by || 'nobody'}.`,
+    }
+  }
+  const wasTold = await announceFromCommand(version)
+  const late = wasTold ? '' : '\nRedis could not be told: processes use it within 10 s.'
+  return {
+    json: { version, changes: applied.changes },
+    text: `${changes}\nVersion ${version} is the current one.${late}`.trim(),
+  }
+}

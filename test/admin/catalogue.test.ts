@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { root } from '../../scripts/folders.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
+import type { Catalogue } from '../../scripts/harness/harness.ts'
+import { catalogueCommands } from '../../src/admin/commands/catalogue.ts'
+import { CommandError } from '../../src/admin/command.ts'
+import type { Options, Report } from '../../src/admin/command.ts'
+import { readVersion } from '../../src/shared/catalogue/versions.ts'
+import { connectDb } from '../../src/shared/infra/db.ts'
+import type { Db } from '../../src/shared/infra/db.ts'
+
+/** The catalogue of the tests with another price of `sandbox-image`. */
+function priced(credits: number, change: (catalogue: Catalogue) => void = () => {}): Catalogue {
+  const catalogue = sandboxCatalogue('http://127.0.0.1:9')
+  catalogue.models.find(({ id }) => id === 'sandbox-image')!['credits'] = credits
+  change(catalogue)
+  return catalogue
+}
+
+const PRICE = {
+  part: 'model',
+  name: 'sandbox-image',
+  change: 'changed',
+  fields: [{ path: 'credits', before: 40, after: 50 }],
+}
+
+describe("the operator's commands of the catalogue", () => {
+  let db: Db
+  let databaseUrl: string
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-catalogue-'))
+  })
+  after(() => rmSync(folder, { recursive: true }))
+  beforeEach(async () => {
+    databaseUrl = await newDatabaseUrl()
+    db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+  })
+  afterEach(() => db.destroy())
+
+  let files = 0
+  const file = (content: object | string): string => {
+    const path = join(folder, `${++files}.json`)
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+    return path
+  }
+  const admin = (name: string, args: string[] = [], options: Options = {}): Promise<Report<object>> =>
+    catalogueCommands.find(({ usage }) => usage.startsWith(`catalogue ${name}`))!.run(db, args, options)
+  const refusal = (done: Promise<unknown>): Promise<unknown> =>
+    done.then(
+      () => 'done',
+      (error: unknown) => (error instanceof CommandError ? error.message : error),
+    )
+
+  it('apply a file, show it, and list what was applied, by whom and why', async () => {
+    expect(await refusal(admin('show'))).to.match(/run migrate/)
+    const first = await admin('apply', [file(priced(40))])
+    expect(first.json).to.deep.include({ version: 1 })
+    const second = await admin('apply', [file(priced(50))], { note: 'dearer', expect: '1' })
+    expect(second.json).to.deep.equal({ version: 2, changes: [PRICE] })
+    expect(second.text).to.match(/^~ model sandbox-image credits: 40 → 50\nVersion 2 is the current one\./)
+    expect((await admin('show')).json).to.deep.include({ version: 2, by: 'command line', catalogue: priced(50) })
+    const history = (await admin('history')).json as Record<string, unknown>[]
+    expect(history.map(({ appliedAt: _at, ...rest }) => rest)).to.deep.equal([
+      { version: 2, by: 'command line', note: 'dearer' },
+      { version: 1, by: 'command line', note: null },
+    ])
+    expect((await admin('apply', [file(priced(50))])).text).to.match(/^No changes: version 2 says the same/)
+  })
+
+  it('refuse with a conflict and its diff who expects another version', async () => {
+    await admin('apply', [file(priced(40))])
+    await admin('apply', [file(priced(50))])
+    const late = await admin('apply', [file(priced(60))], { expect: '1' })
+    expect(late.complaint).to.match(/^conflict: version 2 /)
+    expect(late.json).to.deep.equal({ conflict: true, version: 2, changes: [PRICE] })
+    expect(late.text).to.equal('~ model sandbox-image credits: 40 → 50')
+    expect(await admin('rollback', ['1'], { expect: '1' }))
+      .to.have.property('complaint')
+      .that.matches(/^conflict/)
+    expect((await readVersion(db, 'newest'))!.version).to.equal(2)
+  })
+
+  it('roll back to an earlier version, which is a new one', async () => {
+    await admin('apply', [file(priced(40))])
+    await admin('apply', [file(priced(50))])
+    expect((await admin('rollback', ['1'])).json).to.deep.include({ version: 3 })
+    expect((await admin('show')).json).to.deep.include({ version: 3, catalogue: priced(40) })
+    expect(await refusal(admin('rollback', ['9']))).to.match(/There is no version 9/)
+    for (const bad of [undefined, '', '-1', '1.5', 'one', '1e3'])
+      expect(await refusal(admin('rollback', bad === undefined ? [] : [bad])), bad).to.match(/number of a version/)
+  })
+
+  it('say what a file would change, and change nothing', async () => {
+    await admin('apply', [file(priced(40))])
+    const next = priced(50, ({ models, upstreams }) => {
+      models.splice(0, 1)
+      models.push({ id: 'new-image', modality: 'image', credits: 5, upstreams: [{ upstream: 'sandbox', model: 'x' }] })
+      Object.assign(upstreams.sandbox!, { concurrency: 4 })
+    })
+    const { json, text: said } = await admin('diff', [file(next)])
+    expect(json).to.deep.include({ version: 1 })
+    const lines = said.split('\n')
+    expect(lines[0]).to.match(/^- model sandbox-chat: \{/)
+    expect(lines.slice(1)).to.deep.equal([
+      '~ model sandbox-image credits: 40 → 50',
+      '+ model new-image: {"id":"new-image","modality":"image","credits":5,"upstreams":[{"upstream":"sandbox","model":"x"}]}',
+      '~ upstream sandbox concurrency: (none) → 4',
+    ])
+    expect((await readVersion(db, 'newest'))!.version).to.equal(1)
+  })
+
+  it('check a file, and name every fault by its path, and every cost above its price', async () => {
+    expect((await admin('check', [file(priced(40))])).text).to.equal('The catalogue is valid.')
+    const bad = priced(-1, ({ models, upstreams }) => {
+      models[0]!['pricing'] = { input: 1.5, output: 1e12, perTokens: 0 }
+      Object.assign(upstreams.sandbox!, { protocol: 'soap', colour: 'red' })
+    })
+    const { text: said, complaint } = await admin('check', [file(bad)])
+    expect(said.split('\n').map((line) => line.split(':')[0])).to.have.members([
+      'upstreams.sandbox.protocol',
+      'upstreams.sandbox.colour',
+      'models[0].pricing.input',
+      'models[0].pricing.output',
+      'models[0].pricing.perTokens',
+      'models[0].pricing.minimum',
+      'models[2].credits',
+    ])
+    expect(complaint).to.equal('The catalogue is not valid: 7 faults.')
+    const selling = priced(40, (catalogue) => {
+      Object.assign(catalogue, { creditMicroUsd: 1000 })
+      catalogue.models[2]!['upstreams'] = [{ upstream: 'sandbox', model: 'image-sandbox', cost: { perCall: 40_001 } }]
+    })
+    const loss = await admin('check', [file(selling)])
+    expect(loss.complaint).to.match(/sells below its cost: 1 fault/)
+    expect(loss.text).to.match(/^models\[2\]\.upstreams\[0\]\.cost/)
+    expect((await admin('check', [file('{"models": [')])).text).to.match(/^\(top\): is not JSON/)
+    expect((await admin('check', [join(folder, 'none.json')])).text).to.match(/^\(top\): cannot be read/)
+    for (const name of ['apply', 'diff']) expect((await admin(name, [file(bad)])).complaint, name).to.match(/7 faults/)
+    expect(await readVersion(db, 'newest')).to.equal(null)
+  })
+
+  it('end with exit code 1 on a conflict, with a sentence on stderr and one object on stdout', async () => {
+    await admin('apply', [file(priced(40))])
+    const args = ['catalogue', 'apply', file(priced(50)), '--expect', '0', '--json']
+    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/admin/main.ts'), ...args], {
+      cwd: root,
+      env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl },
+    })
+    const ended = new Promise((resolve) => child.once('close', resolve))
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+    expect([await ended, err.trim().split('\n').length]).to.deep.equal([1, 1])
+    expect(err).to.match(/^conflict: /)
+    expect(JSON.parse(out)).to.deep.include({ conflict: true, version: 1 })
+  })
+})
