@@ -130,8 +130,13 @@ describe('the pages of the console', () => {
     const { page, signIn, open, close } = await visit(browser, world)
     await signIn(CALLER)
     await open('/playground', 'Playground')
-    await page.getByText('As code').click()
-    expect(await page.locator('.ascode').innerText()).to.contain('Your message')
+    const code = async (): Promise<string> => {
+      await page.getByRole('button', { name: 'As code' }).click()
+      const text = await page.getByRole('dialog', { name: 'As code' }).innerText()
+      await page.keyboard.press('Escape')
+      return text
+    }
+    expect(await code()).to.contain('Your message')
     await page.getByRole('button', { name: 'Paste a key' }).click()
     await page.getByLabel('API key').fill(secret)
     await page.getByRole('button', { name: 'Use key' }).click()
@@ -144,9 +149,11 @@ describe('the pages of the console', () => {
     await page.getByRole('link', { name: 'Playground' }).click()
     await page.getByTestId('messages').getByText('please answer').waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
-    await page.getByText('Stopped.').waitFor()
+    await page.getByText(/Stopped. It cost/).waitFor()
     expect(await page.evaluate<boolean>(`document.activeElement.id === 'message'`)).to.equal(true)
-    expect(await page.locator('.ascode').innerText()).not.to.contain('Your message')
+    expect(await code())
+      .to.contain('please answer')
+      .and.not.to.contain('Your message')
     await close()
   })
 

@@ -16,6 +16,13 @@ export type Cost = {
 }
 
 export type ChatFields = { model: string; messages: ChatMessage[]; max_tokens?: number; temperature?: number }
+
+/** The endpoint of each kind of call. */
+export const PATHS = {
+  chat: '/v1/chat/completions',
+  image: '/v1/images/generations',
+  video: '/v1/videos/generations',
+} as const
 export type MediaFields = { model: string; prompt: string; image_url?: string; resolution?: string; duration?: number }
 
 type GatewayAnswer = { error?: { type: Problem['code']; message: string } }
@@ -40,9 +47,20 @@ async function begin(path: string, key: string, body: object, accept: string, si
   throw new Problem(error?.type ?? 'internal_error', error?.message ?? `The gateway answered ${response.status}.`)
 }
 
+/** The credits that a call would be charged now. @throws Problem; where the call would be refused, what is wrong */
+export async function quote(
+  kind: keyof typeof PATHS,
+  key: string,
+  body: ChatFields | MediaFields,
+  signal: AbortSignal,
+): Promise<number> {
+  const response = await begin('/v1/quotes', key, { endpoint: PATHS[kind], body }, 'application/json', signal)
+  return ((await response.json()) as { credits: number }).credits
+}
+
 /** Chats, as a stream. Aborting `signal` stops the model's work. @throws Problem; the generator too. */
 export async function chat(key: string, fields: ChatFields, signal: AbortSignal): Promise<BegunCall<ChatUpdate>> {
-  const response = await begin('/v1/chat/completions', key, { ...fields, stream: true }, 'text/event-stream', signal)
+  const response = await begin(PATHS.chat, key, { ...fields, stream: true }, 'text/event-stream', signal)
   return { callId: response.headers.get('x-call-id'), updates: chatUpdate(response) }
 }
 
@@ -69,7 +87,7 @@ export async function media(
   fields: MediaFields,
   signal: AbortSignal,
 ): Promise<BegunCall<MediaUpdate>> {
-  const response = await begin(`/v1/${kind}s/generations`, key, fields, 'text/event-stream', signal)
+  const response = await begin(PATHS[kind], key, fields, 'text/event-stream', signal)
   return { callId: response.headers.get('x-call-id'), updates: mediaUpdate(response) }
 }
 

@@ -9,12 +9,14 @@ type Props = {
   close: () => void
   children: ComponentChildren
   drawer?: boolean
+  /** As wide as code needs. */
+  wide?: boolean
   /** It shows what cannot be shown again: only a button among its children closes it. */
   keep?: boolean
 }
 
 /** Shown while it is rendered. Escape and a press outside close it, unless `keep` says otherwise. */
-export function Dialog({ title, close, children, drawer = false, keep = false }: Props) {
+export function Dialog({ title, close, children, drawer = false, wide = false, keep = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const own = dialog.current!
@@ -34,7 +36,7 @@ export function Dialog({ title, close, children, drawer = false, keep = false }:
   return (
     <dialog
       ref={dialog}
-      class={drawer ? 'drawer' : 'box'}
+      class={drawer ? 'drawer' : wide ? 'box wide' : 'box'}
       aria-label={title}
       onCancel={(event) => {
         event.preventDefault()

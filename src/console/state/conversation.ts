@@ -6,7 +6,7 @@ import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
 import type { ChatFields, ChatMessage, Cost } from '../api/gateway.ts'
 import { chat } from '../api/gateway.ts'
-import { loadAccount } from './account.ts'
+import { loadAccount, onCall } from './account.ts'
 import { playgroundKey } from './playground-key.ts'
 import { token } from './session.ts'
 
@@ -17,9 +17,19 @@ export type Conversation = {
   callId: string | null
   running: AbortController | null
   stopped: boolean
+  /** The credits of an answer that was stopped, once it is settled. */
+  stoppedCost: number | null
 }
 
-const EMPTY: Conversation = { messages: [], problem: null, cost: null, callId: null, running: null, stopped: false }
+const EMPTY: Conversation = {
+  messages: [],
+  problem: null,
+  cost: null,
+  callId: null,
+  running: null,
+  stopped: false,
+  stoppedCost: null,
+}
 
 export const conversation = signal(EMPTY)
 
@@ -45,7 +55,8 @@ export async function converse(fields: ChatFields): Promise<void> {
     const old = conversation.peek()
     if (old.running === controller) conversation.value = { ...old, ...changes(old) }
   }
-  const messages: ChatMessage[] = [...fields.messages, { role: 'assistant', content: '' }]
+  const said = fields.messages.filter(({ role }) => role !== 'system')
+  const messages: ChatMessage[] = [...said, { role: 'assistant', content: '' }]
   conversation.value = { ...EMPTY, messages, running: controller }
   try {
     const { callId, updates } = await chat(playgroundKey.value, fields, controller.signal)
@@ -66,3 +77,10 @@ export async function converse(fields: ChatFields): Promise<void> {
   }
   void loadAccount()
 }
+
+// What a stopped answer cost is known when its call has ended, shortly after the client left.
+onCall(({ id, status, credits }) => {
+  const now = conversation.peek()
+  if (now.stopped && now.callId === id && (status === 'succeeded' || status === 'failed'))
+    conversation.value = { ...now, stoppedCost: credits }
+})

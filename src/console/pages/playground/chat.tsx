@@ -1,18 +1,20 @@
 /**
  * A chat, streamed, that can be stopped.
  */
-import type { ComponentChildren } from 'preact'
-import type { RefObject } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
 import { ErrorMessage } from '../../parts/basics.tsx'
+import { credits } from '../../parts/format.ts'
+import { Markdown } from '../../parts/markdown.tsx'
 import { Fold } from '../../parts/fold.tsx'
 import { Field } from '../../parts/forms.tsx'
 import type { Conversation } from '../../state/conversation.ts'
 import { clearConversation, conversation, converse } from '../../state/conversation.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 import { ceilingOf } from './examples.ts'
+import { useQuote } from './quote.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 
 type Props = { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
@@ -20,15 +22,20 @@ type Props = { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => 
 export function ChatPlayground({ models, model, choose }: Props) {
   const talk = conversation.value
   const [text, setText] = useState('')
-  const [maxTokens, setMaxTokens] = useState('')
+  const [options, setOptions] = useState(NO_OPTIONS)
   const field = useRef<HTMLTextAreaElement>(null)
-  const next = nextMessages(talk.messages, text)
-  const limit = Number(maxTokens) >= 1 ? { max_tokens: Math.floor(Number(maxTokens)) } : {}
-  const fields: ChatFields = { model: model.id, messages: next, ...limit }
+  const fieldsFor = (messages: ChatMessage[]): ChatFields => ({ model: model.id, ...withOptions(messages, options) })
+  const fields = fieldsFor(nextMessages(talk.messages, text))
+  const most = useQuote('chat', fields, ceilingOf(model, fields.messages, fields.max_tokens))
   const submit = (): void => {
     if (talk.running || text.trim() === '' || playgroundKey.value === '') return
     setText('')
     void converse(fields)
+    field.current?.focus()
+  }
+  const retry = (): void => {
+    const last = talk.messages.findLastIndex(({ role }) => role === 'user')
+    void converse(fieldsFor(talk.messages.slice(0, last + 1)))
     field.current?.focus()
   }
   // The button that was pressed is gone then: what comes next is typed.
@@ -45,16 +52,9 @@ export function ChatPlayground({ models, model, choose }: Props) {
       <section class="panel">
         <ModelChoice models={models} model={model} choose={choose} />
         <Fold name="Options">
-          <Field
-            label="Maximum output tokens"
-            type="number"
-            min={1}
-            value={maxTokens}
-            placeholder="1024"
-            onInput={(event) => setMaxTokens(event.currentTarget.value)}
-          />
-          <AsCode kind="chat" fields={fields} />
+          <OptionFields options={options} put={setOptions} />
         </Fold>
+        <AsCode kind="chat" fields={fields} />
       </section>
       <section class="panel talk">
         <Messages talk={talk} name={model.id} />
@@ -62,16 +62,72 @@ export function ChatPlayground({ models, model, choose }: Props) {
         {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} />}
         {talk.stopped && (
           <p class="receipt" role="status">
-            Stopped. You pay for the text generated so far.{' '}
+            {talk.stoppedCost === null ? (
+              'Stopped. You pay for the text generated so far.'
+            ) : (
+              <>
+                Stopped. It cost <strong class="digits">{credits(talk.stoppedCost)}</strong>.
+              </>
+            )}{' '}
             {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
           </p>
         )}
         <Composer field={field} text={text} type={setText} submit={submit}>
-          <Ceiling most={ceilingOf(model, next, fields.max_tokens)} />
-          <Buttons talk={talk} stop={stop} clear={clear} />
+          <Ceiling most={most} />
+          <Buttons talk={talk} stop={stop} clear={clear} retry={retry} />
         </Composer>
       </section>
     </div>
+  )
+}
+
+type Options = { system: string; temperature: string; maxTokens: string }
+
+const NO_OPTIONS: Options = { system: '', temperature: '', maxTokens: '' }
+
+/** The fields of a request with the options that were chosen; a system prompt goes before all messages. */
+function withOptions(messages: ChatMessage[], { system, temperature, maxTokens }: Options): Omit<ChatFields, 'model'> {
+  return {
+    messages: system.trim() === '' ? messages : [{ role: 'system', content: system }, ...messages],
+    ...(Number(maxTokens) >= 1 && { max_tokens: Math.floor(Number(maxTokens)) }),
+    ...(temperature !== '' && { temperature: Number(temperature) }),
+  }
+}
+
+function OptionFields({ options, put }: { options: Options; put: (options: Options) => void }) {
+  const set = (name: keyof Options) => (event: Event) =>
+    put({ ...options, [name]: (event.currentTarget as HTMLInputElement).value })
+  return (
+    <>
+      <div class="field">
+        <label for="system">System prompt</label>
+        <textarea
+          id="system"
+          rows={3}
+          placeholder="You are a helpful assistant."
+          value={options.system}
+          onInput={set('system')}
+        />
+      </div>
+      <Field
+        label="Temperature"
+        type="number"
+        min={0}
+        max={2}
+        step={0.1}
+        value={options.temperature}
+        placeholder="the model's own"
+        onInput={set('temperature')}
+      />
+      <Field
+        label="Maximum output tokens"
+        type="number"
+        min={1}
+        value={options.maxTokens}
+        placeholder="1024"
+        onInput={set('maxTokens')}
+      />
+    </>
   )
 }
 
@@ -95,7 +151,7 @@ function Messages({ talk, name }: { talk: Conversation; name: string }) {
       {talk.messages.map(({ role, content }, index) => (
         <div key={index} class={`message ${role}`}>
           <small class="soft">{role === 'user' ? 'You' : name}</small>
-          <p>{content || '…'}</p>
+          {role === 'assistant' && content !== '' ? <Markdown text={content} /> : <p>{content || '…'}</p>}
         </div>
       ))}
       <div ref={end} />
@@ -145,7 +201,9 @@ function Composer({ field, text, type, submit, children }: ComposerProps) {
   )
 }
 
-function Buttons({ talk, stop, clear }: { talk: Conversation; stop: () => void; clear: () => void }) {
+type ButtonProps = { talk: Conversation; stop: () => void; clear: () => void; retry: () => void }
+
+function Buttons({ talk, stop, clear, retry }: ButtonProps) {
   const { running, messages } = talk
   if (running) {
     return (
@@ -157,9 +215,14 @@ function Buttons({ talk, stop, clear }: { talk: Conversation; stop: () => void; 
   return (
     <span class="row">
       {messages.length > 0 && (
-        <button type="button" class="quiet" onClick={clear}>
-          New chat
-        </button>
+        <>
+          <button type="button" class="quiet" onClick={clear}>
+            New chat
+          </button>
+          <button type="button" class="quiet" onClick={retry}>
+            Retry
+          </button>
+        </>
       )}
       <button type="submit" disabled={playgroundKey.value === ''}>
         Send

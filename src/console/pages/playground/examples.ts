@@ -5,6 +5,7 @@ import type { ChatPrice } from '../../../shared/calls/pricing.ts'
 import { DEFAULT_MAX_TOKENS, chatCost } from '../../../shared/calls/pricing.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage, MediaFields } from '../../api/gateway.ts'
+import { PATHS } from '../../api/gateway.ts'
 
 /** The most that a chat can be charged first: the gateway's own rule (bytes / 3, and all the output it may make). */
 export function chatCeiling(price: ChatPrice, messages: ChatMessage[], maxTokens: number | undefined): number {
@@ -17,15 +18,13 @@ export function ceilingOf(model: ModelEntry, messages: ChatMessage[] = [], maxTo
   return model.pricing ? chatCeiling(model.pricing, messages, maxTokens) : model.credits
 }
 
-const PATHS = { chat: 'chat/completions', image: 'images/generations', video: 'videos/generations' }
-
 /** A shell's own quotes: nothing inside them means anything to it. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** The request as a curl line. The key stands in a variable: what is copied is often pasted where others see it. */
 export function asCurl(kind: keyof typeof PATHS, fields: ChatFields | MediaFields): string {
   return [
-    `curl -s ${location.origin}/v1/${PATHS[kind]}`,
+    `curl -s ${location.origin}${PATHS[kind]}`,
     `-H "Authorization: Bearer $TOLLGATE_KEY"`,
     `-H 'Content-Type: application/json'`,
     `-d ${quoted(JSON.stringify(fields))}`,
@@ -49,10 +48,36 @@ export function asSdk(kind: keyof typeof PATHS, fields: ChatFields | MediaFields
           'console.log(answer.choices[0].message.content)',
         ]
       : [
-          `const answer = await client.post('/${PATHS[kind]}', {`,
+          `const answer = await client.post('${PATHS[kind].slice(3)}', {`,
           `  body: ${body.replaceAll('\n', '\n  ')},`,
           '})',
           'console.log(answer.data[0].url)',
+        ]
+  return [...opening, ...call].join('\n')
+}
+
+/** A JSON document as Python writes it. */
+const python = (value: unknown): string =>
+  JSON.stringify(value, null, 4).replaceAll(
+    /("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g,
+    (_match, text: string | undefined, word: string | undefined) =>
+      text ?? { true: 'True', false: 'False', null: 'None' }[word as 'true'],
+  )
+
+/** The request with OpenAI's SDK for Python. */
+export function asPython(kind: keyof typeof PATHS, fields: ChatFields | MediaFields): string {
+  const opening = [
+    'import os',
+    'from openai import OpenAI',
+    '',
+    `client = OpenAI(base_url="${location.origin}/v1", api_key=os.environ["TOLLGATE_KEY"])`,
+  ]
+  const call =
+    kind === 'chat'
+      ? [`answer = client.chat.completions.create(**${python(fields)})`, 'print(answer.choices[0].message.content)']
+      : [
+          `answer = client.post("${PATHS[kind].slice(3)}", body=${python(fields)}, cast_to=object)`,
+          'print(answer["data"][0]["url"])',
         ]
   return [...opening, ...call].join('\n')
 }

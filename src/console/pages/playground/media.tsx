@@ -13,6 +13,7 @@ import { makeMedia, works } from '../../state/media-work.ts'
 import { playgroundKey } from '../../state/playground-key.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 import { ceilingOf } from './examples.ts'
+import { useQuote } from './quote.ts'
 
 /** The largest picture that fits into a request of 1 MB as a data: address. */
 const MAX_READER_BYTES = 700_000
@@ -40,6 +41,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
     ...(chosen.resolution && { resolution: chosen.resolution }),
     ...(chosen.duration && { duration: Number(chosen.duration) }),
   }
+  const most = useQuote(kind, fields, ceilingOf(model))
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
     event.preventDefault()
@@ -64,7 +66,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <Picture kind={kind} image={image} put={setImage} />
           <Options kind={kind} model={model} chosen={chosen} put={setLatest} />
           <div class="row between">
-            <Ceiling most={ceilingOf(model)} />
+            <Ceiling most={most} />
             <Action type="submit" busy={work.busy} busyText="Generating…" disabled={playgroundKey.value === ''}>
               {image ? 'Generate from image' : `Generate ${kind}`}
             </Action>

@@ -11,7 +11,7 @@ import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
 import { NewKey } from '../keys.tsx'
-import { asCurl, asSdk } from './examples.ts'
+import { asCurl, asPython, asSdk } from './examples.ts'
 
 /** Which key calls: pasted, or made here. It is kept until the tab is closed. */
 export function KeyBar() {
@@ -128,15 +128,40 @@ export function Receipt({ cost, callId }: { cost: Cost; callId: string | null })
   )
 }
 
-/** The request as code. */
+const LANGUAGES = [
+  ['curl', asCurl],
+  ['Python', asPython],
+  ['JavaScript', asSdk],
+] as const
+
+/** The request as code, in a dialog as wide as code needs. */
 export function AsCode({ kind, fields }: { kind: 'chat' | 'image' | 'video'; fields: ChatFields | MediaFields }) {
+  const [open, setOpen] = useState(false)
+  const [language, setLanguage] = useState<(typeof LANGUAGES)[number][0]>('curl')
+  const write = LANGUAGES.find(([name]) => name === language)![1]
   return (
-    <details class="ascode">
-      <summary>As code</summary>
-      <h2>curl</h2>
-      <Code text={asCurl(kind, fields)} />
-      <h2>OpenAI SDK</h2>
-      <Code text={asSdk(kind, fields)} />
-    </details>
+    <>
+      <button type="button" class="small quiet" onClick={() => setOpen(true)}>
+        As code
+      </button>
+      {open && (
+        <Dialog title="As code" close={() => setOpen(false)} wide>
+          <div class="row languages" role="group" aria-label="Language">
+            {LANGUAGES.map(([name]) => (
+              <button
+                key={name}
+                type="button"
+                class={name === language ? 'small' : 'small quiet'}
+                aria-pressed={name === language}
+                onClick={() => setLanguage(name)}
+              >
+                {name}
+              </button>
+            ))}
+          </div>
+          <Code text={write(kind, fields)} />
+        </Dialog>
+      )}
+    </>
   )
 }

@@ -1,0 +1,36 @@
+/**
+ * What a request would be charged, as the gateway itself says it: asked for a moment after the last change of a field.
+ */
+import { useEffect, useState } from 'preact/hooks'
+import type { ChatFields, MediaFields } from '../../api/gateway.ts'
+import { quote } from '../../api/gateway.ts'
+import { playgroundKey } from '../../state/playground-key.ts'
+
+/** Typing pauses this long before the price is asked for, in ms. */
+const PAUSE_MS = 350
+
+/** Credits; `otherwise` until the gateway has answered, and where it would refuse the request. */
+export function useQuote(
+  kind: 'chat' | 'image' | 'video',
+  fields: ChatFields | MediaFields,
+  otherwise: number,
+): number {
+  const [answer, setAnswer] = useState<{ asked: string; credits: number } | null>(null)
+  const key = playgroundKey.value
+  const asked = JSON.stringify([kind, key, fields])
+  useEffect(() => {
+    if (key === '') return undefined
+    const over = new AbortController()
+    const timer = setTimeout(() => {
+      quote(kind, key, fields, over.signal).then(
+        (credits) => setAnswer({ asked, credits }),
+        () => setAnswer(null),
+      )
+    }, PAUSE_MS)
+    return () => {
+      clearTimeout(timer)
+      over.abort()
+    }
+  }, [asked])
+  return answer?.asked === asked ? answer.credits : otherwise
+}
