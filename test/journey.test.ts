@@ -24,7 +24,7 @@ describe('the whole journey', () => {
     await mailbox.stop()
   })
 
-  /** An operator's command, as a process of its own. */
+  /** An admin command, as a process of its own. */
   const admin = async (...args: string[]): Promise<Record<string, unknown>> => {
     const environment = { ...process.env, DATABASE_URL: gateway.config.DATABASE_URL }
     const { stdout } = await run(process.execPath, ['--import', 'tsx', 'src/admin/main.ts', ...args, '--json'], {
@@ -33,7 +33,7 @@ describe('the whole journey', () => {
     return JSON.parse(stdout) as Record<string, unknown>
   }
 
-  it('leads from registration over mail, key and calls to the ledger, and through a lost password back in', async () => {
+  it('leads from registration, mail, key and calls to the ledger, and back in after a lost password', async () => {
     const email = anEmail()
     const api = (path: string) => `${gateway.url}/api/${path}`
     const registered = await send('POST', api('auth/register'), { body: { email, password: 'first passw0rd' } })

@@ -19,7 +19,7 @@ describe('the migrations', () => {
   })
   after(() => db.destroy())
 
-  it('lead back, one by one, to nothing, and forward again to the same schema', async () => {
+  it('can be undone one by one, and applied again with the same schema', async () => {
     const whole = await dumpSchema(db)
     await db.transaction(dropSql)
     const stages: string[] = []
@@ -41,18 +41,20 @@ describe('the migrations', () => {
     expect(await migrate(db)).to.deep.equal({ migrations: [], functions: [], newer: [] })
   })
 
-  it('make the schema that migrations/schema.sql shows', async () => {
+  it('make the schema of migrations/schema.sql', async () => {
     const shown = readFileSync(join(root, 'migrations/schema.sql'), 'utf8')
     expect(await dumpSchema(db), 'Run "npm run schema", and read what it changes.').to.equal(shown)
   })
 
-  it('name every constraint, and say what every table and column is', async () => {
+  it('name every constraint, and comment every table and column', async () => {
     const { rows } = await db.raw<{ rows: { what: string }[] }>(`
-      SELECT format('column %s.%s', c.relname, a.attname) AS what FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+      SELECT format('column %s.%s', c.relname, a.attname) AS what
+        FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
           AND c.relname NOT LIKE 'knex%' AND col_description(c.oid, a.attnum) IS NULL
       UNION ALL SELECT format('table %s', c.relname) FROM pg_class c
-        WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname NOT LIKE 'knex%' AND obj_description(c.oid) IS NULL
+        WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname NOT LIKE 'knex%'
+          AND obj_description(c.oid) IS NULL
       UNION ALL SELECT format('constraint %s', conname) FROM pg_constraint
         WHERE connamespace = 'public'::regnamespace AND conname ~ '_(check|fkey|key)[0-9]+$'`)
     expect(rows.map((row) => row.what)).to.deep.equal([])
@@ -61,11 +63,12 @@ describe('the migrations', () => {
   it('keep credits in integers that cannot be NaN', async () => {
     const { rows } = await db.raw<{ rows: { type: string }[] }>(`
       SELECT DISTINCT data_type AS type FROM information_schema.columns
-      WHERE table_schema = 'public' AND (column_name LIKE '%credits%' OR column_name IN ('amount', 'remaining', 'balance_after'))`)
+      WHERE table_schema = 'public'
+        AND (column_name LIKE '%credits%' OR column_name IN ('amount', 'remaining', 'balance_after'))`)
     expect(rows.map((row) => row.type)).to.deep.equal(['bigint'])
   })
 
-  it('of a later release are left as they are, and its functions too', async () => {
+  it('leave those of a later release and its functions as they are', async () => {
     const [later] = await db('knex_migrations').insert(
       { name: '999_later', batch: 99, migration_time: new Date() },
       'id',
@@ -85,7 +88,7 @@ describe('the migrations', () => {
     expect(await missingSchema(db)).to.deep.equal([])
   })
 
-  it('keep nobody waiting for a second where a lock is held, and come to their end when it is free', async () => {
+  it('block nobody for a second while a lock is held, and finish when it is free', async () => {
     const column = {
       up: async (on: Db) => void (await on.raw('ALTER TABLE calls ADD COLUMN made_up integer')),
       down: async () => {},
@@ -116,7 +119,7 @@ describe('the migrations', () => {
     }
   })
 
-  it('make indexes beside the service, again where a build was broken off', async () => {
+  it('make indexes while the service runs, and again after an interrupted build', async () => {
     const statement = 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS made_up ON leases (held_until)'
     const index = { up: async () => {}, down: async () => {}, concurrently: { made_up: statement } }
     const rows = ['one', 'other'].map((name) => ({ name, held_until: '2030-01-01' }))

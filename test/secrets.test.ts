@@ -41,7 +41,7 @@ describe('the logs of web and worker', () => {
     await mailbox.stop()
   })
 
-  it('have no secret and no prompt in any line, wherever a client put them', async () => {
+  it('have no secret and no prompt in any line, wherever a client puts them', async () => {
     const { key } = await anAccount(db, 10_000)
     const {
       json: { token },

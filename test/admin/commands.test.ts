@@ -41,7 +41,7 @@ describe("the operator's commands", () => {
     expect(await balanceOf(db, account.id)).to.equal(10)
   })
 
-  it('grant of a known origin, never as a sign-up, with an end that lies ahead', async () => {
+  it('grant of a known origin other than sign-up, with an expiry in the future', async () => {
     for (const origin of ['signup', 'theft', ''])
       expect(await refusal('credits grant', [account.email, '5'], { origin }), origin).to.match(
         /--origin must be one of purchase, bonus, adjustment/,
@@ -54,7 +54,7 @@ describe("the operator's commands", () => {
     expect(await balanceOf(db, account.id)).to.equal(10)
   })
 
-  it('say of whom there is no account', async () => {
+  it('say for which address there is no account', async () => {
     for (const name of ['account show', 'account suspend', 'account activate', 'key create']) {
       expect(await refusal(name, ['nobody@example.com']), name).to.equal(
         'There is no account with the address nobody@example.com.',
@@ -66,7 +66,7 @@ describe("the operator's commands", () => {
     )
   })
 
-  it('show an account with its balance, and its debt where there is any', async () => {
+  it('show an account with its balance, and its debt if there is any', async () => {
     const show = COMMANDS.find(({ usage }) => usage.startsWith('account show'))!
     const before = await show.run(db, [account.email], {})
     expect(before.json).to.include({ credits: 10 }).and.not.to.have.property('debt')
@@ -77,7 +77,7 @@ describe("the operator's commands", () => {
     expect(after.text).to.include('0 credits, debt of 7 credits')
   })
 
-  it('make no account twice, and none without a real address and a strong password', async () => {
+  it('make no account twice, and none without a valid address and a strong password', async () => {
     expect(await refusal('account create', [account.email, 'secret123'])).to.match(/already/)
     expect(await refusal('account create', ['x', 'secret123'])).to.match(/not a valid e-mail address/)
     for (const password of [['short1'], ['onlyletters'], ['12345678'], ['a1'.repeat(37)]]) {
@@ -86,7 +86,7 @@ describe("the operator's commands", () => {
     expect(await db('users').where({ email: 'new@example.com' })).to.deep.equal([])
   })
 
-  it('show only calls that there are', async () => {
+  it('refuse unknown calls', async () => {
     for (const id of ['', 'x', `call_${'0'.repeat(32)}`, "call_'--"])
       expect(await refusal('call show', [id]), id).to.match(/^There is no call/)
   })

@@ -14,7 +14,7 @@ import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
-/** How a command ended. `json` where it answered some. */
+/** How a command ended. `json` if it printed any. */
 // oxlint-disable-next-line typescript/no-explicit-any
 type Ended = { code: number | null; out: string; err: string; json: any }
 
@@ -51,14 +51,14 @@ describe("the operator's command line", function () {
     return { code: await code, out, err, json }
   }
 
-  /** One sentence on stderr, nothing on stdout, exit code 1. */
+  /** Expects one sentence on stderr, nothing on stdout and exit code 1. */
   function expectRefused({ code, out, err }: Ended, sentence: RegExp): void {
     expect([code, out], err).to.deep.equal([1, ''])
     expect(err.trim()).to.match(sentence)
     expect(err.trim().split('\n')).to.have.lengthOf(1)
   }
 
-  it('makes an account, shows it, suspends and activates it, and answers JSON where it is asked to', async () => {
+  it('makes an account, shows it, suspends and activates it, and prints JSON on request', async () => {
     const email = 'first@example.com'
     const made = await admin(['account', 'create', 'First@Example.com', '--json'], undefined, 'secret123\n')
     expect([made.code, made.err]).to.deep.equal([0, ''])
@@ -92,7 +92,7 @@ describe("the operator's command line", function () {
     expect(active.json).to.include({ status: 'active' })
   })
 
-  it('grants credits of an origin, with an end and a note, and says the new balance', async () => {
+  it('grants credits of an origin, with an expiry and a note, and prints the new balance', async () => {
     const { id, email } = await anAccount(db, 10)
     const given = await admin([
       'credits',
@@ -126,7 +126,7 @@ describe("the operator's command line", function () {
     expect((await admin(['credits', 'grant', email.toUpperCase(), '1'])).out).to.match(/511/)
   })
 
-  it('makes a key that works, and prints its secret this once', async () => {
+  it('makes a key that works, and prints its secret only this once', async () => {
     const { id, email } = await anAccount(db)
     const [plain, json] = await Promise.all([
       admin(['key', 'create', email]),
@@ -171,7 +171,7 @@ describe("the operator's command line", function () {
   })
 
   it('audits the books: counts, no breach and exit code 0; each breach and exit code 1', async () => {
-    // Of its own: the other commands' database stays right.
+    // A database of its own, so that those of the other commands stay right.
     const url = await newDatabaseUrl()
     const own = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     try {
@@ -195,7 +195,7 @@ describe("the operator's command line", function () {
     }
   })
 
-  it('says of a database that was never migrated that it was not', async () => {
+  it('refuses a database that was never migrated', async () => {
     const url = await newDatabaseUrl()
     const own = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     for (const _ of await migrationSource.getMigrations([])) await own.migrate.down({ migrationSource })
@@ -203,7 +203,7 @@ describe("the operator's command line", function () {
     expectRefused(await admin(['audit'], { DATABASE_URL: url }), /^The database has not been migrated/)
   })
 
-  it('says how it is used', async () => {
+  it('prints its usage', async () => {
     const [asked, none] = await Promise.all([admin(['--help']), admin([])])
     expect([asked.code, none.code]).to.deep.equal([0, 1])
     for (const command of [
@@ -220,7 +220,7 @@ describe("the operator's command line", function () {
     }
   })
 
-  it('needs Postgres alone, and says so where it is missing or away, without its password', async () => {
+  it('needs only Postgres, and says so if it is missing or away, without its password', async () => {
     const [missing, away] = await Promise.all([
       admin(['audit'], {}),
       admin(['audit'], { DATABASE_URL: 'postgres://user:hunter2@127.0.0.1:9/x' }),

@@ -44,7 +44,7 @@ describe('the page of credits', () => {
     await world?.stop()
   })
 
-  it('gives the whole ledger as a file: every entry, numbers as numbers, no text that a spreadsheet would run', async () => {
+  it('downloads the whole ledger: every entry, numbers as numbers, no text that a spreadsheet would run', async () => {
     const email = 'books@example.com'
     const { token, secret } = await aCustomer(world, email, 500)
     const { account_id: accountId } = (await findUserByEmail(world.db, email))!
@@ -57,7 +57,7 @@ describe('the page of credits', () => {
       'say "hi", twice',
       'plain',
     ]
-    // More than the page of one request holds.
+    // More than fit on one page of the API.
     for (let count = 0; count < 120; count++) {
       const note = notes[count] ?? null
       await world.db.transaction((trx) =>

@@ -25,7 +25,7 @@ describe('the pages of the console', () => {
     await world?.stop()
   })
 
-  it('show first steps until a call has succeeded, and call what was refused received', async () => {
+  it('show first steps until a call has succeeded, and count a refused call as received', async () => {
     const email = 'beginner@example.com'
     const beginner = await aCustomer(world, email, 100)
     const { page, signIn, faults, close } = await visit(browser, world)
@@ -47,7 +47,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('come back to where a call was opened from, and do not open it again', async () => {
+  it('return to where a call was opened, and do not open it again', async () => {
     await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
     const { page, signIn, open, close } = await visit(browser, world)
     await signIn(CALLER)
@@ -57,7 +57,7 @@ describe('the pages of the console', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     expect(await page.getByRole('dialog').count()).to.equal(0)
-    // Opened by its address alone there is no page to come back to: the list takes its place.
+    // Opened by its address there is no page to return to, so it is the list.
     await open(new URL(address).pathname, 'Calls')
     await page.getByRole('button', { name: 'Close' }).click()
     await until('the list is shown', () => page.url().endsWith('/calls'))
@@ -67,7 +67,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it("keep a new key's secret until its own button is pressed", async () => {
+  it("show a new key's secret until its own button is pressed", async () => {
     const { page, signIn, open, close } = await visit(browser, world)
     await signIn(CALLER)
     await open('/keys', 'Keys')
@@ -84,7 +84,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('say what is wrong with a field beside it, by its label, and bring the focus there', async () => {
+  it('describe a fault beside its field, with its label, and focus the field', async () => {
     const { page, signIn, open, close } = await visit(browser, world)
     await signIn(CALLER)
     await open('/settings', 'Settings')
@@ -99,7 +99,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('show the expiry of credits on the day that was chosen, wherever the reader is', async () => {
+  it('show the expiry of credits on the chosen day in every time zone', async () => {
     const operator = (await world.person('giver@example.com', { admin: true })).token
     const email = 'westerner@example.com'
     const { id } = await world.person(email, {})
@@ -119,14 +119,14 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('name the way home on a phone', async () => {
+  it('have a link home on a phone', async () => {
     const { page, signIn, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
     await signIn(CALLER)
     await page.getByRole('link', { name: 'Tollgate' }).waitFor()
     await close()
   })
 
-  it('go on with an answer while its reader looks elsewhere, and bring the focus to the message after Stop', async () => {
+  it('continue an answer while other pages are open, and focus the message field after Stop', async () => {
     const { page, signIn, open, close } = await visit(browser, world)
     await signIn(CALLER)
     await open('/playground', 'Playground')

@@ -10,12 +10,12 @@ import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { visit } from './support/visit.ts'
 
-/** What the texts of an element say as numbers: `1,204` and `−40`. */
+/** The number in a text such as `1,204` or `−40`. */
 const numberOf = (text: string): number => Number(text.replaceAll(/[,+]/g, '').replace('−', '-'))
 
 const receipt = (page: Page): Promise<string> => page.getByTestId('receipt').innerText()
 
-/** Waits until a page says yes. Playwright's own way evaluates texts inside of the page, which its policy refuses. */
+/** Waits for a condition in a page. Playwright's own function evaluates text in the page, which its policy refuses. */
 const holds = (page: Page, question: string): Promise<unknown> => until(question, () => page.evaluate(question))
 
 async function signUp(page: Page, world: World, email: string): Promise<void> {
@@ -26,7 +26,7 @@ async function signUp(page: Page, world: World, email: string): Promise<void> {
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
 }
 
-/** Makes a key on its page and answers its secret. */
+/** Makes a key on its page and returns its secret. */
 async function makeKey(page: Page, name: string): Promise<string> {
   await page.getByRole('link', { name: 'Keys', exact: true }).click()
   await page.getByRole('button', { name: 'New key' }).click()
@@ -77,7 +77,7 @@ describe('the console, from sign-up to sign-out', () => {
     expect(secret).to.match(/^tg_[0-9A-Za-z]{40}$/)
     expect(await page.content()).not.to.contain(secret)
 
-    // A chat, as it is written.
+    // A streamed chat.
     await useKey(page, secret)
     expect(await page.getByTestId('ceiling').innerText()).to.match(/^At most 4 credits/)
     await page.getByLabel('Message').fill('[chunks 8 60] [answer one two three four five six seven eight] hi')
@@ -113,7 +113,7 @@ describe('the console, from sign-up to sign-out', () => {
     await holds(page, `document.querySelector('video').currentTime > 0`)
     expect(await receipt(page)).to.match(/^Cost 250 credits · .* balance 709/)
 
-    // What became of it.
+    // The records of it.
     await page.getByRole('link', { name: 'this call' }).click()
     const trail = await page.getByTestId('trail').innerText()
     expect(trail.split('\n').filter((line) => /^[A-Z][a-z]+$/.test(line))).to.deep.equal([
@@ -148,7 +148,7 @@ describe('the console, from sign-up to sign-out', () => {
     ])
     expect(download.suggestedFilename()).to.equal('tollgate-ledger.csv')
 
-    // The end of the key, and of the session.
+    // Revokes the key and ends the session.
     await page.getByRole('link', { name: 'Keys', exact: true }).click()
     await page.getByRole('button', { name: 'Revoke laptop' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()
@@ -162,7 +162,7 @@ describe('the console, from sign-up to sign-out', () => {
     await close()
   })
 
-  it('stops a chat on demand: what was written is paid, the rest is given back', async () => {
+  it('stops a chat on request: what was produced is charged, the rest is given back', async () => {
     const email = 'stopper@example.com'
     await world.person(email, { credits: 100_000 })
     const { page, signIn, faults, close } = await visit(browser, world)
@@ -206,12 +206,11 @@ describe('the console, from sign-up to sign-out', () => {
     await close()
   })
 
-  it('brings somebody whose session is over to the sign-in, and back to where they were', async () => {
+  it('leads a user whose session has ended to sign in, and then back', async () => {
     const { id } = await world.person('away@example.com')
     const { page, signIn, close } = await visit(browser, world)
     await signIn('away@example.com')
-    // Away from the page first: what it still asks for would learn of the session's end before the visit that is
-    // tested.
+    // Leave the page first: its own requests would notice the end of the session before the tested visit.
     await page.goto('about:blank')
     await world.db('sessions').where({ account_id: id }).delete()
     await page.goto(`${world.url}/calls?status=failed`)
@@ -224,7 +223,7 @@ describe('the console, from sign-up to sign-out', () => {
     await close()
   })
 
-  it('leads no one elsewhere after a sign-in', async () => {
+  it('redirects to no other site after a sign-in', async () => {
     await world.person('wary@example.com')
     const { page, close } = await visit(browser, world)
     for (const next of ['//evil.example/', 'https://evil.example/', '/\\evil.example']) {
@@ -240,7 +239,7 @@ describe('the console, from sign-up to sign-out', () => {
     await close()
   })
 
-  it('keeps the session in the tab, or in the browser where that was chosen', async () => {
+  it('keeps the session in the tab, or in the browser if that was chosen', async () => {
     await world.person('stay@example.com')
     const { page, signIn, close } = await visit(browser, world)
     await signIn('stay@example.com')

@@ -19,7 +19,7 @@ describe("the operator's pages", () => {
     await world?.stop()
   })
 
-  it('lets an operator send a mail again that was given up', async () => {
+  it('lets an operator retry a dead letter', async () => {
     const email = 'lost@example.com'
     await world.person(email)
     await world.person('postmaster@example.com', { admin: true })

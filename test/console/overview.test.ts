@@ -19,7 +19,7 @@ describe('the overview', () => {
     await world?.stop()
   })
 
-  it("tells the chart's numbers as a table", async () => {
+  it("has the chart's numbers as a table", async () => {
     const { secret } = await aCustomer(world, 'reader@example.com', 100)
     await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
     const { page, signIn, faults, close } = await visit(browser, world)

@@ -10,7 +10,7 @@ import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 
-/** Every page, by its address and its heading; `:call`, `:account` stand for ids. */
+/** Every page: its path and its heading. `:call` and `:account` stand for ids. */
 const OUTSIDE: [string, string][] = [
   ['/sign-in', 'Sign in'],
   ['/sign-up', 'Create an account'],
@@ -73,11 +73,11 @@ describe('the pages of the console', () => {
 
   const address = (path: string): string => path.replace(':call', call).replace(':account', account)
 
-  /** Until everything that is on its way has come. */
+  /** Waits until everything that was requested has arrived. */
   const settled = (page: Page): Promise<unknown> =>
     until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
 
-  it('have no serious fault of access, in light and dark', async function () {
+  it('have no serious accessibility fault, in light and dark', async function () {
     const { page, open, signIn, faults, close } = await visit(browser, world, { reducedMotion: 'reduce' })
     const look = async (path: string, heading: string): Promise<void> => {
       await page.emulateMedia({ colorScheme: 'light' })
@@ -108,7 +108,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('show what others typed as text, whatever it is', async () => {
+  it('show what users typed as text, whatever it is', async () => {
     const { page, open, signIn, faults, close } = await visit(browser, world)
     await signIn(email)
     for (const [path, heading, seen] of [
@@ -125,7 +125,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('say what an account owes, to its owner and to operators, until it has repaid', async () => {
+  it('show the debt of an account to its owner and to operators, until it is repaid', async () => {
     const person = await world.person('owing@example.com', { credits: 10 })
     const { id: keyId } = await createKey(world.db, person.id, 'owing')
     const calls = verbs(world.db)
@@ -151,7 +151,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it("say so where a page is for operators, and where a call is nobody's", async () => {
+  it('say when a page is for operators, and when a call does not exist', async () => {
     await world.person('plain@example.com')
     const { page, open, signIn, close } = await visit(browser, world)
     await signIn('plain@example.com')
@@ -163,7 +163,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('can be walked with the keyboard alone: skip link, drawer, and back to the row', async () => {
+  it('work with the keyboard alone: skip link, drawer, and back to the row', async () => {
     const { page, open, signIn, close } = await visit(browser, world)
     await signIn(email)
     await open('/calls', 'Calls')
@@ -187,7 +187,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('keep the filters of the calls in the address, for links and for the way back', async () => {
+  it('keep the filters of the calls in the address, for links and the back button', async () => {
     const { page, open, signIn, close } = await visit(browser, world)
     await signIn(email)
     await open('/calls', 'Calls')
@@ -203,7 +203,7 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('say what happened while the server is away, and mend it on demand', async () => {
+  it('say that the server is unreachable, and retry on request', async () => {
     const { page, open, signIn, close } = await visit(browser, world)
     await signIn(email)
     await open('/models', 'Models')

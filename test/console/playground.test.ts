@@ -22,7 +22,7 @@ describe('the playground', () => {
     await world?.stop()
   })
 
-  it('edits a picture of this computer in the playground', async () => {
+  it('edits an uploaded image', async () => {
     const { secret } = await aCustomer(world, 'painter@example.com', 100)
     const { page, signIn, open, faults, close } = await visit(browser, world)
     await signIn('painter@example.com')

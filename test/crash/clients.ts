@@ -1,13 +1,13 @@
 import type { Reply } from '../../scripts/harness/http.ts'
 import { post } from '../../scripts/harness/http.ts'
 
-/** The outcome of one request. `ms` since it was sent. */
+/** The outcome of one request. `ms`: how long it took. */
 export type ClientOutcome = { at: number; ms: number; status: number; reply: Reply | null; error: string }
 
 /** A request of a client, by its number. */
 export type Ask = (nth: number) => { path: string; body: object; headers?: Record<string, string> }
 
-/** How long a refused client waits before it asks again, in ms. */
+/** How long a refused client waits before it retries, in ms. */
 const AFTER_REFUSAL_MS = 50
 
 /** Sends requests continuously, a fixed number at a time, until it is stopped. */
@@ -40,7 +40,7 @@ export class Crowd {
   }
 }
 
-/** Sends one request and waits for its answer; a connection that breaks is an answer of status 0. */
+/** Sends one request and waits for its answer. A broken connection counts as status 0. */
 export async function callOnce(
   url: string,
   key: string,
@@ -79,5 +79,5 @@ export function statuses(outcomes: readonly ClientOutcome[]): string {
     .join(', ')
 }
 
-/** The middle of many times, in ms. */
+/** The median, in ms. */
 export const medianOf = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0

@@ -8,11 +8,11 @@ import { inSoak, report } from './scale.ts'
 
 const ARENAS = 6
 
-/** What goes on beside the calls: once is enough for all kinds, and the soak has it. */
+/** What happens beside the calls. It is the same for all kinds, so one is enough, in the soak. */
 const isHousekeeping = ({ cut }: Case): boolean =>
   /maintenance|audit|leases|meta|stalled|select version/.test(cut.label)
 
-/** Of the cuts that only the queue's own time-outs mend, `npm test` has those of images. */
+/** Of the cuts that only time-outs of the queue repair, `npm test` has those of images. */
 const isSlow = ({ kind, line }: Case): boolean =>
   line.side === 'worker' && line.store === 'redis' && kind.name !== 'image'
 
@@ -31,7 +31,7 @@ describe('a connection cut at any statement of a call', () => {
   })
 
   for (const { side, store } of LINES) {
-    it(`between ${side} and ${store} neither loses the call nor pays it twice, before and after each statement`, async () => {
+    it(`between ${side} and ${store} neither loses nor pays a call twice, at each statement`, async () => {
       const cases: Case[] = []
       for (const kind of KINDS) cases.push(...(await casesOf(arenas[0]!, kind, [{ side, store }])))
       report(

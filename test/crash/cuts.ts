@@ -36,7 +36,7 @@ export const KINDS: readonly Kind[] = [
   },
 ]
 
-/** Whose connection is cut. */
+/** The process whose connection is cut. */
 export type Line = { side: 'web' | 'worker'; store: 'postgres' | 'redis' }
 
 export const LINES: readonly Line[] = [
@@ -52,14 +52,14 @@ export type Case = { kind: Kind; line: Line; cut: Cut }
 export const nameOf = ({ kind, line, cut }: Case): string =>
   `${kind.name}: ${line.side}'s ${line.store}, ${cut.side} ${cut.label} #${cut.nth}`
 
-/** How a case went. `ms`: from the request to the end of its call. */
+/** The outcome of a case. `ms`: from the request to the end of its call. */
 export type Outcome = { status: number; ms: number; wasCut: boolean }
 
 const START_CREDITS = 5000
 const MAX_OCCURRENCES = 2
 let prompts = 0
 
-/** Every statement of an undisturbed call of this kind, as the cases that cut before and after it. */
+/** The cases that cut before and after every statement of an undisturbed call of this kind. */
 export async function casesOf(arena: Arena, kind: Kind, lines: readonly Line[] = LINES): Promise<Case[]> {
   for (const { side, store } of lines) arena.proxies[side][store].watch()
   await request(arena, kind, `watched ${++prompts}`)
@@ -86,7 +86,7 @@ async function request(arena: Arena, kind: Kind, prompt: string) {
   return { account, reply, calls, ms: performance.now() - startedAt }
 }
 
-/** Cuts one connection at one statement, and holds the gateway to its promises. */
+/** Cuts one connection at one statement, and checks every promise. */
 export async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<Outcome> {
   const { kind, line, cut } = one
   const proxy = arena.proxies[line.side][line.store]
@@ -97,7 +97,7 @@ export async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<O
   proxy.watch()
   const about = `${nameOf(one)}: ${reply.status} ${reply.text.slice(0, 200)}`
   expect(reply.status, about).to.be.oneOf([200, 503])
-  // A stream that lost one of its chunks says so in its last line, and where the whole answer is.
+  // A stream that lost a chunk says so in its last line, with the address of the whole answer.
   const failed = reply.status === 503 || /"ok":false/.test(reply.text)
   if (reply.status === 503) expect(reply.json?.error.type, about).to.equal('service_unavailable')
   expect(calls.length, `${about}: one request is one call`).to.be.at.most(1)
@@ -116,7 +116,7 @@ export async function play(arena: Arena, sandbox: Sandbox, one: Case): Promise<O
   return { status: reply.status, ms, wasCut }
 }
 
-/** Plays all cases, as many at a time as there are arenas; answers each with how it went. */
+/** Runs all cases, as many at a time as there are arenas, and returns their outcomes. */
 export async function playAll(
   arenas: readonly Arena[],
   sandbox: Sandbox,
@@ -138,5 +138,9 @@ export function figures(played: readonly { outcome: Outcome }[]): string {
   const times = played.map(({ outcome }) => outcome.ms).toSorted((a, b) => a - b)
   const cut = played.filter(({ outcome }) => outcome.wasCut).length
   const refused = played.filter(({ outcome }) => outcome.status === 503).length
-  return `${played.length} cases, ${cut} connections cut, ${refused} answered 503, ended after ${Math.round(times[times.length >> 1] ?? 0)} ms (median), ${Math.round(times.at(-1) ?? 0)} ms (longest)`
+  const [median, longest] = [times[times.length >> 1], times.at(-1)].map((ms) => Math.round(ms ?? 0))
+  return (
+    `${played.length} cases, ${cut} connections cut, ${refused} answered 503, ` +
+    `ended after ${median} ms (median), ${longest} ms (longest)`
+  )
 }

@@ -13,8 +13,8 @@ import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 
-/** Moments that a random schedule meets too seldom. */
-describe('two processes in the same moment', () => {
+/** Races that random schedules rarely hit. */
+describe('two processes at the same moment', () => {
   let db: Db
   let account: TestAccount
   before(async () => {
@@ -48,7 +48,7 @@ describe('two processes in the same moment', () => {
     return id
   }
 
-  it('begin a call, and only one of them takes itself for the first', async () => {
+  it('begin a call, and only one of them believes that it is the first', async () => {
     const [one, two] = [calls(), calls()]
     for (let round = 0; round < 150; round++) {
       const id = await opened()
@@ -60,19 +60,19 @@ describe('two processes in the same moment', () => {
     }
   })
 
-  it('repeat a begin under its name after a lost answer, and it is no second run', async () => {
+  it('repeat a begin after a lost acknowledgement, which is not a second run', async () => {
     const id = await opened()
     await calls().begin(id, '00000000-0000-4000-8000-000000000001')
     expect(await calls().begin(id, '00000000-0000-4000-8000-000000000001')).to.include({ resumed: false })
     expect(await calls().begin(id, '00000000-0000-4000-8000-000000000002')).to.include({ resumed: true })
   })
 
-  it('begin a call that a reconciler has found lost: it goes on', async () => {
+  it('begin a call that a reconciler has found lost: it continues', async () => {
     const id = await opened()
     await db('calls')
       .where({ id })
       .update({ lease_until: db.raw("now() - interval '1 second'") })
-    // The worker takes the job between the reconciler's look at the queue and its refund.
+    // The worker takes the job between the reconciler's check of the queue and its refund.
     const queues = {
       hasJob: async () => {
         await calls().begin(id)
@@ -89,7 +89,7 @@ describe('two processes in the same moment', () => {
     expect(await db('calls').where({ id }).first('status', 'credits')).to.deep.equal({ status: 'running', credits: 1 })
   })
 
-  it('open a call whose first try was committed unheard, though its key was revoked since', async () => {
+  it('open a call whose commit was not acknowledged, even if its key was revoked since', async () => {
     const other = await anAccount(db, 10)
     const id = newCallId()
     const request = { ...order(id), accountId: other.id, keyId: other.keyId }

@@ -12,10 +12,10 @@ import { stepsOf } from './storm/steps.ts'
 import { storm } from './storm/storm.ts'
 import type { StormFigures, StormOptions } from './storm/storm.ts'
 
-/** How many processes die: with Redis left alone, and with a Redis that forgets everything now and then. */
+/** How many processes are killed: with an undisturbed Redis, and with one that is flushed now and then. */
 const KILLS = inSoak ? { calm: 205, forgetful: 90 } : { calm: 8, forgetful: 0 }
 
-/** The promise is 10 s beyond what the upstream needs, on a machine that is not busy with other tests too. */
+/** The promise is 10 s beyond what the upstream needs, on a machine that runs no other tests. */
 const TAKEOVER_MS = 10_000
 const LONGEST_TAKEOVER_MS = 30_000
 
@@ -45,22 +45,24 @@ describe('processes killed at named steps of calls, under load', () => {
         .join(', ')}`,
     )
     report(
-      `${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ${figures.calls - figures.succeeded} refunded, ${figures.repaid} credits of debt repaid; seed ${seed}`,
+      `${figures.kills} processes killed, ${figures.calls} calls, ${figures.succeeded} succeeded, ` +
+        `${figures.calls - figures.succeeded} refunded, ${figures.repaid} credits of debt repaid; seed ${seed}`,
     )
     return figures
   }
 
-  it('leave no call open, none charged twice and no client without the answer of its key', async () => {
+  it('leave no call open or charged twice, and no client without the answer for its key', async () => {
     const { recoveries } = await rage({ kills: KILLS.calm })
     report(
-      `taken over after the death of their worker: chats ${spread(recoveries.chat)}; images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`,
+      `taken over after their worker was killed: chats ${spread(recoveries.chat)}; ` +
+        `images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`,
     )
     expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
     if (inSoak) expect(medianOf([...recoveries.chat, ...recoveries.image])).to.be.below(TAKEOVER_MS)
   }).timeout(inSoak ? 600_000 : 120_000)
 
   if (inSoak) {
-    it('leave none behind either where Redis forgets everything meanwhile; and they have died at every step', async () => {
+    it('leave none either while Redis is flushed, and were killed at every step', async () => {
       await rage({
         kills: KILLS.forgetful,
         flush: async () => {

@@ -11,7 +11,7 @@ import { install } from '../../scripts/harness/installation.ts'
 import { Crowd, chat, image, medianOf, statuses, callOnce as ask } from './clients.ts'
 import { inSoak, report } from './scale.ts'
 
-/** Calls of the account that floods. */
+/** Calls of the flooding account. */
 const FLOOD = 1000
 
 /** How often web and worker are replaced. */
@@ -34,7 +34,7 @@ describe('a gateway under load', () => {
   })
   afterEach(() => expectBooksToBalance(town.db))
 
-  it("serves an account beside another one's flood of 1,000 waiting calls in less than three times its idle time", async () => {
+  it('serves an account beside 1,000 waiting calls of another in under three times its idle time', async () => {
     const [flooder, other] = [await anAccount(town.db, 1_000_000), await anAccount(town.db, 1_000_000)]
     const measure = async (): Promise<number> => {
       const times: number[] = []
@@ -50,14 +50,15 @@ describe('a gateway under load', () => {
     const beside = await measure()
     const waiting = (await callsOf(town.db, flooder.id)).filter(({ status }) => status === 'queued').length
     report(
-      `idle ${Math.round(idle)} ms, beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`,
+      `idle ${Math.round(idle)} ms, ` +
+        `beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`,
     )
     expect(waiting, 'the flood still waits').to.be.above(0)
     expect(beside).to.be.below(3 * idle)
     await untilEnded(town.db, flooder.id, 60_000)
   }).timeout(120_000)
 
-  /** As a router does: the new process is up before the old one gets no more requests, and only then is it stopped. */
+  /** As a router does it: the new process gets the requests before the old one is stopped. */
   async function replaceBoth(): Promise<void> {
     const [oldWeb, oldWorker] = [web, worker]
     web = await town.start('web')

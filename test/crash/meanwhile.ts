@@ -1,6 +1,5 @@
 /**
- * Runs scenarios that mostly wait beside each other, each test awaiting its own: seconds of one lie in the seconds of
- * another. A scenario that fails fails its own test alone.
+ * Runs scenarios, which mostly wait, in parallel. Each test awaits its own, and fails alone.
  */
 export function meanwhile<Name extends string>(
   scenarios: Record<Name, () => Promise<void>>,
@@ -8,7 +7,7 @@ export function meanwhile<Name extends string>(
   const running = {} as Record<Name, Promise<void>>
   for (const name of Object.keys(scenarios) as Name[]) {
     running[name] = scenarios[name]()
-    // Looked at by its test, later.
+    // Its test awaits it later.
     running[name].catch(() => {})
   }
   return Object.fromEntries(Object.entries(running).map(([name, run]) => [name, () => run as Promise<void>])) as Record<

@@ -21,7 +21,7 @@ const CLIENTS = 12
 /** How long Postgres is away, in ms. */
 const AWAY_MS = inSoak ? 10_000 : 2500
 
-/** The promise, with room for a machine that is busy with other tests. */
+/** The promise, with a margin for a machine that runs other tests. */
 const SERVING_AGAIN_MS = 5000 + (inSoak ? 0 : 10_000)
 
 describe('an outage under load', () => {
@@ -73,7 +73,7 @@ describe('an outage under load', () => {
   }
 
   /**
-   * Loads the gateway, lets an outage happen, and waits until calls are served again. Answers how long that took from
+   * Loads the gateway, causes an outage, and waits until calls are served again. Returns how long that took from
    * `back`.
    */
   async function through(name: string, outage: () => Promise<number>): Promise<void> {
@@ -114,7 +114,7 @@ describe('an outage under load', () => {
       return Date.now()
     })).timeout(120_000)
 
-  it('by a crash of a Redis that forgets everything is over within 5 s of its return', () =>
+  it('by a crash of a Redis that loses its data is over within 5 s of its return', () =>
     through('Redis killed and started', async () => {
       await redis.kill()
       await redis.start()

@@ -10,10 +10,10 @@ import { play } from './schedule/run.ts'
 import type { Story } from './schedule/story.ts'
 import { seed, report } from './scale.ts'
 
-/** How many schedules `npm test` plays; the soak plays ten thousand, each with a seed of its own. */
+/** How many schedules `npm test` runs. The soak runs ten thousand, each with a seed of its own. */
 const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 200)
 
-/** How many are judged at once. */
+/** How many are checked at once. */
 const TOGETHER = 10
 
 describe('any schedule of calls and faults', () => {
@@ -26,13 +26,13 @@ describe('any schedule of calls and faults', () => {
   })
   after(() => Promise.all([db.destroy(), cleanupDb.destroy()]))
 
-  /** Judges what was played, and empties the database. */
+  /** Checks the schedules that were run, and empties the database. */
   async function judgeAll(stories: Story[]): Promise<void> {
     await judge(db, stories.splice(0))
     await deleteAccounts(cleanupDb)
   }
 
-  it('ends every call, charges it once, settles or refunds it once, and answers whoever waits', async () => {
+  it('ends every call, charges it once, settles or refunds it once, and answers its clients', async () => {
     const startedAt = performance.now()
     let played = 0
     const stories: Story[] = []

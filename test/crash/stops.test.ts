@@ -31,7 +31,7 @@ describe('an orderly stop', () => {
 
   it(`answers all ${IN_FLIGHT} calls in progress when both processes are asked to stop`, async () => {
     const account = await anAccount(town.db, 1_000_000)
-    // The soak has some that take longer than a stopping process waits: they are answered 202, and run on elsewhere.
+    // The soak has some that take longer than a stopping process waits: they are answered 202, and continue elsewhere.
     const asked = Array.from({ length: IN_FLIGHT }, (_one, nth) =>
       ask(web.url, account.key, chat(`stopping [delay ${inSoak && nth % 10 === 0 ? 28_000 : 1500}]`)),
     )
@@ -40,7 +40,8 @@ describe('an orderly stop', () => {
     const startedAt = performance.now()
     const [ends, outcomes] = await Promise.all([Promise.all([web.stop(), worker.stop()]), Promise.all(asked)])
     report(
-      `stopped with ${IN_FLIGHT} calls in progress: ${statuses(outcomes)}, gone after ${Math.round(performance.now() - startedAt)} ms`,
+      `stopped with ${IN_FLIGHT} calls in progress: ${statuses(outcomes)}, ` +
+        `gone after ${Math.round(performance.now() - startedAt)} ms`,
     )
     expect(ends.map(({ code }) => code)).to.deep.equal([0, 0])
     expect(

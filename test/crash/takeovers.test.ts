@@ -12,7 +12,7 @@ import { chat, image, statuses, callOnce as ask, video } from './clients.ts'
 import { meanwhile } from './meanwhile.ts'
 import { inSoak, report } from './scale.ts'
 
-/** The promise is 10 s, on a machine that is not busy with other tests too. */
+/** The promise is 10 s, on a machine that runs no other tests. */
 const LONGEST_MS = 25_000
 
 /** How long the upstream takes for what is lost with its worker, in ms: another worker is up within it. */
@@ -21,12 +21,12 @@ const UPSTREAM_MS = 8000
 const FROZEN_MS = inSoak ? 30_000 : 9000
 const VIDEO_SECONDS = inSoak ? 30 : 6
 
-/** Where the reconciler is when it puts a lost task into its queue again. */
+/** The steps at which the reconciler puts a lost task into its queue again. */
 const RECONCILER_STEPS = ['call.enqueuing', 'call.enqueued'] as const
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
-describe('calls that a process left behind', () => {
+describe('calls that a killed process left', () => {
   let sandbox: Sandbox
   const installations: Installation[] = []
   let runs: Record<keyof ReturnType<typeof scenarios>, () => Promise<void>>
@@ -51,22 +51,22 @@ describe('calls that a process left behind', () => {
   it('are refunded within 10 s when their web process is killed between charge and enqueue', async () => {
     await runs.charged()
   })
-  it('run, and are answered under their key, when their web process is killed after it has enqueued them', async () => {
+  it('run, and are answered for their key, when their web process is killed after it has enqueued them', async () => {
     await runs.enqueued()
   })
-  it("are ended within 10 s and their upstream's own time when their worker is killed", async () => {
+  it('are ended within 10 s and the time of their upstream when their worker is killed', async () => {
     await runs.killed()
   })
-  it('are all answered, in every state, when Redis forgets everything', async () => {
+  it('are all answered, in every state, when Redis is flushed', async () => {
     await runs.flushed()
   })
-  it('are collected once, tasks whose job is lost, though the reconciler dies before and after it has put them into their queue again', async () => {
+  it('are collected once if their job is lost, even if the reconciler is killed meanwhile', async () => {
     await runs.collected()
   })
-  it('are ended once when a worker is frozen until another has its calls, and goes on', async () => {
+  it('are ended once when a frozen worker resumes after another has taken its calls', async () => {
     await runs.frozen()
   })
-  it("are billed once when a video's worker is stopped half-way: another goes on with it", async () => {
+  it('are billed once when the worker of a video is stopped and another continues', async () => {
     await runs.handedOver()
   })
 
@@ -129,7 +129,7 @@ describe('calls that a process left behind', () => {
           ({ finished_at, modality }) => finished_at!.getTime() - at - (modality === 'chat' ? UPSTREAM_MS : 0),
         ),
       )
-      // A chat is sent again; a second picture could be a second bill.
+      // A chat is sent again; a second image could be billed again.
       expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal([200, 502])
       expect([sandbox.billed('killed chat').total, sandbox.billed('killed image').total]).to.deep.equal([2, 1])
       await expectBooksToBalance(installation.db)
@@ -217,7 +217,7 @@ describe('calls that a process left behind', () => {
       await until("the frozen worker's time to be over", () => performance.now() - frozenAt > FROZEN_MS, 2 * FROZEN_MS)
       frozen.signal('SIGCONT')
       const outcomes = await Promise.all(asked)
-      // The chat was sent again by the other worker; a second picture could have been a second bill.
+      // The other worker has sent the chat again; a second image could have been billed again.
       expect(outcomes.map(({ status }) => status)).to.deep.equal([200, 502])
       await other.stop()
       const after = await ask(web.url, account.key, chat('after the frost'))
@@ -245,7 +245,8 @@ describe('calls that a process left behind', () => {
       expect(await balanceOf(installation.db, account.id)).to.equal(750)
       await expectBooksToBalance(installation.db)
       report(
-        `video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: one submission, answered after ${seconds(outcome.ms)}`,
+        `video of ${VIDEO_SECONDS} s, its worker stopped half-way and another started: ` +
+          `one submission, answered after ${seconds(outcome.ms)}`,
       )
     },
   })

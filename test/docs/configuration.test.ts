@@ -24,7 +24,7 @@ describe('docs/configuration.md', () => {
     expect([...documented().keys()].toSorted()).to.deep.equal([...new Set(read)].toSorted())
   })
 
-  it('says what each is where it is not set', () => {
+  it('states the default of each', () => {
     const config = readConfig(REQUIRED) as unknown as Record<string, unknown>
     for (const [name, said] of documented()) {
       if (said === null) expect(REQUIRED, name).to.have.property(name)

@@ -34,7 +34,7 @@ describe('docs/console-api.md', () => {
     if (folder) rmSync(folder, { recursive: true, force: true })
   })
 
-  it('has commands that run as they are written', async () => {
+  it('has commands that work as written', async () => {
     const text = readFileSync(join(root, 'docs/console-api.md'), 'utf8')
     const commands = Array.from(text.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) =>
       block!.replace(/^BASE=.*$/m, `BASE=${gateway.url}`),

@@ -16,13 +16,13 @@ describe('the documentation', () => {
     expect(links.filter(({ fault }) => fault !== null)).to.deep.equal([])
   })
 
-  it('is all linked from the first page', () => {
+  it('is linked completely from README.md', () => {
     const readme = pages().find(({ path }) => path === 'README.md')!.text
     const unlinked = pages().filter(({ path }) => path !== 'README.md' && !readme.includes(`](${path})`))
     expect(unlinked.map(({ path }) => path)).to.deep.equal([])
   })
 
-  it('names files that are there', () => {
+  it('names files that exist', () => {
     const named = pages().flatMap(({ path, text }) =>
       Array.from(text.matchAll(/`((?:src|migrations|test|sql|scripts|bench)\/[\w/.-]*)`/g), ([, file]) => ({
         path,
@@ -30,12 +30,12 @@ describe('the documentation', () => {
       })),
     )
     expect(named.length).to.be.greaterThan(40)
-    // A walk-through writes this one.
+    // The walk-through has the reader write this one.
     const missing = named.filter(({ file }) => file !== 'src/api/operator/grants.ts' && !existsSync(join(root, file)))
     expect(missing).to.deep.equal([])
   })
 
-  it('knows a heading by the anchor that its links have', () => {
+  it('computes the anchor of a heading as GitHub does', () => {
     const page = '# One\n## What I\'d say: `a_b`, [two](x.md) & 3\n<a id="four"></a>\n```sh\n# no heading\n```\n'
     expect([...anchorsOf(page)]).to.deep.equal(['one', 'what-id-say-a_b-two--3', 'four'])
   })

@@ -16,7 +16,7 @@ export function pages(): Page[] {
   }))
 }
 
-/** What a heading is linked by, as GitHub makes it. */
+/** The anchor of a heading, as GitHub makes it. */
 const slugOf = (heading: string): string =>
   heading
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -25,7 +25,7 @@ const slugOf = (heading: string): string =>
     .trim()
     .replace(/\s/g, '-')
 
-/** Every anchor of a page: its headings, and what is marked by `<a id>`. What stands in blocks of code is neither. */
+/** Every anchor of a page: its headings and every `<a id>`, outside of code blocks. */
 export function anchorsOf(text: string): Set<string> {
   const prose = text.replace(/^```.*?^```$/gms, '')
   const headings = Array.from(prose.matchAll(/^#{1,6} (.+)$/gm), ([, heading]) => slugOf(heading!))
@@ -34,7 +34,7 @@ export function anchorsOf(text: string): Set<string> {
 }
 
 /**
- * What is wrong with a place that a text names, such as `docs/money.md#debt`; null where it exists. `path` from the
+ * What is wrong with a reference such as `docs/money.md#debt`; null if its target exists. `path` is relative to the
  * root.
  */
 export function faultOf(path: string, anchor: string | undefined): string | null {

@@ -22,7 +22,7 @@ describe('README.md', () => {
       await gateway?.stop()
     })
 
-    it('works as it is written, and costs what is shown', async () => {
+    it('works as written, and costs what is shown', async () => {
       const section = page.slice(page.indexOf('## A first call'), page.indexOf('## How it works'))
       const commands = Array.from(section.matchAll(/^```sh\n(.*?)^```$/gms), ([, block]) => block).join('\n')
       const { key } = await anAccount(gateway.db, 10_000)
@@ -37,7 +37,7 @@ describe('README.md', () => {
     })
   })
 
-  it('names npm scripts that are there', () => {
+  it('names npm scripts that exist', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { places, sourcesOf } from './source.ts'
 import type { Source } from './source.ts'
 
-/** Where the SQL of each table stands. */
+/** The place of the SQL of each table. */
 const HOMES: Record<string, string> = {
   users: 'src/shared/users/',
   accounts: 'src/shared/accounts/',
@@ -21,13 +21,13 @@ const HOMES: Record<string, string> = {
   catalogue_versions: 'src/shared/catalogue/',
 }
 
-/** Who else may name a table, and why. Nobody of these writes to it, but the ledger to the balance. */
+/** Which other places may name a table, and why. Of these, only the ledger writes: the balance. */
 const GUESTS: Record<string, string[]> = {
-  // An account's row holds its balance and is the lock of everything that moves it; the audit reads everything.
+  // An account's row holds its balance and is locked by everything that moves it; the audit reads everything.
   accounts: [
     'src/shared/ledger/ledger.ts',
     'src/shared/ledger/audit.ts',
-    // What a user is shown is theirs and their account's; a session holds while its account is active.
+    // Users are shown with their account; a session is valid while its account is active.
     'src/shared/users/users.ts',
     'src/shared/users/sessions.ts',
     'src/shared/operators/accounts.ts',
@@ -36,11 +36,11 @@ const GUESTS: Record<string, string[]> = {
   users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
-  // A link is spent together with what its mail was asked for.
+  // A link is spent together with its mail.
   mails: ['src/shared/users/one-time-tokens.ts'],
 }
 
-/** Code that runs on our machines: the console's pages run in browsers. */
+/** Code that runs on the server: the console's pages run in browsers. */
 const isOurs = ({ path }: Source): boolean => !path.startsWith('src/console/')
 
 describe('the architecture', () => {
@@ -66,11 +66,11 @@ describe('the architecture', () => {
     }
   })
 
-  it('knows a home for every table of the migrations', () => {
+  it('knows the place of every table of the migrations', () => {
     const tables = sourcesOf('migrations').flatMap(({ code }) =>
       [...code.matchAll(/CREATE TABLE (\w+)/g)].map(([, table]) => table),
     )
-    // What migrate remembers is known to migrate alone.
+    // Only migrate uses its own table.
     expect(tables).to.have.members([...Object.keys(HOMES), 'applied_sql'])
   })
 
@@ -96,8 +96,7 @@ describe('the architecture', () => {
   })
 
   it('gives HTTP statuses their meaning in the catalogue of errors and beside routes alone', () => {
-    // What an upstream, a bucket or a download answered is theirs to say; the worker's health server is a route of its
-    // own.
+    // Statuses that upstreams, buckets and downloads answer, and the worker's health server, which is a route itself.
     const foreign = [
       'src/workers/upstreams/',
       'src/workers/fetching/',
@@ -109,14 +108,13 @@ describe('the architecture', () => {
     expect(places(outside('src/shared/errors.ts', 'src/api/', ...foreign), status)).to.deep.equal([])
   })
 
-  it('says of every exported function and class what it promises', () => {
+  it('requires a docstring of every exported function and class', () => {
     const bare = all.flatMap(({ path, text }) => {
       const lines = text.split('\n')
       return lines.flatMap((line, at) => {
         const isFunction =
-          /^export (?:async )?function|^export (?:abstract )?class |^export const \w+(?:: [^=]+)? = (?:async )?\(?[\w{,\s:.<>[\]}|']*\)?(?::[^=]+)? =>/.test(
-            line,
-          )
+          /^export (?:async )?function|^export (?:abstract )?class /.test(line) ||
+          /^export const \w+(?:: [^=]+)? = (?:async )?\(?[\w{,\s:.<>[\]}|']*\)?(?::[^=]+)? =>/.test(line)
         const before = lines[at - 1] ?? ''
         return isFunction && !/\*\/\s*$/.test(before) && !/^export (?:async )?function/.test(before)
           ? [`${path}:${at + 1} ${line.slice(0, 100)}`]

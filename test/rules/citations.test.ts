@@ -14,7 +14,7 @@ const ELSEWHERE =
 const CITED = /(?<![\w/.-])((?:docs\/[\w-]+|README|CONTRIBUTING)\.md)(?:#([\w-]+))?/g
 
 /**
- * Every text that may cite a page: source files of all kinds, whole, since titles of tests and messages may cite too.
+ * Every text that may cite a page: whole source files of all kinds, since test titles and messages may cite too.
  */
 function texts(): Page[] {
   const folders = ['src', 'test', 'scripts', 'bench', 'migrations', 'sql']

@@ -17,7 +17,7 @@ export function sourcesOf(folder: string): Source[] {
     })
 }
 
-/** Line numbers stay the same. `//` counts as a comment only where it cannot be part of an address. */
+/** Line numbers stay the same. `//` counts as a comment only if it cannot be part of an address. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' ')).replace(/(^|\s)\/\/.*$/gm, '$1')
 }

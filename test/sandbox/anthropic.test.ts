@@ -58,7 +58,7 @@ describe('the sandbox as Anthropic', () => {
     expect(answer['usage'].output_tokens).to.equal(5)
   })
 
-  it('takes images by address and as base64, and refuses bytes that are none', async () => {
+  it('takes images by address and as base64, and refuses bytes that are not an image', async () => {
     const image = (source: Fields): unknown => [
       { type: 'text', text: 'look' },
       { type: 'image', source },
@@ -70,7 +70,7 @@ describe('the sandbox as Anthropic', () => {
     expect((await message(image({ ...base64, media_type: 'image/svg+xml' }))).status).to.equal(400)
   })
 
-  it('needs a key, a version, max_tokens and roles that it knows', async () => {
+  it('requires a key, a version, max_tokens and known roles', async () => {
     const noKey = await message('hi', {}, { 'anthropic-version': '2023-06-01', authorization: 'Bearer made-up' })
     expect([noKey.status, noKey.json()['error'].type]).to.deep.equal([401, 'authentication_error'])
     const noVersion = await message('hi', {}, { 'x-api-key': 'made-up' })
@@ -81,7 +81,7 @@ describe('the sandbox as Anthropic', () => {
     expect((await message('hi', { model: 'claude-reasoning', temperature: 1 })).status).to.equal(400)
   })
 
-  it('words errors in its own envelope: overloaded, rate, spent credit', async () => {
+  it('has its own error envelope: overloaded, rate, spent credit', async () => {
     const overloaded = await message('[status 529]')
     expect([overloaded.status, overloaded.json()['type']]).to.deep.equal([529, 'error'])
     expect(overloaded.json()['error'].type).to.equal('overloaded_error')

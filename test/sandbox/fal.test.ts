@@ -30,7 +30,7 @@ describe('the sandbox as the queue of fal', () => {
     return call(ticket['response_url'])
   }
 
-  it('gives a ticket with absolute addresses on its own origin, without the sub-path of the model', async () => {
+  it('answers with absolute addresses on its own origin, without the sub-path of the model', async () => {
     const ticket = await submit('', 'fal-ai/kling-video/v2/master/image-to-video')
     const request = `${own.url}/fal/fal-ai/kling-video/requests/${ticket['request_id']}`
     expect(ticket).to.deep.equal({
@@ -56,7 +56,7 @@ describe('the sandbox as the queue of fal', () => {
       .and.have.property('metrics')
   })
 
-  it('makes pictures of the size that is asked for, at public addresses', async () => {
+  it('makes images of the requested size, at public addresses', async () => {
     const { images } = (await result('', 'fal-ai/flux', { image_size: 'landscape_4_3' })).json()
     expect(images[0]).to.include({ width: 1024, height: 768, content_type: 'image/png' })
     expect(decodePng((await send(images[0].url)).bytes)).to.include({ width: 1024, height: 768 })
@@ -72,7 +72,7 @@ describe('the sandbox as the queue of fal', () => {
     expect((await result('[output object]')).json()['image'].url).to.be.a('string')
   })
 
-  it('completes a failure too: the result is the error, as a list of details', async () => {
+  it('completes a failure with an error as its result, a list of details', async () => {
     const ticket = await submit('[fail]')
     const status = (await completed(ticket)).json()
     expect(status).to.include({ status: 'COMPLETED', error_type: 'content_policy_violation' })
@@ -85,7 +85,7 @@ describe('the sandbox as the queue of fal', () => {
     expect((await call(missing['response_url'])).json()['detail'][0].type).to.equal('missing')
   })
 
-  it('cancels what runs, and says where there is nothing to cancel', async () => {
+  it('cancels what runs, and says when there is nothing to cancel', async () => {
     const ticket = await submit('[stuck]')
     const cancel = async (url: string): Promise<[number, string]> => {
       const answer = await call(url, { method: 'PUT' })
@@ -96,7 +96,7 @@ describe('the sandbox as the queue of fal', () => {
     expect(await cancel(`${own.url}/fal/fal-ai/flux/requests/none/cancel`)).to.deep.equal([404, 'NOT_FOUND'])
   })
 
-  it('names the same file however often the result is fetched, and none when asked to', async () => {
+  it('names the same file each time, or none when asked to', async () => {
     const ticket = await submit('')
     await completed(ticket)
     const [first, second] = [await call(ticket['response_url']), await call(ticket['response_url'])]
@@ -104,7 +104,7 @@ describe('the sandbox as the queue of fal', () => {
     expect((await result('[empty]')).json()).to.deep.equal({})
   })
 
-  it('takes a key of its own scheme only', async () => {
+  it('accepts only keys of its own scheme', async () => {
     const headers = { authorization: 'Bearer made-up' }
     expect((await call(`${own.url}/fal/fal-ai/flux`, { json: { prompt: 'x' }, headers })).status).to.equal(401)
     expect((await call(`${own.url}/fal/fal-ai/flux`, { json: { prompt: '[quota]' } })).status).to.equal(403)

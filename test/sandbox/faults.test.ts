@@ -38,7 +38,7 @@ describe('faults of the sandbox', () => {
     expect(billed(prompt)).to.equal(0)
   })
 
-  it('fail the first times a prompt is sent, then answer', async () => {
+  it('fail the first times that a prompt is sent, then answer', async () => {
     const prompt = prompted('[fail-times 2 503]')
     const statuses = [await chat(prompt), await chat(prompt), await chat(prompt)].map((answer) => answer.status)
     expect(statuses).to.deep.equal([503, 503, 200])
@@ -83,7 +83,7 @@ describe('faults of the sandbox', () => {
     expect(data[0].prompt).to.equal(prompt)
   })
 
-  it('hang before the headers or after them, until the client leaves', async () => {
+  it('hang before the headers or after them, until the client disconnects', async () => {
     for (const words of ['[hang]', '[hang-body]']) {
       const prompt = prompted(words)
       const leaving = new AbortController()
@@ -124,7 +124,7 @@ describe('faults of the sandbox', () => {
     expect(stream.text).not.to.match(/\n\n$|DONE/)
   })
 
-  it('break characters: in two pieces, or for good', async () => {
+  it('split characters, or break them', async () => {
     for (const stream of [false, true]) {
       const split = await chat('[cut-mid-char]', { stream })
       expect(split.text).to.include('你好').and.not.include('\uFFFD')
@@ -151,12 +151,12 @@ describe('faults of the sandbox', () => {
     expect(Buffer.from(image, 'base64').length).to.be.above(1024 * 1024)
   })
 
-  it('redirect where a redirect is asked for', async () => {
+  it('redirect on request', async () => {
     const answer = await chat('[redirect http://127.0.0.1:1/elsewhere]')
     expect([answer.status, answer.headers['location']]).to.deep.equal([302, 'http://127.0.0.1:1/elsewhere'])
   })
 
-  it('pace a stream, and cut it in every way', async () => {
+  it('slow a stream down, and cut it in every way', async () => {
     const contents = (answer: Answer): number => {
       return eventsOf(answer.text).filter((event) => event['choices']?.[0]?.delta.content).length
     }

@@ -18,7 +18,7 @@ describe('the sandbox as a program', () => {
     return child
   }
 
-  it('says where it listens, serves, and ends in order on SIGTERM', async () => {
+  it('prints where it listens, serves, and ends on SIGTERM', async () => {
     const child = run('--port', '0')
     const [line] = await once(child.stdout, 'data')
     const [, url] = /^sandbox upstream listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(String(line)) ?? []
@@ -27,7 +27,7 @@ describe('the sandbox as a program', () => {
     expect(await once(child, 'exit')).to.deep.equal([0, null])
   })
 
-  it('prints its help, and refuses what it does not understand', async () => {
+  it('prints its help, and refuses unknown options', async () => {
     const help = run('--help')
     expect(await text(help.stdout)).to.match(/--port 4010[^]*\[fail-times N CODE\]/)
     const child = run('--port', 'many')

@@ -132,7 +132,7 @@ describe('the sandbox as OpenAI chat', () => {
     expect(JSON.parse(answer['choices'][0].message.content)).to.deep.equal({ kind: 'a', list: [1.5] })
   })
 
-  it('says what it is told to say, echoes, and declines', async () => {
+  it('answers with a given text, echoes, and declines', async () => {
     const say = async (words: string): Promise<Fields> => (await chat(words)).json()['choices'][0].message
     expect(await say('[answer Hello, wörld 😀]')).to.include({ content: 'Hello, wörld 😀' })
     expect(await say('repeat me [echo]')).to.include({ content: 'repeat me' })
@@ -141,7 +141,7 @@ describe('the sandbox as OpenAI chat', () => {
       .and.have.property('refusal')
   })
 
-  it('is steered by the last message of the user, in parts too', async () => {
+  it('is steered by the last user message, also in parts', async () => {
     const messages = [
       { role: 'user', content: '[status 500]' },
       { role: 'assistant', content: '[status 500]' },
@@ -161,7 +161,7 @@ describe('the sandbox as OpenAI chat', () => {
     expect((await send(`${own.url}/v1/nothing`, { json: {} })).status).to.equal(404)
   })
 
-  it('takes any made-up key, but none at all and no bad one', async () => {
+  it('accepts any key but a missing or a bad one', async () => {
     const json = { model: 'gpt-sandbox', messages: [{ role: 'user', content: 'hi' }] }
     const url = `${own.url}/v1/chat/completions`
     expect((await send(url, { json })).json()['error'].code).to.equal('invalid_api_key')

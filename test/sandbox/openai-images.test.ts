@@ -18,11 +18,11 @@ describe('the sandbox as OpenAI images', () => {
     return decodePng(Buffer.from((await generate(prompt, more)).json()['data'][0].b64_json, 'base64'))
   }
 
-  it('draws a picture that decodes, small where no size is asked for', async () => {
+  it('draws an image that decodes, small by default', async () => {
     expect(await pictured('a cat')).to.include({ width: 256, height: 256 })
   })
 
-  it('draws the size that is asked for, up to 2048 pixels a side', async () => {
+  it('draws the requested size, up to 2048 pixels a side', async () => {
     expect(await pictured('a cat', { size: '640x360' })).to.include({ width: 640, height: 360 })
     expect(await pictured('a cat', { resolution: '1K' })).to.include({ width: 1024, height: 1024 })
     expect(await pictured('a cat', { resolution: '720p' })).to.include({ width: 1280, height: 720 })
@@ -37,13 +37,13 @@ describe('the sandbox as OpenAI images', () => {
     expect(cat.palette.equals(dog.palette)).to.equal(false)
   })
 
-  it('draws n pictures that differ', async () => {
+  it('draws n different images', async () => {
     const { data, usage } = (await generate('cats', { n: 3 })).json()
     expect(new Set(data.map((one: Fields) => one['b64_json'])).size).to.equal(3)
     expect(usage.total_tokens).to.equal(usage.input_tokens + usage.output_tokens)
   })
 
-  it('answers with an address on its own origin where the request or the model says so', async () => {
+  it('answers with an address on its own origin if the request or the model says so', async () => {
     for (const more of [{ response_format: 'url' }, { model: 'image-url-sandbox' }]) {
       const [image] = (await generate('a cat', more)).json()['data']
       expect(image.url).to.match(new RegExp(`^${own.url}/files/`))
@@ -53,7 +53,7 @@ describe('the sandbox as OpenAI images', () => {
     }
   })
 
-  it('edits an uploaded picture, as an OpenAI SDK sends it', async () => {
+  it('edits an uploaded image, as an OpenAI SDK sends it', async () => {
     const picture = Buffer.from((await generate('a cat')).json()['data'][0].b64_json, 'base64')
     const sdk = new OpenAI({ apiKey: 'made-up', baseURL: `${own.url}/v1`, maxRetries: 0 })
     const prompt = prompted('make it blue')
@@ -69,7 +69,7 @@ describe('the sandbox as OpenAI images', () => {
     })
   })
 
-  it('refuses to edit what is no image, nothing at all, and JSON', async () => {
+  it('refuses to edit what is not an image, an empty form, and JSON', async () => {
     const form = new FormData()
     form.set('model', 'image-sandbox')
     form.set('prompt', 'x')
@@ -84,7 +84,7 @@ describe('the sandbox as OpenAI images', () => {
     expect((await generate('[empty]')).json()['data']).to.deep.equal([])
   })
 
-  it('hands out other bytes than an image when asked to', async () => {
+  it('returns bytes that are not an image when asked to', async () => {
     const bytes = async (words: string): Promise<Buffer> => {
       return Buffer.from((await generate(words)).json()['data'][0].b64_json, 'base64')
     }
@@ -108,7 +108,7 @@ describe('files of the sandbox', () => {
     return (await send(`${own.url}/v1/images/generations`, { json, headers: KEY })).json()['data'][0].url
   }
 
-  it('are served in the ranges that are asked for', async () => {
+  it('are served in the requested ranges', async () => {
     const url = await published()
     const whole = (await send(url)).bytes
     const range = async (range: string): Promise<Answer> => send(url, { headers: { range } })
@@ -124,7 +124,7 @@ describe('files of the sandbox', () => {
     expect(head.headers['content-length']).to.equal(String(whole.length))
   })
 
-  it('come as an SVG, a liar, a redirect or an error when asked to', async () => {
+  it('are an SVG, mislabelled, a redirect or an error when asked to', async () => {
     expect((await send(await published('[wrong-type]'))).headers['content-type']).to.equal('image/svg+xml')
     const liar = await send(await published('[lying-type]'))
     expect(liar.headers['content-type']).to.equal('image/png')
@@ -137,7 +137,7 @@ describe('files of the sandbox', () => {
     expect((await send(`${own.url}/files/none.png`)).status).to.equal(404)
   })
 
-  it('grow by the megabytes that are asked for', async () => {
+  it('grow by the requested megabytes', async () => {
     const file = await send(await published('[big 3]'))
     expect(file.bytes.length).to.be.above(3 * 1024 * 1024)
     expect(decodePng(file.bytes).width).to.equal(256)

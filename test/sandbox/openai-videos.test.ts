@@ -25,7 +25,7 @@ describe('the sandbox as OpenAI videos', () => {
     })
   }
 
-  it('makes a video that an MP4 player knows, in the time that it takes', async () => {
+  it('makes a valid MP4 after the time that it takes', async () => {
     const video = await create('', { seconds: '8', size: '720x1280' })
     expect(video).to.include({ object: 'video', status: 'queued', seconds: '8', size: '720x1280', error: null })
     const done = await ended(video['id'])
@@ -39,7 +39,7 @@ describe('the sandbox as OpenAI videos', () => {
     expect(decodePng((await call(`/${video['id']}/content?variant=thumbnail`)).bytes).width).to.be.above(0)
   })
 
-  it('goes on with time, not with being asked', async () => {
+  it('progresses with time, not with polls', async () => {
     const video = await create('[duration 0.3]')
     const progress: number[] = []
     await until('the video', async () => {
@@ -51,7 +51,7 @@ describe('the sandbox as OpenAI videos', () => {
     expect(new Set(progress).size).to.be.above(2)
   })
 
-  it('takes a form with a first frame, and refuses one that is no image', async () => {
+  it('accepts a form with a first frame, and refuses one that is not an image', async () => {
     const form = new FormData()
     form.set('model', 'video-sandbox')
     form.set('prompt', prompted())
@@ -63,7 +63,7 @@ describe('the sandbox as OpenAI videos', () => {
     expect((await call('', { body: form })).json()['error'].param).to.equal('input_reference')
   })
 
-  it('needs the key for everything, and gives no content before its time', async () => {
+  it('requires the key for everything, and has no content before its end', async () => {
     const video = await create('[stuck]')
     for (const path of ['', `/${video['id']}`, `/${video['id']}/content`]) {
       expect((await call(path, { headers: {} })).status).to.equal(401)

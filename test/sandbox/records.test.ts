@@ -56,7 +56,7 @@ describe('the records of the sandbox', () => {
     expect(JSON.stringify(own.sandbox.journal(mark)).length).to.be.below(3000)
   })
 
-  it('survive a body that is nested too deep to be printed', async () => {
+  it('survive a body that is nested too deeply to be printed', async () => {
     const mark = prompted()
     const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: mark }], deep: 0 })
     const deep = body.replace('"deep":0', `"deep":${'['.repeat(20_000)}${']'.repeat(20_000)}`)

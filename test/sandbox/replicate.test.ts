@@ -40,7 +40,7 @@ describe('the sandbox as Replicate', () => {
     expect((await call(`${own.url}/replicate/v1/predictions`, { json: byVersion })).status).to.equal(201)
   })
 
-  it('answers a list for pictures, an address for videos, or what it is told to', async () => {
+  it('answers with a list for images, an address for videos, or another form on request', async () => {
     expect(await outputOf(''))
       .to.be.an('array')
       .with.length(1)
@@ -58,7 +58,7 @@ describe('the sandbox as Replicate', () => {
     expect([aborted['status'], aborted['started_at']]).to.deep.equal(['aborted', null])
   })
 
-  it('holds the answer for Prefer: wait, until the end or as long as it says', async () => {
+  it('holds the answer for Prefer: wait, until the end or for the given time', async () => {
     const waited = (await create('', 'acme/picture', {}, { prefer: 'wait' })).json()
     expect(waited['status']).to.equal('succeeded')
     const started = Date.now()

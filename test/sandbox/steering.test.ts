@@ -3,7 +3,7 @@ import { steeringHelp } from '../../src/sandbox/help.ts'
 import { MalformedWord, readSteering, UNSTEERED, withoutSteering, WORDS } from '../../src/sandbox/steering.ts'
 
 describe('steering words', () => {
-  it('reads several orders out of one prompt', () => {
+  it('reads several words of one prompt', () => {
     const steering = readSteering('draw [delay 1500] a cat [status 429 retry-after 1], [usage 1000 2000] please')
     expect(steering).to.deep.equal({
       delay: 1500,
@@ -12,12 +12,12 @@ describe('steering words', () => {
     })
   })
 
-  it('takes brackets that begin with no steering word for text', () => {
+  it('treats brackets that do not begin with a steering word as text', () => {
     expect(readSteering('a [red] fox and ["status"] and [')).to.equal(UNSTEERED)
     expect(readSteering('[constructor] [__proto__]')).to.equal(UNSTEERED)
   })
 
-  it('refuses a known word with something else behind it than its syntax says', () => {
+  it('refuses a known word whose arguments do not fit its syntax', () => {
     for (const prompt of ['[status]', '[status abc]', '[status 99]', '[delay soon]', '[hang 3]', '[fail-times 2]']) {
       expect(() => readSteering(prompt), prompt).to.throw(MalformedWord)
     }
@@ -27,7 +27,7 @@ describe('steering words', () => {
     expect(readSteering('[redirect http://[::1]:80/x]')).to.deep.equal({ redirect: 'http://[::1]:80/x' })
   })
 
-  it('leaves the rest of the prompt when the orders are taken out', () => {
+  it('leaves the rest of the prompt when the words are removed', () => {
     expect(withoutSteering('say [echo] this [really] [delay 1]')).to.equal('say this [really]')
   })
 

@@ -13,7 +13,7 @@ import { findPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
 import type { PgBouncer } from '../support/pgbouncer.ts'
 import { aResult, anOrder, verbs, wordOf } from '../shared/calls/opening.ts'
 
-/** Connections to Postgres: far fewer than clients have, so that each statement meets another's session. */
+/** Connections to Postgres: far fewer than clients have, so that statements share sessions. */
 const SERVER_CONNECTIONS = 3
 
 describe('behind PgBouncer in transaction mode', () => {
@@ -29,7 +29,7 @@ describe('behind PgBouncer in transaction mode', () => {
     direct = await newDatabaseUrl()
     bouncer = await startPgBouncer(found.program, direct, SERVER_CONNECTIONS)
     db = connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
-    // What sessions are given at their start elsewhere: see docs/scaling.md.
+    // Sessions get these settings at their start elsewhere: see docs/scaling.md.
     const { pathname } = new URL(direct)
     for (const setting of ['enable_seqscan = off', 'jit = off', `statement_timeout = '20s'`])
       await db.raw(`ALTER DATABASE ?? SET ${setting}`, [pathname.slice(1)])

@@ -32,10 +32,10 @@ import { anOrder, spendableCredits, verbs } from '../shared/calls/opening.ts'
 const ACCOUNTS = 8000
 const CALLS = 60_000
 
-/** What a read is about: one account among thousands, or the one that has a tenth of all calls. */
+/** Which account is read: one among thousands, or the one that has a tenth of all calls. */
 type Scene = { db: Db; mine: LoadedAccount; call: CallId }
 
-/** `sorts`: an account has so few of these that Postgres may sort them after the index has found them. */
+/** `sorts`: an account has so few rows that Postgres may sort them after the index has found them. */
 type Read = { read: (scene: Scene) => Promise<unknown>; index: string; sorts?: true }
 
 const place = { micros: Date.now() * 1000 - 86_400_000_000, id: newId('call') }
@@ -50,7 +50,7 @@ const aRetry = ({ id, keyId }: LoadedAccount) => ({
   replyTo: 'here',
 })
 
-/** Every list and every look-up that the code runs, by who runs it, and the index that it is to go by. */
+/** Every list and look-up in the code, by what runs it, and the index that it must use. */
 const READS: Record<string, Record<string, Read>> = {
   'the console': {
     calls: { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, null), index: 'calls_account_time' },
@@ -177,7 +177,7 @@ const READS: Record<string, Record<string, Read>> = {
       read: ({ db, mine }) => findAccounts(db, `acc_${mine.id.replaceAll('-', '')}`, 50),
       index: 'accounts_pkey',
     },
-    // By the order, that is: in the worst case, a text that no address has, it looks at every account.
+    // In the order of the index: in the worst case, a text that no address has, it reads every account.
     'accounts by a part of their address': { read: ({ db }) => findAccounts(db, '-7', 50), index: 'accounts_pkey' },
     actions: { read: ({ db }) => listActions(db, 50), index: 'operator_actions_pkey' },
     'actions on an account': {
@@ -215,22 +215,27 @@ const READS: Record<string, Record<string, Read>> = {
   },
 }
 
-/** The rest of a house that is lived in: sessions, mails, links, actions and expired grants, thousands of each. */
-const LIVED_IN = `
+/** The other rows of a used database: sessions, mails, links, actions and expired grants, thousands of each. */
+const OTHER_ROWS = `
   INSERT INTO sessions (id, user_id, account_id, token_hash, user_agent, ip, created_at, expires_at)
-  SELECT gen_random_uuid(), user_id, account_id, sha256((account_id::text || n)::bytea), 'browser', '', now() - n * interval '1 day', now() - n * interval '1 day' + interval '7 days'
+  SELECT gen_random_uuid(), user_id, account_id, sha256((account_id::text || n)::bytea), 'browser', '',
+    now() - n * interval '1 day', now() - n * interval '1 day' + interval '7 days'
   FROM members, generate_series(0, 4) n;
   INSERT INTO mails (id, kind, recipient, user_id, status, created_at, finished_at)
-  SELECT gen_random_uuid(), 'verification', email, id, CASE WHEN n = 4 AND seq % 20 = 0 THEN 'dead' ELSE 'sent' END, at, at
-  FROM (SELECT *, row_number() OVER () AS seq FROM users) u, generate_series(0, 4) n, LATERAL (SELECT now() - n * interval '2 days' - seq * interval '10 seconds' AS at) t;
-  INSERT INTO mails (id, kind, recipient, user_id) SELECT gen_random_uuid(), 'verification', email, id FROM users LIMIT 100;
+  SELECT gen_random_uuid(), 'verification', email, id,
+    CASE WHEN n = 4 AND seq % 20 = 0 THEN 'dead' ELSE 'sent' END, at, at
+  FROM (SELECT *, row_number() OVER () AS seq FROM users) u, generate_series(0, 4) n,
+    LATERAL (SELECT now() - n * interval '2 days' - seq * interval '10 seconds' AS at) t;
+  INSERT INTO mails (id, kind, recipient, user_id)
+  SELECT gen_random_uuid(), 'verification', email, id FROM users LIMIT 100;
   INSERT INTO one_time_tokens (mail_id, user_id, purpose, token_hash, email, mailbox, asked_at, expires_at)
   SELECT id, user_id, kind, sha256(id::text::bytea), recipient, recipient, created_at, created_at + interval '1 day'
   FROM mails;
   INSERT INTO operator_actions (id, action, account_id, created_at)
   SELECT gen_random_uuid(), 'credits_granted', id, now() FROM accounts, generate_series(0, 4);
-  UPDATE calls SET idempotency_key = 'key-' || id, idempotency_expires_at = created_at + interval '1 day' WHERE created_at > now() - interval '1 day';
-  ANALYZE sessions; ANALYZE mails; ANALYZE one_time_tokens; ANALYZE operator_actions; ANALYZE calls; ANALYZE users; ANALYZE accounts; ANALYZE members`
+  UPDATE calls SET idempotency_key = 'key-' || id, idempotency_expires_at = created_at + interval '1 day'
+  WHERE created_at > now() - interval '1 day';
+  ANALYZE sessions, mails, one_time_tokens, operator_actions, calls, users, accounts, members`
 
 describe('plans over loaded tables', function () {
   this.timeout(60_000)
@@ -240,7 +245,7 @@ describe('plans over loaded tables', function () {
     db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     accounts = await loadAccounts(db, ACCOUNTS)
     await loadHistory(db, accounts, CALLS)
-    await db.raw(LIVED_IN)
+    await db.raw(OTHER_ROWS)
     const calls = verbs(db)
     await Promise.all(
       accounts.slice(0, 200).map((account) => calls.open(anOrder({ id: account.id, keyId: account.keyId }, 1))),
@@ -249,7 +254,8 @@ describe('plans over loaded tables', function () {
   after(() => db.destroy())
 
   /**
-   * What Postgres itself chooses, scans of whole tables among its choices: our own connections do without them (db.ts).
+   * The plan that Postgres chooses even where it may scan whole tables, which Tollgate's own connections forbid
+   * (db.ts).
    */
   async function plansOf({ read }: Read, account: LoadedAccount): Promise<string> {
     const [call] = await db('calls').where({ account_id: account.id }).limit(1).pluck<CallId[]>('id')
@@ -264,7 +270,7 @@ describe('plans over loaded tables', function () {
       await trx.raw('SET LOCAL enable_seqscan = on')
       const plans: string[] = []
       for (const { sql, bindings } of statements) {
-        // Knex shows the statement with numbered places; raw takes it back with question marks.
+        // Knex shows the statement with numbered parameters, and raw expects question marks.
         const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${sql.replaceAll(/\$\d+/g, '?')}`, [
           ...bindings,
         ] as string[])
@@ -283,7 +289,7 @@ describe('plans over loaded tables', function () {
             expect(plan, plan).to.contain(one.index)
             expect(plan).not.to.match(/Seq Scan/)
           }
-          // Of an account with a dozen calls Postgres may sort them; of one with thousands a page must not read all.
+          // Postgres may sort a dozen calls of an account, but a page must not read all of thousands.
           if (!one.sorts) expect(busy).not.to.match(/Sort/)
         })
       }

@@ -26,7 +26,7 @@ describe('on a Redis Cluster of three nodes', () => {
   })
   after(() => cluster?.stop())
 
-  it('serves calls where REDIS_PREFIX has a hash tag and REDIS_URL names the node that has it', async () => {
+  it('serves calls if REDIS_PREFIX has a hash tag and REDIS_URL names the node that has it', async () => {
     const prefix = '{tollgate}'
     const { owner } = await cluster.ownerOf(prefix)
     const gateway = await startGateway({ DATABASE_URL: await newDatabaseUrl(), REDIS_URL: owner, REDIS_PREFIX: prefix })
@@ -41,7 +41,7 @@ describe('on a Redis Cluster of three nodes', () => {
       expect(replies.map(({ status }) => status)).to.deep.equal(replies.map(() => 200))
       expect(await balanceOf(gateway.db, account.id)).to.be.below(100_000)
       await expectBooksToBalance(gateway.db)
-      // One slot: everything lies on one node.
+      // All keys are in one slot, on one node.
       const urls = (await cluster.sizes()).flatMap((size, node) => (size > 0 ? [cluster.urls[node]] : []))
       expect(urls).to.deep.equal([owner])
     } finally {
@@ -49,7 +49,7 @@ describe('on a Redis Cluster of three nodes', () => {
     }
   })
 
-  it('charges nothing where REDIS_URL names a node that has not the slot', async () => {
+  it('charges nothing if REDIS_URL names a node without the slot', async () => {
     const prefix = '{tollgate}'
     const { others } = await cluster.ownerOf(prefix)
     const gateway = await startGateway({

@@ -6,7 +6,7 @@ import { tryLock, unlock, withLock } from '../../scripts/services/lock.ts'
 import { privateFolder } from '../../scripts/harness/services.ts'
 
 describe('a lock file', () => {
-  it('lets one at a time work', async () => {
+  it('lets one process work at a time', async () => {
     const file = join(privateFolder(), 'lock')
     let inside = 0
     let most = 0
@@ -26,7 +26,7 @@ describe('a lock file', () => {
     expect(existsSync(file)).to.equal(false)
   })
 
-  it('tells who holds it, and is free again after unlock', () => {
+  it('names its holder, and is free again after unlock', () => {
     const file = join(privateFolder(), 'lock')
     expect(tryLock(file)).to.equal(undefined)
     expect(tryLock(file)?.pid).to.equal(process.pid)
@@ -35,7 +35,7 @@ describe('a lock file', () => {
     unlock(file)
   })
 
-  it('is taken over from a dead holder, from a recycled pid, and when it is damaged', () => {
+  it('is taken over from a dead holder, from a reused pid, and when it is damaged', () => {
     const file = join(privateFolder(), 'lock')
     const { pid } = spawnSync('true')
     const dead = JSON.stringify({ pid, startedAt: 'then' })
@@ -48,7 +48,7 @@ describe('a lock file', () => {
     }
   })
 
-  it('is given back when the work fails', async () => {
+  it('is released when the work fails', async () => {
     const file = join(privateFolder(), 'lock')
     const work = withLock(file, () => Promise.reject(new Error('the work failed')))
     expect(await work.catch((error: unknown) => error))

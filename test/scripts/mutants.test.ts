@@ -5,7 +5,7 @@ import { root } from '../../scripts/folders.ts'
 import { MUTANTS } from '../../scripts/soak/mutants/list.ts'
 
 describe('the planted bugs', () => {
-  it('are at least twenty, each in code that stands there exactly once, and each with tests to find it', () => {
+  it('are at least twenty, each in code that occurs exactly once, and each with tests to find it', () => {
     expect(MUTANTS.length).to.be.at.least(20)
     for (const { name, edits, tests } of MUTANTS) {
       for (const { file, find } of edits) {

@@ -35,7 +35,7 @@ describe('a test run', () => {
     'worse.test.ts': 'it("ends its process", () => { process.exit(3) })',
   }
 
-  it('ends with the true counts, also of a file whose process died', async () => {
+  it('ends with the right counts, also of a file whose process died', async () => {
     const { code, output } = await mocha(files, {})
     expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 2 failed, 1 skipped')
     expect(output).to.include('the reason, in full')
@@ -54,14 +54,14 @@ describe('a test run', () => {
 })
 
 describe('the closing line', () => {
-  it('names skipped tests only where there are any', () => {
+  it('names skipped tests only if there are any', () => {
     expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).to.equal('3 passed, 0 failed')
     expect(closingLine({ passed: 3, failed: 1, skipped: 2 })).to.equal('3 passed, 1 failed, 2 skipped')
   })
 })
 
 describe('the arguments of npm test', () => {
-  it('are files, folders and patterns, beside options and their values', () => {
+  it('are files, folders and patterns, besides options and their values', () => {
     expect(namesFiles([])).to.equal(false)
     expect(namesFiles(['--grep', 'test'])).to.equal(false)
     expect(namesFiles(['-g', 'a.ts', '--bail'])).to.equal(false)

@@ -30,14 +30,14 @@ describe('an embedded Postgres', () => {
     await postgres.stop('immediate')
   })
 
-  it('speaks UTF8 in locale C, on loopback alone, in UTC', async () => {
+  it('uses UTF8, locale C and UTC, and listens only on loopback', async () => {
     expect(await query(postgres.url, 'SHOW server_encoding')).to.deep.equal(['UTF8'])
     expect(await query(postgres.url, 'SELECT datcollate FROM pg_database')).to.include('C')
     expect(await query(postgres.url, 'SHOW listen_addresses')).to.deep.equal(['127.0.0.1'])
     expect(await query(postgres.url, 'SHOW timezone')).to.deep.equal(['UTC'])
   })
 
-  it('opens to its password alone, which only its owner can read', async () => {
+  it('requires its password, which only its owner can read', async () => {
     const wrong = new URL(postgres.url)
     wrong.password = 'wrong'
     const refusal = await query(wrong.href, 'SELECT 1').catch((error: unknown) => error)
@@ -45,7 +45,7 @@ describe('an embedded Postgres', () => {
     expect(statSync(join(folder, 'postgres-password')).mode & 0o777).to.equal(0o600)
   })
 
-  it('keeps its data and its port through every way to go down', async () => {
+  it('keeps its data and its port after every kind of stop', async () => {
     const { port } = postgres
     for (const mode of ['smart', 'fast', 'immediate', 'kill'] as const) {
       const server = postgres.process
@@ -67,17 +67,17 @@ describe('an embedded Postgres', () => {
     expect(await query(postgres.url, 'SELECT word FROM kept')).to.deep.equal(['yes'])
   })
 
-  it('never takes another process for its own, whatever a stale pid file says', async () => {
+  it('never mistakes another process for its own, whatever a stale pid file says', async () => {
     const file = join(postgres.data, 'postmaster.pid')
     const text = readFileSync(file, 'utf8')
     await postgres.stop()
-    // This very process is alive, but no Postgres.
+    // This process is alive, but not a Postgres.
     writeFileSync(file, text.replace(/^\d+/, String(process.pid)))
     postgres = await startPrivatePostgres({ folder })
     expect(await query(postgres.url, 'SELECT word FROM kept')).to.deep.equal(['yes'])
   })
 
-  it('does not make a new password for data that have one', async () => {
+  it('keeps the password of existing data', async () => {
     await postgres.stop()
     const file = join(folder, 'postgres-password')
     renameSync(file, `${file}.away`)
@@ -87,7 +87,7 @@ describe('an embedded Postgres', () => {
     await postgres.start()
   })
 
-  it('says so when its data are of another version', async () => {
+  it('reports data of another version', async () => {
     await postgres.stop()
     const file = join(postgres.data, 'PG_VERSION')
     const version = readFileSync(file, 'utf8')
@@ -98,7 +98,7 @@ describe('an embedded Postgres', () => {
     await postgres.start()
   })
 
-  it('begins anew where a first start was killed half way', async () => {
+  it('starts over after a first start that was killed', async () => {
     const half = privateFolder()
     mkdirSync(join(half, 'postgres', 'data.new', 'base'), { recursive: true })
     writeFileSync(join(half, 'postgres', 'data.new', 'PG_VERSION'), '18\n')

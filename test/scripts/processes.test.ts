@@ -15,7 +15,7 @@ async function started(script: string): Promise<ChildProcess> {
 }
 
 describe('process marks', () => {
-  it('know a process from a later one with the same pid', async () => {
+  it('distinguish a process from a later one with the same pid', async () => {
     const child = await started(idle)
     const mark = markOf(child.pid!)
     const recycled = { pid: mark.pid, startedAt: 'at another time' }
@@ -28,7 +28,7 @@ describe('process marks', () => {
     expect(lives(mark)).to.equal(false)
   })
 
-  it('count a process that nobody has reaped yet as ended', async () => {
+  it('count a zombie as ended', async () => {
     const parent = spawn(
       process.execPath,
       [
@@ -47,16 +47,16 @@ describe('process marks', () => {
     parent.kill('SIGKILL')
   })
 
-  it('end with SIGKILL what does not listen to the first signal', async () => {
+  it('end with SIGKILL what ignores the first signal', async () => {
     const child = await started(`process.on('SIGTERM', () => {}); ${idle}`)
     await end(markOf(child.pid!), 'SIGTERM', 50)
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     expect(child.signalCode).to.equal('SIGKILL')
   })
 
-  it('let a child die with a parent that is killed, where the system can', async function () {
+  it('let a child die with a killed parent, where the system supports it', async function () {
     const command = dyingWithParent('SIGKILL', [process.execPath, '-e', 'setInterval(() => {}, 1000)'])
-    // Only Linux with util-linux has the means; elsewhere the next start cleans up.
+    // Only Linux with util-linux supports it; elsewhere the next start cleans up.
     if (command.length === 3) return
     const parent = spawn(
       process.execPath,
@@ -71,7 +71,7 @@ describe('process marks', () => {
     )
     const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
     const child = markOf(Number(line))
-    // Only from its own start on does the program have the signal that its parent's death sends.
+    // The program gets the signal of its parent's death only once it has started.
     expect(await seenWithin(() => !lives(child), 100)).to.equal(undefined)
     parent.kill('SIGKILL')
     expect(await seenWithin(() => !lives(child), 5_000)).to.equal(true)
@@ -79,7 +79,7 @@ describe('process marks', () => {
 })
 
 describe('findProgram', () => {
-  it('finds programs in the order of the PATH, and nothing that is a folder', () => {
+  it('finds programs in the order of the PATH, and no folders', () => {
     expect(findProgram('sh', '/nowhere:/bin')).to.equal('/bin/sh')
     expect(findProgram('bin', '/usr')).to.equal(undefined)
     expect(findProgram('sh', '')).to.equal(undefined)

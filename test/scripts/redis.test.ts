@@ -26,12 +26,12 @@ describe('where Redis comes from', () => {
     })
   })
 
-  it("is Debian's package for root alone", () => {
+  it("is Debian's package only for root", () => {
     expect(chooseRedis(machine(['apt-get'], { isRoot: true }))).to.deep.equal({ from: 'apt' })
     expect(chooseRedis(machine(['apt-get']))).to.have.property('from', 'nowhere')
   })
 
-  it('is else an advice that fits the system', () => {
+  it('is otherwise advice that fits the system', () => {
     const advice = (at: RedisEnvironment): string => {
       const source = chooseRedis(at)
       return source.from === 'nowhere' ? source.message : ''
@@ -64,7 +64,7 @@ describe('where Redis comes from', () => {
 })
 
 describe('a private Redis', () => {
-  it('opens to its password alone, and never evicts', async () => {
+  it('requires its password, and never evicts', async () => {
     const redis = await startPrivateRedis()
     const client = new Redis(redis.url)
     const intruder = new Redis({ host: '127.0.0.1', port: redis.port, retryStrategy: () => null })
@@ -81,7 +81,7 @@ describe('a private Redis', () => {
     }
   })
 
-  it('finds its data after a stop when they are to last, on the same port', async () => {
+  it('has its data after a stop if it is durable, on the same port', async () => {
     const redis = await startPrivateRedis({ durable: true })
     const port = redis.port
     const write = new Redis(redis.url)
@@ -99,7 +99,7 @@ describe('a private Redis', () => {
     }
   })
 
-  it('tells of a death that nobody asked for, and of no other', async () => {
+  it('reports an unexpected end, and no other', async () => {
     let deaths = 0
     let told: () => void
     const death = new Promise<void>((resolve) => {

@@ -55,10 +55,10 @@ function line(text: string, name: string): string {
 }
 
 describe('npm start', function () {
-  // It may have to compile first.
+  // It may compile first.
   this.timeout(120_000)
 
-  it('runs everything, stops everything, and finds everything again', async () => {
+  it('runs everything, stops everything, and finds its data again', async () => {
     const folder = privateFolder()
     const first = await start(folder)
     const key = line(first.text(), 'API key')
@@ -100,8 +100,8 @@ describe('npm start', function () {
 })
 
 /**
- * Run ahead of a program that listens, at its first launch: names the port that was found for it, and lets it go on
- * when somebody else has taken that port.
+ * Runs before a program at its first launch: reports the port that was found for it, and lets it continue once another
+ * process has taken that port.
  */
 const HELD_BACK = `
   import { existsSync, renameSync, writeFileSync } from 'node:fs'
@@ -117,7 +117,7 @@ const HELD_BACK = `
 
 type PortHolder = { port: number; server: Server }
 
-/** Somebody else, who takes the port of such a program while it is held back, and answers whatever is asked of it. */
+/** Another process, which takes the port of such a program while it waits, and answers every request. */
 async function takePort({ child, text }: Start, folder: string, name: string): Promise<PortHolder> {
   const file = join(folder, name)
   await seenWithin(() => existsSync(file) || child.exitCode !== null, 80_000)
@@ -128,7 +128,7 @@ async function takePort({ child, text }: Start, folder: string, name: string): P
   return { port, server }
 }
 
-describe('npm start, whose port is taken between the look and the listening,', () => {
+describe('npm start, whose port is taken between the check and the start,', () => {
   it('takes the next one, for the web process and for the sandbox, and says so', async () => {
     const hold = mkdtempSync(join(tmpdir(), 'tollgate-ports-'))
     const begun = launch(privateFolder(), {
@@ -162,7 +162,7 @@ describe('npm start, whose port is taken between the look and the listening,', (
 })
 
 describe('the data folder', () => {
-  it('has one start at a time, which ends what a killed one left, but never another process with the same pid', async () => {
+  it('has one start at a time, which ends what a killed one left, but no process that reuses its pid', async () => {
     const folder = privateFolder()
     expect(await enter(folder)).to.equal(undefined)
     expect((await enter(folder))?.pid).to.equal(process.pid)
@@ -201,7 +201,7 @@ describe('the port of npm start', () => {
 })
 
 describe('the command lines that npm start prints', () => {
-  it('are for the models that there are, and safe to paste', () => {
+  it('are for the models of the catalogue, and safe to paste', () => {
     const models = [{ id: "it's", modality: 'image', credits: 40 }]
     const lines = examples('http://localhost:1', 'tg_x', models)
     expect(lines.map(({ title }) => title)).to.have.length(4)

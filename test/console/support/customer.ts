@@ -1,7 +1,7 @@
 import { post } from '../../../scripts/harness/http.ts'
 import type { World } from '../../../scripts/harness/console-world.ts'
 
-/** Somebody with credits and a key, as the API gives them. */
+/** A registered user with credits and a key. */
 export async function aCustomer(
   world: World,
   email: string,

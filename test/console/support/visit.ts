@@ -8,12 +8,11 @@ import type { World } from '../../../scripts/harness/console-world.ts'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /**
- * A page of the console in a browser of its own, and everything that went wrong in it: its policy, errors, strange
- * requests.
+ * A page of the console in a browser of its own, and its faults: breaches of its policy, errors, unexpected requests.
  */
 export type Visit = {
   page: Page
-  /** Refused requests are errors of the browser's console; a test that means them says which. */
+  /** Refused requests are errors in the browser's log. A test that expects them says which. */
   faults: (expected?: RegExp) => string[]
   signIn: (email: string) => Promise<void>
   open: (path: string, heading: string) => Promise<void>
@@ -51,9 +50,9 @@ export async function visit(browser: Browser, world: World, options: BrowserCont
 
 type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
 
-/** The serious and critical faults that axe finds in what a page shows now, by all rules or by these. */
+/** The serious and critical faults that axe finds in the page as it is now, by all rules or by these. */
 export async function seriousFaults(page: Page, rules: string[] = []): Promise<string[]> {
-  // Evaluated by the debugger, which a page's policy does not bind.
+  // Evaluated by the debugger, to which the page's policy does not apply.
   await page.evaluate(AXE)
   const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<{ violations: Violation[] }>(

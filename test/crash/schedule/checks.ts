@@ -30,10 +30,10 @@ type CallRow = {
   started_at: Date | null
 }
 
-/** Chat may be sent to its upstream so often, whatever fails and whoever dies: twice an attempt, in two attempts. */
+/** How often a chat may be sent to its upstream, whatever fails: twice an attempt, in two attempts. */
 const MAX_CHAT_SENDS = 4
 
-/** Whoever waited was answered, by a process that lives; and no job failed in a way that nobody foresaw. */
+/** Every client that waited was answered by a living process, and no job failed unexpectedly. */
 export function checkClients({ world, requests }: Story): void {
   expect(world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
   for (const { heard, placed, web, left, asked } of requests) {
@@ -44,9 +44,9 @@ export function checkClients({ world, requests }: Story): void {
 }
 
 /**
- * Everything that schedules must not have broken, in the books and beyond them. Several are judged at once, in a
- * database that holds nothing else: to audit each by itself would cost as much as to play it.
- * @throws an Error that says which promise was broken, and what happened.
+ * Checks every promise of the schedules that were run. Several are checked at once, in a database of their own:
+ * auditing each by itself would take as long as running it.
+ * @throws an Error that names the broken promise, and what happened.
  */
 export async function judge(db: Db, stories: readonly Story[]): Promise<void> {
   const ids = stories.flatMap(({ accounts }) => accounts.map(({ id }) => id))
@@ -62,7 +62,7 @@ export async function judge(db: Db, stories: readonly Story[]): Promise<void> {
 
 const isOf = ({ accounts }: Story, account: AccountId): boolean => accounts.some(({ id }) => id === account)
 
-/** Tells the story of the schedule whose ids an error names; of the first one where it names none. */
+/** Adds the story of the schedule whose ids an error names, or of the first one. */
 async function blaming(stories: readonly Story[], check: () => Promise<void> | void): Promise<void> {
   try {
     await check()
@@ -105,7 +105,7 @@ function checkRequest(story: Story, request: Request, row: CallRow | undefined, 
   checkBill(story, request, row)
 }
 
-/** Refused: nothing was charged, or it has been given back. */
+/** Refused: nothing was charged, or it was given back. */
 function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: CallRow | undefined): void {
   if (code === 'service_unavailable') {
     if (row) expect(row.status, `${about}: answered ${code}, so nothing may stay charged`).to.equal('failed')
@@ -113,12 +113,12 @@ function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: 
       expect(row.started_at, `${about}: given back by its web process while a worker had it`).to.equal(null)
     return
   }
-  // A refused request that joined carries the id of a call that is somebody else's.
+  // A refused request that joined has the id of another request's call.
   expect(code, `${about}: refused`).to.be.oneOf(['insufficient_credits', 'rate_limited', 'unauthorized'])
   expect(row?.status, `${about}: refused with ${code}, so it was not opened`).to.equal(undefined)
 }
 
-/** The price is that of the opening, the tokens are the upstream's; a failure costs nothing. */
+/** The price is that at the opening, the tokens are the upstream's, and a failure costs nothing. */
 function checkCost({ world, prices }: Story, request: Request, row: CallRow): void {
   const { asked } = request
   const manner = world.upstream.manners.get(asked.prompt)!
@@ -131,7 +131,7 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
     input: row.estimated_input_tokens ?? 0,
     output: countOutput([{ message: { content: said(manner) } }]),
   }
-  // A stream that its client left, or that its worker had to end, is paid as far as it came: at least its input.
+  // A stream that its client left or its worker had to end is paid as far as it got: at least its input.
   if (asked.stream && (request.left || world.workers.some(({ shutdown }) => shutdown.signal.aborted))) {
     if (!manner.usage)
       expect(paid, `${asked.prompt}: a left stream pays its input`).to.be.at.least(
@@ -139,7 +139,7 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
       )
     return
   }
-  // What was cut has had no time to be reported.
+  // The usage of a cut stream was not reported.
   const cost =
     asked.modality === 'chat'
       ? chatCost(price.chat, manner.long ? counted : (manner.usage ?? counted))
@@ -147,10 +147,10 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
   expect(paid, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
 }
 
-/** What of a chat is taken, by every worker that takes it whole. */
+/** How much of a chat every worker takes. */
 const said = (manner: Manner): string => wordsOf(manner).join('').slice(0, LONGEST_ANSWER)
 
-/** What the operator pays: pictures and videos once at the most, and nothing that succeeded was made up. */
+/** What the operator pays: images and videos at most once, and no success without an upstream's. */
 function checkBill({ world }: Story, { asked }: Request, row: CallRow): void {
   const bill = world.upstream.bills.get(asked.prompt)!
   const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
@@ -159,12 +159,12 @@ function checkBill({ world }: Story, { asked }: Request, row: CallRow): void {
     expect(bill.produced, `${asked.prompt}: succeeded without a result of its upstream`).to.be.at.least(1)
 }
 
-/** However often a keyed request was sent: one call. */
+/** A request with a key makes one call, however often it is sent. */
 function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRow>): void {
   const calls = new Map<string, Set<CallId>>()
   for (const { asked, callId } of requests) {
     const row = rows.get(callId)
-    // A call that was given back before it was enqueued frees its key.
+    // A call that was refunded before it was enqueued frees its key.
     if (asked.idempotencyKey === null || !row || row.http_status === statusOf('service_unavailable')) continue
     const name = `${asked.account.id} ${asked.idempotencyKey}`
     calls.set(name, (calls.get(name) ?? new Set()).add(callId))
@@ -173,8 +173,7 @@ function checkOneCallAKey(requests: readonly Request[], rows: Map<CallId, CallRo
 }
 
 /**
- * In the ledger: at most three entries a call and grant; no expired lot paid; what was answered as the balance is in
- * it.
+ * In the ledger: at most three entries a call and grant, none of an expired lot, and every balance that was answered.
  */
 async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
   const { rows: spentLate } = await db.raw<{ rows: object[] }>(
@@ -196,16 +195,17 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
     SELECT c.id, c.balance_after, own.balance_after AS entry, last.balance_after AS last_entry FROM calls c
     JOIN LATERAL (
       SELECT * FROM ledger_entries WHERE call_id = c.id AND kind <> 'charge' ORDER BY seq DESC LIMIT 1) own ON true
-    -- Where the account has debt, the balance is told as the whole statement left it.
+    -- If the account has debt, the answered balance is that after the whole statement.
     JOIN LATERAL (
-      SELECT balance_after FROM ledger_entries WHERE account_id = c.account_id AND created_at = own.created_at ORDER BY seq DESC LIMIT 1) last ON true
+      SELECT balance_after FROM ledger_entries
+      WHERE account_id = c.account_id AND created_at = own.created_at ORDER BY seq DESC LIMIT 1) last ON true
     WHERE c.account_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`,
     [[...ids]],
   )
   expect(wrong, `the balance of an answer is not that of its last entry: ${JSON.stringify(wrong)}`).to.deep.equal([])
 }
 
-/** Whoever never heard asks again with the same key: the very answer, or a call that is opened only now. */
+/** A client that got no answer asks again with its key: it gets the answer, or opens a call only now. */
 function checkReplays({ requests }: Story, states: States): void {
   for (const { asked, callId } of requests) {
     if (asked.idempotencyKey === null || !states.has(callId)) continue
@@ -213,7 +213,7 @@ function checkReplays({ requests }: Story, states: States): void {
   }
 }
 
-/** At no moment has an account more calls open than it may. Run during a schedule too. */
+/** An account never has more open calls than it may. Also checked during a schedule. */
 export async function checkOutstanding({ db, accounts }: Pick<Story, 'db' | 'accounts'>): Promise<void> {
   const rows = await db('accounts')
     .whereIn(

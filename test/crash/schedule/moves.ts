@@ -3,12 +3,12 @@ import type { Tokens } from '../../../src/shared/calls/pricing.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
 import type { EnqueueFate } from '../world/dispatch.ts'
 
-/** What a client asks for. `who`, `key` and every other number choose modulo what there is. */
+/** What a client asks for. Numbers such as `who` and `key` are indexes, modulo the number of choices. */
 export type Ask = {
   who: number
   modality: 'chat' | 'image' | 'video'
   stream: boolean
-  /** Requests with one key and kind are one call. */
+  /** Requests with the same key and kind are one call. */
   key: number | null
   failures: FailureKind[]
   usage: Tokens | null
@@ -17,7 +17,7 @@ export type Ask = {
   taskFails: boolean
 }
 
-/** One move of a schedule: something happens, or an effect that waits is let happen. */
+/** One move of a schedule: something happens, or a waiting effect is released. */
 export type Move =
   | { do: 'go'; places: number[] }
   | { do: 'ask'; asks: Ask[] }
@@ -34,7 +34,7 @@ export type Move =
 /** A world and what happens in it. */
 export type Schedule = { lots: number[][]; moves: Move[] }
 
-/** Plain objects, so that a failing schedule reads well. */
+/** Plain objects, so that a failing schedule is readable. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
   fc.record(fields, { noNullPrototype: true }) as fc.Arbitrary<T>
 
@@ -44,7 +44,7 @@ const places = fc.array(small, { minLength: 1, maxLength: 5, size: 'max' })
 const failure = fc.constantFrom<FailureKind>('not_sent', 'rate_limited', 'overloaded', 'unknown', 'rejected')
 
 /**
- * Tokens that an upstream reports. The dear ones cost more than the charge, and perhaps than the balance: they leave
+ * Tokens that an upstream reports. Some cost more than the charge, and perhaps more than the balance, which leaves
  * debt.
  */
 const usage: fc.Arbitrary<Tokens> = fc.oneof(
@@ -143,7 +143,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   },
 )
 
-// Rare: nothing much happens to an account whose key is gone.
+// Rare, since little can happen to an account without a key.
 const move: fc.Arbitrary<Move> = fc.oneof({ weight: 400, arbitrary: usual }, { weight: 1, arbitrary: revocation })
 
 const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ min: 200, max: 1500 })), {
@@ -152,8 +152,8 @@ const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ mi
 })
 
 /**
- * Schedules: one or two accounts, and up to 26 moves. They begin with a few requests, so that there is something to
- * break.
+ * Schedules of one or two accounts and up to 26 moves. They begin with a few requests, so that there is something to
+ * disturb.
  */
 export const schedules: fc.Arbitrary<Schedule> = record({
   lots: fc.array(lots, { minLength: 1, maxLength: 2 }),

@@ -15,15 +15,15 @@ import type { Ask, Move, Schedule } from './moves.ts'
 import { toldOf } from './story.ts'
 import type { Story } from './story.ts'
 
-/** Rounds of healing after which a call that is still open counts as lost. */
+/** Rounds of recovery after which an open call counts as lost. */
 const MAX_ROUNDS = 40
 
-/** Effects that follow each other in one round of healing. */
+/** Effects in one round of recovery. */
 const MAX_EFFECTS = 12
 
 /**
- * Plays a schedule against a real Postgres and lets everything heal. What it leaves in the database is for `judge`.
- * @throws an Error that says which promise was broken, and what happened.
+ * Runs a schedule against a real Postgres, and lets everything recover. `judge` checks what it leaves in the database.
+ * @throws an Error that names the broken promise, and what happened.
  */
 export async function play(db: Db, name: string, { lots, moves }: Schedule): Promise<Story> {
   const world = new World(db, name)
@@ -118,7 +118,7 @@ async function ask(story: Story, asks: readonly Ask[]): Promise<void> {
     if (!web) return
     const account = pick(accounts, who)!
     const idempotencyKey = key === null ? null : `${modality}-${stream}-${key}`
-    // A repeated request is the very same: its prompt, and with it the upstream's manner, is that of the first.
+    // A repeated request is the same: its prompt, and so the upstream's behaviour, is that of the first.
     const first =
       key === null
         ? undefined
@@ -151,7 +151,7 @@ async function leave({ world, requests }: Story, which: number): Promise<void> {
     requests.filter(({ placed, web, left, heard }) => placed && web.process.alive && !left && heard.is === 'unknown'),
     which,
   )
-  // What a client asked for and left may end in any way that its upstream allows; its process may die meanwhile.
+  // An abandoned request can end in any way that its upstream allows. Its process may be killed meanwhile.
   request?.leave().catch(() => {})
   await world.turns.rest()
 }
@@ -200,7 +200,7 @@ async function give(db: Db, account: Account, amount: number): Promise<void> {
   account.grants.push(id)
 }
 
-/** No more faults: from here on everything must come to its end by itself. */
+/** No more faults: from here on everything must end by itself. */
 async function heal(story: Story): Promise<void> {
   const { db, world, accounts } = story
   const ids = accounts.map(({ id }) => id)
@@ -219,10 +219,11 @@ async function heal(story: Story): Promise<void> {
     if (round % 3 === 2) await reconcile(world, round)
     if (round > MAX_ROUNDS)
       throw new Error(
-        `not live: ${await countOpen(db, ids)} calls are open after ${round} rounds; waiting: ${world.turns.waiting().join(', ')}`,
+        `not live: ${await countOpen(db, ids)} calls are open after ${round} rounds; ` +
+          `waiting: ${world.turns.waiting().join(', ')}`,
       )
   }
-  // What a web process does every few seconds: a reply may have been lost on its way.
+  // A web process does this every few seconds, in case a reply was lost.
   await Promise.all(world.liveWebs().map(({ replies }) => replies.recheck()))
   await world.turns.rest()
 }

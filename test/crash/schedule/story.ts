@@ -3,7 +3,7 @@ import type { Account } from '../world/accounts.ts'
 import type { Request } from '../world/clients.ts'
 import type { World } from '../world/world.ts'
 
-/** What one run of a schedule leaves to be judged. */
+/** What one run of a schedule leaves to be checked. */
 export type Story = {
   db: Db
   name: string

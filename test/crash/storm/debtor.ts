@@ -8,14 +8,14 @@ import { post } from '../../../scripts/harness/http.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 
 /**
- * What the debtor has at first, and is given whenever a call of it is refused; a call costs 60, of which 4 are charged.
+ * What the debtor has at first, and gets whenever a call is refused. A call costs 60, of which 4 are charged first.
  */
 export const DEBTOR_CREDITS = 10
 const GIVEN = 90
 
 /**
- * A client whose calls cost far more than their charge: it runs into debt, repays it with its next credits, and goes
- * on.
+ * A client whose calls cost far more than their charge: it gets into debt, repays it with its next credits, and
+ * continues.
  */
 export class Debtor {
   private readonly db: Db
@@ -29,7 +29,7 @@ export class Debtor {
     this.url = url
   }
 
-  /** Asks for one chat after the other, as long as it is to, and until it has repaid debt once. */
+  /** Requests chats until it is stopped and has repaid debt at least once. */
   async run(goesOn: () => boolean): Promise<void> {
     for (let grants = 0; goesOn() || grants === 0;) {
       const reply = await this.ask()

@@ -7,10 +7,10 @@ import { get } from '../../../scripts/harness/http.ts'
 import type { Installation } from '../../../scripts/harness/installation.ts'
 import type { Sent } from './requests.ts'
 
-/** What one account may read in a minute is 600 (docs/api.md#limits): so many answers are fetched again. */
+/** How many answers are fetched again: one account may fetch 600 a minute (docs/api.md#limits). */
 const FETCHED_AGAIN = 500
 
-/** One key is one call; what was answered is what can be fetched; no picture and no video was asked for twice. */
+/** One key is one call, the answer can be fetched, and no image or video was submitted twice. */
 export async function judge(
   town: Installation,
   url: string,

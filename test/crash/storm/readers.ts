@@ -11,18 +11,18 @@ import type { Installation } from '../../../scripts/harness/installation.ts'
 import { untilEnded } from '../../support/crash.ts'
 import type { CallRow } from '../../support/crash.ts'
 
-/** How a stream is to end: cut by Tollgate, or left by its client. */
+/** How a stream is to end: cut by Tollgate, or abandoned by its client. */
 type Ending = {
   name: string
   model: string
   words: string
-  /** When the client leaves; it stays to the end where this is absent. */
+  /** When the client disconnects; absent: not before the end. */
   leaves?: 'when sent' | 'when something came'
   /** The finish_reason of the stored answer. */
   finish: 'length' | 'cancelled'
 }
 
-/** Small enough for a stream of the sandbox's to be cut there. */
+/** Small enough for a stream of the sandbox to be cut there. */
 export const MAX_ANSWER_BYTES = 50_000
 
 export const ENDINGS: readonly Ending[] = [
@@ -49,7 +49,7 @@ export const ENDINGS: readonly Ending[] = [
   },
 ]
 
-/** What the price of a call comes to, in credits: that of the sandbox's chats. */
+/** The cost of a call in credits, at the price of the sandbox's chats. */
 const costOf = ({ input_tokens, output_tokens }: PaidRow): number =>
   Math.max(1, Math.ceil((Number(input_tokens) + Number(output_tokens) * 3) / 1000))
 
@@ -61,7 +61,7 @@ type PaidRow = CallRow & {
   estimated_input_tokens: number
 }
 
-/** One stream as its client saw it. */
+/** One stream as its client read it. */
 type Read = { prompt: string; key: string; text: string }
 
 /** The words that a client has read. */
@@ -71,11 +71,11 @@ const contentOf = ({ text }: Read): string =>
     .map(({ choices }) => choices?.[0]?.delta?.content ?? '')
     .join('')
 
-/** How long a client of a dead web process waits before it asks another, and how long it stays at most, in ms. */
+/** How long a client waits before it asks another web process, and how long it reads at most, in ms. */
 const PAUSE_MS = 50
 const LONGEST_MS = 20_000
 
-/** A client whose streams all end one way. */
+/** A client whose streams all end in one way. */
 export class Reader {
   readonly ending: Ending
   private readonly town: Installation
@@ -98,14 +98,14 @@ export class Reader {
     this.url = url
   }
 
-  /** One reader for each way. @param url where a web process listens, if any does. */
+  /** A reader for each way. @param url where a web process listens, if any does. */
   static async ofEach(town: Installation, sandbox: Sandbox, url: () => string | undefined): Promise<Reader[]> {
     return await Promise.all(
       ENDINGS.map(async (ending) => new Reader(town, sandbox, await anAccount(town.db, 100_000), ending, url)),
     )
   }
 
-  /** Reads one stream after the other, as long as it is to. */
+  /** Reads one stream after the other until it is stopped. */
   async run(goesOn: () => boolean): Promise<void> {
     while (goesOn()) {
       const url = this.url()
@@ -140,7 +140,7 @@ export class Reader {
         if (leaves === 'when something came' && contentOf(one) !== '') client.abort()
       }
     } catch {
-      // It has left, or its web process has died.
+      // It has disconnected, or its web process was killed.
     } finally {
       clearTimeout(giveUp)
       clearInterval(watch)
@@ -148,10 +148,11 @@ export class Reader {
   }
 
   /**
-   * Waits until its calls have ended, and checks each against docs/money.md. Reads on if none has ended its way yet.
+   * Waits until its calls have ended, and checks each against docs/money.md. Reads more if none has ended in this way
+   * yet.
    * @param interrupted the calls that a worker held when it was killed: only these may be refunded although something
-   *   was delivered.
-   * @returns how many have ended its way.
+   * was delivered.
+   * @returns how many have ended in this way.
    */
   async judge(interrupted: ReadonlySet<string>): Promise<number> {
     let cut = await this.judgeAll(interrupted)
@@ -184,17 +185,17 @@ export class Reader {
     return cut
   }
 
-  /** What was refunded was not shown, and of a client that left, not even sent; but for the kill of its worker. */
+  /** Unless its worker was killed, nothing of a refunded stream was delivered, nor sent if its client left. */
   private expectNothingDelivered(row: PaidRow, one: Read, billed: number, interrupted: ReadonlySet<string>): void {
     expect(row.credits, `${row.id}: credits`).to.equal(0)
     if (interrupted.has(row.id)) return
     expect(contentOf(one), `${this.ending.name}: ${row.id}: delivered, and refunded`).to.equal('')
-    // At its deadline, nothing may have come of what was sent.
+    // At its deadline, it may have been sent without an answer.
     if (this.ending.model !== 'hasty-chat')
       expect(billed, `${this.ending.name}: ${row.id}: sent, and refunded`).to.equal(0)
   }
 
-  /** Whether it was cut or left, and not read whole because its web process had died. */
+  /** Whether it was cut or abandoned, and not read to the end because its web process was killed. */
   private async hasEndedItsWay(row: PaidRow, one: Read): Promise<boolean> {
     const { json } = await get(`${this.url()!}/v1/calls/${publicId('call', row.id)}`, this.account.key)
     if (json.choices[0].finish_reason !== this.ending.finish) return false

@@ -5,13 +5,13 @@ import type { CallRow } from '../../support/crash.ts'
 import type { Program } from '../../../scripts/harness/installation.ts'
 
 /**
- * Steps after which a worker has a call in its hands, and those after which it has not any more. It has it with the job
- * already: one that dies before it has begun the call leaves it to be taken over once more.
+ * Steps after which a worker holds a call, and those after which it does not any more. It holds the call from when it
+ * gets the job: if it is killed before it has begun the call, that is taken over too.
  */
 const TAKES: ReadonlySet<FailpointName> = new Set(['call.beginning', 'call.begun', 'task.polling'])
 const LEAVES: ReadonlySet<FailpointName> = new Set(['call.settled', 'call.refunded', 'task.persisted'])
 
-/** The calls that a dead worker held, and when it died in Unix ms. */
+/** The calls that a killed worker held, and when it was killed, in Unix ms. */
 export function heldBy(program: Program): { ids: CallId[]; at: number } {
   const held = new Set<CallId>()
   for (const { name, callId } of program.steps) {
@@ -22,7 +22,7 @@ export function heldBy(program: Program): { ids: CallId[]; at: number } {
 }
 
 /**
- * How long calls waited for another worker when theirs was killed, in ms: until it was taken by another one, or ended.
+ * How long calls waited when their worker was killed, in ms: until another one took them, or they ended.
  *
  * @param dead the killed processes.
  * @param live those that are left.
@@ -55,5 +55,6 @@ export function recoveriesOf(
 export function spread(times: readonly number[]): string {
   if (times.length === 0) return 'none'
   const sorted = times.toSorted((a, b) => a - b)
-  return `${(sorted[sorted.length >> 1]! / 1000).toFixed(1)} s (median of ${sorted.length}), ${(sorted.at(-1)! / 1000).toFixed(1)} s (longest)`
+  const [median, longest] = [sorted[sorted.length >> 1]!, sorted.at(-1)!].map((ms) => (ms / 1000).toFixed(1))
+  return `${median} s (median of ${sorted.length}), ${longest} s (longest)`
 }

@@ -29,5 +29,5 @@ export const KINDS: readonly { path: string; body: (prompt: string) => object; m
   },
 ]
 
-/** A request as it was sent, and its answer, once there is one. */
+/** A request, and its answer once there is one. */
 export type Sent = { prompt: string; key: string; mayBeSent: number; reply: Reply | null }

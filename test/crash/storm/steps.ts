@@ -2,7 +2,7 @@ import { FAILPOINTS } from '../../../src/shared/infra/failpoints.ts'
 import type { FailpointName } from '../../../src/shared/infra/failpoints.ts'
 import type { Kind } from '../../../scripts/harness/installation.ts'
 
-/** Steps at which only an orderly stop arrives. */
+/** Steps that only an orderly stop reaches. */
 const WHEN_STOPPING: readonly FailpointName[] = ['call.requeuing', 'call.requeued']
 
 const WEB_STEPS: readonly FailpointName[] = [
@@ -13,10 +13,10 @@ const WEB_STEPS: readonly FailpointName[] = [
   'call.answering',
 ]
 
-// That the reconciler dies at the steps that are a web process' else is a test of its own: takeovers.test.ts.
+// takeovers.test.ts kills the reconciler at steps that otherwise only a web process reaches.
 const WORKER_STEPS = (Object.keys(FAILPOINTS) as FailpointName[]).filter(
   (name) => !WHEN_STOPPING.includes(name) && !WEB_STEPS.includes(name),
 )
 
-/** The steps that a process of this kind passes. */
+/** The steps that a process of this kind reaches. */
 export const stepsOf = (kind: Kind): readonly FailpointName[] => (kind === 'web' ? WEB_STEPS : WORKER_STEPS)

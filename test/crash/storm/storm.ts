@@ -17,26 +17,26 @@ import { KINDS } from './requests.ts'
 import type { Sent } from './requests.ts'
 import { stepsOf } from './steps.ts'
 
-/** What a storm is made of. */
+/** The settings of a storm. */
 export type StormOptions = {
   kills: number
-  /** How many processes live at a time, all of them bound to die. */
+  /** How many processes run at a time, all of which will kill themselves. */
   webs: number
   workers: number
   /** Requests in progress at a time. */
   clients: number
   /** Where the rotation of steps begins. */
   seed: number
-  /** The steps at which processes have died, by kind: an earlier storm's are gone on with. */
+  /** The steps at which processes were killed, by kind, also in an earlier storm. */
   steps?: Set<string>
-  /** Forgets everything in Redis; called now and then. */
+  /** Flushes Redis; called now and then. */
   flush?: () => Promise<void>
-  /** Hears of each kill. */
+  /** Called at each kill. */
   onKill?: (program: Program, crashAt: string) => void
 }
 
 /**
- * The results of a storm. `repaid`: credits of debt. `endings`: how many streams were cut or left, by cause.
+ * The results of a storm. `repaid`: credits of debt. `endings`: how many streams were cut or abandoned, by cause.
  * Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
  * ended.
  */
@@ -52,8 +52,8 @@ export type StormFigures = {
 }
 
 /**
- * Keeps an installation under load while its processes kill themselves at one named step after the other, each replaced
- * at once; then lets it come to rest and holds it to its promises.
+ * Keeps an installation under load while its processes kill themselves at one named step after another, and are
+ * replaced at once. Then lets it come to rest, and checks its promises.
  */
 export async function storm(town: Installation, sandbox: Sandbox, options: StormOptions): Promise<StormFigures> {
   const account = await anAccount(town.db, 100_000_000)
@@ -101,7 +101,7 @@ class Storm {
     this.steps = options.steps ?? new Set()
   }
 
-  /** Kills until it has killed enough. */
+  /** Runs until enough processes were killed. */
   async rage(): Promise<void> {
     const { webs, workers, clients, kills, flush } = this.options
     const slots = [
@@ -110,7 +110,7 @@ class Storm {
     ]
     const load = Array.from({ length: clients }, (_one, at) => this.client(at))
     for (let flushes = 0; this.dead.length < kills; await pause(50)) {
-      // Lost jobs are the reconciler's work: without them it would have none to be killed at.
+      // Without lost jobs the reconciler would have nothing to do at which it could be killed.
       if (flush && this.dead.length > flushes * FLUSH_EVERY_KILLS + FLUSH_EVERY_KILLS / 2) {
         flushes++
         await this.lose(flush)
@@ -123,8 +123,8 @@ class Storm {
   }
 
   /**
-   * Goes on for the steps at which chance has let nobody die: a lost task is collected again only when its lease has
-   * run out.
+   * Continues for the steps at which no process was killed yet: a lost task is collected only when its lease has
+   * expired.
    */
   private async continueThroughFlush(flush: () => Promise<void>): Promise<void> {
     const all = stepsOf('web').length + stepsOf('worker').length
@@ -137,8 +137,7 @@ class Storm {
   }
 
   /**
-   * Forgets everything in Redis while an upstream works on a task: only its job, lost, is put into its queue again by a
-   * worker.
+   * Flushes Redis while an upstream works on a task, the only kind of job that a worker puts into its queue again.
    */
   private async lose(flush: () => Promise<void>): Promise<void> {
     const task = this.town
@@ -150,7 +149,7 @@ class Storm {
     await flush()
   }
 
-  /** Lets everybody who went unanswered ask once more; answers what was sent. */
+  /** Sends every unanswered request again. Returns what was sent. */
   async calm(): Promise<Sent[]> {
     const waiting = this.sent.filter(({ reply }) => reply === null)
     await Promise.all(
@@ -169,15 +168,15 @@ class Storm {
     return this.live.web.find(({ end }) => end === null)
   }
 
-  /** One place for a process: whoever dies there is replaced, at last by one that is not bound to die. */
+  /** One place for a process: a killed one is replaced, at last by one that is not to be killed. */
   private async keep(kind: Kind): Promise<void> {
     for (;;) {
-      // Steps at which nobody has died yet come first.
+      // Steps at which no process was killed yet come first.
       const missing = stepsOf(kind).filter((name) => !this.steps.has(`${kind} ${name}`))
       const all = missing.length > 0 ? missing : stepsOf(kind)
       const turn = this.planned[kind]++
       const step = all[turn % all.length]!
-      // A web process that dies at its first call would leave the workers nothing to die of.
+      // A web process that is killed at its first call would leave the workers nothing to do.
       const nth = kind === 'web' ? 5 + (turn % 11) : missing.length > 0 ? 1 : 1 + (turn % 3)
       const crashAt = this.raging ? `${step}#${nth}` : ''
       const program = this.town.launch(kind, { crashAt })
@@ -187,7 +186,7 @@ class Storm {
       if (program.end?.signal !== 'SIGKILL') throw new Error(`${kind} ended by itself: ${program.log()}`)
       this.live[kind] = this.live[kind].filter((one) => one !== program)
       this.dead.push(program)
-      // Perhaps before it was up: the first thing that a new worker does may be the reconciler's.
+      // Perhaps before it was up: a new worker may run the reconciler first.
       if (program.steps.at(-1)?.name === step) this.steps.add(`${kind} ${step}`)
       this.options.onKill?.(program, crashAt)
     }
@@ -218,7 +217,7 @@ class Storm {
         body: body(prompt),
       }
       this.sent.push(one)
-      // An unanswered client asks again under the same key, of whichever web process there is.
+      // An unanswered client asks any web process again with the same key.
       while (one.reply === null && this.raging) {
         const web = this.liveWeb()
         one.reply = web ? await this.ask(one, web.url).catch(() => null) : null
@@ -232,13 +231,13 @@ class Storm {
   }
 }
 
-/** A process that does not come to its step is killed wherever it is, after so many ms. */
+/** After so many ms, a process that has not reached its step is killed anyway. */
 const LONGEST_LIFE_MS = 6000
 
-/** So many kills between two losses of everything in Redis. */
+/** The number of kills between two flushes of Redis. */
 const FLUSH_EVERY_KILLS = 8
 
-/** How long to go on for the last steps, and how often everything in Redis is lost meanwhile, in ms. */
+/** How long to continue for the last steps, and how often Redis is flushed meanwhile, in ms. */
 const OVERTIME_MS = 100_000
 const OVERTIME_FLUSH_MS = 25_000
 

@@ -5,8 +5,8 @@ import type { AccountId, GrantId, KeyId } from '../../../src/shared/ids.ts'
 export type Account = { id: AccountId; keyId: KeyId; grants: GrantId[] }
 
 /**
- * Makes an account with its lots, of nobody, in one statement: thousands of worlds begin with it. The first lot expires
- * first.
+ * Makes an account with its lots, without an owner, in one statement, since thousands of worlds begin with it. The
+ * first lot expires first.
  */
 export async function openAccount(db: Db, lots: readonly number[]): Promise<Account> {
   const id = newId('account')
@@ -18,7 +18,8 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
     WITH u AS (
       INSERT INTO accounts (id, credits, ledger_seq) VALUES (:id, :total, :count)
     ), k AS (
-      INSERT INTO api_keys (id, account_id, name, key_hash, hint) VALUES (:keyId, :id, 'k', sha256(:keyId::text::bytea), '')
+      INSERT INTO api_keys (id, account_id, name, key_hash, hint)
+      VALUES (:keyId, :id, 'k', sha256(:keyId::text::bytea), '')
     ), lot AS (
       SELECT * FROM unnest(:grants::uuid[], :lots::bigint[]) WITH ORDINALITY AS l (id, amount, nth)
     ), g AS (
@@ -33,12 +34,13 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
 }
 
 /**
- * Empties the database of worlds, in one round trip. The ledger's own guard against that is for production.
- * @param cleanupDb a pool that does nothing else: a connection whose role changes forgets every plan that it has
+ * Empties the database of worlds, in one round trip, without the triggers of the ledger that prevent it.
+ * @param cleanupDb a pool only for this: a connection loses its cached plans when its role changes
  */
 export async function deleteAccounts(cleanupDb: Db): Promise<void> {
   await cleanupDb.raw(`
     BEGIN; SET LOCAL session_replication_role = replica;
-    DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants; DELETE FROM api_keys; DELETE FROM accounts;
+    DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants;
+    DELETE FROM api_keys; DELETE FROM accounts;
     COMMIT`)
 }

@@ -20,7 +20,7 @@ export type Asked = {
   account: { id: AccountId; keyId: KeyId }
 }
 
-/** What a client knows of one of its requests. Unknown until it hears: its web process may have died. */
+/** What a client knows of one of its requests. Unknown until it is answered: its web process may have been killed. */
 export type Heard =
   | { is: 'unknown' }
   | { is: 'answered'; answer: Answer | LongAnswer }
@@ -33,7 +33,7 @@ export class Request {
   readonly web: Web
   heard: Heard = { is: 'unknown' }
   left = false
-  /** The id that the request was given, and after a join that of the call it joined. */
+  /** The id that the request got, or that of the call that it joined. */
   callId: CallId
   placed: PlacedCall | null = null
   private readonly ctx: CallContext
@@ -48,7 +48,7 @@ export class Request {
     })
   }
 
-  /** The client goes away unanswered. */
+  /** The client disconnects without an answer. */
   async leave(): Promise<void> {
     if (!this.placed || this.left || this.heard.is !== 'unknown') return
     this.left = true
@@ -56,7 +56,7 @@ export class Request {
     await leave(this.ctx, this.web.deps as unknown as AnswerDeps, this.placed)
   }
 
-  /** Forgets the wait's timers; nothing is heard any more. */
+  /** Clears the timers of the wait. */
   forget(): void {
     this.placed?.wait.cancel()
   }
@@ -92,7 +92,7 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
   } as unknown as CallContext
 }
 
-/** The order as `v1/chat.ts` and `v1/media.ts` make it of a valid body. */
+/** The order that `v1/chat.ts` and `v1/media.ts` make of a valid body. */
 function orderOf(world: World, { modality, prompt, stream }: Asked): CallOrder {
   const model = world.catalogue().models.get(modality)!
   if (model.modality !== 'chat') {

@@ -5,7 +5,7 @@ import type { CallId } from '../../../src/shared/ids.ts'
 import type { CallJob, Queues } from '../../../src/shared/infra/queues.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
-/** What becomes of the next jobs that are handed in: taken, taken without anybody hearing of it, or not. */
+/** What happens to the next jobs that are added: accepted, accepted without an acknowledgement, or refused. */
 export type EnqueueFate = 'taken' | 'acknowledgement lost' | 'refused'
 
 type Entry = {
@@ -18,20 +18,19 @@ type Entry = {
   failures: number
 }
 
-/** What the queue says of a job that it has forgotten, or has given to somebody else. */
+/** What the queue answers about a job that it has lost, or has given to another worker. */
 class Forgotten extends Error {}
 
 /** How often a job that fails runs, as in the queue's own options. */
 const ATTEMPTS = 3
 
 /**
- * The queue as the worst that a queue of at-least-once delivery may be: it forgets, delays, reorders, gives a job to a
- * second worker while the first still has it, and takes a job again whose call has ended long ago. It never runs
- * anything by itself.
+ * The worst queue with at-least-once delivery: it loses, delays and reorders jobs, gives a job to a second worker while
+ * the first still has it, and accepts a job again whose call has ended long ago. It never runs anything by itself.
  */
 export class Dispatch {
   fate: EnqueueFate = 'taken'
-  /** What no run of a job should have failed with. */
+  /** Failures that no run of a job should have. */
   readonly defects: unknown[] = []
   private readonly jobs = new Map<CallId, Entry>()
   private readonly seen: { modality: Modality; data: CallJob }[] = []
@@ -52,17 +51,17 @@ export class Dispatch {
     return own as unknown as Queues
   }
 
-  /** Jobs that a worker could be given. */
+  /** Jobs that can be given to a worker. */
   ready(): CallId[] {
     return [...this.jobs.values()].filter(({ state }) => state !== 'active').map(({ id }) => id)
   }
 
-  /** Jobs that a worker has been given. */
+  /** Jobs that a worker has. */
   active(): { id: CallId; holder: Process | null }[] {
     return [...this.jobs.values()].filter(({ state }) => state === 'active')
   }
 
-  /** How many jobs were ever handed in. */
+  /** How many jobs were ever added. */
   get known(): number {
     return this.seen.length
   }
@@ -85,19 +84,19 @@ export class Dispatch {
     )
   }
 
-  /** The queue takes a job for lost by its worker, rightly or not. */
+  /** The queue assumes that the worker of a job has lost it, rightly or not. */
   lapse(id: CallId): void {
     const entry = this.jobs.get(id)
     if (entry?.state === 'active') entry.state = 'waiting'
   }
 
-  /** A job of some time ago comes once more, as it was handed in. */
+  /** An old job is delivered again, as it was added. */
   again(place: number): void {
     const job = this.seen[place % Math.max(1, this.seen.length)]
     if (job) this.insert(job.modality, job.data)
   }
 
-  /** Everything is forgotten. */
+  /** Loses everything. */
   flush(): void {
     this.jobs.clear()
   }

@@ -17,12 +17,12 @@ import type {
 } from '../../../src/workers/upstreams/adapter.ts'
 import type { Process, Scheduler } from '../../support/faults.ts'
 
-/** How an upstream treats what it is asked. `answer` of a task is how it ends. */
+/** How an upstream treats a request. `answer` of a task is how it ends. */
 export type Manner = {
   /** Failures of the first requests, in order; after them it succeeds. */
   failures: FailureKind[]
   usage: Tokens | null
-  /** A chat says more than may be taken of it. */
+  /** A chat is longer than may be taken of it. */
   long: boolean
   /** How many polls a task takes. */
   polls: number
@@ -36,7 +36,7 @@ export type Bill = { accepted: number; produced: number }
 const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 
 /**
- * An upstream that keeps a ledger of what it would bill. The prompt names the manner in which it treats the request.
+ * An upstream that records what it would bill. The prompt decides how it treats the request.
  */
 export class Upstream {
   readonly bills = new Map<string, Bill>()
@@ -120,7 +120,7 @@ export class Upstream {
     return { state: 'succeeded', media: { from: 'bytes', bytes: Buffer.from(task.prompt) } }
   }
 
-  /** One request. What it was asked happens even where nobody hears the answer. */
+  /** One request. It takes effect even if nobody gets the answer. */
   private ask(
     process: Process,
     prompt: string,

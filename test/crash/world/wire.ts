@@ -9,7 +9,7 @@ type Subscriber = {
   onReady: (() => void)[]
 }
 
-/** Publish and subscribe: what is published while a subscriber's connection is cut, that subscriber never hears. */
+/** Publish and subscribe. A subscriber never gets what is published while its connection is cut. */
 export class Wire {
   private readonly subscribers: Subscriber[] = []
 
@@ -48,7 +48,7 @@ export class Wire {
     for (const one of this.subscribers) if (one.process === process) one.connected = false
   }
 
-  /** Connects every subscription that was cut. Answers whether there was one. */
+  /** Connects every subscription that was cut. Returns whether there was one. */
   mend(): boolean {
     const cut = this.subscribers.filter((one) => !one.connected && one.process.alive)
     for (const one of cut) {

@@ -25,13 +25,13 @@ import { Dispatch } from './dispatch.ts'
 import { Upstream } from './upstream.ts'
 import { Wire } from './wire.ts'
 
-/** Open calls that one account may have in a world: few, so that the bound is met. */
+/** Open calls that one account may have in a world: few, so that the bound is reached. */
 export const MAX_OUTSTANDING = 5
 
 /** MAX_ANSWER_BYTES of a world: little, so that streams are cut. */
 export const LONGEST_ANSWER = 300
 
-/** Whole-call deadline of every model, in seconds. What a killed process leaves behind is gone after it. */
+/** Whole-call deadline of every model, in seconds, after which nothing of a killed process is left. */
 export const DEADLINE_SECONDS = 8
 
 const config = {
@@ -46,7 +46,7 @@ const config = {
 
 const log = createLog('silent', 'worker')
 
-// Opens nothing until it fetches, which no model of a world asks for.
+// Opens nothing before it fetches, which no model of a world asks for.
 const fetcher = createFetcher()
 
 const upstreamEntry: UpstreamEntry = {
@@ -107,7 +107,7 @@ class LostCalls {
   }
 }
 
-/** What a verb was given first: an id, or a request to open with one. */
+/** The first argument of a verb: an id, or a request to open with one. */
 const nameOf = (given: unknown): string =>
   typeof given === 'string' ? given : ((given as { id?: string } | undefined)?.id ?? '')
 
@@ -133,8 +133,8 @@ export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<
 export const VIDEO = { durations: [5], resolutions: ['720p'] }
 
 /**
- * A whole Tollgate inside this process, over a real Postgres: its queue, its wire and its upstream do the worst they
- * may.
+ * A whole Tollgate inside this process, over a real Postgres. Its queue, its pub/sub and its upstream behave as badly
+ * as they may.
  */
 export class World {
   readonly db: Db
@@ -289,11 +289,12 @@ export class World {
     reconcileCalls(worker.deps).catch((error: unknown) => this.dispatch.defects.push(error))
   }
 
-  /** Lets so many seconds pass for the accounts' open calls: leases run out, and deadlines come where they are to. */
+  /** Lets so many seconds pass for the open calls of accounts: leases expire, and deadlines if that is wanted. */
   async pass(accounts: readonly AccountId[], seconds: number, deadlines: boolean): Promise<void> {
     await this.db.raw(
       `
-      UPDATE calls SET lease_until = lease_until - make_interval(secs => ?), deadline_at = deadline_at - make_interval(secs => ?)
+      UPDATE calls SET lease_until = lease_until - make_interval(secs => ?),
+        deadline_at = deadline_at - make_interval(secs => ?)
       WHERE account_id = ANY (?::uuid[]) AND status IN ('queued', 'running')`,
       [seconds, deadlines ? seconds : 0, [...accounts]],
     )

@@ -3,17 +3,17 @@ import { request } from 'undici'
 import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox, SandboxOptions } from '../../../src/sandbox/server.ts'
 
-/** An answer as it came over the wire. */
+/** An answer as it was received. */
 export interface Answer {
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
   readonly bytes: Buffer
   readonly text: string
-  /** The body as JSON; throws where it is none. */
+  /** The body as JSON; throws for anything else. */
   readonly json: () => Fields
 }
 
-/** Parsed JSON, as loose as a wire format is. */
+/** Parsed JSON of any shape. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Fields = Record<string, any>
 
@@ -27,7 +27,7 @@ export interface Sending {
 
 /** Sends a request and reads the whole answer. `url` is absolute. */
 export async function send(url: string, { method, json, body, headers, signal }: Sending = {}): Promise<Answer> {
-  // The platform's own encoder of forms, whole, because undici's request() takes no form of another origin.
+  // Encoded by the platform, because undici's request() accepts only its own FormData.
   const encoded = body instanceof FormData ? new Response(body) : undefined
   const type = encoded?.headers.get('content-type') ?? 'application/json'
   const payload = encoded ? Buffer.from(await encoded.arrayBuffer()) : ((body as string) ?? JSON.stringify(json))
@@ -44,7 +44,7 @@ export async function send(url: string, { method, json, body, headers, signal }:
   return { status: answer.statusCode, headers: answer.headers, bytes, text, json: () => JSON.parse(text) as Fields }
 }
 
-/** Mounts a sandbox of its own for a suite; quick tasks, so that the tests are quick. */
+/** Starts a sandbox for a suite, with short tasks. */
 export function useSandbox(options: SandboxOptions = {}): { readonly url: string; readonly sandbox: Sandbox } {
   let sandbox: Sandbox | undefined
   before(async () => {
@@ -61,12 +61,12 @@ export function useSandbox(options: SandboxOptions = {}): { readonly url: string
   }
 }
 
-/** A prompt that no other test uses, with these steering words. */
+/** A unique prompt, with these steering words. */
 export function prompted(words = ''): string {
   return `${randomUUID()} ${words}`.trim()
 }
 
-/** The data of server-sent events; `[DONE]` stays the text it is. */
+/** The data of server-sent events; `[DONE]` stays text. */
 export function eventsOf(text: string): (Fields & string)[] {
   return text
     .split('\n\n')
@@ -80,7 +80,7 @@ export function eventsOf(text: string): (Fields & string)[] {
     })
 }
 
-/** What a call was refused with by the transport. */
+/** The transport error of a call. */
 export async function failureOf(call: Promise<unknown>): Promise<string> {
   try {
     await call

@@ -1,6 +1,6 @@
 import { crc32, inflateSync } from 'node:zlib'
 
-/** Decodes a palette PNG as far as a viewer must; throws where one would. Answers its size. */
+/** Decodes a palette PNG, and throws where a viewer would. Returns its size. */
 export function decodePng(bytes: Buffer): { width: number; height: number; palette: Buffer } {
   if (bytes.toString('latin1', 0, 8) !== '\x89PNG\r\n\x1a\n') throw new Error('no PNG signature')
   const chunks = new Map<string, Buffer>()

@@ -21,7 +21,7 @@ describe('the members of accounts', () => {
   const userOf = async (person: Person): Promise<UserId> => (await ownerOf(web.db, accountOf(person)))!
   const shown = async (token: string) => (await web.get('/api/account', token)).json
 
-  /** Opens another account that a person owns, with these credits. */
+  /** Opens another account of a person, with these credits. */
   async function anotherAccount(owner: UserId, credits: number): Promise<AccountId> {
     const id = newId('account')
     await web.db.transaction(async (trx) => {
@@ -32,7 +32,7 @@ describe('the members of accounts', () => {
     return id
   }
 
-  /** The constraint that refuses a change. */
+  /** The name of the constraint that refuses a change. */
   async function refusal(change: Promise<unknown>): Promise<string | undefined> {
     return change.then(
       () => undefined,
@@ -46,7 +46,7 @@ describe('the members of accounts', () => {
     return (await openSession(web.db, { userId, accountId, passwordHash, userAgent: '', ip: '' }))!.token
   }
 
-  it('are made with user and account by a registration: all three, under ids of their own', async () => {
+  it('are made by a registration with the user and the account, each with its own id', async () => {
     const person = await aPerson(web)
     const userId = await userOf(person)
     expect(userId).not.to.equal(accountOf(person))
@@ -60,7 +60,7 @@ describe('the members of accounts', () => {
     ])
   })
 
-  it('are none, and neither is an account, where the address is taken', async () => {
+  it('are not made, nor is an account, if the address is taken', async () => {
     const { email } = await aPerson(web)
     const [id, accountId] = [newId('user'), newId('account')]
     const made = await web.db.transaction((trx) => createUser(trx, { id, accountId, email, passwordHash: 'none' }))
@@ -69,13 +69,13 @@ describe('the members of accounts', () => {
     expect(await web.db('members').where({ user_id: id })).to.deep.equal([])
   })
 
-  it('have one owner among them: the database refuses a second', async () => {
+  it('have one owner: the database refuses a second', async () => {
     const [one, other] = [await aPerson(web), await aPerson(web)]
     const second = { userId: await userOf(other), accountId: accountOf(one) }
     expect(await refusal(web.db.transaction((trx) => addMember(trx, second, 'owner')))).to.equal('members_one_owner')
   })
 
-  it('may act for several accounts, each login for the first of them; a session shows the account it acts for', async () => {
+  it('can act for several accounts: a login for the first, a session for the one that it shows', async () => {
     const person = await aPerson(web)
     const userId = await userOf(person)
     const second = await anotherAccount(userId, 70)
@@ -95,7 +95,7 @@ describe('the members of accounts', () => {
     await expectBooksToBalance(web.db)
   })
 
-  it('can hold no session for an account that is not theirs, and lose theirs with the membership', async () => {
+  it('cannot have a session for another account, and lose theirs with their membership', async () => {
     const [one, other] = [await aPerson(web), await aPerson(web)]
     const userId = await userOf(one)
     expect(await refusal(sessionFor(userId, accountOf(other)))).to.equal('sessions_member_fkey')

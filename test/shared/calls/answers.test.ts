@@ -47,7 +47,7 @@ describe('the answer of an ended call', () => {
     }
   })
 
-  it('keeps whatever an upstream said to the last character, where its text looks like the end of the answer too', () => {
+  it('keeps what an upstream said to the last character, even if it looks like the end of the answer', () => {
     fc.assert(
       fc.property(fc.anything({ withNullPrototype: false }), fc.string({ unit: 'binary' }), (extra, content) => {
         const completion = { id: 'c', choices: [{ message: { content: `${content}}}` } }], extra }
@@ -61,7 +61,7 @@ describe('the answer of an ended call', () => {
   })
 })
 
-describe('a message on the way back', () => {
+describe('a reply through Redis', () => {
   it('is read as it was written', () => {
     const callId: CallId = newId('call')
     const replies: Reply[] = [

@@ -10,7 +10,7 @@ import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, remainders, verbs, wordOf } from './opening.ts'
 
-/** What one statement says of many requests. */
+/** The outcomes of many requests in one statement. */
 async function outcomes(
   db: Db,
   orders: OpenRequest[],
@@ -50,7 +50,7 @@ describe('a batch of calls in one statement', () => {
     expect(rows.map((row) => row.outstanding)).to.deep.equal([1, 1, 2, 2])
   })
 
-  it('touches nobody else with a refusal', async () => {
+  it('affects no other account by a refusal', async () => {
     const [funded, short, suspended, revoked] = [
       await anAccount(db, 100),
       await anAccount(db, 5),
@@ -80,7 +80,7 @@ describe('a batch of calls in one statement', () => {
     ])
   })
 
-  it('sends those to try alone whose fate depends on their neighbours', async () => {
+  it('lets calls be retried alone if their outcome depends on others of the batch', async () => {
     const account = await anAccount(db, 100)
     expect(
       await outcomes(db, [anOrder(account, 60), anOrder(account, 60), anOrder(account, 30), anOrder(account, 101)]),
@@ -97,7 +97,7 @@ describe('a batch of calls in one statement', () => {
     expect(await outcomes(db, [anOrder(few, 1)], { maxOutstanding: 2 })).to.deep.equal(['too_many_calls'])
   })
 
-  it('gives a call that was sent to try alone its own answer', async () => {
+  it('gives a call that is retried alone its own outcome', async () => {
     const account = await anAccount(db, 100)
     const calls = verbs(db)
     const words = (await Promise.all([60, 60, 30, 20, 10].map((amount) => calls.open(anOrder(account, amount))))).map(
@@ -110,7 +110,7 @@ describe('a batch of calls in one statement', () => {
     expect(await balanceOf(db, account.id)).to.equal(100 - spent)
   })
 
-  it('spreads the charges of one account over its lots as one after the other would', async () => {
+  it('spreads the charges of an account over its lots as separate statements would', async () => {
     const account = await anAccount(db, [
       { amount: 10, days: 3 },
       { amount: 10, days: 2 },
@@ -135,7 +135,7 @@ describe('a batch of calls in one statement', () => {
     ])
   })
 
-  it('fails one bad request alone: its neighbours are charged', async () => {
+  it('fails only a bad request: the others are charged', async () => {
     const account = await anAccount(db, 100)
     const calls = verbs(db)
     const bad = { ...anOrder(account, 1), modality: 'smell' as 'image' }
@@ -160,11 +160,11 @@ describe('a batch of calls in one statement', () => {
       null,
       null,
     ])
-    // What the first gave back has repaid 40 of the 50 that the other left.
+    // What the first gave back has repaid 40 of the 50 that the second left.
     expect([await balanceOf(db, one.id), await debtOf(db, one.id)]).to.deep.equal([0, 10])
   })
 
-  it('lets no call go uncollected beside a balance that could have paid for it, whatever its neighbours give back', async () => {
+  it('leaves no call uncollected if the balance can pay it with what others of the batch give back', async () => {
     const calls = verbs(db)
     const account = await anAccount(db, [{ amount: 60, days: 1 }, { amount: 60 }])
     const ids = [await opened(calls, account, 90), await opened(calls, account, 10), await opened(calls, account, 10)]

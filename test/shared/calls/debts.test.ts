@@ -25,7 +25,7 @@ describe('debt', () => {
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
-  /** An account with a balance of zero that owes this much: a call of a charge of 10 that cost so much more. */
+  /** An account with a balance of zero and this debt, from a call that was charged 10 and cost so much more. */
   async function aDebtor(debt: number): Promise<TestAccount> {
     const account = await anAccount(db, 10)
     await verbs(db).settle(await opened(verbs(db), account, 10), 'image', aResult(10 + debt))
@@ -56,7 +56,7 @@ describe('debt', () => {
     expect(await stand(account.id)).to.deep.equal([0, 150])
   })
 
-  it('is repaid first by the next credits: of fifty calls that left 35,950 of 36,050 uncollected, a grant of 500 repays 500', async () => {
+  it('is repaid first by new credits: of 35,950 uncollected by fifty calls, a grant of 500 repays 500', async () => {
     const account = await anAccount(db, 100)
     const calls = verbs(db)
     const ids = await Promise.all(Array.from({ length: 50 }, () => opened(calls, account, 2)))
@@ -82,7 +82,7 @@ describe('debt', () => {
     })
   }
 
-  it('refuses calls while there is any, also those that cost nothing, and no longer', async () => {
+  it('refuses calls, even free ones, until it is repaid', async () => {
     const account = await aDebtor(5)
     for (const amount of [0, 1])
       expect(wordOf(await verbs(db).open(anOrder(account, amount)))).to.equal('insufficient_credits')
@@ -100,7 +100,7 @@ describe('debt', () => {
     expect(wordOf(await verbs(db).open(anOrder(account, 10, again)))).to.equal('exists')
   })
 
-  it('is repaid at once by what a refund or a settlement gives back, and the answer tells the balance after that', async () => {
+  it('is repaid at once by a refund or a settlement, and the answer has the balance after that', async () => {
     const account = await anAccount(db, [{ amount: 50, days: 1 }, { amount: 50 }])
     const calls = verbs(db)
     const [dear, failed, cheap] = [
@@ -128,7 +128,7 @@ describe('debt', () => {
     expect(rows.map((row) => row.balance_after)).to.deep.equal([0, 13])
   })
 
-  it('of one statement is repaid by what the same statement gives back', async () => {
+  it('of a statement is repaid by what the same statement gives back', async () => {
     const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
     const calls = verbs(db)
     const ids: CallId[] = []
@@ -143,7 +143,7 @@ describe('debt', () => {
       succeeded(ids[2]!, 5),
       succeeded(ids[3]!, 20),
     ])
-    // 10 are left to pay the 35 more that one call cost; the others give 45 back, which repay the other 25.
+    // 10 are left for the 35 more that one call cost; the others give 45 back, which repay the remaining 25.
     expect(ends.map((end) => [end!.credits, end!.uncollected, end!.balance])).to.deep.equal([
       [10, 0, 20],
       [40, 25, 20],
@@ -153,7 +153,7 @@ describe('debt', () => {
     expect(await stand(account.id)).to.deep.equal([20, 0])
   })
 
-  it('is not repaid by what has expired, but by a refund into it', async () => {
+  it('is not repaid by an expired lot, but by a refund into it', async () => {
     const account = await anAccount(db, [{ amount: 40, days: 1 }, { amount: 10 }])
     const calls = verbs(db)
     const [failed, dear] = [await opened(calls, account, 30), await opened(calls, account, 20)]
@@ -168,7 +168,7 @@ describe('debt', () => {
     expect(await stand(account.id)).to.deep.equal([0, 0])
   })
 
-  it('is neither lost nor repaid twice when calls end and grants come in the same moment', async function () {
+  it('is neither lost nor repaid twice when calls end and grants arrive at the same moment', async function () {
     this.timeout(30_000)
     for (let round = 0; round < 10; round++) {
       const account = await anAccount(db, 100)
@@ -187,7 +187,7 @@ describe('debt', () => {
     }
   })
 
-  it('keeps the records that it came from, so that it can always be checked', async () => {
+  it('keeps the records of its calls, so that it can always be checked', async () => {
     const account = await aDebtor(5)
     await db('calls')
       .where({ account_id: account.id })
@@ -198,7 +198,7 @@ describe('debt', () => {
 
   // Where an upstream counts a token for each byte, it bills three times the input that was charged for, and never more
   // output.
-  it('is at most twice the balance, whatever upstreams bill within a token a byte and the output that they were allowed', async function () {
+  it('is at most twice the balance, if upstreams bill at most a token a byte and the allowed output', async function () {
     this.timeout(60_000)
     const price = fc.record({
       input: fc.nat(20),
@@ -263,7 +263,7 @@ describe('the requests of an account that Redis holds', () => {
     expect(await bytesOf(account.id)).to.equal(0)
   })
 
-  it('are at most so many bytes together: what is beyond is refused before any charge, and taken when another has ended', async () => {
+  it('are limited in bytes: more is refused before a charge, and accepted when another has ended', async () => {
     const account = await anAccount(db, 100)
     const first = await opened(bounded(), account, 1, { requestBytes: 600 })
     expect(wordOf(await bounded().open(anOrder(account, 1, { requestBytes: 401 })))).to.equal('too_many_bytes')
@@ -273,7 +273,7 @@ describe('the requests of an account that Redis holds', () => {
     expect(wordOf(await bounded().open(anOrder(account, 1, { requestBytes: 401 })))).to.equal('opened')
   })
 
-  it('are never more, however many come in one moment and from however many processes', async () => {
+  it('never exceed that, however many are sent at once from several processes', async () => {
     const account = await anAccount(db, 1000)
     const processes = Array.from({ length: 3 }, bounded)
     const words = await Promise.all(

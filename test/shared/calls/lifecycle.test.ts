@@ -11,20 +11,20 @@ import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, rowOf, verbs } from './opening.ts'
 
-describe("the table of a call's life", () => {
+describe('the table of transitions', () => {
   let db: Db
   before(async () => {
     db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
   })
   after(() => db.destroy())
 
-  it('ends in succeeded, failed and rejected, which nothing leads out of', () => {
+  it('ends in succeeded, failed and rejected, which no transition leaves', () => {
     expect(CALL_STATUSES.filter(hasEnded)).to.deep.equal(['succeeded', 'failed', 'rejected'])
     for (const { from } of Object.values(TRANSITIONS))
       for (const status of from) expect(status === null || !hasEnded(status)).to.equal(true)
   })
 
-  it('is what the verbs do: each leads from its statuses to its own, and leaves every other call alone', async () => {
+  it('is what the verbs do: each changes calls of its statuses, and no others', async () => {
     const calls = verbs(db)
     const account = await anAccount(db, 1000)
     const reach: Record<CallStatus, () => Promise<CallId>> = {

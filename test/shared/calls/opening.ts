@@ -8,7 +8,7 @@ import type { LedgerEntry } from '../../../src/shared/ledger/ledger.ts'
 import { entriesOfCall } from '../../../src/shared/ledger/ledger.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 
-/** The verbs over a pool of the test's own. */
+/** The verbs, over the test's own pool. */
 export const verbs = (db: Db, maxOutstanding = 1_000_000, maxRequestBytes?: number): Calls =>
   new Calls(db, { resultSeconds: 600, maxOutstanding, ...(maxRequestBytes !== undefined && { maxRequestBytes }) })
 
@@ -88,20 +88,20 @@ export async function movements(db: Db, id: CallId, grants: readonly GrantId[]):
 export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>> =>
   await db('calls').where({ id }).first<Record<string, unknown>>()
 
-/** Moves the end of a lot's time into the past. */
+/** Moves the expiry of a lot into the past. */
 export async function letExpire(db: Db, grant: GrantId): Promise<void> {
   await db('grants')
     .where({ id: grant })
     .update({ expires_at: db.raw("now() - interval '1 second'") })
 }
 
-/** How many calls an account has open, by its own row. */
+/** How many open calls an account has, by its row. */
 export async function outstandingOf(db: Db, id: AccountId): Promise<number> {
   return (await db('accounts').where({ id }).first<{ outstanding_calls: number }>('outstanding_calls'))
     .outstanding_calls
 }
 
-/** What an account could spend on a call now: its balance without what has expired and was not yet swept. */
+/** What an account can spend now: its balance without expired lots that were not swept yet. */
 export async function spendableCredits(db: Db, accountId: AccountId): Promise<number> {
   const { rows } = await db.raw<{ rows: { credits: number }[] }>(
     'SELECT coalesce(max(upto), 0)::bigint AS credits FROM spendable_lots(ARRAY[?::uuid])',

@@ -41,7 +41,7 @@ describe('what a call costs', () => {
     ).to.equal(10_000_001)
   })
 
-  it('never falls when there are more tokens', () => {
+  it('never decreases with more tokens', () => {
     fc.assert(
       fc.property(
         fc.nat(1e7),
@@ -75,13 +75,13 @@ describe('the pre-charge of a chat', () => {
     expect(estimateTokens(body, {})).to.deep.equal({ input: Math.ceil(bytes(body) / 3), output: 300 })
   })
 
-  it('counts more tokens where a model says that fewer bytes make one', () => {
+  it('counts more tokens if the model has fewer bytes a token', () => {
     const body = { messages: user('x'.repeat(1000)) }
     expect(input(body, { bytesPerToken: 1 })).to.equal(bytes(body))
     expect(input(body, { bytesPerToken: 2.5 })).to.equal(Math.ceil(bytes(body) / 2.5))
   })
 
-  it('assumes 1024 output tokens where none are named, and never more than the model allows', () => {
+  it('assumes 1024 output tokens by default, and never more than the model allows', () => {
     const estimate = (max_tokens: number | null | undefined, maxOutputTokens?: number): number =>
       estimateTokens({ messages: user('x'), max_tokens }, { maxOutputTokens }).output
     expect(estimate(undefined)).to.equal(1024)
@@ -93,7 +93,7 @@ describe('the pre-charge of a chat', () => {
     expect(outputLimit(undefined, 4096)).to.equal(1024)
   })
 
-  it("counts an image part as 1,500 tokens or the model's number, by address or as bytes, and not its data: URI", () => {
+  it("counts an image as 1,500 tokens or the model's number, and not the bytes of its data: URI", () => {
     const shown = (image_url: unknown) => ({
       messages: user([
         { type: 'text', text: 'look' },
@@ -118,7 +118,7 @@ describe('the pre-charge of a chat', () => {
     expect(input(body, { partTokens: { input_audio: 70, video: 5000 } })).to.equal(Math.ceil(bytes(body) / 3) + 5070)
   })
 
-  it('knows no number of a kind that the model does not price, by whatever name', () => {
+  it('has no number for a kind that the model does not price, whatever its name', () => {
     for (const type of ['file', 'image', 'toString', '__proto__', '_url', '', 5, null, undefined]) {
       expect(tokensOfPart(type, { image: 1, video_url: 2 }), String(type)).to.equal(null)
     }
@@ -169,7 +169,7 @@ describe('the pre-charge of a chat', () => {
     })
   }
 
-  it('counts a prediction as output too, for every choice: what an answer does not use of it is billed so', () => {
+  it('counts a prediction as output too, for every choice, since its unused part is billed so', () => {
     const prediction = { type: 'content', content: 'x'.repeat(30_000) }
     const { input: asked, output } = estimateTokens({ messages: user('x'), max_tokens: 10, n: 2, prediction }, {})
     expect(output).to.be.within(2 * 10_010, 2 * 10_050)

@@ -35,7 +35,7 @@ describe('the records of refusals', () => {
   })
   const rows = () => db('calls').where({ account_id: account.id }).select('id', 'model', 'count', 'error_type')
 
-  it('count every folded one, and each is told the record that stands for it', async () => {
+  it('count every folded refusal, and each gets the id of its record', async () => {
     const models = ['', 'a', 'b']
     const flood = Array.from({ length: 300 }, (_, nth) => refusal({ model: models[nth % 3]! }))
     const ids = await Promise.all(flood.map(record))
@@ -44,20 +44,20 @@ describe('the records of refusals', () => {
     for (const [nth, id] of ids.entries()) expect(found.find((row) => row.id === id)?.model).to.equal(models[nth % 3])
   })
 
-  it('fold none but those for the rate limit', async () => {
+  it('fold only those of the rate limit', async () => {
     const refusals = Array.from({ length: 10 }, () => refusal({ error: 'unsupported_model' }))
     const ids = await Promise.all(refusals.map(record))
     expect(ids).to.deep.equal(refusals.map(({ id }) => id))
     expect((await rows()).map(({ count }) => count)).to.deep.equal(Array(10).fill(1))
   })
 
-  it('take one connection at a time however many come: others still have theirs', async () => {
+  it('use one connection at a time, however many there are', async () => {
     const id = await record(refusal())
     const lock = await db.transaction()
     await lock('calls').where({ id }).forUpdate().first('id')
     const flood = Promise.all(Array.from({ length: 100 }, () => record(refusal())))
     try {
-      // Unless the minute ends just now, the flood waits for the locked row.
+      // Unless the minute ends now, the flood waits for the locked row.
       await until('the flood at Postgres', async () => db.client.pool.numUsed() >= 2)
       await Promise.race([db.raw('SELECT 1'), rejectLater()])
       expect(db.client.pool.numPendingAcquires()).to.equal(0)
@@ -68,7 +68,7 @@ describe('the records of refusals', () => {
     expect((await rows()).reduce((sum, { count }) => sum + count, 0)).to.equal(101)
   })
 
-  it('cut a long text before they walk it', async () => {
+  it('cut a long text before they process it', async () => {
     const model = '\u{1F600}a'.repeat(300_000)
     const before = process.cpuUsage()
     await Promise.all(Array.from({ length: 192 }, () => record(refusal({ model, error: 'unsupported_model' }))))
@@ -77,14 +77,14 @@ describe('the records of refusals', () => {
     expect(new Set((await rows()).map((row) => row.model))).to.deep.equal(new Set(['\u{1F600}a'.repeat(100)]))
   })
 
-  it('store what Postgres would refuse as replacement characters, also at the cut', async () => {
+  it('store what Postgres would refuse as replacement characters, also where a text is cut', async () => {
     await record(refusal({ model: `\0\ud800${'\u{1F600}'.repeat(150)}${'b'.repeat(99)}\u{1F600}` }))
     const [row] = await rows()
     expect(row!.model).to.equal(`\uFFFD\uFFFD${'\u{1F600}'.repeat(150)}${'b'.repeat(48)}`)
   })
 })
 
-/** Far more than a query takes on a free connection, and less than the pool waits for one. */
+/** Far longer than a query takes on a free connection, and shorter than the pool waits for one. */
 const rejectLater = (): Promise<never> =>
   new Promise((_resolve, reject) => {
     setTimeout(() => reject(new Error('no connection was free')), 3000).unref()

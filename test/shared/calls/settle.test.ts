@@ -20,7 +20,7 @@ describe('the settlement of a call', () => {
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
-  it('moves nothing where the estimate was right', async () => {
+  it('moves nothing if the estimate was right', async () => {
     const account = await anAccount(db, 100)
     const id = await opened(calls, account, 40)
     const ended = await calls.settle(id, 'image', aResult(40))
@@ -28,7 +28,7 @@ describe('the settlement of a call', () => {
     expect(await movements(db, id, account.grants)).to.deep.equal(['charge -40 0'])
   })
 
-  it('gives back what was too much, to the lots that would have been burnt last', async () => {
+  it('gives back the surplus, to the lots that would have been burnt last', async () => {
     const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30, days: 2 }, { amount: 30 }])
     const id = await opened(calls, account, 80)
     await calls.settle(id, 'image', aResult(35))
@@ -48,7 +48,7 @@ describe('the settlement of a call', () => {
     })
   })
 
-  it('gives everything back where the call turned out free', async () => {
+  it('gives everything back if the call turned out to be free', async () => {
     const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 30 }])
     const id = await opened(calls, account, 50)
     await calls.settle(id, 'image', aResult(0))
@@ -56,7 +56,7 @@ describe('the settlement of a call', () => {
     expect(await rowOf(db, id)).to.include({ status: 'succeeded', credits: 0 })
   })
 
-  it('charges what was too little, in burn order', async () => {
+  it('charges the shortfall, in burn order', async () => {
     const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 50 }])
     const id = await opened(calls, account, 5)
     await calls.settle(id, 'image', aResult(25))
@@ -68,7 +68,7 @@ describe('the settlement of a call', () => {
     expect(await rowOf(db, id)).to.include({ credits: 25, credits_uncollected: 0, balance_after: 35 })
   })
 
-  it('collects down to zero at the most, and records what it could not collect', async () => {
+  it('collects at most down to zero, and records what it could not collect', async () => {
     const account = await anAccount(db, [{ amount: 10, days: 2 }, { amount: 5 }])
     const id = await opened(calls, account, 8)
     const ended = await calls.settle(id, 'image', aResult(100))
@@ -77,7 +77,7 @@ describe('the settlement of a call', () => {
     expect(await balanceOf(db, account.id)).to.equal(0)
   })
 
-  it('collects nothing from a lot past its time', async () => {
+  it('collects nothing from an expired lot', async () => {
     const account = await anAccount(db, [{ amount: 10 }, { amount: 10, days: 1 }])
     const id = await opened(calls, account, 10)
     await letExpire(db, account.grants[1]!)
@@ -87,7 +87,7 @@ describe('the settlement of a call', () => {
     await calls.refund(id, failure)
   })
 
-  it('shares a balance among calls that settle above their charge in one moment, and never below zero', async () => {
+  it('shares a balance among calls that settle above their charge at one moment, and never goes below zero', async () => {
     const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
     const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 1)))
     await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(8))))

@@ -16,7 +16,7 @@ import type { LoadedAccount } from '../../../scripts/harness/loaded-books.ts'
 import { opened, verbs } from './opening.ts'
 
 describe('the sweep of old call records', () => {
-  // A database of its own: what is old here is somebody's in another file.
+  // A database of its own: other files have old calls too.
   let url: string
   let db: Db
   let accounts: LoadedAccount[]
@@ -44,10 +44,10 @@ describe('the sweep of old call records', () => {
     return swept
   }
 
-  it('deletes what ended before that time, and nothing younger', async () => {
+  it('deletes what ended before that time, and nothing newer', async () => {
     const old = await olderThan(10)
     expect(old).to.be.within(1950, 2050)
-    // Calls of the edge grow older while this runs.
+    // Calls near that time grow older while this runs.
     expect(await sweepAll(10)).to.be.within(old, old + 1)
     expect(await olderThan(10)).to.be.at.most(1)
     expect(await count('calls')).to.be.within(3000 - old - 1, 3000 - old)
@@ -80,7 +80,7 @@ describe('the sweep of old call records', () => {
     await expectBooksToBalance(db)
   })
 
-  it('takes no more than it is asked to at a time, the oldest first', async () => {
+  it('deletes at most the given number at a time, the oldest first', async () => {
     const [oldest] = await db('calls').orderBy('id').limit(1).select<{ id: CallId }[]>('id')
     expect(await sweepCalls(db, 1, 7)).to.equal(7)
     expect(await count('calls')).to.equal(2993)
@@ -95,7 +95,8 @@ describe('the sweep of old call records', () => {
       .limit(2)
       .pluck<CallId[]>('id')
     await db.raw(
-      `UPDATE calls SET created_at = now() - interval '20 days', id = '00000000-0000-7000-8000-000000000001' WHERE id = ?`,
+      `UPDATE calls SET created_at = now() - interval '20 days', id = '00000000-0000-7000-8000-000000000001'
+       WHERE id = ?`,
       [open],
     )
     await db('call_results').insert({
@@ -111,14 +112,14 @@ describe('the sweep of old call records', () => {
     expect(kept).to.have.members([withResult, withKey, '00000000-0000-7000-8000-000000000001'])
   })
 
-  it('deletes a result past its time with its call', async () => {
+  it('deletes an expired result with its call', async () => {
     const [id] = await db('calls').whereRaw(`finished_at < now() - interval '20 days'`).limit(1).pluck<CallId[]>('id')
     await db('call_results').insert({ call_id: id, output: '{}', expires_at: db.raw(`now() - interval '1 day'`) })
     await sweepAll(10)
     expect(await db('call_results').where({ call_id: id })).to.deep.equal([])
   })
 
-  it('does not wait for a record that somebody holds', async () => {
+  it('does not wait for a locked record', async () => {
     const [held] = await db('calls').orderBy('id').limit(1).select<{ id: CallId }[]>('id')
     await db.transaction(async (trx) => {
       await trx('calls').where(held!).forUpdate()
@@ -138,7 +139,7 @@ describe('the sweep of old call records', () => {
     expect(json.ledger.map(({ kind }) => kind)).to.deep.equal(['charge', 'settlement'])
   })
 
-  it("is the reconciler's work where CALL_RETENTION_DAYS is set", async () => {
+  it('is done by the reconciler if CALL_RETENTION_DAYS is set', async () => {
     const settings = { DATABASE_URL: url, WORKER_QUEUES: 'maintenance', CALL_RETENTION_DAYS: '10' }
     const worker = await startWorker(
       await testConfig('http://127.0.0.1:9', settings),

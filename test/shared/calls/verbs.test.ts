@@ -46,7 +46,7 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(25)
     })
 
-    it('takes the last credit, and not one more', async () => {
+    it('spends the last credit, and not one more', async () => {
       const account = await anAccount(db, [{ amount: 3, days: 1 }, { amount: 4 }])
       expect(wordOf(await calls.open(anOrder(account, 8)))).to.equal('insufficient_credits')
       expect(wordOf(await calls.open(anOrder(account, 7)))).to.equal('opened')
@@ -54,7 +54,7 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(0)
     })
 
-    it('takes nothing from a lot past its time, also before its rest has been swept', async () => {
+    it('takes nothing from an expired lot, even before it was swept', async () => {
       const account = await anAccount(db, [{ amount: 100, days: 1 }, { amount: 5 }])
       await letExpire(db, account.grants[0]!)
       expect(wordOf(await calls.open(anOrder(account, 6)))).to.equal('insufficient_credits')
@@ -63,14 +63,14 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(100)
     })
 
-    it('opens a call that costs nothing without a ledger entry, also on an empty balance', async () => {
+    it('opens a free call without a ledger entry, also with an empty balance', async () => {
       const account = await anAccount(db)
       const id = await opened(calls, account, 0)
       await calls.settle(id, 'image', aResult(0))
       expect(await movements(db, id, [])).to.deep.equal([])
     })
 
-    it('charges once however often the same id is opened', async () => {
+    it('charges once, however often the same id is opened', async () => {
       const account = await anAccount(db, 100)
       const order = anOrder(account, 40)
       expect(wordOf(await calls.open(order))).to.equal('opened')
@@ -81,7 +81,7 @@ describe('the verbs of a call', () => {
       expect(await outstandingOf(db, account.id)).to.equal(1)
     })
 
-    it('charges an id once that is opened many times in the same moment', async () => {
+    it('charges an id once that is opened many times at the same moment', async () => {
       const account = await anAccount(db, 100)
       const order = anOrder(account, 40)
       const many = await Promise.all(Array.from({ length: 10 }, () => calls.open(order)))
@@ -99,7 +99,7 @@ describe('the verbs of a call', () => {
       expect(wordOf(await calls.open(anOrder(other, 10, more)))).to.equal('opened')
     })
 
-    it('forgets an idempotency key after its time', async () => {
+    it('forgets an idempotency key after it has expired', async () => {
       const account = await anAccount(db, 100)
       const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }
       const first = await opened(calls, account, 10, more)
@@ -110,7 +110,7 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(80)
     })
 
-    it('refuses a suspended account, a revoked key and a key of somebody else, at no credits', async () => {
+    it("refuses a suspended account, a revoked key and another account's key, without a charge", async () => {
       const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
       expect(wordOf(await calls.open({ ...anOrder(account, 1), keyId: other.keyId }))).to.equal('unauthorized')
       await db('accounts').where({ id: account.id }).update({ status: 'suspended' })
@@ -120,7 +120,7 @@ describe('the verbs of a call', () => {
       expect(await balanceOf(db, account.id)).to.equal(100)
     })
 
-    it('refuses more open calls than an account may have, and takes them again when one has ended', async () => {
+    it('refuses more open calls than an account may have, and accepts more when one has ended', async () => {
       const account = await anAccount(db, 100)
       const few = verbs(db, 2)
       const first = await opened(few, account, 1)
@@ -130,7 +130,7 @@ describe('the verbs of a call', () => {
       expect(wordOf(await few.open(anOrder(account, 1)))).to.equal('opened')
     })
 
-    it('notes when a key was last used', async () => {
+    it('records when a key was last used', async () => {
       const account = await anAccount(db, 100)
       await opened(calls, account, 1)
       const { last_used_at: used } = await db('api_keys')
@@ -141,7 +141,7 @@ describe('the verbs of a call', () => {
   })
 
   describe('refund', () => {
-    it('gives every credit back to the very lot it came from', async () => {
+    it('gives every credit back to the lot that it came from', async () => {
       const account = await anAccount(db, [{ amount: 30 }, { amount: 20, days: 2 }, { amount: 10, days: 1 }])
       const id = await opened(calls, account, 45)
       expect(await remainders(db, account.grants)).to.deep.equal([15, 0, 0])
@@ -157,7 +157,7 @@ describe('the verbs of a call', () => {
       })
     })
 
-    it('into a lot past its time makes it spendable for a day more, after which it expires again', async () => {
+    it('into an expired lot makes it spendable for another day', async () => {
       const account = await anAccount(db, [{ amount: 30, days: 1 }])
       const [grant] = account.grants
       const id = await opened(calls, account, 30)
@@ -174,14 +174,14 @@ describe('the verbs of a call', () => {
       expect(await remainders(db, [grant!])).to.deep.equal([0])
     })
 
-    it('leaves the time of a lot alone that is still valid', async () => {
+    it('does not change the expiry of a valid lot', async () => {
       const account = await anAccount(db, [{ amount: 30, days: 5 }])
       const before = await db('grants').where({ id: account.grants[0] }).first<{ expires_at: Date }>('expires_at')
       await calls.refund(await opened(calls, account, 30), failure)
       expect(await db('grants').where({ id: account.grants[0] }).first('expires_at')).to.deep.equal(before)
     })
 
-    it('frees the idempotency key of a call that we ourselves could not place, and keeps that of one that failed', async () => {
+    it('frees the idempotency key of a call that could not be enqueued, and keeps that of a failed one', async () => {
       const account = await anAccount(db, 100)
       const more = { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }
       await calls.refund(await opened(calls, account, 10, more), gatewayError('service_unavailable'))
@@ -207,7 +207,7 @@ describe('the verbs of a call', () => {
     })
   })
 
-  it('end a call once: the second settlement or refund finds nothing to end', async () => {
+  it('end a call once: the second settlement or refund changes nothing', async () => {
     const account = await anAccount(db, 100)
     const id = await opened(calls, account, 10)
     expect((await calls.settle(id, 'image', aResult(4)))?.status).to.equal('succeeded')
@@ -217,7 +217,7 @@ describe('the verbs of a call', () => {
     expect(await balanceOf(db, account.id)).to.equal(96)
   })
 
-  it('end a call once, whoever of many settles and refunds it in one moment, in one batch or in many', async () => {
+  it('end a call once, if many settle and refund it at one moment, in one batch or in many', async () => {
     const account = await anAccount(db, [{ amount: 500, days: 1 }, { amount: 500 }])
     const others = Array.from({ length: 4 }, () => verbs(db))
     for (let round = 0; round < 15; round++) {
@@ -230,7 +230,7 @@ describe('the verbs of a call', () => {
     expect(await outstandingOf(db, account.id)).to.equal(0)
   })
 
-  it('never disturb what the account gets meanwhile: charges, refunds, settlements, grants and expiry together', async () => {
+  it('never disturb each other: charges, refunds, settlements, grants and expiry together', async () => {
     const account = await anAccount(db, [{ amount: 400, days: 1 }, { amount: 300 }])
     const many = Array.from({ length: 4 }, () => verbs(db))
     await Promise.all(
@@ -259,7 +259,7 @@ describe('the verbs of a call', () => {
       await calls.refund(id, failure)
     })
 
-    it("keep an upstream's task for whoever comes next, and only for the newest attempt", async () => {
+    it("keep an upstream's task for the next worker, and only for the newest attempt", async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
       expect(await calls.resume(id)).to.equal(null)
@@ -272,7 +272,7 @@ describe('the verbs of a call', () => {
       expect(await calls.submitted(id, 2, 'sandbox', { id: 'task' }, 20)).to.equal(false)
     })
 
-    it('find a call whose lease has run out until it is renewed', async () => {
+    it('find a call whose lease has expired, until it is renewed', async () => {
       const account = await anAccount(db, 100)
       const id = await opened(calls, account, 10)
       const isStale = async (): Promise<boolean> => (await calls.findStale(1000)).some((call) => call.id === id)

@@ -21,7 +21,7 @@ describe("the gateway's own count of an answer", () => {
     ).to.equal(2)
   })
 
-  it('has reasoning in it once, however often an upstream says it, and calls of tools by name and arguments', () => {
+  it('counts reasoning once, even if it is repeated, and tool calls by name and arguments', () => {
     expect(countOutput(answering({ content: 'abc', reasoning: 'abcdef', reasoning_content: 'abcdef' }))).to.equal(3)
     const called = { name: 'now', arguments: '{"a":1}' }
     expect(
@@ -33,7 +33,7 @@ describe("the gateway's own count of an answer", () => {
     expect(countOutput(answering({ content: null, refusal: 'no.' }))).to.equal(1)
   })
 
-  it('adds up every choice, and takes nothing for words that is none', () => {
+  it('adds up every choice, and counts nothing else as words', () => {
     expect(countOutput([...answering({ content: 'abc' }), ...answering({ content: 'def' })])).to.equal(2)
     expect(countOutput([null, 7, {}, { message: 'x' }, { message: { content: 7, tool_calls: [null, 'x'] } }])).to.equal(
       0,
