@@ -14,6 +14,14 @@ import { revokeSession, revokeOtherSessions, showSessions } from './console/sess
 import { showUsage } from './console/usage.ts'
 import { serveMedia } from './static/media.ts'
 import { activateAccount, giveCredits, searchAccounts, showOperated, suspendAccount } from './operator/accounts.ts'
+import {
+  applyVersion,
+  checkCatalogue,
+  rollBackTo,
+  showCatalogue,
+  showVersion,
+  showVersions,
+} from './operator/catalogue.ts'
 import { retryMail, showActions, showAnyCall, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
@@ -72,6 +80,12 @@ const operators = [
   retryMail,
   showUpstreams,
   showActions,
+  showCatalogue,
+  checkCatalogue,
+  applyVersion,
+  showVersions,
+  showVersion,
+  rollBackTo,
 ] as const
 
 /** Results, health and metrics. */

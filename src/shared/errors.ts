@@ -31,6 +31,7 @@ const CATALOGUE = {
   not_found: { status: 404, message: 'There is nothing at this address.' },
   method_not_allowed: { status: 405, message: 'This path does not support this method.' },
   email_taken: { status: 409, message: 'An account with this e-mail address already exists.' },
+  conflict: { status: 409, message: 'Somebody has changed this meanwhile. Nothing was changed by this request.' },
   too_many_keys: { status: 409, message: 'An account can have at most 100 active keys. Revoke one first.' },
   result_expired: { status: 410, message: 'The result of this call has expired.' },
   payload_too_large: { status: 413, message: 'The request body must be at most 1 MB (1,048,576 bytes).' },

@@ -26,9 +26,18 @@ export const faultText = (faults: readonly Fault[], between = '\n'): string =>
 
 /** Every fault of a catalogue's content, those of its shape before those between its parts; none where it is valid. */
 export function faultsOf(content: unknown): Fault[] {
+  if (isTooDeep(content, MAX_DEPTH)) return [{ path: '(top)', message: `is nested more than ${MAX_DEPTH} levels deep` }]
   const parsed = catalogueSchema.safeParse(content, { error: fieldFault })
   return [...(parsed.error?.issues ?? []).flatMap(faultsOfIssue), ...hiddenFaults(content), ...faultsBetween(content)]
 }
+
+/** How deep a catalogue may be nested: whoever walks through one does it by recursion. */
+const MAX_DEPTH = 32
+
+const isTooDeep = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((one) => isTooDeep(one, levels - 1)))
 
 type Issue = z.core.$ZodIssue
 

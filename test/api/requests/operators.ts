@@ -26,5 +26,13 @@ export const requests: Requests = {
     await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
     await operator('GET', '/api/operator/upstreams')
     await operator('GET', '/api/operator/actions')
+
+    const { catalogue, version } = (await operator('GET', '/api/operator/catalogue')).json
+    const named = { ...catalogue, models: catalogue.models.toReversed() }
+    await operator('POST', '/api/operator/catalogue/check', { catalogue: named })
+    await operator('POST', '/api/operator/catalogue', { catalogue: named, expect: version, note: 'another order' })
+    await operator('GET', '/api/operator/catalogue/versions')
+    await operator('GET', `/api/operator/catalogue/versions/${version}`)
+    await operator('POST', `/api/operator/catalogue/versions/${version}/rollback`, { expect: version + 1 })
   },
 }
