@@ -14,6 +14,7 @@ import * as sessionsTokensMail from './005_sessions_tokens_mail.ts'
 import * as operators from './006_operators.ts'
 import * as prices from './007_prices.ts'
 import * as catalogue from './008_catalogue.ts'
+import * as keyLimits from './010_key_limits.ts'
 import * as operations from './011_operations.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
@@ -38,6 +39,7 @@ const MIGRATIONS: Record<string, Migration> = {
   '006_operators': operators,
   '007_prices': prices,
   '008_catalogue': catalogue,
+  '010_key_limits': keyLimits,
   '011_operations': operations,
 }
 

@@ -10,6 +10,7 @@ CREATE TABLE accounts (
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was opened.
+  keys_limited boolean NOT NULL DEFAULT false, -- Whether a key of it has a budget or a limit of open calls: statements look for them only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
@@ -35,13 +36,34 @@ CREATE TABLE api_keys (
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
   last_used_at timestamptz, -- Last charged call, to the minute.
   revoked_at timestamptz, -- Since when it is refused; null while valid.
+  models text[], -- The models that it may call; null: all.
+  modalities text[], -- The modalities that it may call; null: all.
+  allowed_ips cidr[], -- The networks that it may be used from; null: all.
+  expires_at timestamptz, -- From then on it is refused, by the clock of the database; null: never.
+  rate_limit integer, -- Requests a minute, beside the limit of its account; null: only that.
+  max_outstanding integer, -- Calls that have not ended, beside the limit of its account; null: only that.
+  outstanding_calls integer NOT NULL DEFAULT 0, -- Its calls that have not ended, counted only where max_outstanding is set.
+  secret_version integer NOT NULL DEFAULT 1, -- Counts its secrets: each rotation makes the next one.
+  previous_hash bytea, -- SHA-256 of the secret before the last rotation, if it had a grace.
+  previous_until timestamptz, -- Until when that secret is still good.
   CONSTRAINT api_keys_pkey PRIMARY KEY (id),
   CONSTRAINT api_keys_hash_key UNIQUE (key_hash),
+  CONSTRAINT api_keys_of_account UNIQUE (id, account_id),
   CONSTRAINT api_keys_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT api_keys_allowed_ips_count CHECK (((cardinality(allowed_ips) >= 1) AND (cardinality(allowed_ips) <= 50))),
   CONSTRAINT api_keys_hash_is_sha256 CHECK ((octet_length(key_hash) = 32)),
-  CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60))
+  CONSTRAINT api_keys_max_outstanding_positive CHECK ((max_outstanding > 0)),
+  CONSTRAINT api_keys_modalities_known CHECK (((cardinality(modalities) >= 1) AND (modalities <@ ARRAY['chat'::text, 'image'::text, 'video'::text]))),
+  CONSTRAINT api_keys_models_count CHECK (((cardinality(models) >= 1) AND (cardinality(models) <= 100))),
+  CONSTRAINT api_keys_name_length CHECK ((char_length(name) <= 60)),
+  CONSTRAINT api_keys_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
+  CONSTRAINT api_keys_outstanding_where_limited CHECK (((max_outstanding IS NOT NULL) OR (outstanding_calls = 0))),
+  CONSTRAINT api_keys_previous_is_sha256 CHECK ((octet_length(previous_hash) = 32)),
+  CONSTRAINT api_keys_previous_whole CHECK (((previous_hash IS NULL) = (previous_until IS NULL))),
+  CONSTRAINT api_keys_rate_limit_positive CHECK ((rate_limit > 0))
 );
 CREATE INDEX api_keys_account ON api_keys USING btree (account_id, id);
+CREATE UNIQUE INDEX api_keys_previous_hash ON api_keys USING btree (previous_hash) WHERE (previous_hash IS NOT NULL);
 CREATE INDEX api_keys_valid ON api_keys USING btree (account_id, id) WHERE (revoked_at IS NULL);
 
 -- The functions of sql/ that are in this database, those of earlier releases too.
@@ -52,6 +74,51 @@ CREATE TABLE applied_sql (
   release text NOT NULL DEFAULT '0.0.0'::text, -- The version of the release that applied it.
   CONSTRAINT applied_sql_pkey PRIMARY KEY (name)
 );
+
+-- Which marks of a window were passed: each is mailed at most once.
+CREATE TABLE budget_notices (
+  budget_id uuid NOT NULL, -- Of which budget.
+  starts_at timestamptz NOT NULL, -- Of which window.
+  percent integer NOT NULL, -- The mark: 80 or 100 percent of the budget.
+  mail_id uuid, -- The mail about it; null where a higher mark was passed at once, or the mail was swept.
+  CONSTRAINT budget_notices_pkey PRIMARY KEY (budget_id, starts_at, percent),
+  CONSTRAINT budget_notices_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE SET NULL,
+  CONSTRAINT budget_notices_window_fkey FOREIGN KEY (budget_id, starts_at) REFERENCES budget_windows(budget_id, starts_at) ON UPDATE CASCADE ON DELETE CASCADE,
+  CONSTRAINT budget_notices_percent_known CHECK ((percent = ANY (ARRAY[80, 100])))
+);
+CREATE UNIQUE INDEX budget_notices_mail ON budget_notices USING btree (mail_id) WHERE (mail_id IS NOT NULL);
+
+-- What was used of a budget, a row for each day, week or month with calls.
+CREATE TABLE budget_windows (
+  budget_id uuid NOT NULL, -- Of which budget.
+  starts_at timestamptz NOT NULL, -- When the window begins; -infinity for a total.
+  used bigint NOT NULL, -- Credits of the calls that were opened in the window, with what they left uncollected.
+  swept bigint NOT NULL DEFAULT 0, -- The part of it whose call records were swept since.
+  CONSTRAINT budget_windows_pkey PRIMARY KEY (budget_id, starts_at),
+  CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE,
+  CONSTRAINT budget_windows_used_not_negative CHECK (((used >= 0) AND (swept >= 0)))
+) WITH (fillfactor=70);
+CREATE TRIGGER budget_windows_told AFTER INSERT OR UPDATE OF used ON budget_windows FOR EACH ROW EXECUTE FUNCTION tell_of_budget();
+
+-- How many credits may be spent in a period. Whoever changes one holds the account's row.
+CREATE TABLE budgets (
+  id uuid NOT NULL, -- UUIDv7. A budget of another period is another budget.
+  account_id uuid NOT NULL, -- Whose credits.
+  scope text NOT NULL, -- Whose calls count: those of a key. The only scope there is.
+  key_id uuid, -- The key of that scope.
+  credits bigint NOT NULL, -- The most credits of a window; 0 allows nothing.
+  period text NOT NULL, -- total, day, week (from Monday) or month, in UTC.
+  created_at timestamptz NOT NULL DEFAULT now(), -- Since when every call of its scope is counted.
+  CONSTRAINT budgets_pkey PRIMARY KEY (id),
+  CONSTRAINT budgets_key_key UNIQUE (key_id),
+  CONSTRAINT budgets_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT budgets_key_fkey FOREIGN KEY (key_id, account_id) REFERENCES api_keys(id, account_id),
+  CONSTRAINT budgets_credits_range CHECK (((credits >= 0) AND (credits <= '9007199254740991'::bigint))),
+  CONSTRAINT budgets_period_known CHECK ((period = ANY (ARRAY['total'::text, 'day'::text, 'week'::text, 'month'::text]))),
+  CONSTRAINT budgets_scope_known CHECK ((scope = 'key'::text)),
+  CONSTRAINT budgets_scope_names_its_holder CHECK (((scope = 'key'::text) = (key_id IS NOT NULL)))
+);
+CREATE INDEX budgets_account ON budgets USING btree (account_id);
 
 -- What a call produced, so that its answer can be fetched again; swept after its time.
 CREATE TABLE call_results (
@@ -134,6 +201,7 @@ CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempote
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
+CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
 
 -- Every version of the catalogue. The newest is the current one: rows are added, never changed.
 CREATE TABLE catalogue_versions (
@@ -223,9 +291,9 @@ CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFEREN
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-  kind text NOT NULL, -- verification or reset.
+  kind text NOT NULL, -- verification, reset or budget.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
-  user_id uuid, -- The user of a verification; null for a reset.
+  user_id uuid, -- The user whom it is about; null for a reset.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
   tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
   next_try_at timestamptz NOT NULL DEFAULT now(), -- When it may be taken; while sending, when its worker counts as dead.
@@ -235,7 +303,7 @@ CREATE TABLE mails (
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text]))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'budget'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
@@ -293,7 +361,7 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
 
@@ -351,16 +419,28 @@ CREATE TABLE users (
   CONSTRAINT users_role_known CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text])))
 );
 
+-- When the window of a budget begins that this moment lies in.
+CREATE FUNCTION budget_window(period text, moment timestamptz) RETURNS timestamptz;
+
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint) SET plan_cache_mode=force_generic_plan;
 
+-- Counts the open calls of a key and what it used of its budget, after its limits were changed.
+CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
+
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
 CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
--- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch of its own can tell).
+-- Judges requests by the limits of their keys, a row for each in its place.
+CREATE FUNCTION judge_keys(requests jsonb, keys uuid[], moment timestamptz) RETURNS TABLE(place bigint, refusal text, fate text) SET plan_cache_mode=force_generic_plan;
+
+-- Keeps what the calls of swept records used of a budget.
+CREATE FUNCTION keep_swept_use() RETURNS trigger;
+
+-- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or try_alone (only a batch of its own can tell).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- Refuses updates and deletions.
@@ -368,3 +448,6 @@ CREATE FUNCTION refuse_change() RETURNS trigger;
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
+
+-- Asks for the mail about a budget of which 80 or 100 percent are used.
+CREATE FUNCTION tell_of_budget() RETURNS trigger;

@@ -14,8 +14,12 @@ DECLARE
   owes boolean;
   ids uuid[] := ARRAY(SELECT DISTINCT (o ->> 'id')::uuid FROM jsonb_array_elements(outcomes) o);
   account_ids uuid[] := ARRAY(SELECT DISTINCT c.account_id FROM calls c WHERE c.id = ANY (ids));
+  keys_limited boolean;
+  ended uuid[] := '{}';
 BEGIN
-  PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
+  keys_limited := (SELECT bool_or(held.keys_limited) FROM (
+    SELECT acc.keys_limited FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE
+  ) held);
   -- A call that was opened since the first statement belongs to an account whose row is not held: it is not there yet.
   -- "<@", because "= ANY" could be looked up by account too: in all calls of a busy one.
   ids := ARRAY(SELECT c.id FROM calls c WHERE c.id = ANY (ids) AND ARRAY[c.account_id] <@ account_ids
@@ -129,8 +133,27 @@ BEGIN
       balance := (SELECT d.balance FROM collect_debts(ARRAY[account_id]) d);
       UPDATE calls c SET balance_after = end_calls.balance WHERE c.id = end_calls.id;
     END IF;
+    IF keys_limited THEN ended := ended || id; END IF;
     RETURN NEXT;
   END LOOP;
+
+  IF keys_limited THEN
+    UPDATE api_keys k SET outstanding_calls = k.outstanding_calls - s.calls
+    FROM (SELECT c.key_id, count(*)::integer AS calls FROM calls c WHERE c.id = ANY (ended) GROUP BY 1) s
+    WHERE k.id = s.key_id AND k.max_outstanding IS NOT NULL;
+
+    -- The window that a call was opened in is lowered by what came back, and raised by what was charged beyond the
+    -- pre-charge, whether that could be collected or not. A window that nobody counts has no row.
+    UPDATE budget_windows w SET used = w.used + s.change
+    FROM (
+      SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
+        sum(c.credits + c.credits_uncollected - c.credits_precharged)::bigint AS change
+      FROM calls c JOIN budgets b ON b.key_id = c.key_id
+      WHERE c.id = ANY (ended)
+      GROUP BY 1, 2
+    ) s
+    WHERE w.budget_id = s.id AND w.starts_at = s.starts_at AND s.change <> 0;
+  END IF;
 END $$;
 COMMENT ON FUNCTION end_calls IS
   'Settles or refunds calls and keeps their results; '

@@ -27,8 +27,23 @@ DECLARE
   keys uuid[] := ARRAY(SELECT DISTINCT (r ->> 'key_id')::uuid FROM jsonb_array_elements(requests) r);
   idempotency_keys text[] := ARRAY(SELECT r ->> 'idempotency_key' FROM jsonb_array_elements(requests) r
     WHERE r ->> 'idempotency_key' IS NOT NULL);
+  keys_limited boolean;
+  -- When the calls are opened: read after the wait for the accounts, so that an account's calls, and the windows of
+  -- budgets that they belong to, are in the order of their charges.
+  moment timestamptz;
+  -- By place in the batch, where an account limits its keys: why the key may not make this call, and why its budget or
+  -- its limit of open calls does not allow it.
+  key_refusals text[] := '{}';
+  key_fates text[] := '{}';
 BEGIN
-  PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
+  keys_limited := (SELECT bool_or(held.keys_limited) FROM (
+    SELECT acc.keys_limited FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE
+  ) held);
+  moment := clock_timestamp();
+  IF keys_limited THEN
+    SELECT array_agg(j.refusal ORDER BY j.place), array_agg(j.fate ORDER BY j.place) INTO key_refusals, key_fates
+    FROM judge_keys(requests, keys, moment) j;
+  END IF;
 
   IF cardinality(idempotency_keys) > 0 THEN
     UPDATE calls c SET idempotency_key = NULL, idempotency_expires_at = NULL
@@ -55,12 +70,14 @@ BEGIN
         -- First: an earlier try of this very request had committed, whatever was revoked since.
         WHEN own.id IS NOT NULL THEN 'exists'
         WHEN k.id IS NULL OR k.revoked_at IS NOT NULL THEN 'unauthorized'
+        WHEN key_refusals[r.place] IS NOT NULL THEN key_refusals[r.place]
         WHEN acc.status <> 'active' THEN 'account_suspended'
         WHEN same.id IS NOT NULL THEN 'exists'
         WHEN r.idempotency_key IS NOT NULL
           AND row_number() OVER (PARTITION BY r.account_id, r.idempotency_key ORDER BY r.place) > 1 THEN 'try_alone'
         -- A guard of the request is against another charge, never against an answer that was paid.
         WHEN r.guarded IS NOT NULL THEN r.guarded
+        ELSE key_fates[r.place]
       END AS verdict
     FROM request r
     LEFT JOIN accounts acc ON acc.id = r.account_id AND acc.id = ANY (account_ids)
@@ -113,12 +130,13 @@ BEGIN
   ), new_call AS (
     INSERT INTO calls (id, account_id, key_id, modality, model, catalogue_version, status, price, price_version,
       estimated_input_tokens, estimated_output_tokens, credits_precharged, credits, request_id, reply_to,
-      idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at)
+      idempotency_key, idempotency_expires_at, request_hash, request_bytes, lease_until, deadline_at,
+      created_at)
     SELECT a.id, a.account_id, a.key_id, a.modality, a.model, a.catalogue_version, 'queued', a.price, a.price_version,
       a.estimated_input, a.estimated_output, a.amount, a.amount, a.request_id, a.reply_to, a.idempotency_key,
       CASE WHEN a.idempotency_key IS NOT NULL THEN now() + make_interval(secs => a.idempotency_seconds) END,
       decode(a.request_hash, 'hex'), a.request_bytes, now() + make_interval(secs => a.lease_seconds),
-      now() + make_interval(secs => a.deadline_seconds)
+      now() + make_interval(secs => a.deadline_seconds), moment
     FROM accepted a
   ), new_entry AS (
     INSERT INTO ledger_entries (account_id, seq, call_id, grant_id, kind, amount, balance_after)
@@ -147,8 +165,26 @@ BEGIN
     (CASE WHEN j.fate = 'opened' THEN c.balance_before - j.upto ELSE c.balance_before END)::bigint,
     (c.outstanding_calls + coalesce(j.nth, 0))::integer
   FROM checked c LEFT JOIN judged j ON j.id = c.id AND j.place = c.place;
+
+  -- What was opened just now, and by no earlier try of a request, was opened at this moment.
+  IF keys_limited THEN
+    UPDATE api_keys k SET outstanding_calls = k.outstanding_calls + s.calls
+    FROM (
+      SELECT c.key_id, count(*)::integer AS calls FROM calls c WHERE c.id = ANY (ids) AND c.created_at = moment
+      GROUP BY 1
+    ) s
+    WHERE k.id = s.key_id AND k.id = ANY (keys) AND k.max_outstanding IS NOT NULL;
+
+    INSERT INTO budget_windows AS w (budget_id, starts_at, used)
+    SELECT b.id, budget_window(b.period, moment), sum(c.credits)
+    FROM calls c JOIN budgets b ON b.key_id = c.key_id AND b.key_id = ANY (keys)
+    WHERE c.id = ANY (ids) AND c.created_at = moment
+    GROUP BY b.id
+    ON CONFLICT (budget_id, starts_at) DO UPDATE SET used = w.used + EXCLUDED.used;
+  END IF;
 END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, '
-  'insufficient_credits, too_many_calls, too_many_bytes, account_suspended, unauthorized, or try_alone (only a batch '
-  'of its own can tell).';
+  'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
+  'account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or try_alone (only a batch of its own can '
+  'tell).';

@@ -37,7 +37,11 @@ export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.
   const message = z.string().meta({ description: 'A sentence for people to read.' })
   if (envelope === 'console') return z.strictObject({ ok: z.literal(false), error: code, message })
   const param = z.string().nullable().meta({ description: 'The field that is at fault.' })
-  return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code }) })
+  const resetsAt = time.nullable().meta({
+    description: 'Of `key_budget_exceeded`: when the budget begins anew; null for a budget in total.',
+  })
+  const more = codes.includes('key_budget_exceeded') ? { resetsAt: resetsAt.optional() } : {}
+  return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
 }
 
 const pricing = z

@@ -2,7 +2,7 @@
  * What the web process is made of. Handlers take the narrow part they use.
  */
 import type { Redis } from 'ioredis'
-import type { KeyLookup } from '../shared/accounts/api-keys.ts'
+import type { KeyLookup } from '../shared/accounts/key-lookup.ts'
 import type { Config } from '../shared/config.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/infra/db.ts'

@@ -12,8 +12,11 @@ export type Allowance = { limit: number; remaining: number; resetSeconds: number
 
 /** One limit. `take` counts one event of `who`. */
 export type Limit = {
-  /** @throws ApiError rate_limited, with `Retry-After`; its headers tell the allowance where `headers` says so. */
-  take: (who: string) => Promise<Allowance>
+  /**
+   * @param points how many events `who` has in a window, where that is not the same for all.
+   * @throws ApiError rate_limited, with `Retry-After`.
+   */
+  take: (who: string, points?: number) => Promise<Allowance>
 }
 
 /** A limit of failures alone. `take` counts one, `refuseSpent` asks whether anything is left. */
@@ -24,10 +27,13 @@ export type FailureLimit = Limit & {
 
 export type Limits = ReturnType<typeof createLimits>
 
-/** That the requests of an endpoint count against a limit: each client network by itself, or each account. */
+/**
+ * That the requests of an endpoint count against a limit: each client network by itself, each account, or each key that
+ * has a limit of its own.
+ */
 export type LimitUse = {
   limit: keyof Limits
-  per: 'client' | 'account'
+  per: 'client' | 'account' | 'key'
   /** Answers tell what is left of it. */
   told?: boolean
 }
@@ -69,7 +75,19 @@ export function createLimits(redis: Redis, config: Config) {
     const limiter = new RateLimiterRedis(counter(name, points, seconds))
     return { take: (who) => take(limiter, points, who), refuseSpent: (who) => refuseSpent(limiter, points, who) }
   }
+  // One counter for a key whatever its limit, so that a change of the limit does not begin its window anew.
+  const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
+    const limiters = new Map<number, RateLimiterRedis>()
+    return {
+      take: (who, points = usual) => {
+        const limiter = limiters.get(points) ?? new RateLimiterRedis(counter(name, points, seconds))
+        limiters.set(points, limiter)
+        return take(limiter, points, who)
+      },
+    }
+  }
   return {
+    keyCalls: limitOfEach('keycalls', config.GATEWAY_RATE_LIMIT, 60),
     calls: limit('calls', config.GATEWAY_RATE_LIMIT, 60),
     callReads: limit('reads', CALL_READS_PER_MINUTE, 60),
     quotes: limit('quotes', QUOTES_PER_MINUTE, 60),

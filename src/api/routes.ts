@@ -7,7 +7,7 @@ import { showCall, showCalls } from './console/calls.ts'
 import { forgot, resend, reset, verify } from './console/email.ts'
 import { accountEvents } from './console/events.ts'
 import { showGrants } from './console/grants.ts'
-import { endKey, makeKey, showKeys } from './console/keys.ts'
+import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
@@ -28,11 +28,12 @@ import { serveMetrics } from './ops/scrape.ts'
 import { fetchCall } from './v1/calls.ts'
 import { completeChat } from './v1/chat.ts'
 import { makeImage, makeVideo } from './v1/media.ts'
+import { showKey } from './v1/key.ts'
 import { listModels } from './v1/models.ts'
 import { quoteCall } from './v1/quotes.ts'
 
 /** `/v1`: the gateway, for whoever has an API key. */
-const gateway = [listModels, makeImage, makeVideo, completeChat, fetchCall, quoteCall] as const
+const gateway = [listModels, showKey, makeImage, makeVideo, completeChat, fetchCall, quoteCall] as const
 
 /** `/api`: who has an account, and how they sign in. */
 const accounts = [
@@ -57,6 +58,8 @@ const accounts = [
 const records = [
   makeKey,
   showKeys,
+  editKey,
+  renewKey,
   endKey,
   showState,
   showModels,

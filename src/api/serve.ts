@@ -3,13 +3,14 @@
  */
 import type { Context, Middleware, ParameterizedContext } from 'koa'
 import type { z } from 'zod'
+import type { Principal } from '../shared/accounts/key-lookup.ts'
 import type { AccountId } from '../shared/ids.ts'
 import { ApiError } from '../shared/errors.ts'
 import type { WebDeps } from './deps.ts'
 import type { Declaration, RequestFacts } from './declaration.ts'
 import { Reply } from './declaration.ts'
-import type { LimitUse } from './limits.ts'
-import { allowanceHeaders } from './limits.ts'
+import type { Allowance, LimitUse } from './limits.ts'
+import { ALLOWANCE_HEADERS, allowanceHeaders } from './limits.ts'
 import { clientAddress, networkOf } from './middleware/client-address.ts'
 import { deviceOf } from './middleware/device.ts'
 import type { JsonObject } from './middleware/json-body.ts'
@@ -18,6 +19,8 @@ import type { RequestState, Served } from './middleware/request-context.ts'
 import { parseFields } from './parse-fields.ts'
 
 type Request = ParameterizedContext<RequestState>
+
+const [, REMAINING] = ALLOWANCE_HEADERS
 
 /** A handler as it is called: its input is what its declaration says. */
 export type AnyHandler = (input: never, ctx: Context & { state: RequestState }) => unknown
@@ -65,14 +68,24 @@ export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter
 
 function counter({ limit: name, per, told }: LimitUse, { config, limits }: WebDeps): Counter {
   const limit = limits[name]
+  if (per === 'key') {
+    return async (ctx, who) => {
+      const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
+      if (rateLimit !== null) tell(ctx, told, await limit.take(keyId, rateLimit))
+    }
+  }
   const keyOf =
     per === 'client'
       ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
       : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
-  return async (ctx, who) => {
-    const allowance = await limit.take(keyOf(ctx, who))
-    if (told) ctx.set(allowanceHeaders(allowance))
-  }
+  return async (ctx, who) => tell(ctx, told, await limit.take(keyOf(ctx, who)))
+}
+
+/** Tells what is left of a limit, unless another one leaves less. */
+function tell(ctx: Request, told: boolean | undefined, allowance: Allowance): void {
+  if (!told) return
+  const leavesLess = !ctx.res.hasHeader(REMAINING) || allowance.remaining < Number(ctx.res.getHeader(REMAINING))
+  if (leavesLess) ctx.set(allowanceHeaders(allowance))
 }
 
 /** Reads a body, which is counted for the network of its client. */

@@ -2,7 +2,7 @@
  * Who may use an endpoint: whoever is logged in, an operator who is, or the holder of an API key.
  */
 import type { ParameterizedContext } from 'koa'
-import type { Principal } from '../shared/accounts/api-keys.ts'
+import type { Principal } from '../shared/accounts/key-lookup.ts'
 import type { LiveSession } from '../shared/users/sessions.ts'
 import { findSession } from '../shared/users/sessions.ts'
 import { roleOf } from '../shared/users/users.ts'
@@ -11,6 +11,7 @@ import { ApiError } from '../shared/errors.ts'
 import type { Who } from './declaration.ts'
 import type { WebDeps } from './deps.ts'
 import { bearerToken } from './middleware/bearer.ts'
+import { clientAddress } from './middleware/client-address.ts'
 import type { RequestState } from './middleware/request-context.ts'
 
 /** Whoever is logged in. A suspended account's sessions have ended. */
@@ -45,29 +46,31 @@ async function sessionOf(db: Db, ctx: ParameterizedContext<RequestState>): Promi
   return found
 }
 
-/** The holder of an API key, whose account is not suspended. */
+/** The holder of an API key who may use it from where they are, and whose account is not suspended. */
 export const apiKey: Who<Principal> = {
   scheme: 'apiKey',
-  errors: ['unauthorized', 'account_suspended'],
+  errors: ['unauthorized', 'ip_not_allowed', 'account_suspended'],
   find: (deps) => async (ctx) => {
     const found = await findKey(deps, ctx)
-    refuseSuspended(found)
+    refuseHolder(found)
     return found
   },
 }
 
-/** The holder of the key that a request carries, suspended or not. @throws ApiError unauthorized. */
+/** The holder of the key that a request carries, whether they may use it or not. @throws ApiError unauthorized. */
 export async function findKey(
-  { keys }: Pick<WebDeps, 'keys'>,
+  { keys, config }: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Promise<Principal> {
-  const found = await keys.find(bearerToken(ctx.get('authorization')))
-  if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown or was revoked.' })
+  const address = clientAddress(ctx.req, config.TRUST_PROXY)
+  const found = await keys.find(bearerToken(ctx.get('authorization')), address)
+  if (!found) throw new ApiError('unauthorized', { message: 'The API key is unknown, has expired or was revoked.' })
   ctx.state.principal = found
   return found
 }
 
-/** @throws ApiError account_suspended. */
-export function refuseSuspended({ status }: Pick<Principal, 'status'>): void {
+/** @throws ApiError ip_not_allowed, account_suspended. */
+export function refuseHolder({ addressAllowed, status }: Pick<Principal, 'addressAllowed' | 'status'>): void {
+  if (!addressAllowed) throw new ApiError('ip_not_allowed')
   if (status === 'suspended') throw new ApiError('account_suspended')
 }

@@ -25,6 +25,9 @@ const CATALOGUE = {
   unauthorized: { status: 401, message: 'The API key or session token is missing, unknown, expired or revoked.' },
   invalid_credentials: { status: 401, message: 'The e-mail address or password is wrong.' },
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
+  key_budget_exceeded: { status: 402, message: 'The budget of this key is spent. Nothing was charged.' },
+  ip_not_allowed: { status: 403, message: 'This key may not be used from this address.' },
+  model_not_allowed: { status: 403, message: 'This key may not call this model.' },
   account_suspended: { status: 403, message: 'This account is suspended.' },
   email_unverified: { status: 403, message: 'Verify your e-mail address first.' },
   forbidden: { status: 403, message: 'This account is not allowed to do that.' },
@@ -85,6 +88,8 @@ export type ErrorDetails = {
   param?: string
   /** For 429 and 503: when to try again, in whole seconds. */
   retryAfterSeconds?: number
+  /** For a budget: when it can be used again; null for never. */
+  resetsAt?: string | null
   /** Further response headers, such as `Allow`. */
   headers?: Record<string, string>
   /** For the log only; never serialized. */
@@ -97,6 +102,7 @@ export class ApiError extends Error {
   readonly status: number
   readonly param: string | null
   readonly retryAfterSeconds: number | null
+  readonly resetsAt: string | null | undefined
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, details: ErrorDetails = {}) {
@@ -106,6 +112,7 @@ export class ApiError extends Error {
     this.status = statusOf(code)
     this.param = details.param ?? null
     this.retryAfterSeconds = details.retryAfterSeconds ?? null
+    this.resetsAt = details.resetsAt
     this.headers = details.headers ?? {}
   }
 }

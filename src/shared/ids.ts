@@ -16,6 +16,7 @@ export const PREFIXES = {
   mail: 'mail',
   action: 'act',
   price: 'price',
+  budget: 'budget',
 } as const
 
 /** A kind of thing that has ids. */

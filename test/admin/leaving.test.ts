@@ -6,7 +6,7 @@ import { CommandError } from '../../src/admin/command.ts'
 import type { Options } from '../../src/admin/command.ts'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { leavingCommands } from '../../src/admin/commands/leaving.ts'
-import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
+import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
 import { openSession } from '../../src/shared/users/sessions.ts'
@@ -84,7 +84,7 @@ describe('the commands for an account over its life', () => {
     expect(user).to.include({ email: `deleted-${account.userId}@deleted.invalid`, display_name: '', avatar_url: '' })
     expect(JSON.stringify(await gateway.db('mails').where({ recipient: email }))).to.equal('[]')
     expect(await gateway.db('sessions').where({ user_id: account.userId })).to.deep.equal([])
-    expect(await createKeyLookup(gateway.db).find(account.key)).to.equal(null)
+    expect(await createKeyLookup(gateway.db).find(account.key, '')).to.equal(null)
     expect((await ledger()).slice(0, before.length)).to.deep.equal(before)
     expect(await gateway.db('calls').where({ account_id: account.id })).to.have.lengthOf(2)
     expect(await actions()).to.include('account_deleted null')

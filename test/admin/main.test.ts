@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
 import { migrationSource } from '../../migrations/index.ts'
-import { createKeyLookup } from '../../src/shared/accounts/api-keys.ts'
+import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { verifyPassword } from '../../src/shared/users/passwords.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
@@ -134,7 +134,7 @@ describe("the operator's command line", function () {
     ])
     expect(json.json).to.have.all.keys('id', 'secret')
     for (const secret of [plain.out.trim(), json.json.secret as string])
-      expect((await createKeyLookup(db).find(secret))?.accountId).to.equal(id)
+      expect((await createKeyLookup(db).find(secret, ''))?.accountId).to.equal(id)
     expect(
       await db('api_keys')
         .where({ id: parseId('key', json.json.id) })

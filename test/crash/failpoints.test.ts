@@ -41,6 +41,8 @@ describe('two processes at the same moment', () => {
     idempotency: null,
     requestHash: null,
     requestBytes: 100,
+    secretVersion: 1,
+    address: null,
   })
   const opened = async (): Promise<CallId> => {
     const id = newCallId()

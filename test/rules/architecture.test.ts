@@ -8,6 +8,9 @@ const HOMES: Record<string, string> = {
   accounts: 'src/shared/accounts/',
   members: 'src/shared/accounts/',
   api_keys: 'src/shared/accounts/',
+  budgets: 'src/shared/accounts/',
+  budget_windows: 'src/shared/accounts/',
+  budget_notices: 'src/shared/accounts/',
   sessions: 'src/shared/users/',
   one_time_tokens: 'src/shared/users/',
   grants: 'src/shared/ledger/',
@@ -36,6 +39,9 @@ const GUESTS: Record<string, string[]> = {
   users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
+  api_keys: ['src/shared/ledger/audit.ts'],
+  budgets: ['src/shared/ledger/audit.ts'],
+  budget_windows: ['src/shared/ledger/audit.ts'],
   // A link is spent together with its mail.
   mails: ['src/shared/users/one-time-tokens.ts'],
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { createKeyLookup, listKeys, newSecret } from '../../src/shared/accounts/api-keys.ts'
+import { newSecret } from '../../src/shared/accounts/api-keys.ts'
+import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
+import { listKeys } from '../../src/shared/accounts/shown-key.ts'
 import { tokensOfLastHour } from '../../src/shared/users/one-time-tokens.ts'
 import { findSession, deleteExpiredSessions, listSessions } from '../../src/shared/users/sessions.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
@@ -147,7 +149,10 @@ const READS: Record<string, Record<string, Read>> = {
     },
   },
   'the gateway': {
-    'the holder of a key': { read: ({ db }) => createKeyLookup(db).find(newSecret()), index: 'api_keys_hash_key' },
+    'the holder of a key': {
+      read: ({ db }) => createKeyLookup(db).find(newSecret(), '192.0.2.1'),
+      index: 'api_keys_hash_key',
+    },
     'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
     'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
     'the call that a retry joins': {

@@ -54,6 +54,8 @@ describe('the auditor', () => {
         idempotency: null,
         requestHash: null,
         requestBytes: 100,
+        secretVersion: 1,
+        address: null,
       })
     }
     return account

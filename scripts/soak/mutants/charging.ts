@@ -12,10 +12,8 @@ export const CHARGING: readonly Mutant[] = [
     edits: [
       {
         file: OPEN_SQL,
-        find: `  PERFORM 1 FROM accounts acc WHERE acc.id = ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE;
-
-  IF cardinality`,
-        replace: '  IF cardinality',
+        find: 'ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE',
+        replace: 'ANY (account_ids)',
       },
     ],
     tests: [SCHEDULES, VERBS, BATCHES],

@@ -1,7 +1,8 @@
+import { OF_BUDGETS } from './budgets.ts'
 import { CALL_PATH } from './call-path.ts'
 import { CHARGING } from './charging.ts'
 import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
 
 /** All bugs that the tests must find. */
-export const MUTANTS: readonly Mutant[] = [...CHARGING, ...ENDING, ...CALL_PATH]
+export const MUTANTS: readonly Mutant[] = [...CHARGING, ...ENDING, ...OF_BUDGETS, ...CALL_PATH]

@@ -1,6 +1,6 @@
 /** account delete · account export · session list · session revoke */
 import { randomBytes } from 'node:crypto'
-import { listKeys } from '../../shared/accounts/api-keys.ts'
+import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
 import type { CallPosition } from '../../shared/calls/call-list.ts'
 import { parseId, publicId } from '../../shared/ids.ts'

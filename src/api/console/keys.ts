@@ -1,34 +1,33 @@
 /**
  * /api/keys: the API keys of an account.
  */
-import { z } from 'zod'
-import { createKey, listKeys, revokeKey } from '../../shared/accounts/api-keys.ts'
+import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.ts'
+import { changeKey } from '../../shared/accounts/key-limits.ts'
+import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/errors.ts'
-import { done, id, listOf, ok, time } from '../answers.ts'
+import { done, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
+import {
+  checkLimits,
+  keyAnswer,
+  keyChangesBody,
+  newKeyAnswer,
+  newKeyBody,
+  rotatedKeyAnswer,
+  rotationBody,
+  shownKey,
+  warningsOf,
+} from '../key-schemas.ts'
 import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
-import { label } from '../fields.ts'
 import { logSecurity } from './security-log.ts'
 
 const declared = { tag: 'API keys', who: session } as const
 
-const shownKey = z
-  .strictObject({
-    id: id('key'),
-    name: z.string(),
-    hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
-    createdAt: time,
-    lastUsedAt: time.nullable().meta({ description: 'When a call was last charged to it, to the minute.' }),
-    revokedAt: time.nullable(),
-  })
-  .meta({ id: 'Key' })
+const onKey = { ...declared, params: pathId('key', 'The `id` of a key.') } as const
 
-const secret = z
-  .string()
-  .regex(/^tg_[0-9A-Za-z]{40}$/)
-  .meta({ description: 'The key itself, shown only this once.' })
+type KeyDeps = Pick<WebDeps, 'db' | 'log' | 'config' | 'catalogue'>
 
 /** Makes a key. Its secret is in this answer and nowhere else. */
 export const makeKey = endpoint({
@@ -36,26 +35,20 @@ export const makeKey = endpoint({
   method: 'post',
   path: '/api/keys',
   summary: 'Create an API key',
-  body: z
-    .object({
-      name: label(60).meta({
-        description: 'A name to recognise it by: one line of 1 to 60 characters.',
-        examples: ['laptop'],
-      }),
-    })
-    .meta({ id: 'KeyRequest' }),
+  body: newKeyBody,
   answers: {
-    200: {
-      description: 'The key with its secret, which is shown only this once.',
-      schema: z.strictObject({ ok, secret, key: shownKey }),
-    },
+    200: { description: 'The key with its secret, which is shown only this once.', schema: newKeyAnswer },
   },
   errors: ['invalid_request', 'too_many_keys', 'rate_limited'],
-}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, body, request }) => {
-  const made = await createKey(db, accountId, body.name)
-  logSecurity(log, request, 'key_made', accountId)
-  return { ok: true, secret: made.secret, key: made.key }
-})
+}).handle(
+  ({ db, log, config, catalogue }: KeyDeps) =>
+    async ({ who: { accountId }, body: { name, ...limits }, request }) => {
+      checkLimits(limits, config)
+      const { secret, key } = await createKey(db, accountId, name, limits)
+      logSecurity(log, request, 'key_made', accountId)
+      return { ok: true, secret, key, warnings: warningsOf(limits, catalogue.current()) }
+    },
+)
 
 /** Lists the keys, revoked ones too. */
 export const showKeys = endpoint({
@@ -69,14 +62,57 @@ export const showKeys = endpoint({
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listKeys(db, who.accountId) }))
 
+const NO_KEY = 'There is no such key, or it was revoked.'
+
+/** Changes the name or the limits of a key. */
+export const editKey = endpoint({
+  ...onKey,
+  method: 'patch',
+  path: '/api/keys/:id',
+  summary: 'Change an API key',
+  description:
+    'Every call from now on is judged by the new limits. A new budget counts what the key has already used in its ' +
+    'period.',
+  body: keyChangesBody,
+  answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db, log, config, catalogue }: KeyDeps) => async ({ who: { accountId }, params, body, request }) => {
+  checkLimits(body, config)
+  const key = await changeKey(db, params.id, body, accountId)
+  if (!key) throw new ApiError('not_found', { message: NO_KEY })
+  logSecurity(log, request, 'key_changed', accountId)
+  return { ok: true, key, warnings: warningsOf(body, catalogue.current()) }
+})
+
+/** Gives a key another secret. */
+export const renewKey = endpoint({
+  ...onKey,
+  method: 'post',
+  path: '/api/keys/:id/rotate',
+  summary: 'Rotate an API key',
+  description:
+    'The key stays what it is, with a new secret. The secret before works for `graceSeconds` more, the one before ' +
+    'that no longer.',
+  body: rotationBody,
+  bodyIsOptional: true,
+  answers: {
+    200: { description: 'The key with its new secret, which is shown only this once.', schema: rotatedKeyAnswer },
+  },
+  errors: ['invalid_request'],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, body, request }) => {
+  const rotated = await rotateKey(db, params.id, body.graceSeconds, accountId)
+  if (!rotated) throw new ApiError('not_found', { message: NO_KEY })
+  logSecurity(log, request, 'key_rotated', accountId)
+  return { ok: true, secret: rotated.secret, key: rotated.key }
+})
+
 /** Revokes a key for good. */
 export const endKey = endpoint({
-  ...declared,
+  ...onKey,
   method: 'delete',
   path: '/api/keys/:id',
   summary: 'Revoke an API key',
   description: 'The key is refused everywhere from now on. Calls that were already charged go on.',
-  params: pathId('key', 'The `id` of a key.'),
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {

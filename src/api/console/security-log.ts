@@ -17,6 +17,8 @@ export type SecurityEvent =
   | 'password_reset'
   | 'email_verified'
   | 'key_made'
+  | 'key_changed'
+  | 'key_rotated'
   | 'key_revoked'
 
 /**

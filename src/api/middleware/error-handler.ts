@@ -70,7 +70,9 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
   const { endpoint, envelope } = ctx.state
   if ((endpoint ? endpoint.envelope : envelope) === 'gateway') {
     ctx.set('X-Should-Retry', String(shouldRetry(error.code)))
-    ctx.body = { ok: false, error: gatewayError(error.code, error.message, error.param) }
+    const { resetsAt } = error
+    const said = gatewayError(error.code, error.message, error.param)
+    ctx.body = { ok: false, error: { ...said, ...(resetsAt !== undefined && { resetsAt }) } }
   } else {
     ctx.body = { ok: false, error: error.code, message: error.message }
   }

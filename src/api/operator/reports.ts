@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { findOrigin, findRecord } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
-import { listMails } from '../../shared/mail/mails.ts'
+import { MAIL_KINDS, listMails } from '../../shared/mail/mails.ts'
 import { findAccount, upstreamsOfLastHour } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { requeueDeadMails } from '../../shared/operators/changes.ts'
@@ -46,7 +46,7 @@ export const showAnyCall = endpoint({
 const deadMail = z
   .strictObject({
     id: id('mail'),
-    kind: z.enum(['verification', 'reset']),
+    kind: z.enum(MAIL_KINDS),
     recipient: z.string(),
     status: z.literal('dead'),
     tries: z.int(),

@@ -9,16 +9,21 @@ import { events, id, ok } from '../answers.ts'
 export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
 
 /** What counts as a call. */
-export const CALL_LIMITS = [{ limit: 'calls', per: 'account', told: true }] as const
+export const CALL_LIMITS = [
+  { limit: 'keyCalls', per: 'key', told: true },
+  { limit: 'calls', per: 'account', told: true },
+] as const
 
 /** The codes of every endpoint that places calls, beside those of its own fields. */
 export const CALL_ERRORS = [
   'unsupported_model',
+  'model_not_allowed',
   'invalid_request',
   'idempotency_conflict',
   'result_expired',
   'price_above_limit',
   'price_changed',
+  'key_budget_exceeded',
   'insufficient_credits',
   'upstream_unavailable',
   'overloaded',

@@ -1,6 +1,7 @@
 /**
  * GET /v1/models: the models that are enabled and have a configured upstream.
  */
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Catalogue, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
@@ -34,10 +35,14 @@ export type ModelEntry = {
   resolutions?: string[]
 }
 
-/** The public list of a catalogue. */
-export function presentModels(catalogue: Catalogue): ModelEntry[] {
+/** Whether the limits of a key let it call a model. The charge asks again. */
+export const mayCall = ({ models, modalities }: Pick<Principal, 'models' | 'modalities'>, model: Model): boolean =>
+  (models?.includes(model.id) ?? true) && (modalities?.includes(model.modality) ?? true)
+
+/** The public list of a catalogue. `holder`: only what their key may call. */
+export function presentModels(catalogue: Catalogue, holder?: Principal): ModelEntry[] {
   return [...catalogue.models.values()]
-    .filter((model) => model.routes.length > 0)
+    .filter((model) => model.routes.length > 0 && (!holder || mayCall(holder, model)))
     .map((model) => presentModel(model, catalogue.createdAt))
 }
 
@@ -75,11 +80,11 @@ export const listModels = endpoint({
   who: apiKey,
   limits: CALL_LIMITS,
   answers: {
-    200: { description: 'The models that can be called.', schema: modelList, headers: allowanceHeaders },
+    200: { description: 'The models that the key may call.', schema: modelList, headers: allowanceHeaders },
   },
   errors: [],
-}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => () => ({
+}).handle(({ catalogue }: Pick<WebDeps, 'catalogue'>) => ({ who }) => ({
   ok: true,
   object: 'list',
-  data: presentModels(catalogue.current()),
+  data: presentModels(catalogue.current(), who),
 }))

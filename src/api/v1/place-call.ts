@@ -1,6 +1,7 @@
 /**
  * Places a call: charge, then enqueue, then wait. The one way in for all three modalities.
  */
+import { findKey } from '../../shared/accounts/shown-key.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
@@ -41,9 +42,9 @@ const OUTSTANDING_RETRY_SECONDS = 5
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
  * @param onUpdate hears what the worker tells while a call of this request's own runs.
- * @throws ApiError upstream_unavailable, price_above_limit, price_changed, insufficient_credits, rate_limited (too many
- * open), account_suspended, unauthorized (revoked a moment ago), idempotency_conflict, overloaded, service_unavailable
- * (nothing stays charged).
+ * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
+ * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
+ * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
  */
 export async function placeCall(
   ctx: CallContext,
@@ -60,7 +61,7 @@ export async function placeCall(
   const request = { ...openRequest(ctx, deps, order, identity), guarded }
   const outcome = await deps.calls.open(request)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
-  if (!outcome.opened) throw refusalOf(outcome, order)
+  if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
   const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, (update) => {
     placed.status = 'running'
@@ -103,18 +104,44 @@ function openRequest(
     requestHash: identity.hash,
     // As the job carries it: what Redis holds until the call has ended.
     requestBytes: Buffer.byteLength(JSON.stringify(request)),
+    secretVersion: principal.secretVersion,
+    address: principal.address === '' ? null : principal.address,
   }
 }
 
-function refusalOf(outcome: Extract<OpenOutcome, { refusal: string }>, order: CallOrder): ApiError {
-  const { refusal } = outcome
-  if (refusal === 'price_above_limit' || refusal === 'price_changed') return guardError(refusal, order)
-  if (refusal !== 'too_many_calls' && refusal !== 'too_many_bytes') return new ApiError(refusal)
-  const message =
-    refusal === 'too_many_calls'
-      ? 'This account has too many open calls.'
-      : 'The open requests of this account are too large in total.'
-  return new ApiError('rate_limited', { message, retryAfterSeconds: OUTSTANDING_RETRY_SECONDS })
+const TOO_MUCH = {
+  too_many_calls: 'This account has too many open calls.',
+  too_many_calls_of_key: 'This key has too many open calls.',
+  too_many_bytes: 'The open requests of this account are too large in total.',
+} as const
+
+async function refusalOf(
+  { db }: Pick<WebDeps, 'db'>,
+  { keyId }: OpenRequest,
+  order: CallOrder,
+  refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
+): Promise<ApiError> {
+  switch (refusal) {
+    case 'too_many_calls':
+    case 'too_many_calls_of_key':
+    case 'too_many_bytes':
+      return new ApiError('rate_limited', {
+        message: TOO_MUCH[refusal],
+        retryAfterSeconds: OUTSTANDING_RETRY_SECONDS,
+      })
+    case 'key_budget_exceeded':
+      return new ApiError(refusal, { resetsAt: (await findKey(db, keyId))?.budget?.resetsAt ?? null })
+    case 'model_not_allowed':
+      return new ApiError(refusal, { param: 'model' })
+    case 'price_above_limit':
+    case 'price_changed':
+      return guardError(refusal, order)
+    case 'unauthorized':
+    case 'ip_not_allowed':
+    case 'account_suspended':
+    case 'insufficient_credits':
+      return new ApiError(refusal)
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
  * A placed call.
  */
 import type { Context } from 'koa'
-import type { Principal } from '../../shared/accounts/api-keys.ts'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { CallId } from '../../shared/ids.ts'
 import type { Wait } from '../../shared/calls/replies.ts'
 import type { RequestState } from '../middleware/request-context.ts'

@@ -2,6 +2,7 @@
  * POST /v1/quotes: what a call would be charged now, without the call.
  */
 import { z } from 'zod'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import { affordability } from '../../shared/accounts/summary.ts'
 import { chatCost } from '../../shared/calls/pricing.ts'
 import { ApiError } from '../../shared/errors.ts'
@@ -21,10 +22,10 @@ import { orderOf } from './serve-call.ts'
 type Catalogued = Pick<WebDeps, 'catalogue'>
 
 /** What each path makes of a body: the very checks of a call. */
-const ORDERS: Record<string, (deps: Catalogued, body: JsonObject) => CallOrder> = {
-  '/v1/chat/completions': (deps, body) => orderOf(deps, chatKind, body),
-  '/v1/images/generations': (deps, body) => orderOf(deps, imageKind, body),
-  '/v1/videos/generations': (deps, body) => orderOf(deps, videoKind, body),
+const ORDERS: Record<string, (deps: Catalogued, body: JsonObject, holder: Principal) => CallOrder> = {
+  '/v1/chat/completions': (deps, body, holder) => orderOf(deps, chatKind, body, holder),
+  '/v1/images/generations': (deps, body, holder) => orderOf(deps, imageKind, body, holder),
+  '/v1/videos/generations': (deps, body, holder) => orderOf(deps, videoKind, body, holder),
 }
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -63,12 +64,19 @@ export const quoteCall = endpoint({
   limits: [{ limit: 'quotes', per: 'account', told: true }],
   body: quoteBody,
   answers: { 200: { description: 'The quote.', schema: quote, headers: allowanceHeaders } },
-  errors: ['invalid_request', 'unsupported_model', 'invalid_prompt', 'invalid_messages', 'upstream_unavailable'],
+  errors: [
+    'invalid_request',
+    'unsupported_model',
+    'model_not_allowed',
+    'invalid_prompt',
+    'invalid_messages',
+    'upstream_unavailable',
+  ],
 }).handle((deps: Pick<WebDeps, 'catalogue' | 'db'>) => async ({ who, body: { endpoint: path, body } }) => {
-  const order = ORDERS[path]!(deps, body)
+  const order = ORDERS[path]!(deps, body, who)
   const { model, charge } = order
   requireUpstream(model)
-  const account = await affordability(deps.db, who.accountId, charge)
+  const account = await affordability(deps.db, who, charge)
   if (!account) throw new ApiError('unauthorized')
   return {
     ok: true,

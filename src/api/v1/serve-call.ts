@@ -2,6 +2,7 @@
  * How the three endpoints that place calls are served: every check of a call, in its order.
  */
 import type { Context, Middleware } from 'koa'
+import type { Principal } from '../../shared/accounts/key-lookup.ts'
 import type { Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
 import { newCallId } from '../../shared/calls/records.ts'
@@ -14,11 +15,12 @@ import type { JsonObject } from '../middleware/json-body.ts'
 import { readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState, Served } from '../middleware/request-context.ts'
 import { countersOf } from '../serve.ts'
-import { findKey, refuseSuspended } from '../who.ts'
+import { findKey, refuseHolder } from '../who.ts'
 import type { UpdateListener } from './updates.ts'
 import { bufferUpdates } from './updates.ts'
 import type { CallOrder } from './place-call.ts'
 import { placeCall } from './place-call.ts'
+import { mayCall } from './models.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './refusals.ts'
 
@@ -49,10 +51,9 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
 }
 
 /**
- * The order of the checks is the order of the lines: key, account, rate limit, body, model, its fields; then in
- * `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the load, and the charge with the
- * balance. From
- * `begin` on a refusal is recorded as a rejected call.
+ * The order of the checks is the order of the lines: key, address, account, rate limits, body, model, whether the key
+ * may call it, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
+ * load, and the charge with the budget and the balance. From `begin` on a refusal is recorded as a rejected call.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
@@ -67,10 +68,10 @@ function serveCall<M extends Model, P extends Parsed>(
     const call = begin(ctx as Context & { state: RequestState }, principal)
     let body: JsonObject | null = null
     try {
-      refuseSuspended(principal)
+      refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
       body = await readJsonBody(ctx, deps.incoming, principal.accountId)
-      const order = orderOf(deps, kind, body)
+      const order = orderOf(deps, kind, body, principal)
       const updates = bufferUpdates()
       const placed = await placeCall(call, deps, order, updates.onUpdate)
       await answer(call, deps, placed, { ...order, updates })
@@ -83,15 +84,18 @@ function serveCall<M extends Model, P extends Parsed>(
 /**
  * What a body asks for, and what that costs: the checks of a call from its model to the last of its fields. Calls and
  * quotes both go through here.
- * @throws ApiError unsupported_model, invalid_prompt, invalid_messages, or invalid_request that names the field.
+ * @throws ApiError unsupported_model, model_not_allowed, invalid_prompt, invalid_messages, or invalid_request that
+ * names the field.
  */
 export function orderOf<M extends Model, P extends Parsed>(
   { catalogue }: Pick<WebDeps, 'catalogue'>,
   { modality, parse }: Pick<CallKind<M, P>, 'modality' | 'parse'>,
   body: JsonObject,
+  holder: Principal,
 ): P & { model: M; body: JsonObject } {
   const model = findModel(catalogue.current(), modelOf(body), modality) as M | null
   if (!model) throw new ApiError('unsupported_model', { param: 'model' })
+  if (!mayCall(holder, model)) throw new ApiError('model_not_allowed', { param: 'model' })
   return { ...parse(body, model), model, body }
 }
 

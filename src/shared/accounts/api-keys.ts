@@ -4,13 +4,14 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { batched } from '../infra/batcher.ts'
 import type { Db, Trx } from '../infra/db.ts'
-import { isUnreachable } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { AccountId, KeyId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
-import type { AccountStatus } from './accounts.ts'
+import { newId } from '../ids.ts'
+import type { KeyChanges } from './key-limits.ts'
+import { lockOwner, setLimits } from './key-limits.ts'
+import type { ApiKey } from './shown-key.ts'
+import { findKey } from './shown-key.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_CHARACTERS = 34
@@ -42,45 +43,22 @@ export function looksLikeKey(text: string): boolean {
   return match !== null && checksum(match[1]!) === match[2]
 }
 
-const hashOf = (secret: string) => createHash('sha256').update(secret).digest()
+/** What is stored of a secret. */
+export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
-/** A key as its owner sees it: never the secret. `hint`: its first 7 and last 4 characters. */
-export type ApiKey = {
-  id: string
-  name: string
-  hint: string
-  createdAt: string
-  lastUsedAt: string | null
-  revokedAt: string | null
-}
-
-const KEY_COLUMNS = ['id', 'name', 'hint', 'created_at', 'last_used_at', 'revoked_at'] as const
-
-type KeyRow = {
-  id: KeyId
-  name: string
-  hint: string
-  created_at: Date
-  last_used_at: Date | null
-  revoked_at: Date | null
-}
-
-const presentKey = (row: KeyRow): ApiKey => ({
-  id: publicId('key', row.id),
-  name: row.name,
-  hint: row.hint,
-  createdAt: row.created_at.toISOString(),
-  lastUsedAt: row.last_used_at?.toISOString() ?? null,
-  revokedAt: row.revoked_at?.toISOString() ?? null,
-})
-
-/** A new key, with the secret that cannot be read again. */
+/** A key with its secret, which cannot be read again. */
 export type NewKey = { id: KeyId; secret: string; key: ApiKey }
+
+/** A fresh secret: what is stored of it, and what it is recognised by. */
+function freshSecret(): { secret: string; hash: Buffer; hint: string } {
+  const secret = newSecret()
+  return { secret, hash: hashOf(secret), hint: `${secret.slice(0, 7)}…${secret.slice(-4)}` }
+}
 
 /** How many keys of an account may be valid at a time. */
 const MAX_VALID = 100
 
-/** How many keys an account may make in 24 hours, and how many of its revoked ones it is shown. */
+/** How many keys an account may make in 24 hours. */
 const MAX_PER_DAY = 1000
 
 /**
@@ -88,17 +66,20 @@ const MAX_PER_DAY = 1000
  * which are made at the same time count each other.
  * @throws ApiError too_many_keys, or rate_limited where too many were made in a day.
  */
-export async function createKey(db: Db | Trx, accountId: AccountId, name: string): Promise<NewKey> {
+export async function createKey(
+  db: Db | Trx,
+  accountId: AccountId,
+  name: string,
+  limits: Omit<KeyChanges, 'name'> = {},
+): Promise<NewKey> {
   const id = newId('key')
-  const secret = newSecret()
-  const hint = `${secret.slice(0, 7)}…${secret.slice(-4)}`
+  const { secret, hash, hint } = freshSecret()
   return await db.transaction(async (trx) => {
     await trx.raw('SELECT FROM accounts WHERE id = ? FOR NO KEY UPDATE', [accountId])
     await refuseTooMany(trx, accountId)
-    const [row] = await trx('api_keys')
-      .insert({ id, account_id: accountId, name, key_hash: hashOf(secret), hint })
-      .returning<KeyRow[]>([...KEY_COLUMNS])
-    return { id, secret, key: presentKey(row!) }
+    await trx('api_keys').insert({ id, account_id: accountId, name, key_hash: hash, hint })
+    if (Object.values(limits).some((limit) => limit != null)) await setLimits(trx, id, accountId, limits)
+    return { id, secret, key: (await findKey(trx, id))! }
   })
 }
 
@@ -122,75 +103,53 @@ async function refuseTooMany(trx: Trx, accountId: AccountId): Promise<void> {
   })
 }
 
-/** The keys of an account, newest first: all that are valid, and the newest thousand of those that were revoked. */
-export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> {
-  const columns = KEY_COLUMNS.join(', ')
-  const { rows } = await db.raw<{ rows: KeyRow[] }>(
-    `
-    SELECT * FROM (
-      SELECT ${columns} FROM api_keys WHERE account_id = :accountId AND revoked_at IS NULL
-      UNION ALL
-      (SELECT ${columns} FROM api_keys WHERE account_id = :accountId AND revoked_at IS NOT NULL
-        ORDER BY id DESC LIMIT ${MAX_PER_DAY})
-    ) AS keys ORDER BY id DESC`,
-    { accountId },
-  )
-  return rows.map(presentKey)
+/** The longest that a secret may outlive its rotation, in seconds. */
+export const MAX_GRACE_SECONDS = 604_800
+
+/**
+ * Gives a key another secret; everything else of it stays. The secret before is good for `graceSeconds` more, and the
+ * one before that for no longer.
+ * @param accountId keeps it to the keys of that account.
+ * @returns null where there is no such key, or it was revoked.
+ */
+export async function rotateKey(
+  db: Db | Trx,
+  id: KeyId,
+  graceSeconds: number,
+  accountId?: AccountId,
+): Promise<NewKey | null> {
+  const { secret, hash, hint } = freshSecret()
+  return await db.transaction(async (trx) => {
+    const owner = await lockOwner(trx, id, accountId)
+    if (!owner) return null
+    await trx('api_keys')
+      .where({ id })
+      .update({
+        previous_hash: graceSeconds > 0 ? trx.ref('key_hash') : null,
+        previous_until: graceSeconds > 0 ? trx.raw('now() + make_interval(secs => ?)', [graceSeconds]) : null,
+        secret_version: trx.raw('secret_version + 1'),
+        key_hash: hash,
+        hint,
+      })
+    await setLimits(trx, id, owner, {})
+    return { id, secret, key: (await findKey(trx, id))! }
+  })
 }
 
 /**
  * Revokes a key; repeating it changes nothing. Every process refuses it from the next statement on.
  * @returns false where the account has no key of that id.
  */
-export async function revokeKey(db: Db, accountId: AccountId, id: KeyId): Promise<boolean> {
+export async function revokeKey(db: Db | Trx, accountId: AccountId, id: KeyId): Promise<boolean> {
   const changed = await db('api_keys')
     .where({ id, account_id: accountId })
     .update({ revoked_at: db.raw('coalesce(revoked_at, now())') })
   return changed === 1
 }
 
-/** Revokes every key of an account, and takes their names away. */
+/** Revokes every key of an account, and takes away what tells whose they are. */
 export async function revokeAllKeys(trx: Trx, accountId: AccountId): Promise<void> {
   await trx('api_keys')
     .where({ account_id: accountId })
-    .update({ name: '', revoked_at: trx.raw('coalesce(revoked_at, now())') })
-}
-
-/** The holder of a key: the key, its account, and whether the account is active. */
-export type Principal = { keyId: KeyId; accountId: AccountId; status: AccountStatus }
-
-/** Finds the holder of a key: null for one that is malformed (without a query), unknown or revoked. */
-export type KeyLookup = { find: (secret: string) => Promise<Principal | null> }
-
-type PrincipalRow = { key_hash: Buffer; id: KeyId; account_id: AccountId; status: AccountStatus }
-
-/**
- * A lookup in Postgres each time, so that a revoked key is refused at once by every process. The keys of simultaneous
- * requests are looked up in one statement.
- */
-export function createKeyLookup(db: Db): KeyLookup {
-  const findAll = batched((hashes: Buffer[]) => findPrincipals(db, hashes), isUnreachable)
-  return { find: async (secret) => (looksLikeKey(secret) ? await findAll(hashOf(secret)) : null) }
-}
-
-/**
- * As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very
- * moment.
- */
-export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN accounts acc ON acc.id = k.account_id
-  WHERE k.id = :keyId AND k.revoked_at IS NULL AND acc.status = 'active')`
-
-async function findPrincipals(db: Db, hashes: Buffer[]): Promise<(Principal | null)[]> {
-  const { rows } = await db
-    .raw<{ rows: PrincipalRow[] }>(
-      `
-    SELECT k.key_hash, k.id, k.account_id, acc.status FROM api_keys k JOIN accounts acc ON acc.id = k.account_id
-    WHERE k.key_hash = ANY (?::bytea[]) AND k.revoked_at IS NULL`,
-      [hashes],
-    )
-    .options({ name: 'find_principals' })
-  const found = new Map(
-    rows.map((row) => [row.key_hash.toString('hex'), { keyId: row.id, accountId: row.account_id, status: row.status }]),
-  )
-  return hashes.map((hash) => found.get(hash.toString('hex')) ?? null)
+    .update({ name: '', allowed_ips: null, revoked_at: trx.raw('coalesce(revoked_at, now())') })
 }

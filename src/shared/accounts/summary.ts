@@ -2,7 +2,7 @@
  * The summary of an account: balance, debt and open calls.
  */
 import type { Db } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { AccountId, KeyId } from '../ids.ts'
 
 /**
  * `credits`: the balance. `debt`: what past calls left uncollected; the next credits repay it. `held`: what open calls
@@ -11,20 +11,24 @@ import type { AccountId } from '../ids.ts'
 export type AccountSummary = { credits: number; debt: number; held: number; running: number }
 
 /**
- * Whether an account could be charged so many credits at this moment, and its balance. It is judged as a charge would
- * be, which takes nothing while there is debt and nothing from a grant past its time. Null where there is no account.
+ * Whether an account could be charged so many credits at this moment with this key, and its balance. It is judged as a
+ * charge would be, which takes nothing while there is debt, nothing from a grant past its time, and nothing beyond the
+ * key's budget. Null where there is no account.
  */
 export async function affordability(
   db: Db,
-  id: AccountId,
+  { accountId, keyId }: { accountId: AccountId; keyId: KeyId },
   credits: number,
 ): Promise<{ balance: number; affordable: boolean } | null> {
   const { rows } = await db.raw<{ rows: { balance: number; affordable: boolean }[] }>(
     `
     SELECT acc.credits AS balance,
-      acc.debt = 0 AND coalesce((SELECT max(lot.upto) FROM spendable_lots(ARRAY[acc.id]) lot), 0) >= ? AS affordable
-    FROM accounts acc WHERE acc.id = ?`,
-    [credits, id],
+      acc.debt = 0 AND coalesce((SELECT max(lot.upto) FROM spendable_lots(ARRAY[acc.id]) lot), 0) >= :credits
+      AND NOT EXISTS (SELECT FROM budgets b
+        LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, now())
+        WHERE b.key_id = :keyId AND (b.credits = 0 OR coalesce(w.used, 0) + :credits > b.credits)) AS affordable
+    FROM accounts acc WHERE acc.id = :accountId`,
+    { credits, keyId, accountId },
   )
   return rows[0] ?? null
 }

@@ -326,11 +326,15 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
         ? { opened: true, balance: row.balance, outstanding: row.outstanding }
         : { opened: false, existing: row.existing_id! }
     case 'unauthorized':
+    case 'ip_not_allowed':
     case 'account_suspended':
+    case 'model_not_allowed':
+    case 'key_budget_exceeded':
     case 'price_above_limit':
     case 'price_changed':
     case 'insufficient_credits':
     case 'too_many_calls':
+    case 'too_many_calls_of_key':
     case 'too_many_bytes':
       return { opened: false, refusal: row.outcome }
     default:

@@ -26,13 +26,19 @@ export type Refusal = {
 export type RecordRefusal = (refusal: Refusal) => Promise<CallId>
 
 /**
- * Records refusals. Those for the rate limit are folded into one record per minute, so that a client in a loop cannot
- * fill the table; and those of a moment leave in one statement, so that it cannot hold more than one connection
- * either.
+ * Records refusals. Those for the rate limit or the address are folded into one record per minute, so that a client in
+ * a loop cannot fill the table; and those of a moment leave in one statement, so that it cannot hold more than one
+ * connection either.
  */
 export function createRefusals(db: Db): RecordRefusal {
   return batched((refusals) => recordRefusals(db, refusals), isUnreachable)
 }
+
+/**
+ * Refusals that a client can cause without end: those for the rate, and for the address, which is looked at before the
+ * rate.
+ */
+const FOLDED: ReadonlySet<ErrorCode> = new Set(['rate_limited', 'ip_not_allowed'])
 
 /** How many characters of a text of the client's a record keeps. */
 const MAX_CHARACTERS = 200
@@ -105,7 +111,7 @@ function rowOf(refusal: Refusal): Row {
     error_type: refusal.error,
     request_id: storable(refusal.requestId),
     latency_ms: refusal.latencyMs,
-    folded: refusal.error === 'rate_limited',
+    folded: FOLDED.has(refusal.error),
     count: 1,
   }
 }

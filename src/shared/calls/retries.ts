@@ -2,7 +2,7 @@
  * Numbered retries: which unanswered call of the same account and request a retry joins. A retry takes a call over by
  * one guarded update, so that of several retries each gets another call.
  */
-import { KEY_MAY_CALL } from '../accounts/api-keys.ts'
+import { KEY_MAY_CALL } from '../accounts/key-lookup.ts'
 import type { Db } from '../infra/db.ts'
 import type { AccountId, CallId, KeyId } from '../ids.ts'
 
@@ -31,8 +31,8 @@ const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
   AND EXISTS (SELECT FROM call_results r WHERE r.call_id = c.id AND r.expires_at > now()))`
 
 /**
- * The calls that a retry may be a retry of: none for a key that was revoked meanwhile, or one of a suspended account,
- * since no charge looks at it once more.
+ * The calls that a retry may be a retry of: none for a key that was revoked or expired meanwhile, or one of a suspended
+ * account, since no charge looks at it once more.
  */
 const OF_RETRY = `c.account_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
   AND c.created_at > now() - make_interval(secs => :window)

@@ -95,6 +95,8 @@ export async function openCalls(
       idempotency_seconds: request.idempotency?.seconds,
       request_hash: request.requestHash,
       request_bytes: request.requestBytes,
+      secret_version: request.secretVersion,
+      address: request.address,
     })),
   )
   const { rows } = await db

@@ -31,6 +31,10 @@ export type OpenRequest = {
   requestHash: string | null
   /** Bytes of the request as its job carries it. */
   requestBytes: number
+  /** Which of the key's secrets was sent. */
+  secretVersion: number
+  /** The client's address; null when it is not known. */
+  address: string | null
 }
 
 /** Why a call was not opened: the error code for its client, or the call that already existed. */
@@ -41,11 +45,15 @@ export type OpenOutcome =
       opened: false
       refusal:
         | 'unauthorized'
+        | 'ip_not_allowed'
         | 'account_suspended'
+        | 'model_not_allowed'
         | 'price_above_limit'
         | 'price_changed'
+        | 'key_budget_exceeded'
         | 'insufficient_credits'
         | 'too_many_calls'
+        | 'too_many_calls_of_key'
         | 'too_many_bytes'
     }
 

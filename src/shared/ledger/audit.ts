@@ -108,6 +108,29 @@ const INVARIANTS: Record<string, string> = {
     SELECT acc.id AS account_id, acc.outstanding_calls, count(c.id) AS open
     FROM accounts acc LEFT JOIN calls c ON c.account_id = acc.id AND c.finished_at IS NULL
     GROUP BY acc.id, acc.outstanding_calls HAVING acc.outstanding_calls <> count(c.id)`,
+  'what was used of a budget is what the calls of its key in that window cost': `
+    SELECT w.budget_id, w.starts_at, w.used, w.swept + coalesce(c.cost, 0) AS cost
+    FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
+    LEFT JOIN (SELECT b.id, budget_window(b.period, c.created_at) AS starts_at,
+        sum(c.credits + c.credits_uncollected)::bigint AS cost
+      FROM budgets b JOIN calls c ON c.key_id = b.key_id GROUP BY 1, 2) c
+      ON c.id = w.budget_id AND c.starts_at = w.starts_at
+    WHERE w.used <> w.swept + coalesce(c.cost, 0)`,
+  'every call of a key is counted since it has a budget': `
+    SELECT c.id AS call_id, b.id AS budget_id FROM budgets b JOIN calls c ON c.key_id = b.key_id
+    LEFT JOIN budget_windows w ON w.budget_id = b.id AND w.starts_at = budget_window(b.period, c.created_at)
+    WHERE w.budget_id IS NULL AND c.status <> 'rejected' AND c.created_at > b.created_at`,
+  "a key's outstanding calls are its open calls, where they are limited": `
+    SELECT k.id AS key_id, k.outstanding_calls, count(c.id) AS open
+    FROM api_keys k LEFT JOIN calls c ON c.key_id = k.id AND c.finished_at IS NULL
+    WHERE k.max_outstanding IS NOT NULL
+    GROUP BY k.id, k.outstanding_calls HAVING k.outstanding_calls <> count(c.id)`,
+  'an account with a limited key says so': `
+    SELECT acc.id AS account_id, k.id AS key_id FROM accounts acc JOIN api_keys k ON k.account_id = acc.id
+    LEFT JOIN budgets b ON b.key_id = k.id
+    WHERE NOT acc.keys_limited AND (b.id IS NOT NULL OR k.models IS NOT NULL OR k.modalities IS NOT NULL
+      OR k.allowed_ips IS NOT NULL OR k.expires_at IS NOT NULL OR k.max_outstanding IS NOT NULL
+      OR k.secret_version > 1)`,
   'no call is open longer than a minute past its deadline': `
     SELECT id AS call_id, status, deadline_at FROM calls
     WHERE finished_at IS NULL AND deadline_at < now() - interval '1 minute'`,
@@ -119,9 +142,11 @@ const PART = [
   'grants WHERE account_id',
   'ledger_entries WHERE account_id',
   'calls WHERE account_id',
+  'api_keys WHERE account_id',
+  'budgets WHERE account_id',
 ].map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
 
-const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls']
+const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls', 'budgets']
 
 /** How many of the newest calls say which accounts are active. */
 const RECENT_CALLS = 10_000

@@ -11,7 +11,9 @@ import type { MailId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import { withoutSecrets } from '../infra/log.ts'
 
-export type MailKind = 'verification' | 'reset'
+/** `budget`: a part of a key's budget is used. */
+export const MAIL_KINDS = ['verification', 'reset', 'budget'] as const
+export type MailKind = (typeof MAIL_KINDS)[number]
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 
 /** A mail to write. The user of a reset is not known to who asks for it, and stays null. */
@@ -130,7 +132,8 @@ export async function verificationsOfLastHour(
     `
     SELECT count(*), ceil(extract(epoch FROM min(created_at) + interval '1 hour' - now()))::bigint AS seconds
     FROM (SELECT created_at FROM mails
-      WHERE user_id = ? AND created_at > now() - interval '1 hour' ORDER BY created_at DESC LIMIT ?) recent`,
+      WHERE user_id = ? AND kind = 'verification' AND created_at > now() - interval '1 hour'
+      ORDER BY created_at DESC LIMIT ?) recent`,
     [userId, limit],
   )
   return { count: rows[0]!.count, oldestLeavesInSeconds: Math.max(1, rows[0]!.seconds ?? 1) }

@@ -1,7 +1,8 @@
 /**
  * The mails: text and HTML rendered from one description. Pure. The only user input in them is the recipient's
- * address, which is ASCII and is escaped all the same.
+ * address, and the name of a key of theirs; both are escaped, and neither stands in a subject.
  */
+import type { BudgetNotice } from '../accounts/budget-notices.ts'
 
 /** A mail's content. */
 export type MailContent = { subject: string; text: string; html: string }
@@ -37,6 +38,26 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
       'The link works once, and only the newest link works. Changing your password signs you out everywhere.',
       'If that was not you, ignore this e-mail: your password stays the same.',
     ],
+  })
+}
+
+/** Tells the owner of a key that a part of its budget is used. `keyName`: one line of the owner's own text. */
+export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
+  const { keyName, percent, used, credits, resetsAt } = notice
+  const isSpent = percent === 100
+  return write({
+    subject: isSpent ? `The budget of a ${PRODUCT} key is spent` : `${percent}% of a ${PRODUCT} key's budget are used`,
+    paragraphs: [
+      `Your API key "${keyName}" at ${baseUrl} has used ${used} of its ${credits} credits.`,
+      isSpent
+        ? 'Its calls are refused until the budget begins anew or you raise it. The rest of your account goes on.'
+        : 'When all of them are used, its calls are refused. The rest of your account goes on.',
+      resetsAt
+        ? `The budget begins anew at ${resetsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`
+        : 'The budget is one in total: it does not begin anew.',
+    ],
+    action: { label: 'Look at my keys', url: `${baseUrl}/keys` },
+    closing: ['You get this e-mail at most once for each day, week or month of a budget.'],
   })
 }
 

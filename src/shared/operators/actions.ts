@@ -18,6 +18,9 @@ export const ACTIONS = [
   'account_exported',
   'password_reset_sent',
   'sessions_revoked',
+  'key_limited',
+  'key_rotated',
+  'key_revoked',
 ] as const
 export type ActionKind = (typeof ACTIONS)[number]
 

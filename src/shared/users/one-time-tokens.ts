@@ -5,28 +5,30 @@
 import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import type { Db, Trx } from '../infra/db.ts'
 import type { MailId, UserId } from '../ids.ts'
-import type { MailKind } from '../mail/mails.ts'
+
+/** What the link of a mail does: the kind of the mail. */
+export type LinkKind = 'verification' | 'reset'
 
 /** How long a link lives after the last try of its mail, in seconds. */
-const LIFE_SECONDS: Record<MailKind, number> = { verification: 24 * 3600, reset: 30 * 60 }
+const LIFE_SECONDS: Record<LinkKind, number> = { verification: 24 * 3600, reset: 30 * 60 }
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
 /** The token of a mail: 32 bytes, base64url. */
-export type TokenMint = (purpose: MailKind, mailId: MailId) => string
+export type TokenMint = (purpose: LinkKind, mailId: MailId) => string
 
 /** Derives tokens under the server's secret: a key a purpose, so that a token of one is none of another. */
 export function createTokenMint(appSecret: string): TokenMint {
-  const keyOf = (purpose: MailKind) =>
+  const keyOf = (purpose: LinkKind) =>
     Buffer.from(hkdfSync('sha256', appSecret, '', `tollgate mail token ${purpose}`, 32))
-  const keys: Record<MailKind, Buffer> = { verification: keyOf('verification'), reset: keyOf('reset') }
+  const keys: Record<LinkKind, Buffer> = { verification: keyOf('verification'), reset: keyOf('reset') }
   return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
 }
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /** The link of a mail, and whose it is. `mailbox`: where the mail goes, see `mailboxOf`. */
-export type NewToken = { mailId: MailId; userId: UserId; purpose: MailKind; token: string; mailbox: string }
+export type NewToken = { mailId: MailId; userId: UserId; purpose: LinkKind; token: string; mailbox: string }
 
 /**
  * Activates the link of a mail, or extends its life for another try of the same mail. The account's row must be
@@ -58,7 +60,7 @@ const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NU
     WHERE newer.user_id = t.user_id AND newer.purpose = t.purpose AND newer.asked_at > t.asked_at)))`
 
 /** Whose live token this is; null for any other text. Spends nothing. */
-export async function findToken(db: Db | Trx, purpose: MailKind, token: string): Promise<UserId | null> {
+export async function findToken(db: Db | Trx, purpose: LinkKind, token: string): Promise<UserId | null> {
   if (!TOKEN.test(token)) return null
   const { rows } = await db.raw<{ rows: { user_id: UserId }[] }>(
     `SELECT t.user_id FROM one_time_tokens t, users u WHERE ${LIVE}`,
@@ -71,7 +73,7 @@ export async function findToken(db: Db | Trx, purpose: MailKind, token: string):
  * Spends a token by one statement: of any number of simultaneous requests one wins. The account's row must be locked,
  * so that a change of its password or address is seen.
  */
-export async function spendToken(trx: Trx, purpose: MailKind, token: string): Promise<boolean> {
+export async function spendToken(trx: Trx, purpose: LinkKind, token: string): Promise<boolean> {
   const { rowCount } = await trx.raw<{ rowCount: number }>(
     `UPDATE one_time_tokens t SET spent_at = now() FROM users u WHERE ${LIVE}`,
     { purpose, hash: hashOf(token) },
@@ -91,7 +93,7 @@ export async function lockMailbox(trx: Trx, mailbox: string): Promise<void> {
  * How many other links of a purpose a mailbox was mailed in the last hour, for whatever accounts. The mailbox must be
  * locked.
  */
-export async function tokensOfLastHour(trx: Trx, mailbox: string, purpose: MailKind, except: MailId): Promise<number> {
+export async function tokensOfLastHour(trx: Trx, mailbox: string, purpose: LinkKind, except: MailId): Promise<number> {
   const [row] = await trx('one_time_tokens')
     .where({ mailbox, purpose })
     .whereNot({ mail_id: except })

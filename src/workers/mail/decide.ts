@@ -3,13 +3,14 @@
  * reset must not notice whether the address has an account, or has reached its limit of mails.
  */
 import { mailboxOf } from '../../shared/users/emails.ts'
-import type { TokenMint } from '../../shared/users/one-time-tokens.ts'
+import { noticeOf } from '../../shared/accounts/budget-notices.ts'
+import type { LinkKind, TokenMint } from '../../shared/users/one-time-tokens.ts'
 import { issueToken, lockMailbox, tokensOfLastHour } from '../../shared/users/one-time-tokens.ts'
 import type { UserFields } from '../../shared/users/users.ts'
 import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
 import type { Db, Trx } from '../../shared/infra/db.ts'
 import type { MailContent } from '../../shared/mail/templates.ts'
-import { resetMail, verificationMail } from '../../shared/mail/templates.ts'
+import { budgetMail, resetMail, verificationMail } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
 /** `skip`: why this mail is not sent, for operators. */
@@ -18,7 +19,25 @@ export type Decision = { content: MailContent } | { skip: string }
 type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
 
 /** Decides, and activates the link of a mail that is to be sent. */
-export async function decide(db: Db, mail: ClaimedMail, { mint, baseUrl, hourlyLimit }: Terms): Promise<Decision> {
+export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<Decision> {
+  const { kind } = mail
+  if (kind === 'budget') return db.transaction((trx) => decideOfBudget(trx, mail, terms.baseUrl))
+  return decideOfLink(db, { ...mail, kind }, terms)
+}
+
+async function decideOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Promise<Decision> {
+  if (!(await userOf(trx, mail))) return { skip: 'the account has another address' }
+  const notice = await noticeOf(trx, mail.id)
+  return notice
+    ? { content: budgetMail(baseUrl, notice) }
+    : { skip: 'the key was revoked, or has another budget since' }
+}
+
+async function decideOfLink(
+  db: Db,
+  mail: ClaimedMail & { kind: LinkKind },
+  { mint, baseUrl, hourlyLimit }: Terms,
+): Promise<Decision> {
   const mailbox = mailboxOf(mail.recipient)
   return db.transaction(async (trx) => {
     await lockMailbox(trx, mailbox)

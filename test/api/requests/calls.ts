@@ -8,6 +8,7 @@ export const requests: Requests = {
     const { secret, key } = (await me('POST', '/api/keys', { name: 'test' })).json
     const caller = client(secret)
     await caller('GET', '/v1/models')
+    await caller('GET', '/v1/key')
     await caller('POST', '/v1/quotes', {
       endpoint: '/v1/images/generations',
       body: { model: 'sandbox-image', prompt: 'x' },
@@ -30,6 +31,17 @@ export const requests: Requests = {
     await me('GET', '/api/grants')
     await me('GET', '/api/usage')
     await me('GET', '/api/keys')
+    await me('PATCH', `/api/keys/${key.id}`, {
+      models: ['sandbox-chat', 'not-yet'],
+      modalities: ['chat'],
+      allowedIps: ['127.0.0.1', '2001:db8::/32'],
+      expiresAt: '2999-01-01T00:00:00Z',
+      rateLimit: 5,
+      maxOutstanding: 5,
+      budget: { credits: 0, period: 'week' },
+    })
+    await caller('POST', '/v1/chat/completions', chat)
+    await me('POST', `/api/keys/${key.id}/rotate`, { graceSeconds: 60 })
     await me('DELETE', `/api/keys/${key.id}`)
   },
 }

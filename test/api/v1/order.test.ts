@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
+import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -16,6 +18,8 @@ type Draft = {
   contentType: string
   fields: Record<string, unknown>
   spoil: (text: string) => string
+  headers: Record<string, string>
+  limits: KeyChanges
   isSuspended: boolean
   isSpent: boolean
 }
@@ -26,6 +30,12 @@ const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] =
     'unauthorized',
     (draft) => {
       draft.key = newSecret()
+    },
+  ],
+  [
+    'ip_not_allowed',
+    (draft) => {
+      draft.limits.allowedIps = ['192.0.2.0/24']
     },
   ],
   [
@@ -67,6 +77,12 @@ const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] =
     },
   ],
   [
+    'model_not_allowed',
+    (draft) => {
+      draft.limits.models = ['sandbox-chat']
+    },
+  ],
+  [
     'invalid_prompt',
     (draft) => {
       draft.fields.prompt = ''
@@ -82,6 +98,18 @@ const FAULTS: [code: ErrorCode, spoil: (draft: Draft, path: string) => void][] =
     'upstream_unavailable',
     (draft) => {
       draft.fields.model = 'unavailable-image'
+    },
+  ],
+  [
+    'price_above_limit',
+    (draft) => {
+      draft.headers['x-max-credits'] = '1'
+    },
+  ],
+  [
+    'key_budget_exceeded',
+    (draft) => {
+      draft.limits.budget = { credits: 39, period: 'day' }
     },
   ],
   ['insufficient_credits', () => {}],
@@ -108,17 +136,20 @@ describe("the order of a call's checks", () => {
       contentType: 'application/json',
       fields,
       spoil: (text) => text,
+      headers: {},
+      limits: {},
       isSuspended: false,
       isSpent: false,
     }
     for (const spoil of spoils) spoil(draft, path)
     if (draft.isSpent)
       for (let request = 0; request < LIMIT; request++) await get(`${gateway.url}/v1/models`, account.key)
+    await changeKey(gateway.db, account.keyId, draft.limits)
     if (draft.isSuspended) await setAccountStatus(gateway.db, null, account.id, 'suspended')
     const reply = await send('POST', `${gateway.url}${path}`, {
       key: draft.key,
       body: draft.spoil(JSON.stringify(draft.fields)),
-      headers: { 'content-type': draft.contentType },
+      headers: { 'content-type': draft.contentType, ...draft.headers },
     })
     return reply.json.error.type as string
   }

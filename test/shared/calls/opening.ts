@@ -34,6 +34,8 @@ export function anOrder(
     idempotency: null,
     requestHash: null,
     requestBytes: 100,
+    secretVersion: 1,
+    address: '192.0.2.1',
     ...more,
   }
 }

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { moneyCommands } from '../../../src/admin/commands/money.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { findKey } from '../../../src/shared/accounts/shown-key.ts'
 import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
 import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
@@ -64,6 +66,19 @@ describe('the sweep of old call records', () => {
     await sweepAll(1)
     expect(await money()).to.deep.equal(before)
     await expectBooksToBalance(db)
+  })
+
+  it('leaves what was used of a budget as it was', async () => {
+    const { keyId } = accounts[0]!
+    await changeKey(db, keyId, { budget: { credits: 1_000_000, period: 'total' } })
+    const used = async (): Promise<number> => (await findKey(db, keyId))!.budget!.used
+    const before = await used()
+    expect(before).to.be.greaterThan(1000)
+    await sweepAll(1)
+    expect(await used()).to.equal(before)
+    await expectBooksToBalance(db)
+    // The history that is loaded for other tests goes past it.
+    await changeKey(db, keyId, { budget: null })
   })
 
   it('lets an account charge, settle and be refunded after its records are gone', async () => {

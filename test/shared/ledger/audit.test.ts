@@ -1,10 +1,11 @@
 import { expect } from 'chai'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import { chatCost } from '../../../src/shared/calls/pricing.ts'
-import type { CallId } from '../../../src/shared/ids.ts'
+import type { CallId, KeyId } from '../../../src/shared/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -39,6 +40,7 @@ describe('the audit', () => {
     const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
     await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
+    await changeKey(db, account.keyId, { maxOutstanding: 10, budget: { credits: 100, period: 'total' } })
     const [settled, refunded, open] = [
       await opened(calls, account, 30),
       await opened(calls, account, 20),
@@ -57,11 +59,16 @@ describe('the audit', () => {
     })
   }
 
+  const budgetOf = async (keyId: KeyId): Promise<string> =>
+    (await db('budgets').where({ key_id: keyId }).first<{ id: string }>('id')).id
+
   /** The invariants that the audit says this account breaks. */
   async function broken(look = audit): Promise<string[]> {
     const { breaches } = await look(db)
     const mine = [
       scene.account.id,
+      scene.account.keyId,
+      await budgetOf(scene.account.keyId),
       ...scene.account.grants,
       scene.settled,
       scene.refunded,
@@ -77,7 +84,7 @@ describe('the audit', () => {
     const { checked } = await audit(db)
     expect(await broken()).to.deep.equal([])
     expect(checked.accounts).to.be.at.least(1)
-    expect(Object.keys(checked)).to.deep.equal(['accounts', 'grants', 'ledger_entries', 'calls'])
+    expect(Object.keys(checked)).to.deep.equal(['accounts', 'grants', 'ledger_entries', 'calls', 'budgets'])
   })
 
   const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
@@ -159,6 +166,30 @@ describe('the audit', () => {
       "UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE account_id <> ? LIMIT 1) WHERE call_id = ? AND kind = 'charge'",
       (it) => [it.account.id, it.settled],
       ['a call and its grants belong to the account of its entries'],
+    ],
+    [
+      "a budget's use that was lowered",
+      'UPDATE budget_windows SET used = used - 1 WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
+      (it) => [it.account.keyId],
+      ['what was used of a budget is what the calls of its key in that window cost'],
+    ],
+    [
+      "a budget's window that was deleted",
+      'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
+      (it) => [it.account.keyId],
+      ['every call of a key is counted since it has a budget'],
+    ],
+    [
+      "a key's outstanding calls that were raised",
+      'UPDATE api_keys SET outstanding_calls = outstanding_calls + 1 WHERE id = ?',
+      (it) => [it.account.keyId],
+      ["a key's outstanding calls are its open calls, where they are limited"],
+    ],
+    [
+      'an account that hides its limited key',
+      'UPDATE accounts SET keys_limited = false WHERE id = ?',
+      (it) => [it.account.id],
+      ['an account with a limited key says so'],
     ],
     [
       'an open call with an end',

@@ -175,6 +175,9 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   account_exported: 'Exported',
   password_reset_sent: 'Sent a password reset',
   sessions_revoked: 'Ended sessions',
+  key_limited: 'Changed a key',
+  key_rotated: 'Rotated a key',
+  key_revoked: 'Revoked a key',
 }
 
 const detailText = ({ details }: OperatorAction): string =>

@@ -85,6 +85,8 @@ export async function aCall(db: Db, account: TestAccount, made: MadeCall = {}): 
     idempotency: null,
     requestHash: null,
     requestBytes: 100,
+    secretVersion: 1,
+    address: null,
   })
   if (!outcome.opened) throw new Error(`the call was not opened: ${JSON.stringify(outcome)}`)
   if (end !== null) await calls.begin(id)

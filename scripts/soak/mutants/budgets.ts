@@ -1,0 +1,51 @@
+import type { Mutant } from './mutant.ts'
+import { BUDGETS } from './judges.ts'
+
+const END_SQL = 'sql/end_calls.sql'
+const JUDGE_SQL = 'sql/judge_keys.sql'
+
+/** Bugs in what a budget of a key counts. */
+export const OF_BUDGETS: readonly Mutant[] = [
+  {
+    name: 'a refund lowers the next window of a budget',
+    why: 'What comes back of a call lowers the window that the call was opened in, and no other.',
+    edits: [
+      {
+        file: END_SQL,
+        find: 'budget_window(b.period, c.created_at) AS starts_at',
+        replace: 'budget_window(b.period, now()) AS starts_at',
+      },
+    ],
+    tests: [BUDGETS],
+  },
+  {
+    name: 'a batch ignores the budgets of the second key',
+    why: 'Calls of several keys share a statement, and each is judged by the budget of its own.',
+    edits: [
+      {
+        file: JUDGE_SQL,
+        find: 'b.key_id = k.id AND b.key_id = ANY (keys)',
+        replace: 'b.key_id = k.id AND b.key_id = keys[1]',
+      },
+    ],
+    tests: [BUDGETS],
+  },
+  {
+    name: 'the calls of one batch do not count for each other',
+    why: 'A budget for one call must not open two that come in one statement.',
+    edits: [{ file: JUDGE_SQL, find: 'coalesce(w.used, 0) + r.upto >', replace: 'coalesce(w.used, 0) + r.amount >' }],
+    tests: [BUDGETS],
+  },
+  {
+    name: 'a settlement above the charge is not counted',
+    why: 'A settlement counts, even beyond the budget.',
+    edits: [
+      {
+        file: END_SQL,
+        find: 'sum(c.credits + c.credits_uncollected - c.credits_precharged)',
+        replace: 'sum(least(0, c.credits + c.credits_uncollected - c.credits_precharged))',
+      },
+    ],
+    tests: [BUDGETS],
+  },
+]

@@ -1,0 +1,34 @@
+-- Asks for the mail about a budget of which 80 or 100 percent are used, in the statement that uses them: a mail for the
+-- highest mark that is passed, once a window. Its owner is told, once they have proved their address.
+CREATE OR REPLACE FUNCTION tell_of_budget() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  mark integer;
+  mail uuid;
+BEGIN
+  IF TG_OP = 'UPDATE' AND NEW.used <= OLD.used THEN RETURN NULL; END IF;
+  INSERT INTO budget_notices (budget_id, starts_at, percent)
+  SELECT NEW.budget_id, NEW.starts_at, p.percent
+  FROM budgets b CROSS JOIN unnest(ARRAY[80, 100]) AS p (percent)
+  WHERE b.id = NEW.budget_id AND b.credits > 0 AND NEW.used::numeric * 100 >= b.credits::numeric * p.percent
+  ON CONFLICT (budget_id, starts_at, percent) DO NOTHING;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  mark := (SELECT max(n.percent) FROM budget_notices n WHERE n.budget_id = NEW.budget_id
+    AND n.starts_at = NEW.starts_at);
+  -- UUIDv7: the first 48 bits are the milliseconds, the version comes after them.
+  mail := (lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0')
+    || '7' || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid;
+  INSERT INTO mails (id, kind, recipient, user_id)
+  SELECT mail, 'budget', u.email, u.id
+  FROM budgets b JOIN members m ON m.account_id = b.account_id AND m.role = 'owner' JOIN users u ON u.id = m.user_id
+  WHERE b.id = NEW.budget_id AND u.email_verified_at IS NOT NULL;
+  IF FOUND THEN
+    UPDATE budget_notices n SET mail_id = mail
+    WHERE n.budget_id = NEW.budget_id AND n.starts_at = NEW.starts_at AND n.percent = mark;
+  END IF;
+  RETURN NULL;
+END $$;
+
+DROP TRIGGER IF EXISTS budget_windows_told ON budget_windows;
+CREATE TRIGGER budget_windows_told AFTER INSERT OR UPDATE OF used ON budget_windows
+  FOR EACH ROW EXECUTE FUNCTION tell_of_budget();
+COMMENT ON FUNCTION tell_of_budget IS 'Asks for the mail about a budget of which 80 or 100 percent are used.';

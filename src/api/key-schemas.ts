@@ -1,0 +1,98 @@
+/**
+ * Keys in answers and requests: of those whose keys they are, and of operators.
+ */
+import { z } from 'zod'
+import { MAX_GRACE_SECONDS } from '../shared/accounts/api-keys.ts'
+import { keyLimitFields } from '../shared/accounts/key-fields.ts'
+import type { KeyChanges } from '../shared/accounts/key-limits.ts'
+import { PERIODS } from '../shared/accounts/shown-key.ts'
+import { MODALITIES } from '../shared/calls/lifecycle.ts'
+import type { Catalogue } from '../shared/catalogue/catalogue.ts'
+import type { Config } from '../shared/config.ts'
+import { ApiError } from '../shared/errors.ts'
+import { credits, id, ok, time } from './answers.ts'
+import { label } from './fields.ts'
+
+const shownBudget = z.strictObject({
+  credits,
+  period: z.enum(PERIODS),
+  used: z.int().meta({ description: 'Credits of its calls in this period; what open calls hold is counted.' }),
+  remaining: z.int().meta({ description: 'Credits left; never negative.' }),
+  resetsAt: time.nullable().meta({ description: 'When the next period begins; null for `total`.' }),
+})
+
+/** A key with its limits. */
+export const shownKey = z
+  .strictObject({
+    id: id('key'),
+    name: z.string(),
+    hint: z.string().meta({ description: 'Its first 7 and last 4 characters.' }),
+    createdAt: time,
+    lastUsedAt: time.nullable().meta({ description: 'When a call was last charged to it, to the minute.' }),
+    revokedAt: time.nullable(),
+    expiresAt: time.nullable(),
+    models: z.array(z.string()).nullable(),
+    modalities: z.array(z.enum(MODALITIES)).nullable(),
+    allowedIps: z.array(z.string()).nullable().meta({ description: 'Ranges in CIDR notation.' }),
+    rateLimit: z.int().nullable().meta({ description: 'Requests a minute.' }),
+    maxOutstanding: z.int().nullable(),
+    budget: shownBudget.nullable(),
+    previousSecretUntil: time.nullable().meta({ description: 'Until when the secret before a rotation still works.' }),
+  })
+  .meta({ id: 'Key', description: 'A limit that is null does not limit it.' })
+
+const name = label(60).meta({
+  description: 'A name to recognise it by: one line of 1 to 60 characters.',
+  examples: ['laptop'],
+})
+
+/** Asks for a new key. */
+export const newKeyBody = z.object({ name, ...keyLimitFields }).meta({ id: 'KeyRequest' })
+
+/** Asks for a change of a key. */
+export const keyChangesBody = z
+  .object({ name: name.optional(), ...keyLimitFields })
+  .meta({ id: 'KeyChanges', description: 'What is absent stays; null lifts a limit.' })
+
+/** Asks for another secret of a key. */
+export const rotationBody = z
+  .object({
+    graceSeconds: z
+      .int()
+      .min(0)
+      .max(MAX_GRACE_SECONDS)
+      .default(0)
+      .meta({ description: 'How long the secret before still works.' }),
+  })
+  .meta({ id: 'KeyRotation' })
+
+const secret = z
+  .string()
+  .regex(/^tg_[0-9A-Za-z]{40}$/)
+  .meta({ description: 'The key itself, shown only this once.' })
+
+const warnings = z
+  .array(z.string())
+  .meta({ description: 'What is probably a mistake, such as a model that does not exist (yet).' })
+
+/** A key that was changed. */
+export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
+
+/** A key that was made. */
+export const newKeyAnswer = z.strictObject({ ok, secret, key: shownKey, warnings })
+
+/** A key with another secret. */
+export const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
+
+/** What a schema cannot tell of limits. @throws ApiError invalid_request. */
+export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GATEWAY_RATE_LIMIT'>): void {
+  if (rateLimit == null || rateLimit <= config.GATEWAY_RATE_LIMIT) return
+  throw new ApiError('invalid_request', {
+    param: 'rateLimit',
+    message: `rateLimit must be at most that of the account, ${config.GATEWAY_RATE_LIMIT}.`,
+  })
+}
+
+/** Warns of models that are not in the catalogue: it changes, and so they are allowed. */
+export const warningsOf = ({ models }: KeyChanges, catalogue: Catalogue): string[] =>
+  (models ?? []).filter((id) => !catalogue.models.has(id)).map((id) => `There is no model "${id}" at the moment.`)

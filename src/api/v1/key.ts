@@ -1,0 +1,29 @@
+/**
+ * GET /v1/key: what the key of a request may do, and what is left of its budget.
+ */
+import { z } from 'zod'
+import { findKey } from '../../shared/accounts/shown-key.ts'
+import { ok } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { shownKey } from '../key-schemas.ts'
+import { apiKey } from '../who.ts'
+import { CALL_LIMITS, allowanceHeaders, gateway } from './declared.ts'
+
+/** Shows the key that the request carries. */
+export const showKey = endpoint({
+  ...gateway,
+  method: 'get',
+  path: '/v1/key',
+  summary: 'Show the key of the request',
+  who: apiKey,
+  limits: CALL_LIMITS,
+  answers: {
+    200: {
+      description: 'The key with its limits, and what is used of its budget.',
+      schema: z.strictObject({ ok, key: shownKey }),
+      headers: allowanceHeaders,
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, key: (await findKey(db, who.keyId))! }))

@@ -1,0 +1,100 @@
+/**
+ * Changing the limits of a key. Whoever does holds the account's row, as every charge does: a call is judged by the
+ * limits before a change or by those after it.
+ */
+import type { Db, Trx } from '../infra/db.ts'
+import type { AccountId, KeyId } from '../ids.ts'
+import { newId } from '../ids.ts'
+import type { Modality } from '../calls/lifecycle.ts'
+import type { ApiKey, Period } from './shown-key.ts'
+import { findKey } from './shown-key.ts'
+
+/** How many credits the calls of a key may cost in a period; 0 allows nothing. */
+export type Budget = { credits: number; period: Period }
+
+/** What may be set of a key; null lifts a limit, what is absent stays. */
+export type KeyChanges = {
+  name?: string | undefined
+  models?: string[] | null | undefined
+  modalities?: Modality[] | null | undefined
+  /** As `parseRange` writes them. */
+  allowedIps?: string[] | null | undefined
+  expiresAt?: Date | null | undefined
+  /** Requests a minute. */
+  rateLimit?: number | null | undefined
+  maxOutstanding?: number | null | undefined
+  budget?: Budget | null | undefined
+}
+
+/**
+ * Changes a key that is not revoked.
+ * @param accountId keeps it to the keys of that account.
+ * @returns the key as it is then; null where there is none.
+ */
+export async function changeKey(
+  db: Db | Trx,
+  id: KeyId,
+  changes: KeyChanges,
+  accountId?: AccountId,
+): Promise<ApiKey | null> {
+  return await db.transaction(async (trx) => {
+    const owner = await lockOwner(trx, id, accountId)
+    if (!owner) return null
+    await setLimits(trx, id, owner, changes)
+    return await findKey(trx, id)
+  })
+}
+
+/** Locks the account of a key that is not revoked. @returns the account; null where there is no such key. */
+export async function lockOwner(trx: Trx, id: KeyId, accountId?: AccountId): Promise<AccountId | null> {
+  const key = await trx('api_keys')
+    .where({ id, ...(accountId && { account_id: accountId }) })
+    .first<{ account_id: AccountId } | undefined>('account_id')
+  if (!key) return null
+  await trx('accounts').where({ id: key.account_id }).forNoKeyUpdate().select('id')
+  const valid = await trx('api_keys').where({ id }).whereNull('revoked_at').first<{ id: KeyId } | undefined>('id')
+  return valid ? key.account_id : null
+}
+
+/** Sets the limits of a key whose account is locked, and counts what they bound. */
+export async function setLimits(trx: Trx, id: KeyId, accountId: AccountId, changes: KeyChanges): Promise<void> {
+  const columns = columnsOf(changes)
+  if (Object.keys(columns).length > 0) await trx('api_keys').where({ id }).update(columns)
+  if (changes.budget !== undefined) await setBudget(trx, id, accountId, changes.budget)
+  await trx.raw('SELECT count_key_use(?)', [id])
+}
+
+const columnsOf = (changes: KeyChanges): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries({
+      name: changes.name,
+      models: changes.models,
+      modalities: changes.modalities,
+      allowed_ips: changes.allowedIps,
+      expires_at: changes.expiresAt,
+      rate_limit: changes.rateLimit,
+      max_outstanding: changes.maxOutstanding,
+      // Without a limit they are not counted.
+      outstanding_calls: changes.maxOutstanding === null ? 0 : undefined,
+    }).filter(([, value]) => value !== undefined),
+  )
+
+/** A budget of another period is another budget: what was used of it is counted anew from the key's calls. */
+async function setBudget(trx: Trx, id: KeyId, accountId: AccountId, budget: Budget | null): Promise<void> {
+  await trx('budgets')
+    .where({ key_id: id })
+    .modify((query) => void (budget && query.whereNot({ period: budget.period })))
+    .delete()
+  if (!budget) return
+  await trx('budgets')
+    .insert({
+      id: newId('budget'),
+      account_id: accountId,
+      scope: 'key',
+      key_id: id,
+      ...budget,
+      created_at: trx.raw('clock_timestamp()'),
+    })
+    .onConflict('key_id')
+    .merge(['credits'])
+}

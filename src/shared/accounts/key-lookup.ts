@@ -1,0 +1,104 @@
+/**
+ * Who holds a key: looked up in Postgres for each request.
+ */
+import { batched } from '../infra/batcher.ts'
+import type { Db } from '../infra/db.ts'
+import { isUnreachable } from '../infra/db.ts'
+import type { AccountId, KeyId } from '../ids.ts'
+import type { Modality } from '../calls/lifecycle.ts'
+import type { AccountStatus } from './accounts.ts'
+import { hashOf, looksLikeKey } from './api-keys.ts'
+
+/** The holder of a key: the key with its limits, its account, and whether the account is active. */
+export type Principal = {
+  keyId: KeyId
+  accountId: AccountId
+  status: AccountStatus
+  /** Which of the key's secrets was sent: a charge looks at it again. */
+  secretVersion: number
+  /** The client's address; empty when it is not known. */
+  address: string
+  /** Whether the key may be used from there. */
+  addressAllowed: boolean
+  /** What it may call; null: everything. */
+  models: readonly string[] | null
+  modalities: readonly Modality[] | null
+  /** Requests a minute; null: no limit of its own. */
+  rateLimit: number | null
+}
+
+/**
+ * Finds the holder of a key: null for one that is malformed (without a query), unknown, revoked or expired.
+ * @param address the client's, as `clientAddress` says it.
+ */
+export type KeyLookup = { find: (secret: string, address: string) => Promise<Principal | null> }
+
+type Asked = { hash: Buffer; address: string }
+
+type PrincipalRow = {
+  place: number
+  id: KeyId
+  account_id: AccountId
+  status: AccountStatus
+  version: number
+  address_allowed: boolean
+  models: string[] | null
+  modalities: Modality[] | null
+  rate_limit: number | null
+}
+
+/**
+ * A lookup in Postgres each time, so that a revoked key is refused at once by every process. The keys of simultaneous
+ * requests are looked up in one statement.
+ */
+export function createKeyLookup(db: Db): KeyLookup {
+  const findAll = batched((asked: Asked[]) => findPrincipals(db, asked), isUnreachable)
+  return {
+    find: async (secret, address) => (looksLikeKey(secret) ? await findAll({ hash: hashOf(secret), address }) : null),
+  }
+}
+
+/**
+ * As SQL, with the key's id as its binding `:keyId`: whether the key is valid and its account active at this very
+ * moment.
+ */
+export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN accounts acc ON acc.id = k.account_id
+  WHERE k.id = :keyId AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())
+    AND acc.status = 'active')`
+
+async function findPrincipals(db: Db, asked: Asked[]): Promise<(Principal | null)[]> {
+  const { rows } = await db
+    .raw<{ rows: PrincipalRow[] }>(
+      `
+    SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
+      k.allowed_ips IS NULL
+        OR coalesce(nullif(asked.address, '')::inet <<= ANY (k.allowed_ips), false) AS address_allowed
+    FROM unnest(?::bytea[], ?::text[]) WITH ORDINALITY AS asked (hash, address, place)
+    CROSS JOIN LATERAL (
+      SELECT *, secret_version AS version FROM api_keys WHERE key_hash = asked.hash
+      UNION ALL
+      SELECT *, secret_version - 1 FROM api_keys WHERE previous_hash = asked.hash AND previous_until > now()
+    ) k
+    JOIN accounts acc ON acc.id = k.account_id
+    WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+      [asked.map(({ hash }) => hash), asked.map(({ address }) => address)],
+    )
+    .options({ name: 'find_principals' })
+  const found = new Map(rows.map((row) => [row.place, row]))
+  return asked.map(({ address }, at) => {
+    const row = found.get(at + 1)
+    return row ? principalOf(row, address) : null
+  })
+}
+
+const principalOf = (row: PrincipalRow, address: string): Principal => ({
+  keyId: row.id,
+  accountId: row.account_id,
+  status: row.status,
+  secretVersion: row.version,
+  address,
+  addressAllowed: row.address_allowed,
+  models: row.models,
+  modalities: row.modalities,
+  rateLimit: row.rate_limit,
+})

@@ -1,0 +1,289 @@
+import { expect } from 'chai'
+import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import type { Period } from '../../../src/shared/accounts/shown-key.ts'
+import { findKey } from '../../../src/shared/accounts/shown-key.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import type { CallId, KeyId } from '../../../src/shared/ids.ts'
+import type { OpenRequest } from '../../../src/shared/calls/types.ts'
+import { openCalls } from '../../../src/shared/calls/statements.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+
+describe('the budget of a key, judged by the charge', () => {
+  let db: Db
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  async function limited(changes: KeyChanges, credits = 10_000): Promise<TestAccount> {
+    const account = await anAccount(db, credits)
+    await changeKey(db, account.keyId, changes)
+    return account
+  }
+
+  const withBudget = (credits: number, period: Period = 'total'): Promise<TestAccount> =>
+    limited({ budget: { credits, period } })
+
+  const usedOf = async (id: KeyId): Promise<number> => (await findKey(db, id))!.budget!.used
+
+  const refund = (id: CallId) => verbs(db).refund(id, gatewayError('upstream_failed'))
+
+  const wordsOf = async (orders: OpenRequest[]): Promise<string[]> =>
+    (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
+
+  /** Moves an account's calls and their windows a period back: what was now is the window before. */
+  async function letWindowPass(account: TestAccount, period: Exclude<Period, 'total'>): Promise<void> {
+    const back = (column: string) =>
+      db.raw(`(?? AT TIME ZONE 'UTC' - ('1 ' || ?::text)::interval) AT TIME ZONE 'UTC'`, [column, period])
+    await db.transaction(async (trx) => {
+      await trx('budget_windows')
+        .whereIn('budget_id', trx('budgets').where({ account_id: account.id }).select('id'))
+        .update({ starts_at: back('starts_at') })
+      // The first moment of the window: a month is not as long as the one before it.
+      await trx('calls')
+        .where({ account_id: account.id })
+        .update({ created_at: trx.raw(`budget_window(?, ?) + interval '1 second'`, [period, back('created_at')]) })
+    })
+  }
+
+  describe('a budget', () => {
+    for (const period of ['total', 'day', 'week', 'month'] as const) {
+      it(`opens exactly 50 of 200 parallel calls on a budget for 50 (${period}), whichever process opens them`, async () => {
+        const account = await withBudget(350 + 6, period)
+        const processes = Array.from({ length: 4 }, () => verbs(db))
+        const words = (
+          await Promise.all(Array.from({ length: 200 }, (_, at) => processes[at % 4]!.open(anOrder(account, 7))))
+        ).map(wordOf)
+        expect(words.filter((word) => word === 'opened').length).to.equal(50)
+        expect(words.filter((word) => word === 'key_budget_exceeded').length).to.equal(150)
+        expect(await balanceOf(db, account.id)).to.equal(10_000 - 350)
+        expect(await usedOf(account.keyId)).to.equal(350)
+      })
+    }
+
+    it('ends at its own call of a batch, whatever the other keys of the account have left', async () => {
+      const account = await withBudget(10)
+      const other = {
+        ...account,
+        keyId: (await createKey(db, account.id, 'other', { budget: { credits: 25, period: 'day' } })).id,
+      }
+      const free = { ...account, keyId: (await createKey(db, account.id, 'free')).id }
+      const batch = [account, other, free, account, other, account, free, other].map((key) => anOrder(key, 5))
+      // What is refused alone is refused at once; what only its neighbours stand in the way of has to be tried alone.
+      expect(await wordsOf(batch)).to.deep.equal([
+        'opened',
+        'opened',
+        'opened',
+        'opened',
+        'opened',
+        'try_alone',
+        'opened',
+        'opened',
+      ])
+      expect([await usedOf(account.keyId), await usedOf(other.keyId)]).to.deep.equal([10, 15])
+      expect(
+        await wordsOf([anOrder(account, 5), anOrder(other, 20), anOrder(other, 10), anOrder(free, 1)]),
+      ).to.deep.equal(['key_budget_exceeded', 'key_budget_exceeded', 'try_alone', 'opened'])
+      expect(wordOf(await verbs(db).open(anOrder(other, 10)))).to.equal('opened')
+    })
+
+    it('gives each of many calls of one batch its own answer', async () => {
+      const account = await withBudget(12)
+      const calls = verbs(db)
+      const amounts = [5, 20, 5, 5, 2, 1]
+      const words = await Promise.all(amounts.map(async (amount) => wordOf(await calls.open(anOrder(account, amount)))))
+      const spent = amounts.reduce((sum, amount, at) => sum + (words[at] === 'opened' ? amount : 0), 0)
+      expect(spent).to.be.within(11, 12)
+      for (const [at, amount] of amounts.entries()) expect(words[at] === 'opened' || amount > 12 - spent).to.equal(true)
+      expect(await usedOf(account.keyId)).to.equal(spent)
+    })
+
+    it('is asked before the balance, and a call that neither allows leaves both alone', async () => {
+      const account = await limited({ budget: { credits: 10, period: 'day' } }, 4)
+      const calls = verbs(db)
+      expect(wordOf(await calls.open(anOrder(account, 11)))).to.equal('key_budget_exceeded')
+      expect(wordOf(await calls.open(anOrder(account, 5)))).to.equal('insufficient_credits')
+      expect([await usedOf(account.keyId), await balanceOf(db, account.id)]).to.deep.equal([0, 4])
+    })
+
+    it('of 0 allows nothing, not even a call that costs nothing; a spent one still does', async () => {
+      const none = await withBudget(0)
+      expect(wordOf(await verbs(db).open(anOrder(none, 0)))).to.equal('key_budget_exceeded')
+      const spent = await withBudget(5)
+      await opened(verbs(db), spent, 5)
+      await opened(verbs(db), spent, 0)
+      expect(wordOf(await verbs(db).open(anOrder(spent, 1)))).to.equal('key_budget_exceeded')
+    })
+
+    it('hands a call that is known by its idempotency key out again, however spent it is', async () => {
+      const account = await withBudget(5)
+      const idempotency = { key: 'once', seconds: 600 }
+      const id = await opened(verbs(db), account, 5, { idempotency, requestHash: 'ab'.repeat(32) })
+      const again = await verbs(db).open(anOrder(account, 5, { idempotency, requestHash: 'ab'.repeat(32) }))
+      expect(again).to.deep.equal({ opened: false, existing: id })
+      expect(await usedOf(account.keyId)).to.equal(5)
+    })
+
+    it('counts one call once, however often the same id is opened', async () => {
+      const account = await withBudget(50)
+      const order = anOrder(account, 5)
+      for (const calls of [verbs(db), verbs(db)]) await Promise.all([calls.open(order), calls.open(order)])
+      expect(await usedOf(account.keyId)).to.equal(5)
+    })
+
+    it('gets back what a refund and a settlement below the charge give back', async () => {
+      const account = await withBudget(50, 'day')
+      const [failing, cheap] = [await opened(verbs(db), account, 30), await opened(verbs(db), account, 20)]
+      await refund(failing)
+      expect(await usedOf(account.keyId)).to.equal(20)
+      await verbs(db).settle(cheap, 'image', aResult(3))
+      expect(await usedOf(account.keyId)).to.equal(3)
+    })
+
+    it('is used by a settlement above the charge, beyond its end and beyond the balance', async () => {
+      const account = await limited({ budget: { credits: 12, period: 'day' } }, 15)
+      const [call, dear] = [await opened(verbs(db), account, 5), await opened(verbs(db), account, 5)]
+      await verbs(db).settle(call, 'image', aResult(9))
+      expect(await usedOf(account.keyId)).to.equal(14)
+      await verbs(db).settle(dear, 'image', aResult(20))
+      expect(await usedOf(account.keyId)).to.equal(29)
+      expect((await findKey(db, account.keyId))!.budget).to.include({ remaining: 0 })
+    })
+
+    for (const period of ['day', 'week', 'month'] as const) {
+      it(`begins anew each ${period}; what ends later counts for the ${period} that its call was opened in`, async () => {
+        const account = await withBudget(10, period)
+        const calls = verbs(db)
+        const [failing, dear] = [await opened(calls, account, 4), await opened(calls, account, 4)]
+        expect(wordOf(await calls.open(anOrder(account, 4)))).to.equal('key_budget_exceeded')
+        await letWindowPass(account, period)
+        expect(await usedOf(account.keyId)).to.equal(0)
+        await opened(calls, account, 8)
+        await refund(failing)
+        await calls.settle(dear, 'image', aResult(9))
+        expect(await usedOf(account.keyId)).to.equal(8)
+        const windows = await db('budget_windows')
+          .join('budgets', 'budgets.id', 'budget_id')
+          .where({ key_id: account.keyId })
+          .orderBy('starts_at')
+          .pluck('used')
+        expect(windows).to.deep.equal([9, 8])
+      })
+    }
+
+    it('counts what its key used in its period before it had one, and stays when it is raised', async () => {
+      const account = await anAccount(db, 100)
+      const calls = verbs(db)
+      const [first] = [await opened(calls, account, 10), await opened(calls, account, 7)]
+      await calls.settle(first!, 'image', aResult(6))
+      await changeKey(db, account.keyId, { budget: { credits: 13, period: 'week' } })
+      expect(await usedOf(account.keyId)).to.equal(13)
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('key_budget_exceeded')
+      await changeKey(db, account.keyId, { budget: { credits: 14, period: 'week' } })
+      await opened(calls, account, 1)
+      await changeKey(db, account.keyId, { budget: { credits: 14, period: 'total' } })
+      expect(await usedOf(account.keyId)).to.equal(14)
+      await changeKey(db, account.keyId, { budget: null })
+      await opened(calls, account, 50)
+      await changeKey(db, account.keyId, { budget: { credits: 80, period: 'day' } })
+      expect(await usedOf(account.keyId)).to.equal(64)
+    })
+
+    it('stays exact while it is changed in the middle of charges, settlements and refunds', async () => {
+      const account = await withBudget(300, 'day')
+      const processes = [verbs(db), verbs(db)]
+      const periods = ['week', 'total', 'day', 'month'] as const
+      await Promise.all([
+        ...Array.from({ length: 60 }, async (_, at) => {
+          const calls = processes[at % 2]!
+          const order = anOrder(account, 7)
+          if (!(await calls.open(order)).opened) return
+          if (at % 3 === 0) await refund(order.id)
+          else await calls.settle(order.id, 'image', aResult(at % 3 === 1 ? 2 : 9))
+        }),
+        ...periods.map(async (period, at) => {
+          await changeKey(db, account.keyId, { budget: at === 1 ? null : { credits: 300, period } })
+        }),
+      ])
+      await expectBooksToBalance(db)
+    })
+  })
+
+  describe('a window', () => {
+    const WINDOWS: [period: Period, moment: string, starts: string][] = [
+      ['day', '2026-03-29 23:59:59.999999+00', '2026-03-29 00:00:00'],
+      ['day', '2026-03-30 00:30:00+02', '2026-03-29 00:00:00'],
+      ['week', '2026-11-22 23:59:59+00', '2026-11-16 00:00:00'],
+      ['week', '2026-11-23 00:00:00+00', '2026-11-23 00:00:00'],
+      ['week', '2027-01-01 12:00:00+00', '2026-12-28 00:00:00'],
+      ['month', '2028-02-29 23:00:00-02', '2028-03-01 00:00:00'],
+      ['month', '2026-12-31 23:59:59+00', '2026-12-01 00:00:00'],
+    ]
+    it('is one of UTC, and a week begins on Monday, whatever the time zone of the session', async () => {
+      await db.transaction(async (trx) => {
+        await trx.raw("SET LOCAL TIME ZONE 'America/New_York'")
+        for (const [period, moment, starts] of WINDOWS) {
+          const { rows } = await trx.raw<{ rows: { at: string }[] }>(
+            `SELECT to_char(budget_window(?, ?::timestamptz) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') AS at`,
+            [period, moment],
+          )
+          expect(rows[0]!.at, `${period} of ${moment}`).to.equal(starts)
+        }
+      })
+    })
+  })
+
+  describe('a mail about a budget', () => {
+    const mailsOf = ({ userId }: TestAccount): Promise<number[]> =>
+      db('budget_notices')
+        .join('mails', 'mails.id', 'mail_id')
+        .where({ user_id: userId, kind: 'budget', status: 'queued' })
+        .orderBy('mails.created_at')
+        .pluck('percent')
+
+    async function proven(credits: number, period: Period): Promise<TestAccount> {
+      const account = await withBudget(credits, period)
+      await db('users').where({ id: account.userId }).update({ email_verified_at: db.fn.now() })
+      return account
+    }
+
+    it('is asked for with the charge that passes 80 and 100 percent, once a window', async () => {
+      const account = await proven(100, 'day')
+      const calls = verbs(db)
+      await opened(calls, account, 79)
+      expect(await mailsOf(account)).to.deep.equal([])
+      const last = await opened(calls, account, 1)
+      expect(await mailsOf(account)).to.deep.equal([80])
+      await refund(last)
+      await opened(calls, account, 10)
+      expect(await mailsOf(account)).to.deep.equal([80])
+      const rest = await opened(calls, account, 11)
+      expect(await mailsOf(account)).to.deep.equal([80, 100])
+      await refund(rest)
+      await opened(calls, account, 11)
+      expect(await mailsOf(account)).to.deep.equal([80, 100])
+      await letWindowPass(account, 'day')
+      await opened(calls, account, 100)
+      expect(await mailsOf(account)).to.deep.equal([80, 100, 100])
+    })
+
+    it('is asked for by a settlement too, and not of an account whose address is not proved', async () => {
+      const [account, unproven] = [await proven(100, 'total'), await withBudget(100)]
+      for (const one of [account, unproven]) {
+        const call = await opened(verbs(db), one, 10)
+        await verbs(db).settle(call, 'image', aResult(90))
+      }
+      expect(await mailsOf(account)).to.deep.equal([80])
+      expect(await mailsOf(unproven)).to.deep.equal([])
+    })
+  })
+})

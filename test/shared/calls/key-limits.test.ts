@@ -1,0 +1,111 @@
+import { expect } from 'chai'
+import { rotateKey } from '../../../src/shared/accounts/api-keys.ts'
+import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import type { OpenRequest } from '../../../src/shared/calls/types.ts'
+import { openCalls } from '../../../src/shared/calls/statements.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+
+describe('the limits of a key, judged by the charge', () => {
+  let db: Db
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+  })
+  after(() => db.destroy())
+  afterEach(() => expectBooksToBalance(db))
+
+  async function limited(changes: KeyChanges, credits = 10_000): Promise<TestAccount> {
+    const account = await anAccount(db, credits)
+    await changeKey(db, account.keyId, changes)
+    return account
+  }
+
+  const wordsOf = async (orders: OpenRequest[]): Promise<string[]> =>
+    (await openCalls(db, orders, { maxOutstanding: 1000 })).map(({ outcome }) => outcome)
+
+  describe('a scope', () => {
+    const CASES: [what: string, changes: KeyChanges, order: Partial<OpenRequest>, word: string][] = [
+      ['a model of its list', { models: ['a', 'some-image'] }, {}, 'opened'],
+      ['another model', { models: ['a'] }, {}, 'model_not_allowed'],
+      ['a modality of its list', { modalities: ['chat', 'image'] }, {}, 'opened'],
+      ['another modality', { modalities: ['chat', 'video'] }, {}, 'model_not_allowed'],
+      [
+        'a model of its list in another modality',
+        { models: ['some-image'], modalities: ['chat'] },
+        {},
+        'model_not_allowed',
+      ],
+      ['an address in its ranges', { allowedIps: ['192.0.2.0/24'] }, { address: '192.0.2.255' }, 'opened'],
+      ['an address beside them', { allowedIps: ['192.0.2.0/24'] }, { address: '192.0.3.0' }, 'ip_not_allowed'],
+      [
+        'an IPv6 address in them',
+        { allowedIps: ['10.0.0.0/8', '2001:db8::/32'] },
+        { address: '2001:db8:ffff::1' },
+        'opened',
+      ],
+      ['an address of another family', { allowedIps: ['::/0'] }, { address: '192.0.2.1' }, 'ip_not_allowed'],
+      ['no known address', { allowedIps: ['0.0.0.0/0', '::/0'] }, { address: null }, 'ip_not_allowed'],
+      ['an hour before its end', { expiresAt: new Date(Date.now() + 3_600_000) }, {}, 'opened'],
+      ['after its end', { expiresAt: new Date(Date.now() - 1) }, {}, 'unauthorized'],
+    ]
+    for (const [what, changes, order, word] of CASES) {
+      it(`answers ${word} to ${what}, also beside a key without one in the same batch`, async () => {
+        const account = await limited(changes)
+        const free = { ...account, keyId: (await createKey(db, account.id, 'free')).id }
+        expect(await wordsOf([anOrder(free, 1), anOrder(account, 1, order), anOrder(free, 1)])).to.deep.equal([
+          'opened',
+          word,
+          'opened',
+        ])
+      })
+    }
+
+    it('refuses a secret that was rotated away, in the charge of a request that had been let in', async () => {
+      const account = await anAccount(db, 100)
+      await rotateKey(db, account.keyId, 60)
+      expect(
+        await wordsOf([anOrder(account, 1, { secretVersion: 1 }), anOrder(account, 1, { secretVersion: 2 })]),
+      ).to.deep.equal(['opened', 'opened'])
+      await db('api_keys').where({ id: account.keyId }).update({ previous_until: db.fn.now() })
+      expect(
+        await wordsOf([anOrder(account, 1, { secretVersion: 1 }), anOrder(account, 1, { secretVersion: 2 })]),
+      ).to.deep.equal(['unauthorized', 'opened'])
+      await rotateKey(db, account.keyId, 0)
+      expect(await wordsOf([1, 2, 3].map((secretVersion) => anOrder(account, 1, { secretVersion })))).to.deep.equal([
+        'unauthorized',
+        'unauthorized',
+        'opened',
+      ])
+    })
+  })
+
+  describe('a limit of open calls', () => {
+    it('holds for its key alone, counts what is open when it is set, and is free again when a call ends', async () => {
+      const account = await anAccount(db, 1000)
+      const calls = verbs(db)
+      const first = await opened(calls, account, 1)
+      await changeKey(db, account.keyId, { maxOutstanding: 2 })
+      const second = await opened(calls, account, 1)
+      expect(wordOf(await calls.open(anOrder(account, 1)))).to.equal('too_many_calls_of_key')
+      const free = { ...account, keyId: (await createKey(db, account.id, 'free')).id }
+      await opened(calls, free, 1)
+      await Promise.all([
+        calls.settle(first, 'image', aResult(1)),
+        calls.refund(second, gatewayError('upstream_failed')),
+      ])
+      const words = (await Promise.all(Array.from({ length: 5 }, () => calls.open(anOrder(account, 1))))).map(wordOf)
+      expect(words.filter((word) => word === 'opened').length).to.equal(2)
+      expect(words.filter((word) => word === 'too_many_calls_of_key').length).to.equal(3)
+      await changeKey(db, account.keyId, { maxOutstanding: null })
+      await opened(calls, account, 1)
+    })
+  })
+})
