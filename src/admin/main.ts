@@ -13,6 +13,7 @@ import { doctorCommands } from './commands/doctor.ts'
 import { leavingCommands } from './commands/leaving.ts'
 import { mailCommands } from './commands/mail.ts'
 import { moneyCommands } from './commands/money.ts'
+import { reportCommands } from './commands/reports.ts'
 import type { Command, Options } from './command.ts'
 import { CommandError } from './command.ts'
 
@@ -20,6 +21,7 @@ const COMMANDS: Command<object>[] = [
   ...accountCommands,
   ...leavingCommands,
   ...moneyCommands,
+  ...reportCommands,
   ...catalogueCommands,
   ...mailCommands,
   ...doctorCommands,

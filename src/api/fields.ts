@@ -3,6 +3,7 @@
  * it.
  */
 import { z } from 'zod'
+import { DEFAULT_DAYS, MAX_DAYS } from '../shared/calls/days.ts'
 
 /** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
@@ -76,3 +77,9 @@ export const startOf = (text: string): Date => new Date(isDay(text) ? `${text}T0
 
 /** The millisecond after a moment, whose last one belongs to it: a day ends before the next midnight. */
 export const endOf = (text: string): Date => new Date(startOf(text).getTime() + (isDay(text) ? DAY_MS : 1))
+
+/** The days of a report, as a query names them. */
+export const daysQuery = z.object({
+  from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where absent.` }),
+  to: day.optional().meta({ description: `Last day, in UTC; today if absent. At most ${MAX_DAYS} days.` }),
+})

@@ -22,6 +22,7 @@ import {
   showVersion,
   showVersions,
 } from './operator/catalogue.ts'
+import { showMargins } from './operator/margins.ts'
 import { retryMail, showActions, showAnyCall, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
@@ -82,6 +83,7 @@ const operators = [
   showDeadMails,
   retryMail,
   showUpstreams,
+  showMargins,
   showActions,
   showCatalogue,
   checkCatalogue,

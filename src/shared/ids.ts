@@ -60,6 +60,12 @@ export function newId<K extends IdKind>(_kind: K): Id<K> {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>
 }
 
+/** An id that is not larger than any that was made at this moment or later: where a range of ids by time begins. */
+export function firstIdAt<K extends IdKind>(_kind: K, unixMs: number): Id<K> {
+  const hex = Math.max(0, Math.floor(unixMs)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000` as Id<K>
+}
+
 /** The text form that clients see: `call_018f…` (the UUID without dashes behind its prefix). */
 export function publicId<K extends IdKind>(kind: K, id: Id<K>): string {
   return `${PREFIXES[kind]}_${id.replaceAll('-', '')}`

@@ -5,6 +5,8 @@ import { requestMail } from '../../src/shared/mail/mails.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
+import { image, prompted } from '../../scripts/harness/calling.ts'
+import { send } from '../../scripts/harness/http.ts'
 import { visit } from './support/visit.ts'
 
 describe("the operator's pages", () => {
@@ -41,6 +43,26 @@ describe("the operator's pages", () => {
       .locator('tbody tr', { hasText: 'Retried an e-mail' })
       .filter({ hasText: 'postmaster@example.com' })
     expect(await action.innerText()).to.contain('postmaster@example.com')
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('shows operators what calls brought in and what they cost, and says what is unknown', async () => {
+    const { id, token } = await world.person('seller@example.com', { credits: 1000, admin: true })
+    const { secret } = (await send('POST', `${world.url}/api/keys`, { key: token, body: { name: 'mine' } })).json
+    const bought = await image(world, { key: secret as string }, prompted())
+    expect(bought.status, bought.text).to.equal(200)
+    await world.db('calls').where({ account_id: id }).update({ cost_micro_usd: 12_500 })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('seller@example.com')
+    await open('/operator/margins', 'Operator')
+    const row = page.getByRole('row', { name: /sandbox-image/ })
+    expect(await row.innerText()).to.match(/sandbox\s+1\s+40\s+unknown\s+\$0\.0125\s+unknown/)
+    expect(await page.getByText('does not say what a credit is worth').count()).to.equal(1)
+    await page.locator('.chart canvas').waitFor()
+    expect(await page.locator('.chart figcaption').innerText()).to.match(/Cost\s+\$0\.0125/)
+    const csv = await page.getByRole('link', { name: 'Download as CSV' }).getAttribute('href')
+    expect(decodeURIComponent(csv!)).to.contain(',sandbox-image,sandbox,1,40,,12500,0')
     expect(faults()).to.deep.equal([])
     await close()
   })

@@ -7,6 +7,7 @@ import { ask } from './declared.ts'
 export type OperatedAccount = RowOf<'GET /api/operator/accounts'>
 export type MailRecord = RowOf<'GET /api/operator/mails'>
 export type OperatorAction = RowOf<'GET /api/operator/actions'>
+export type Margin = RowOf<'GET /api/operator/margins'>
 export type UpstreamReport = RowOf<'GET /api/operator/upstreams'>
 
 /** An account with what an operator wants to know of it. */
@@ -23,5 +24,7 @@ export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
 export const getAnyCall = (id: string) => ask('GET /api/operator/calls/:id', { params: { id } })
 export const getDeadMails = () => ask('GET /api/operator/mails')
 export const retryMail = (id: string) => ask('POST /api/operator/mails/:id/retry', { params: { id } })
+export const getMargins = (query: Asked<'GET /api/operator/margins'>['query']) =>
+  ask('GET /api/operator/margins', { query })
 export const getUpstreams = () => ask('GET /api/operator/upstreams')
 export const getActions = () => ask('GET /api/operator/actions')

@@ -64,6 +64,9 @@ export function Trail({ story }: { story: CallDetails }) {
   )
 }
 
+const cacheFacts = ({ cachedInputTokens: cached, cacheWriteTokens: written }: CallRecord): [string, string][] =>
+  cached || written ? [['Of the input', `${number(cached ?? 0)} from a cache, ${number(written ?? 0)} to one`]] : []
+
 /** What is known of a call, as names and values. */
 export function Facts({ call, keyName }: { call: CallRecord; keyName?: string }) {
   const facts: [string, ComponentChildren][] = [
@@ -77,6 +80,8 @@ export function Facts({ call, keyName }: { call: CallRecord; keyName?: string })
     ...(call.inputTokens === null
       ? []
       : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
+    ...cacheFacts(call),
+    ...(call.priceVersion ? [['Price', call.priceVersion] as [string, string]] : []),
     ['Upstream', call.upstream ?? 'none'],
     ['Attempts', number(call.attempts)],
     ['Answer', call.httpStatus === null ? 'not yet' : `HTTP ${call.httpStatus}`],

@@ -26,8 +26,8 @@ export const MEASURES = {
 }
 export type Measure = keyof typeof MEASURES
 
-/** What is drawn: `rows[m][d]` is the measure of model m on day d. */
-type Stack = { days: string[]; models: string[]; rows: number[][] }
+/** What is drawn: `rows[m][d]` is the measure of model m, or whatever else is stacked, on day d. */
+export type Stack = { days: string[]; models: string[]; rows: number[][] }
 
 export function stackOf(usage: UsageRow[], days: string[], measure: Measure = 'credits'): Stack {
   const totals = new Map<string, number>()
@@ -58,22 +58,38 @@ type ChartProps = {
   choose: (day: string) => void
 }
 
-/** The chart. `usage` undefined: on its way; its place is kept. */
+/** The chart of a usage. `usage` undefined: on its way; its place is kept. */
 export function UsageChart({ usage, days, measure, choose }: ChartProps) {
+  const stack = useMemo(() => stackOf(usage ?? [], days, measure), [usage, days, measure])
+  return <StackChart stack={stack} isThere={usage !== undefined} text={number} choose={choose} />
+}
+
+type StackProps = {
+  stack: Stack
+  /** Its numbers have come; until then its place is kept. */
+  isThere: boolean
+  /** A value as people read it. */
+  text: (value: number) => string
+  /** A day was pressed. */
+  choose?: (day: string) => void
+}
+
+/** Bars of a day each, stacked. */
+export function StackChart({ stack, isThere, text, choose }: StackProps) {
+  const { days } = stack
   const place = useRef<HTMLDivElement>(null)
   const [day, setDay] = useState<number | null>(null)
-  const stack = useMemo(() => stackOf(usage ?? [], days, measure), [usage, days, measure])
   const colours = COLOURS[shown.value]
   void drawing()
   // In the frame that shows its numbers, not in the one after it.
   useLayoutEffect(() => {
-    if (!usage) return undefined
+    if (!isThere) return undefined
     let over = false
     let plot: uPlot | null = null
     const resized = new ResizeObserver(() => plot?.setSize({ width: place.current!.clientWidth, height: HEIGHT }))
     void drawing().then(({ default: Plot }) => {
       if (over || !place.current) return
-      plot = new Plot(options(Plot, stack, place.current.clientWidth, setDay), drawn(stack), place.current)
+      plot = new Plot(options(Plot, stack, place.current.clientWidth, setDay, text), drawn(stack), place.current)
       resized.observe(place.current)
     })
     return () => {
@@ -81,27 +97,27 @@ export function UsageChart({ usage, days, measure, choose }: ChartProps) {
       resized.disconnect()
       plot?.destroy()
     }
-  }, [stack, shown.value, usage === undefined])
+  }, [stack, shown.value, isThere])
   const valueOf = (row: number[]): number => (day === null ? row.reduce((sum, one) => sum + one, 0) : (row[day] ?? 0))
   return (
     <figure class="chart">
       <div
         ref={place}
-        class={day === null ? 'plot' : 'plot chosen'}
+        class={day === null || !choose ? 'plot' : 'plot chosen'}
         aria-hidden="true"
-        onClick={() => day !== null && choose(days[day]!)}
+        onClick={() => day !== null && choose?.(days[day]!)}
       />
       <figcaption>
         <strong>
           {day === null ? `Last ${days.length} days` : `${dayText(days[day]!)} (UTC)`}:{' '}
-          <span class="digits">{number(stack.rows.reduce((sum, row) => sum + valueOf(row), 0))}</span>
+          <span class="digits">{text(stack.rows.reduce((sum, row) => sum + valueOf(row), 0))}</span>
         </strong>
         {stack.models.map((model, index) => (
           <span key={model} class="key">
             <svg width="10" height="10" aria-hidden="true">
               <rect width="10" height="10" rx="2" fill={colours[index]} />
             </svg>
-            {model} <span class="digits">{number(valueOf(stack.rows[index]!))}</span>
+            {model} <span class="digits">{text(valueOf(stack.rows[index]!))}</span>
           </span>
         ))}
       </figcaption>
@@ -124,6 +140,7 @@ function options(
   { days, models }: Stack,
   width: number,
   hover: (day: number | null) => void,
+  text: (value: number) => string,
 ): uPlot.Options {
   const dark = shown.value === 'dark'
   const bars = Plot.paths.bars!({ size: [0.72, 48], radius: 0.15 })
@@ -152,7 +169,8 @@ function options(
       {
         ...axis,
         size: 62,
-        values: (_plot, splits) => splits.map((value) => (Number.isInteger(value) ? number(value) : '')),
+        values: (_plot, splits) =>
+          splits.map((value) => (text !== number || Number.isInteger(value) ? text(value) : '')),
       },
     ],
     series: [

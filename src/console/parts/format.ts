@@ -28,6 +28,13 @@ const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, tim
 
 export const number = (value: number): string => whole().format(value)
 
+const money = lazily(
+  () => new Intl.NumberFormat(undefined, { style: 'currency', currency: 'USD', maximumFractionDigits: 4 }),
+)
+
+/** Micro-dollars as dollars. */
+export const dollars = (microUsd: number): string => money().format(microUsd / 1_000_000)
+
 /** With its sign, also a plus. */
 export const signed = (value: number): string => (value > 0 ? `+${number(value)}` : number(value).replace('-', '−'))
 
@@ -75,10 +82,15 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
-export function priceText(model: ModelEntry): string {
-  if (!model.pricing) return credits(model.credits)
-  const { input, output, perTokens } = model.pricing
-  return `${number(input)} in · ${number(output)} out per ${number(perTokens)} tokens`
+/** The price of a model in a line. */
+export function priceText({ pricing, prices, credits: least }: ModelEntry): string {
+  if (pricing) {
+    const { input, cachedInput, output, perTokens, perCall } = pricing
+    const cached = cachedInput === undefined ? '' : ` · ${number(cachedInput)} cached`
+    const each = perCall ? ` · ${credits(perCall)} a call` : ''
+    return `${number(input)} in${cached} · ${number(output)} out per ${number(perTokens)} tokens${each}`
+  }
+  return prices ? `from ${credits(least)}` : credits(least)
 }
 
 /** One word for what a call came to. */

@@ -83,6 +83,14 @@ export async function newestAfter(db: Db, known: number): Promise<StoredVersion 
   return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
 }
 
+/** What the newest version says that a credit is worth, in micro-dollars; null where it does not, or there is none. */
+export async function creditWorth(db: Db): Promise<number | null> {
+  const { rows } = await db.raw<{ rows: { worth: number | null }[] }>(
+    `SELECT (content ->> 'creditMicroUsd')::bigint AS worth FROM catalogue_versions ORDER BY version DESC LIMIT 1`,
+  )
+  return rows[0]?.worth ?? null
+}
+
 /** Versions without their content, newest first. @param before lists those older than it */
 export async function listVersions(db: Db, limit: number, before?: number): Promise<VersionRecord[]> {
   const { rows } = await db.raw<{ rows: Row[] }>(

@@ -25,6 +25,7 @@ export const requests: Requests = {
     expect((await operator('GET', path)).json.actions).to.have.lengthOf(3)
     await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
     await operator('GET', '/api/operator/upstreams')
+    await operator('GET', '/api/operator/margins')
     await operator('GET', '/api/operator/actions')
 
     const { catalogue, version } = (await operator('GET', '/api/operator/catalogue')).json

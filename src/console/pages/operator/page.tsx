@@ -6,6 +6,7 @@ import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
 import { AccountSection } from './account.tsx'
 import { AccountsSection } from './accounts.tsx'
+import { MarginsSection } from './margins.tsx'
 import { ActionsSection, CallSection, MailsSection, UpstreamsSection } from './reports.tsx'
 
 const SECTIONS = [
@@ -13,6 +14,7 @@ const SECTIONS = [
   ['calls', 'Calls'],
   ['mails', 'Mails'],
   ['upstreams', 'Upstreams'],
+  ['margins', 'Margins'],
   ['actions', 'Audit'],
 ] as const
 
@@ -45,6 +47,7 @@ export function OperatorPage({ params, query }: PageProps) {
       {section === 'calls' && <CallSection id={params.id ?? ''} />}
       {section === 'mails' && <MailsSection />}
       {section === 'upstreams' && <UpstreamsSection />}
+      {section === 'margins' && <MarginsSection />}
       {section === 'actions' && <ActionsSection />}
     </Page>
   )

@@ -2,7 +2,7 @@
  * What a playground request looks like in a program, and what it will cost at most.
  */
 import type { ChatPrice } from '../../../shared/calls/pricing.ts'
-import { DEFAULT_MAX_TOKENS, chatCost } from '../../../shared/calls/pricing.ts'
+import { DEFAULT_MAX_TOKENS, chatCharge } from '../../../shared/calls/pricing.ts'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage, MediaFields } from '../../api/gateway.ts'
 import { PATHS } from '../../api/gateway.ts'
@@ -10,7 +10,7 @@ import { PATHS } from '../../api/gateway.ts'
 /** The most that a chat can be charged first: the gateway's own rule (bytes / 3, and all the output it may make). */
 export function chatCeiling(price: ChatPrice, messages: ChatMessage[], maxTokens: number | undefined): number {
   const bytes = new TextEncoder().encode(JSON.stringify(messages)).length
-  return chatCost(price, { input: Math.ceil(bytes / 3), output: maxTokens ?? DEFAULT_MAX_TOKENS })
+  return chatCharge(price, { input: Math.ceil(bytes / 3), output: maxTokens ?? DEFAULT_MAX_TOKENS })
 }
 
 /** Credits that a call can cost at most; chats by what would be sent. */

@@ -1,0 +1,60 @@
+/** report margin */
+import { z } from 'zod'
+import { dayOf, daysOf } from '../../shared/calls/days.ts'
+import { marginCsv } from '../../shared/calls/margin-csv.ts'
+import type { MarginRow } from '../../shared/calls/margins.ts'
+import { marginsByDay } from '../../shared/calls/margins.ts'
+import { creditWorth } from '../../shared/catalogue/versions.ts'
+import { ApiError } from '../../shared/errors.ts'
+import type { Command, Options } from '../command.ts'
+import { CommandError } from '../command.ts'
+
+/** What operators ask the books for. */
+export const reportCommands: Command[] = [
+  {
+    usage: 'report margin [--from <day>] [--to <day>] [--csv]',
+    summary:
+      'Show what calls brought in and what they cost, by day, model and upstream. Days in UTC; default: the last 30.',
+    options: ['from', 'to'],
+    flags: ['csv'],
+    run: async (db, _args, options) => {
+      const days = daysIn(options)
+      const creditMicroUsd = await creditWorth(db)
+      const rows = await marginsByDay(db, days, creditMicroUsd)
+      return {
+        json: { ...days, creditMicroUsd, rows },
+        text: options.csv ? marginCsv(rows) : [...rows.map(lineOf), totalOf(rows, creditMicroUsd)].join('\n'),
+      }
+    },
+  },
+]
+
+function daysIn({ from, to }: Options): { from: string; to: string } {
+  for (const [name, text] of Object.entries({ from, to })) {
+    if (text !== undefined && !z.iso.date().safeParse(text).success)
+      throw new CommandError(`--${name} must be a day, such as 2030-01-31.`)
+  }
+  try {
+    return daysOf({ from, to }, dayOf(Date.now()))
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(`--${error.message}`) : error
+  }
+}
+
+const dollars = (microUsd: number | null): string =>
+  microUsd === null ? 'unknown' : `$${(microUsd / 1_000_000).toFixed(2)}`
+
+const moneyOf = ({ revenueMicroUsd, costMicroUsd, callsOfUnknownCost: unknown }: MarginRow): string =>
+  `revenue ${dollars(revenueMicroUsd)}, cost ${dollars(costMicroUsd)}${unknown > 0 ? ` (${unknown} calls unknown)` : ''}`
+
+const lineOf = (row: MarginRow): string =>
+  `${row.day}  ${row.model}  ${row.upstream ?? '-'}  ${row.calls} calls  ${row.credits} credits  ${moneyOf(row)}`
+
+function totalOf(rows: readonly MarginRow[], creditMicroUsd: number | null): string {
+  const sum = (of: (row: MarginRow) => number | null): number => rows.reduce((total, row) => total + (of(row) ?? 0), 0)
+  const text = `${sum((row) => row.calls)} calls, ${sum((row) => row.credits)} credits`
+  if (creditMicroUsd === null) return `${text}. The catalogue has no creditMicroUsd, so that no margin is told.`
+  const [revenue, cost] = [sum((row) => row.revenueMicroUsd), sum((row) => row.costMicroUsd)]
+  const unknown = sum((row) => row.callsOfUnknownCost)
+  return `${text}, revenue ${dollars(revenue)}, cost ${dollars(cost)}, ${unknown} calls of unknown cost.`
+}

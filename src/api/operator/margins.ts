@@ -1,0 +1,51 @@
+/**
+ * /api/operator/margins: what calls brought in and what they cost.
+ */
+import { z } from 'zod'
+import { dayOf, daysOf } from '../../shared/calls/days.ts'
+import { marginsByDay } from '../../shared/calls/margins.ts'
+import { creditWorth } from '../../shared/catalogue/versions.ts'
+import { credits, ok } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { daysQuery } from '../fields.ts'
+import { operator } from '../who.ts'
+
+const microUsd = (description: string) => z.int().nullable().meta({ description })
+
+const margin = z
+  .strictObject({
+    day: z.iso.date(),
+    model: z.string(),
+    upstream: z.string().nullable().meta({ description: 'null: none had served the call.' }),
+    calls: z.int().meta({ description: 'Calls that succeeded or failed.' }),
+    credits,
+    revenueMicroUsd: microUsd('The credits in micro-dollars; null where the catalogue has no `creditMicroUsd`.'),
+    costMicroUsd: microUsd('What is known of the cost, in micro-dollars; null where nothing is.'),
+    callsOfUnknownCost: z.int().meta({ description: 'Calls whose cost is unknown, and not in the sum.' }),
+  })
+  .meta({ id: 'Margin' })
+
+/** Shows the margins of some days. */
+export const showMargins = endpoint({
+  tag: 'Operators',
+  who: operator,
+  method: 'get',
+  path: '/api/operator/margins',
+  summary: 'Revenue and cost by day, model and upstream',
+  query: daysQuery,
+  answers: {
+    200: {
+      description: 'One row for each day, model and upstream with calls, oldest first.',
+      schema: z.strictObject({
+        ok,
+        creditMicroUsd: microUsd('What a credit is worth, in micro-dollars.'),
+        data: z.array(margin),
+      }),
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => {
+  const creditMicroUsd = await creditWorth(db)
+  return { ok: true, creditMicroUsd, data: await marginsByDay(db, daysOf(query, dayOf(Date.now())), creditMicroUsd) }
+})
