@@ -16,6 +16,8 @@ import * as prices from './007_prices.ts'
 import * as catalogue from './008_catalogue.ts'
 import * as keyLimits from './010_key_limits.ts'
 import * as operations from './011_operations.ts'
+import * as payments from './012_payments.ts'
+import * as billing from './013_billing.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -41,6 +43,8 @@ const MIGRATIONS: Record<string, Migration> = {
   '008_catalogue': catalogue,
   '010_key_limits': keyLimits,
   '011_operations': operations,
+  '012_payments': payments,
+  '013_billing': billing,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

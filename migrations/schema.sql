@@ -5,7 +5,7 @@ CREATE TABLE accounts (
   id uuid NOT NULL, -- UUIDv7, made by the caller; acc_… in text.
   status text NOT NULL DEFAULT 'active'::text, -- active or suspended (set by an operator).
   credits bigint NOT NULL DEFAULT 0, -- Balance in whole credits = sum of the account's ledger entries.
-  debt bigint NOT NULL DEFAULT 0, -- Credits that its calls left uncollected, less what was collected since. While there is any, nothing can be spent.
+  debt bigint NOT NULL DEFAULT 0, -- Credits that calls and reversals left uncollected, less what was collected. Beside it nothing can be spent.
   ledger_seq bigint NOT NULL DEFAULT 0, -- Number of ledger entries so far: the seq of the newest one.
   outstanding_calls integer NOT NULL DEFAULT 0, -- Calls that have not ended; bounds an account and orders the queues.
   request_bytes bigint NOT NULL DEFAULT 0, -- Bytes of the requests of its open calls, which Redis holds; bounds an account.
@@ -13,6 +13,10 @@ CREATE TABLE accounts (
   keys_limited boolean NOT NULL DEFAULT false, -- Whether a key of it has a budget or a limit of open calls: statements look for them only then.
   deleted_at timestamptz, -- When it was deleted: nobody can tell whose it was; its ledger and calls stay.
   emptied_at timestamptz, -- When the last of its media results had been removed after that.
+  low_balance_below bigint, -- A balance below it is worth a mail; null: none is wanted.
+  low_balance_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a mail is to be written) or done.
+  top_up_below bigint, -- A balance below it is topped up; null: it is not.
+  top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
   CONSTRAINT accounts_credits_not_negative CHECK ((credits >= 0)),
@@ -20,11 +24,20 @@ CREATE TABLE accounts (
   CONSTRAINT accounts_debt_not_negative CHECK ((debt >= 0)),
   CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
   CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
+  CONSTRAINT accounts_low_balance_positive CHECK ((low_balance_below > 0)),
+  CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
   CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
   CONSTRAINT accounts_request_bytes_not_negative CHECK ((request_bytes >= 0)),
-  CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text])))
+  CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
+  CONSTRAINT accounts_top_up_positive CHECK ((top_up_below > 0)),
+  CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
+  CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
 ) WITH (fillfactor=70);
+CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE (debt > 0);
+CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_balance_state = 'due'::text);
 CREATE INDEX accounts_to_empty ON accounts USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (emptied_at IS NULL));
+CREATE INDEX accounts_top_up_due ON accounts USING btree (id) WHERE (top_up_state = 'due'::text);
+CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHEN ((((new.low_balance_below IS NOT NULL) OR (new.top_up_below IS NOT NULL)) AND (new.credits <> old.credits))) EXECUTE FUNCTION watch_balance();
 
 -- Keys of the gateway. The secret itself is never stored.
 CREATE TABLE api_keys (
@@ -73,6 +86,33 @@ CREATE TABLE applied_sql (
   applied_at timestamptz NOT NULL DEFAULT now(), -- When it was.
   release text NOT NULL DEFAULT '0.0.0'::text, -- The version of the release that applied it.
   CONSTRAINT applied_sql_pkey PRIMARY KEY (name)
+);
+
+-- How an account pays. A row is made when it first buys or sets something.
+CREATE TABLE billing_settings (
+  account_id uuid NOT NULL, -- Whose settings.
+  customer text, -- The provider's id of the customer.
+  card_method text, -- The provider's id of the card that was kept; null without one.
+  card_brand text, -- Its brand.
+  card_last4 text, -- Its last four digits.
+  card_exp_month integer, -- The month in which it expires.
+  card_exp_year integer, -- The year in which it expires.
+  top_up_pack text, -- The pack that an automatic top-up buys.
+  top_up_amount_minor bigint, -- The free amount that it buys instead.
+  top_up_monthly_cap_minor bigint, -- The most that it pays a month of UTC; null: off.
+  top_up_declines integer NOT NULL DEFAULT 0, -- Declines in a row; the third turns it off.
+  CONSTRAINT billing_settings_pkey PRIMARY KEY (account_id),
+  CONSTRAINT billing_settings_customer_key UNIQUE (customer),
+  CONSTRAINT billing_settings_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT billing_settings_amount_positive CHECK ((top_up_amount_minor > 0)),
+  CONSTRAINT billing_settings_cap_positive CHECK ((top_up_monthly_cap_minor > 0)),
+  CONSTRAINT billing_settings_card_whole CHECK ((num_nulls(card_method, card_brand, card_last4, card_exp_month, card_exp_year) = ANY (ARRAY[0, 5]))),
+  CONSTRAINT billing_settings_three_declines CHECK (((top_up_declines >= 0) AND (top_up_declines <= 2))),
+  CONSTRAINT billing_settings_top_up_whole CHECK (
+CASE
+    WHEN (top_up_monthly_cap_minor IS NULL) THEN (num_nonnulls(top_up_pack, top_up_amount_minor) = 0)
+    ELSE ((num_nonnulls(top_up_pack, top_up_amount_minor) = 1) AND (card_method IS NOT NULL))
+END)
 );
 
 -- Which marks of a window were passed: each is mailed at most once.
@@ -226,6 +266,19 @@ CREATE TABLE catalogue_versions (
 CREATE INDEX catalogue_versions_files ON catalogue_versions USING btree (version) WHERE (source = 'file'::text);
 CREATE TRIGGER catalogue_versions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON catalogue_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
+-- Debts that operators let go; append-only.
+CREATE TABLE forgiven_debts (
+  id uuid NOT NULL, -- UUIDv7.
+  account_id uuid NOT NULL, -- Whose debt.
+  credits bigint NOT NULL, -- How much it was.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT forgiven_debts_pkey PRIMARY KEY (id),
+  CONSTRAINT forgiven_debts_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT forgiven_debts_credits_positive CHECK ((credits > 0))
+);
+CREATE INDEX forgiven_debts_account ON forgiven_debts USING btree (account_id);
+CREATE TRIGGER forgiven_debts_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON forgiven_debts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
 -- Lots of credits with one origin. Charges burn the ones that expire first, then the oldest.
 CREATE TABLE grants (
   id uuid NOT NULL, -- UUIDv7; grant_… in text.
@@ -237,18 +290,23 @@ CREATE TABLE grants (
   expires_at timestamptz, -- From then on it pays for nothing; null: never.
   note text, -- The operator's remark.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was granted.
+  payment_id uuid, -- The payment that bought it.
   CONSTRAINT grants_pkey PRIMARY KEY (id),
   CONSTRAINT grants_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT grants_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
   CONSTRAINT grants_amount_positive CHECK (((amount >= 1) AND (amount <= '1000000000000'::bigint))),
   CONSTRAINT grants_open_means_remaining CHECK ((open = (remaining > 0))),
   CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
+  CONSTRAINT grants_payment_gives_purchases CHECK (((payment_id IS NULL) OR ((origin = ANY (ARRAY['purchase'::text, 'bonus'::text])) AND (expires_at IS NULL)))),
   CONSTRAINT grants_remaining_not_negative CHECK ((remaining >= 0)),
   CONSTRAINT grants_remaining_within_amount CHECK ((remaining <= amount))
 ) WITH (fillfactor=70);
 CREATE INDEX grants_account ON grants USING btree (account_id, id);
 CREATE INDEX grants_account_open ON grants USING btree (account_id) WHERE open;
 CREATE INDEX grants_expiry ON grants USING btree (expires_at) WHERE (open AND (expires_at IS NOT NULL));
+CREATE UNIQUE INDEX grants_once_per_payment ON grants USING btree (payment_id, origin) WHERE (payment_id IS NOT NULL);
 CREATE UNIQUE INDEX grants_signup_once ON grants USING btree (account_id) WHERE (origin = 'signup'::text);
+CREATE CONSTRAINT TRIGGER grants_match_payments AFTER INSERT ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.payment_id IS NOT NULL)) EXECUTE FUNCTION check_payment();
 
 -- Work that one process does at a time, whatever happens to Redis.
 CREATE TABLE leases (
@@ -263,14 +321,17 @@ CREATE TABLE ledger_entries (
   seq bigint NOT NULL, -- 1, 2, 3… within the account: the order of the ledger.
   call_id uuid, -- The call that caused it. No foreign key: the ledger outlives swept call records.
   grant_id uuid NOT NULL, -- The lot it takes from or gives to.
-  kind text NOT NULL, -- grant, charge, settlement, refund, expiry, adjustment or collection (repays debt).
+  kind text NOT NULL, -- grant, charge, settlement, refund, expiry, adjustment, collection (repays debt), reversal or reinstatement.
   amount bigint NOT NULL, -- Signed credits: negative leaves the balance.
   balance_after bigint NOT NULL, -- The balance after this very entry.
   note text, -- A remark for people.
   created_at timestamptz NOT NULL DEFAULT now(), -- Start of its transaction; seq, not time, is the order.
+  payment_id uuid, -- The payment that was reversed or reinstated.
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
+  CONSTRAINT ledger_entries_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
   CONSTRAINT ledger_entries_balance_not_negative CHECK ((balance_after >= 0)),
   CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
   CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
   CONSTRAINT ledger_entries_sign_of_kind CHECK (
 CASE kind
@@ -281,17 +342,21 @@ CASE kind
     WHEN 'settlement'::text THEN (amount <> 0)
     WHEN 'adjustment'::text THEN (amount <> 0)
     WHEN 'collection'::text THEN (amount < 0)
+    WHEN 'reversal'::text THEN (amount < 0)
+    WHEN 'reinstatement'::text THEN (amount > 0)
     ELSE false
 END)
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
+CREATE INDEX ledger_entries_collected ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
 CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries USING btree (call_id, grant_id, kind) WHERE (call_id IS NOT NULL);
+CREATE INDEX ledger_entries_payment ON ledger_entries USING btree (payment_id) WHERE (payment_id IS NOT NULL);
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();
 
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-  kind text NOT NULL, -- verification, reset or budget.
+  kind text NOT NULL, -- verification, reset, budget, receipt, low_balance or top_up_off.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
   user_id uuid, -- The user whom it is about; null for a reset.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
@@ -300,10 +365,11 @@ CREATE TABLE mails (
   note text, -- What the last try ran into, or why no mail was due.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was asked for.
   finished_at timestamptz, -- When it was sent, skipped or given up.
+  details jsonb NOT NULL DEFAULT '{}'::jsonb, -- What a mail about money says: amounts and links.
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'budget'::text]))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
@@ -361,9 +427,136 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
+
+-- Signed events of providers, once each. They are hints: nothing is credited by them.
+CREATE TABLE payment_events (
+  provider text NOT NULL, -- Who sent it.
+  id text NOT NULL, -- The provider's id of the event.
+  type text NOT NULL, -- What it says happened.
+  live_mode boolean NOT NULL, -- Whether it is about real money.
+  hint jsonb NOT NULL, -- Which object it is about, and which order that names.
+  outcome text, -- looked, ignored, unknown or given up; null while a worker has to look.
+  tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
+  next_try_at timestamptz DEFAULT now(), -- When a worker takes it (again); null once decided.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it came in.
+  CONSTRAINT payment_events_pkey PRIMARY KEY (provider, id),
+  CONSTRAINT payment_events_decided_or_due CHECK (((outcome IS NULL) = (next_try_at IS NOT NULL))),
+  CONSTRAINT payment_events_id_length CHECK (((char_length(id) >= 1) AND (char_length(id) <= 255))),
+  CONSTRAINT payment_events_tries_not_negative CHECK ((tries >= 0))
+);
+CREATE INDEX payment_events_age ON payment_events USING btree (created_at);
+CREATE INDEX payment_events_due ON payment_events USING btree (next_try_at) WHERE (next_try_at IS NOT NULL);
+
+-- Refunds that operators asked for. Written, and their credits taken, before the provider is asked.
+CREATE TABLE payment_refunds (
+  id uuid NOT NULL, -- UUIDv7; the idempotency key at the provider.
+  payment_id uuid NOT NULL, -- Of which payment.
+  amount_minor bigint NOT NULL, -- How much, in the minor unit of the payment's currency.
+  status text NOT NULL DEFAULT 'asked'::text, -- asked, taken (the provider has it) or refused (for good).
+  reference text, -- The provider's id of the refund.
+  failure text, -- Why it was refused, in a word of the provider.
+  operator_id uuid, -- Who asked for it; null for the command line.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was asked for.
+  CONSTRAINT payment_refunds_pkey PRIMARY KEY (id),
+  CONSTRAINT payment_refunds_reference_key UNIQUE (reference),
+  CONSTRAINT payment_refunds_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
+  CONSTRAINT payment_refunds_payment_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  CONSTRAINT payment_refunds_amount_positive CHECK ((amount_minor > 0)),
+  CONSTRAINT payment_refunds_failure_length CHECK ((char_length(failure) <= 200)),
+  CONSTRAINT payment_refunds_status_known CHECK ((status = ANY (ARRAY['asked'::text, 'taken'::text, 'refused'::text]))),
+  CONSTRAINT payment_refunds_taken_is_known_there CHECK (((status <> 'taken'::text) OR (reference IS NOT NULL)))
+);
+CREATE INDEX payment_refunds_payment ON payment_refunds USING btree (payment_id);
+
+-- What refunds and disputes took back, and what was reinstated; append-only.
+CREATE TABLE payment_reversals (
+  payment_id uuid NOT NULL, -- Of which payment.
+  nth integer NOT NULL, -- 1, 2, 3… of its payment.
+  account_id uuid NOT NULL, -- Whose credits.
+  credits bigint NOT NULL, -- Taken back (positive) or reinstated (negative).
+  moved bigint NOT NULL, -- Of these, by ledger entries of kind reversal or reinstatement.
+  owed bigint NOT NULL, -- Of these, by debt: what was spent already.
+  elsewhere bigint NOT NULL, -- Of these, by a new grant, or not at all where its debt was forgiven.
+  refunded_minor bigint NOT NULL, -- What of the payment was refunded then.
+  disputed_minor bigint NOT NULL, -- What disputes had withdrawn then.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT payment_reversals_pkey PRIMARY KEY (payment_id, nth),
+  CONSTRAINT payment_reversals_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
+  CONSTRAINT payment_reversals_nth_positive CHECK ((nth > 0)),
+  CONSTRAINT payment_reversals_of_something CHECK ((credits <> 0)),
+  CONSTRAINT payment_reversals_one_direction CHECK (
+CASE
+    WHEN (credits > 0) THEN ((moved >= 0) AND (owed >= 0) AND (elsewhere = 0))
+    ELSE ((moved <= 0) AND (owed <= 0) AND (elsewhere <= 0))
+END),
+  CONSTRAINT payment_reversals_parts CHECK ((credits = ((moved + owed) + elsewhere)))
+);
+CREATE INDEX payment_reversals_account ON payment_reversals USING btree (account_id);
+CREATE TRIGGER payment_reversals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payment_reversals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE CONSTRAINT TRIGGER payment_reversals_match_payments AFTER INSERT ON payment_reversals DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
+
+-- Orders of credits. A row is committed before its provider is asked for anything.
+CREATE TABLE payments (
+  id uuid NOT NULL, -- UUIDv7; pay_… in text. The idempotency key at the provider.
+  account_id uuid NOT NULL, -- Who buys.
+  provider text NOT NULL, -- Who takes the money: stripe.
+  kind text NOT NULL, -- checkout (a page of the provider) or auto (automatic top-up).
+  status text NOT NULL DEFAULT 'created'::text, -- created, open, paid, expired, failed or review (an operator must look).
+  live_mode boolean NOT NULL, -- Whether it moves real money; what the provider says must agree.
+  pack text, -- The pack that was bought; null for a free amount.
+  currency text NOT NULL, -- ISO 4217, lower case.
+  amount_minor bigint NOT NULL, -- The price, in the minor unit of the currency.
+  credits bigint NOT NULL, -- Credits bought.
+  bonus bigint NOT NULL DEFAULT 0, -- Credits given on top.
+  customer text, -- The provider's id of the customer.
+  method text, -- The provider's id of the card that an automatic payment asks.
+  session text, -- The provider's id of the checkout; null until it is known.
+  intent text, -- The provider's id of the payment itself; null until it is known.
+  receipt_url text, -- The provider's receipt.
+  review_reason text, -- Why an operator must look: what differs from the order.
+  failure text, -- Why it failed, in a word of the provider.
+  refunded_minor bigint NOT NULL DEFAULT 0, -- Refunded so far, or being refunded.
+  disputed_minor bigint NOT NULL DEFAULT 0, -- Withdrawn by disputes, less what came back.
+  reversed bigint NOT NULL DEFAULT 0, -- Credits taken back or turned into debt, less what was reinstated.
+  version integer NOT NULL DEFAULT 0, -- Changes so far: what was read from the provider before a change is stale.
+  checks integer NOT NULL DEFAULT 0, -- Times that the sweep has looked since the last change.
+  next_check_at timestamptz, -- When the sweep looks again; null: no more.
+  expires_at timestamptz, -- When its checkout closes.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was ordered.
+  paid_at timestamptz, -- When it was found paid, and its credits were granted.
+  CONSTRAINT payments_pkey PRIMARY KEY (id),
+  CONSTRAINT payments_intent_key UNIQUE (provider, intent),
+  CONSTRAINT payments_of_account_key UNIQUE (id, account_id),
+  CONSTRAINT payments_session_key UNIQUE (provider, session),
+  CONSTRAINT payments_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT payments_amount_positive CHECK (((amount_minor >= 1) AND (amount_minor <= '1000000000000'::bigint))),
+  CONSTRAINT payments_auto_has_card CHECK (((kind <> 'auto'::text) OR ((method IS NOT NULL) AND (session IS NULL)))),
+  CONSTRAINT payments_bonus_not_negative CHECK (((bonus >= 0) AND (bonus <= '1000000000000'::bigint))),
+  CONSTRAINT payments_checks_not_negative CHECK ((checks >= 0)),
+  CONSTRAINT payments_credits_positive CHECK (((credits >= 1) AND (credits <= '1000000000000'::bigint))),
+  CONSTRAINT payments_currency_is_lowercase CHECK ((currency ~ '^[a-z]{3}$'::text)),
+  CONSTRAINT payments_disputed_within CHECK (((disputed_minor >= 0) AND (disputed_minor <= amount_minor))),
+  CONSTRAINT payments_failure_length CHECK ((char_length(failure) <= 200)),
+  CONSTRAINT payments_kind_known CHECK ((kind = ANY (ARRAY['checkout'::text, 'auto'::text]))),
+  CONSTRAINT payments_open_is_known_there CHECK (((status <> 'open'::text) OR (session IS NOT NULL) OR (intent IS NOT NULL))),
+  CONSTRAINT payments_pack_length CHECK ((char_length(pack) <= 200)),
+  CONSTRAINT payments_paid_has_time CHECK (((status = 'paid'::text) = (paid_at IS NOT NULL))),
+  CONSTRAINT payments_provider_known CHECK ((provider = 'stripe'::text)),
+  CONSTRAINT payments_refunded_within CHECK (((refunded_minor >= 0) AND (refunded_minor <= amount_minor))),
+  CONSTRAINT payments_reversed_was_paid CHECK (((reversed = 0) OR (status = 'paid'::text))),
+  CONSTRAINT payments_reversed_within CHECK (((reversed >= 0) AND (reversed <= (credits + bonus)))),
+  CONSTRAINT payments_review_has_reason CHECK (((status = 'review'::text) = (review_reason IS NOT NULL))),
+  CONSTRAINT payments_status_known CHECK ((status = ANY (ARRAY['created'::text, 'open'::text, 'paid'::text, 'expired'::text, 'failed'::text, 'review'::text])))
+);
+CREATE INDEX payments_account ON payments USING btree (account_id, id DESC);
+CREATE INDEX payments_due ON payments USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
+CREATE UNIQUE INDEX payments_one_auto ON payments USING btree (account_id) WHERE ((kind = 'auto'::text) AND (status = ANY (ARRAY['created'::text, 'open'::text, 'review'::text])));
+CREATE INDEX payments_review ON payments USING btree (id) WHERE (status = 'review'::text);
+CREATE CONSTRAINT TRIGGER payments_match_grants AFTER INSERT OR UPDATE ON payments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
+CREATE TRIGGER payments_terms_stand BEFORE UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION keep_payment_terms();
 
 -- Every price that a call was opened at, for good.
 CREATE TABLE price_versions (
@@ -376,6 +569,42 @@ CREATE TABLE price_versions (
   CONSTRAINT price_versions_once UNIQUE (model, hash),
   CONSTRAINT price_versions_hash_whole CHECK ((hash ~ '^[0-9a-f]{64}$'::text))
 );
+
+-- Codes that give credits. The code itself is never stored.
+CREATE TABLE redemption_codes (
+  id uuid NOT NULL, -- UUIDv7; code_… in text.
+  code_hash bytea NOT NULL, -- SHA-256 of the code without its dashes.
+  hint text NOT NULL, -- Its last four characters, to recognise it by.
+  credits bigint NOT NULL, -- Credits for each who redeems it.
+  uses integer NOT NULL DEFAULT 0, -- Times that it was redeemed.
+  max_uses integer NOT NULL, -- The most times that it can be.
+  expires_at timestamptz, -- From then on it is refused; null: never.
+  grants_expire_at timestamptz, -- When the credits that it gave expire; null: never.
+  disabled_at timestamptz, -- Since when an operator has it refused; null while it is not.
+  note text, -- The operator's remark.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was made.
+  CONSTRAINT redemption_codes_pkey PRIMARY KEY (id),
+  CONSTRAINT redemption_codes_hash_key UNIQUE (code_hash),
+  CONSTRAINT redemption_codes_credits_positive CHECK (((credits >= 1) AND (credits <= '1000000000000'::bigint))),
+  CONSTRAINT redemption_codes_hash_is_sha256 CHECK ((octet_length(code_hash) = 32)),
+  CONSTRAINT redemption_codes_max_uses_positive CHECK ((max_uses > 0)),
+  CONSTRAINT redemption_codes_note_length CHECK ((char_length(note) <= 200)),
+  CONSTRAINT redemption_codes_uses_at_most_max CHECK (((uses >= 0) AND (uses <= max_uses)))
+);
+
+-- Who has redeemed which code: an account each code once.
+CREATE TABLE redemptions (
+  code_id uuid NOT NULL, -- Which code.
+  account_id uuid NOT NULL, -- Whose account.
+  grant_id uuid NOT NULL, -- The grant that it gave.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT redemptions_pkey PRIMARY KEY (code_id, account_id),
+  CONSTRAINT redemptions_grant_key UNIQUE (grant_id),
+  CONSTRAINT redemptions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT redemptions_code_fkey FOREIGN KEY (code_id) REFERENCES redemption_codes(id),
+  CONSTRAINT redemptions_grant_fkey FOREIGN KEY (grant_id) REFERENCES grants(id)
+);
+CREATE INDEX redemptions_account ON redemptions USING btree (account_id);
 
 -- Logins that hold. One that ended is deleted.
 CREATE TABLE sessions (
@@ -425,6 +654,9 @@ CREATE FUNCTION budget_window(period text, moment timestamptz) RETURNS timestamp
 -- Refuses ledger entries that do not match their call, or name a grant of another account.
 CREATE FUNCTION check_ledger() RETURNS trigger;
 
+-- Refuses a payment whose grants or reversals are not what it says.
+CREATE FUNCTION check_payment() RETURNS trigger;
+
 -- Repays the debt of these accounts from what they can spend, by entries of kind collection; answers the balances after it.
 CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid, balance bigint) SET plan_cache_mode=force_generic_plan;
 
@@ -437,6 +669,9 @@ CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid,
 -- Judges requests by the limits of their keys, a row for each in its place.
 CREATE FUNCTION judge_keys(requests jsonb, keys uuid[], moment timestamptz) RETURNS TABLE(place bigint, refusal text, fate text) SET plan_cache_mode=force_generic_plan;
 
+-- Refuses changes of what was ordered, and of what was paid.
+CREATE FUNCTION keep_payment_terms() RETURNS trigger;
+
 -- Keeps what the calls of swept records used of a budget.
 CREATE FUNCTION keep_swept_use() RETURNS trigger;
 
@@ -446,8 +681,14 @@ CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
+-- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; answers the balance.
+CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);
+
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
 
 -- Asks for the mail about a budget of which 80 or 100 percent are used.
 CREATE FUNCTION tell_of_budget() RETURNS trigger;
+
+-- Marks a crossing of the low balance and of the automatic top-up, once each.
+CREATE FUNCTION watch_balance() RETURNS trigger;

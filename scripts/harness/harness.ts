@@ -20,6 +20,8 @@ export type Settings = Record<string, string>
 export function sandboxCatalogue(url: string) {
   const sandbox = { protocol: 'openai', baseUrl: `${url}/v1`, apiKeyEnv: 'SANDBOX_API_KEY' }
   return {
+    packs: [{ id: 'starter', currency: 'eur', amountMinor: 1000, credits: 10_000, bonus: 500 }],
+    topUp: { currency: 'eur', minMinor: 500, maxMinor: 100_000, creditsPer: 1000, perMinor: 100 },
     upstreams: {
       sandbox,
       unconfigured: { ...sandbox, apiKeyEnv: 'KEY_THAT_IS_NOT_SET' },
@@ -199,7 +201,8 @@ export type Gateway = TestWeb & { sandbox: Sandbox; stopWorker: () => Promise<vo
 /** Sandbox, web and one worker, as customers meet them. */
 export async function startGateway(settings: Settings = {}, change?: (catalogue: Catalogue) => void): Promise<Gateway> {
   const sandbox = await createSandbox({ videoSeconds: 0.6, imageSeconds: 0.05 })
-  const config = await testConfig(sandbox.url, settings, change)
+  const stripe: Settings = settings.PAYMENTS === undefined ? {} : { STRIPE_API_BASE: sandbox.url }
+  const config = await testConfig(sandbox.url, { ...stripe, ...settings }, change)
   const web = await startTestWeb(config)
   const run = () => startWorker(config, createLog(config.LOG_LEVEL, 'worker'), 500)
   let worker: Awaited<ReturnType<typeof run>> | null = await run()

@@ -11,6 +11,8 @@ import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
 import { leavingCommands } from './commands/leaving.ts'
+import { codeCommands } from './commands/codes.ts'
+import { paymentCommands } from './commands/payments.ts'
 import { mailCommands } from './commands/mail.ts'
 import { moneyCommands } from './commands/money.ts'
 import { reportCommands } from './commands/reports.ts'
@@ -23,6 +25,8 @@ const COMMANDS: Command<object>[] = [
   ...moneyCommands,
   ...reportCommands,
   ...catalogueCommands,
+  ...paymentCommands,
+  ...codeCommands,
   ...mailCommands,
   ...doctorCommands,
 ]

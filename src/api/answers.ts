@@ -194,6 +194,9 @@ export const grant = z
 export const role = z.enum(['user', 'admin'])
 
 export const accountState = z.strictObject({
+  buying: z
+    .strictObject({ provider: z.enum(['stripe']).nullable(), help: z.string().nullable() })
+    .meta({ description: 'Who takes payments, and the sentence or address of CREDITS_HELP_URL.' }),
   ok,
   user,
   role,

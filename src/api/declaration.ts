@@ -13,7 +13,7 @@ import type { LimitUse } from './limits.ts'
 import type { Envelope, RequestState } from './middleware/request-context.ts'
 
 /** The groups of the document. */
-export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Operators' | 'Service'
+export type Tag = 'Models and calls' | 'Account' | 'Mail' | 'API keys' | 'Records' | 'Billing' | 'Operators' | 'Service'
 
 /** Who may use an endpoint, and how they are found. */
 export type Who<Holder> = {
@@ -35,7 +35,7 @@ export type DeclaredAnswer = {
 
 /** Everything about an endpoint but its handler. What is checked is checked in this order. */
 export type Declaration = {
-  method: 'get' | 'post' | 'patch' | 'delete'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** Parameters as `:name`. */
   path: `/${string}`
   tag: Tag

@@ -15,6 +15,7 @@ import type { RecordRefusal } from '../shared/calls/refusals.ts'
 import type { Replies } from '../shared/calls/replies.ts'
 import type { WebProcesses } from '../shared/calls/web-processes.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
+import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
 import type { Incoming } from './incoming.ts'
 import type { Limits } from './limits.ts'
@@ -50,6 +51,8 @@ export type WebDeps = {
   /** For test mails alone: all others go through the outbox. */
   mailer: Mailer
   media: MediaReader
+  /** null without PAYMENTS. */
+  payments: PaymentDeps | null
   /** Whether the database has been migrated far enough. */
   schema: SchemaGate
   /** Aborts when the process is asked to stop: it still serves, and says that it is not ready any more. */

@@ -47,6 +47,9 @@ const QUOTES_PER_MINUTE = 600
 /** Limits without a variable (docs/accounts-and-mail.md#limits). */
 const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
+const REDEMPTIONS_PER_HOUR = 10
+const CHECKOUTS_PER_HOUR = 100
+const PAYMENT_READS_PER_MINUTE = 120
 const DASHBOARD_FAILURES_PER_TEN_MINUTES = 10
 
 const TEN_MINUTES = 600
@@ -96,6 +99,9 @@ export function createLimits(redis: Redis, config: Config) {
     forgots: consoleLimit('forgots', FORGOTS_PER_HOUR, HOUR),
     passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
     testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
+    redemptions: consoleLimit('redemptions', REDEMPTIONS_PER_HOUR, HOUR),
+    checkouts: consoleLimit('checkouts', CHECKOUTS_PER_HOUR, HOUR),
+    paymentReads: consoleLimit('payments', PAYMENT_READS_PER_MINUTE, 60),
     dashboardFailures: failureLimit('dashboard', DASHBOARD_FAILURES_PER_TEN_MINUTES, TEN_MINUTES),
   }
 }

@@ -1,6 +1,9 @@
 /**
  * Every endpoint: start reading here. What each of them accepts, checks and answers is in its own file.
  */
+import { beginCheckout, redeem } from './billing/checkout.ts'
+import { changeBilling, forgetCard, showBilling } from './billing/overview.ts'
+import { showPayment, showPayments, syncPayment } from './billing/payments.ts'
 import { showModels, showState } from './console/account.ts'
 import { changeAccount, createAccount, login, logout, replacePassword, showAccount } from './console/auth.ts'
 import { showCall, showCalls } from './console/calls.ts'
@@ -12,6 +15,15 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showUsage } from './console/usage.ts'
+import { hearStripe } from './hooks/stripe.ts'
+import { endCode, forgiveDebtOf, makeCode, showCodes, showDebts } from './operator/codes.ts'
+import {
+  findPayments,
+  refundAnyPayment,
+  resolveAnyPayment,
+  showAnyPayment,
+  syncAnyPayment,
+} from './operator/payments.ts'
 import { serveMedia } from './static/media.ts'
 import { activateAccount, giveCredits, searchAccounts, showOperated, suspendAccount } from './operator/accounts.ts'
 import {
@@ -72,6 +84,18 @@ const records = [
   showUsage,
 ] as const
 
+/** `/api/billing`: buying credits. */
+const billing = [
+  showBilling,
+  changeBilling,
+  forgetCard,
+  beginCheckout,
+  redeem,
+  showPayments,
+  showPayment,
+  syncPayment,
+] as const
+
 /** `/api/operator`: for accounts whose role is `admin`. */
 const operators = [
   searchAccounts,
@@ -91,13 +115,23 @@ const operators = [
   showVersions,
   showVersion,
   rollBackTo,
+  findPayments,
+  showAnyPayment,
+  syncAnyPayment,
+  refundAnyPayment,
+  resolveAnyPayment,
+  makeCode,
+  showCodes,
+  endCode,
+  showDebts,
+  forgiveDebtOf,
 ] as const
 
 /** Results, health and metrics. */
-const service = [serveMedia, healthz, readyz, serveMetrics] as const
+const service = [hearStripe, serveMedia, healthz, readyz, serveMetrics] as const
 
 /** All of them. */
-export const endpoints = [...gateway, ...accounts, ...records, ...operators, ...service] as const
+export const endpoints = [...gateway, ...accounts, ...records, ...billing, ...operators, ...service] as const
 
 /** Below these paths even what does not exist is answered in the gateway's form. */
 export const GATEWAY_PATHS = /^\/v1(\/|$)|^\/media\//

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import type { Redis } from 'ioredis'
 import { createKeyLookup } from '../shared/accounts/key-lookup.ts'
 import type { Config } from '../shared/config.ts'
+import type { Db } from '../shared/infra/db.ts'
 import type { Log } from '../shared/infra/log.ts'
 import { openDatabase, refuseStart } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
@@ -27,6 +28,7 @@ import { createRefusals } from '../shared/calls/refusals.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
 import { lookAtStorage } from '../shared/media/look.ts'
+import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
 import { createApp } from './app.ts'
 import { Incoming } from './incoming.ts'
@@ -84,6 +86,7 @@ export async function startWeb(
     outgoing: new Outgoing(),
     joins: new Quota(MAX_JOINS),
     media: createMediaReader(config),
+    payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
   })
   void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
@@ -107,6 +110,19 @@ export async function startWeb(
     },
   }
 }
+
+/** The verbs of payments in a web process; null without PAYMENTS. */
+const paymentsWith = (
+  config: Config,
+  { db, log, replies }: { db: Db; log: Log; replies: Replies },
+  { payments: observer }: ReturnType<typeof createWebMetrics>,
+) =>
+  paymentsOf(config, {
+    db,
+    log,
+    observer,
+    tell: (account, balance) => replies.publishEvent(account, { callId: null, balance }),
+  })
 
 /** What a web process is connected to. */
 function connect(config: Config, observer: CallsObserver) {

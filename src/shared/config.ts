@@ -14,8 +14,8 @@ const numberBetween = (min: number, max: number) =>
 
 const wholeNumber = (fallback: number, min: number, max: number) => numberBetween(min, max).default(fallback)
 
-/** The queues a worker can serve; one a modality, one for mail, one for the reconciler. */
-export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'maintenance'] as const
+/** The queues a worker can serve; one a modality, one for mail, one for payments, one for the reconciler. */
+export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'maintenance'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 const queueList = z.string().transform((text, context) => {
@@ -30,6 +30,8 @@ const queueList = z.string().transform((text, context) => {
   }
   return names as QueueName[]
 })
+
+const stripeKey = z.string().regex(/^[\w-]+$/, 'must be a key of Stripe')
 
 const variables = z.object({
   PORT: wholeNumber(3000, 0, 65535),
@@ -65,6 +67,7 @@ const variables = z.object({
   IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),
   VIDEO_CONCURRENCY: wholeNumber(50, 1, 100_000),
   MAIL_CONCURRENCY: wholeNumber(5, 1, 1000),
+  PAYMENTS_CONCURRENCY: wholeNumber(5, 1, 1000),
   STORAGE_URL: storageUrl.default('file:.data/media'),
   S3_ENDPOINT: httpUrl.optional(),
   MEDIA_TTL_DAYS: wholeNumber(30, 1, 36_500),
@@ -76,8 +79,25 @@ const variables = z.object({
   HEALTH_PORT: numberBetween(0, 65535).optional(),
   DRAIN_SECONDS: wholeNumber(5, 0, 20),
   NODE_ENV: z.string().optional(),
+  PAYMENTS: z.enum(['stripe'], { error: 'must be stripe' }).optional(),
+  STRIPE_SECRET_KEY: stripeKey.optional(),
+  STRIPE_WEBHOOK_SECRET: z.string().optional(),
+  STRIPE_API_BASE: httpUrl.optional(),
+  CREDITS_HELP_URL: z
+    .string()
+    .max(500)
+    .regex(/^[^\p{Cc}]*$/u, 'must be one line')
+    .optional(),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 })
+
+/** With a provider, its secrets must be there: an empty one would let anybody sign events. */
+const variablesWithPayments = variables.extend({
+  STRIPE_SECRET_KEY: stripeKey.nonoptional('is required with PAYMENTS=stripe'),
+  STRIPE_WEBHOOK_SECRET: z.string({ error: 'is required with PAYMENTS=stripe' }),
+})
+
+const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv) => (PAYMENTS === 'stripe' ? variablesWithPayments : variables)
 
 /** Everything an operator can set, parsed; names as in the environment, units as in docs/configuration.md. */
 export type Config = Omit<z.infer<typeof variables>, 'BASE_URL'> & {
@@ -97,13 +117,31 @@ export const EXIT_CONFIG = 78
  * @throws ConfigError that names every offending variable (never its value: it may be a secret).
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const config = parse(variables, environment)
+  const config = parse<typeof variables>(variablesFor(environment), environment)
   return Object.freeze({
     ...config,
     BASE_URL: config.BASE_URL ?? `http://localhost:${config.PORT}`,
     secretOf: (variable: string) => environment[variable] || undefined,
   })
 }
+
+/** What the admin command needs to ask the payment provider. @throws ConfigError as `readConfig`. */
+export const readPaymentsConfig = (environment: NodeJS.ProcessEnv = process.env): PaymentsConfig =>
+  parse<typeof paymentVariables>(
+    environment.PAYMENTS === 'stripe' ? variablesWithPayments.pick(PAYMENT_VARIABLES) : paymentVariables,
+    environment,
+  )
+
+const PAYMENT_VARIABLES = {
+  PAYMENTS: true,
+  STRIPE_SECRET_KEY: true,
+  STRIPE_WEBHOOK_SECRET: true,
+  STRIPE_API_BASE: true,
+} as const
+const paymentVariables = variables.pick(PAYMENT_VARIABLES)
+
+/** Which provider takes payments, and how it is asked; none without PAYMENTS. */
+export type PaymentsConfig = z.infer<typeof paymentVariables>
 
 const databaseVariables = variables.pick({ DATABASE_URL: true, DATABASE_SSL: true, DATABASE_POOL: true })
 
@@ -128,7 +166,7 @@ const redisVariables = variables
 export const readRedisConfig = (environment: NodeJS.ProcessEnv = process.env): z.infer<typeof redisVariables> =>
   parse(redisVariables, environment)
 
-function parse<S extends z.ZodType>(schema: S, environment: NodeJS.ProcessEnv): z.infer<S> {
+function parse<S extends z.ZodType>(schema: S | z.ZodType<z.infer<S>>, environment: NodeJS.ProcessEnv): z.infer<S> {
   const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const obeyed = obeySslmode(present)
   const parsed = schema.safeParse(obeyed.environment)

@@ -22,6 +22,10 @@ const CATALOGUE = {
   invalid_token: { status: 400, message: 'This link is invalid, has expired or has already been used.' },
   already_verified: { status: 400, message: 'This e-mail address is already verified.' },
   mail_failed: { status: 400, message: 'The e-mail could not be sent.' },
+  invalid_amount: { status: 400, message: 'This amount cannot be paid or refunded.' },
+  invalid_code: { status: 400, message: 'This code is unknown, has expired or was disabled.' },
+  no_card: { status: 400, message: 'No card is kept for this account. Buy credits once and let the page keep it.' },
+  invalid_signature: { status: 400, message: 'The signature of this event is not valid.' },
   unauthorized: { status: 401, message: 'The API key or session token is missing, unknown, expired or revoked.' },
   invalid_credentials: { status: 401, message: 'The e-mail address or password is wrong.' },
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
@@ -36,6 +40,8 @@ const CATALOGUE = {
   email_taken: { status: 409, message: 'An account with this e-mail address already exists.' },
   conflict: { status: 409, message: 'Somebody has changed this meanwhile. Nothing was changed by this request.' },
   too_many_keys: { status: 409, message: 'An account can have at most 100 active keys. Revoke one first.' },
+  code_used: { status: 409, message: 'This code was used already.' },
+  credits_spent: { status: 409, message: 'Credits of this payment are spent already.' },
   result_expired: { status: 410, message: 'The result of this call has expired.' },
   payload_too_large: { status: 413, message: 'The request body must be at most 1 MB (1,048,576 bytes).' },
   unsupported_media_type: {
@@ -55,6 +61,10 @@ const CATALOGUE = {
   internal_error: { status: 500, message: 'Something went wrong on our side.' },
   upstream_failed: { status: 502, message: 'The upstream failed. The credits charged for this call were refunded.' },
   upstream_unavailable: { status: 503, message: 'No upstream is configured for this model.' },
+  payments_unavailable: {
+    status: 503,
+    message: 'The payment provider does not answer right now. Nothing was paid; try again shortly.',
+  },
   overloaded: { status: 503, message: 'The service is overloaded. Nothing was charged; try again shortly.' },
   service_unavailable: {
     status: 503,

@@ -17,6 +17,9 @@ export const PREFIXES = {
   action: 'act',
   price: 'price',
   budget: 'budget',
+  payment: 'pay',
+  refund: 'ref',
+  code: 'code',
 } as const
 
 /** A kind of thing that has ids. */
@@ -36,6 +39,9 @@ export type MailId = Id<'mail'>
 export type ActionId = Id<'action'>
 /** A version of a price. Derived from the price itself, not from the time. */
 export type PriceVersionId = Id<'price'>
+export type PaymentId = Id<'payment'>
+export type RefundId = Id<'refund'>
+export type CodeId = Id<'code'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

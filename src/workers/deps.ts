@@ -9,6 +9,7 @@ import type { Queues } from '../shared/infra/queues.ts'
 import type { Calls } from '../shared/calls/calls.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
+import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Audits } from '../shared/metrics/audits.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
@@ -29,4 +30,6 @@ export type WorkerDeps = {
   results: Results
   mailer: Mailer
   audits: Audits
+  /** null without PAYMENTS. */
+  payments: PaymentDeps | null
 }

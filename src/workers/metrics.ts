@@ -13,6 +13,8 @@ import { measureCalls } from '../shared/metrics/calls.ts'
 import { measureCatalogue } from '../shared/metrics/catalogue.ts'
 import type { CallMetrics } from '../shared/metrics/calls.ts'
 import { only, showGauge } from '../shared/metrics/gauges.ts'
+import { measurePayments } from '../shared/metrics/payments.ts'
+import type { PaymentsObserver } from '../shared/payments/deps.ts'
 import { measurePool } from '../shared/metrics/pool.ts'
 import { createRegistry } from '../shared/metrics/registry.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
@@ -27,6 +29,7 @@ const CIRCUIT_STATES = ['closed', 'half_open', 'open'] as const
 export type WorkerMetrics = {
   registry: Registry
   observer: CallsObserver
+  payments: PaymentsObserver
   /** The same upstreams, with every try counted and timed. */
   measureUpstreams: (upstreams: Upstreams) => Upstreams
   /** The same publisher, with its replies timed. */
@@ -40,6 +43,7 @@ export function createWorkerMetrics(config: Pick<Config, 'METRICS_TOKEN'>): Work
   return {
     registry,
     observer,
+    payments: measurePayments(registry),
     measureUpstreams: (upstreams) => measureUpstreams(registry, upstreams),
     measureReplies: (publisher) => measureReplies(stage, publisher),
   }

@@ -14,10 +14,13 @@ import { deleteExpiredSessions } from '../shared/users/sessions.ts'
 import { expireGrants } from '../shared/ledger/ledger.ts'
 import { parseMediaName } from '../shared/media/media.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../shared/calls/sweeps.ts'
+import { deleteOldEvents } from '../shared/payments/events.ts'
+import { noticeLowBalances } from '../shared/payments/settings.ts'
 import { deleteOldMails } from '../shared/mail/mails.ts'
 import { auditWhenDue } from './auditor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { sweepMails } from './mail/processor.ts'
+import { sweepPayments } from './payments/processor.ts'
 
 /**
  * How often the reconciler looks, in ms: a lost job is refunded within 10 s (QUEUED_LEASE_SECONDS + this + its run).
@@ -49,6 +52,8 @@ export function createReconciler(deps: WorkerDeps) {
   const duties: Record<string, () => Promise<unknown>> = {
     calls: () => reconcileCalls(deps),
     mails: () => sweepMails(deps),
+    payments: () => sweepPayments(deps),
+    lowBalances: () => noticeLowBalances(deps.db, BATCH),
     grants: async () => {
       while ((await expireGrants(deps.db, BATCH)) >= BATCH);
     },
@@ -59,6 +64,7 @@ export function createReconciler(deps: WorkerDeps) {
     sessions: hourly(() => deleteExpiredSessions(deps.db)),
     oldMails: hourly(() => deleteOldMails(deps.db)),
     deletedAccounts: () => emptyDeletedAccounts(deps),
+    oldEvents: hourly(() => deleteOldEvents(deps.db)),
     audit: () => auditWhenDue(deps),
   }
   return async (): Promise<void> => {

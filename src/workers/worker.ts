@@ -5,6 +5,7 @@ import { Worker } from 'bullmq'
 import type { Processor } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { Config, QueueName } from '../shared/config.ts'
+import type { Db } from '../shared/infra/db.ts'
 import type { Log } from '../shared/infra/log.ts'
 import { openDatabase } from '../shared/infra/process.ts'
 import type { Running } from '../shared/infra/process.ts'
@@ -17,6 +18,7 @@ import { whenAllThere } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
 import { lookAtStorage } from '../shared/media/look.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
+import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
 import type { Trace } from '../shared/infra/trace.ts'
@@ -27,6 +29,7 @@ import { createFetcher } from './fetching/fetcher.ts'
 import type { FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
+import { createPaymentProcessor } from './payments/processor.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
@@ -80,6 +83,7 @@ export async function startWorker(
     publisher: metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX)),
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
+    payments: paymentsWith(config, { db, log, redis }, metrics),
   }
   showWork(metrics, { db, held, catalogue })
   const subscriber = subscribe(deps)
@@ -104,6 +108,16 @@ export async function startWorker(
       await db.destroy()
     },
   }
+}
+
+/** The verbs of payments in a worker; null without PAYMENTS. */
+function paymentsWith(
+  config: Config,
+  { db, log, redis }: { db: Db; log: Log; redis: Redis },
+  { payments: observer }: ReturnType<typeof createWorkerMetrics>,
+) {
+  const publisher = createPublisher(redis, config.REDIS_PREFIX)
+  return paymentsOf(config, { db, log, observer, tell: (account, balance) => void publisher.balance(account, balance) })
 }
 
 /** Serves the health where HEALTH_PORT is set. @throws where the port is not to be had. */
@@ -144,6 +158,7 @@ const processors: Record<QueueName, (deps: WorkerDeps) => Processor> = {
   image: createCallProcessor,
   video: createCallProcessor,
   mail: createMailProcessor,
+  payments: createPaymentProcessor,
   maintenance: createReconciler,
 }
 
@@ -152,6 +167,7 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
   image: config.IMAGE_CONCURRENCY,
   video: config.VIDEO_CONCURRENCY,
   mail: config.MAIL_CONCURRENCY,
+  payments: config.PAYMENTS_CONCURRENCY,
   maintenance: 1,
 })
 
@@ -160,7 +176,14 @@ const concurrencyOf = (config: Config): Record<QueueName, number> => ({
  * other, each a round trip; short calls would wait for that longer than for their upstream (docs/performance.md). Each
  * holds a Redis connection that waits for jobs.
  */
-const WORKERS_PER_QUEUE: Record<QueueName, number> = { chat: 4, image: 1, video: 1, mail: 1, maintenance: 1 }
+const WORKERS_PER_QUEUE: Record<QueueName, number> = {
+  chat: 4,
+  image: 1,
+  video: 1,
+  mail: 1,
+  payments: 1,
+  maintenance: 1,
+}
 
 function createQueueWorkers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
   const concurrency = concurrencyOf(deps.config)[name]

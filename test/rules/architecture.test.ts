@@ -22,9 +22,20 @@ const HOMES: Record<string, string> = {
   leases: 'src/shared/infra/leases.ts',
   operator_actions: 'src/shared/operators/',
   catalogue_versions: 'src/shared/catalogue/',
+  payments: 'src/shared/payments/',
+  payment_events: 'src/shared/payments/',
+  payment_refunds: 'src/shared/payments/',
+  payment_reversals: 'src/shared/ledger/',
+  forgiven_debts: 'src/shared/ledger/',
+  redemption_codes: 'src/shared/payments/',
+  redemptions: 'src/shared/payments/',
+  billing_settings: 'src/shared/payments/',
 }
 
-/** Which other places may name a table, and why. Of these, only the ledger writes: the balance. */
+/**
+ * Which other places may name a table, and why. Of these, only the ledger writes the balance, and payments what an
+ * account wants to be told of or topped up at.
+ */
 const GUESTS: Record<string, string[]> = {
   // An account's row holds its balance and is locked by everything that moves it; the audit reads everything.
   accounts: [
@@ -34,9 +45,14 @@ const GUESTS: Record<string, string[]> = {
     'src/shared/users/users.ts',
     'src/shared/users/sessions.ts',
     'src/shared/operators/accounts.ts',
+    'src/shared/payments/',
   ],
-  members: ['src/shared/users/users.ts', 'src/shared/operators/'],
-  users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts'],
+  members: ['src/shared/users/users.ts', 'src/shared/operators/', 'src/shared/payments/'],
+  users: ['src/shared/operators/', 'src/shared/catalogue/versions.ts', 'src/shared/payments/'],
+  // The queue of that name is none.
+  payments: ['src/shared/ledger/audit.ts', 'src/shared/infra/queues.ts'],
+  redemption_codes: ['src/shared/ledger/audit.ts'],
+  redemptions: ['src/shared/ledger/audit.ts'],
   calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
   api_keys: ['src/shared/ledger/audit.ts'],

@@ -49,7 +49,7 @@ describe('the configuration', () => {
       RESULT_TTL_SECONDS: 86_400,
       LOG_LEVEL: 'info',
     })
-    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'maintenance'])
+    expect(read().WORKER_QUEUES).to.deep.equal(['chat', 'image', 'video', 'mail', 'payments', 'maintenance'])
     for (const name of [
       'SMTP_URL',
       'DASHBOARD_PASSWORD',

@@ -79,7 +79,8 @@ export const moneyCommands: Command[] = [
   },
 ]
 
-function amountOf(text: string | undefined): number {
+/** A number of credits. @throws CommandError where it is none. */
+export function amountOf(text: string | undefined): number {
   const amount = /^\d{1,13}$/.test(text ?? '') ? Number(text) : 0
   if (amount < 1 || amount > MAX_GRANT_CREDITS) {
     throw new CommandError(`The amount must be a whole number of credits from 1 to ${MAX_GRANT_CREDITS}.`)
@@ -93,10 +94,11 @@ function originOf(text: string): Origin {
   return origin
 }
 
-function futureDate(text: string): Date {
+/** A moment in the future. @throws CommandError that names the option. */
+export function futureDate(text: string, option = '--expires'): Date {
   const date = new Date(text)
   if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text))
-    throw new CommandError('--expires must be an ISO 8601 time, such as 2030-01-31T00:00:00Z.')
-  if (date.getTime() <= Date.now()) throw new CommandError('--expires must be in the future.')
+    throw new CommandError(`${option} must be an ISO 8601 time, such as 2030-01-31T00:00:00Z.`)
+  if (date.getTime() <= Date.now()) throw new CommandError(`${option} must be in the future.`)
   return date
 }

@@ -9,6 +9,11 @@ import { endpoint } from '../endpoint.ts'
 import { presentModels } from '../v1/models.ts'
 import { session } from '../who.ts'
 
+const buyingOf = ({ PAYMENTS, CREDITS_HELP_URL }: WebDeps['config']) => ({
+  provider: PAYMENTS ?? null,
+  help: CREDITS_HELP_URL ?? null,
+})
+
 /** Shows who is logged in, their role, the balance, and the credits held by open calls. */
 export const showState = endpoint({
   method: 'get',
@@ -23,9 +28,9 @@ export const showState = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ who }) => {
   const [user, standing] = await Promise.all([findMember(db, who), summaryOf(db, who.accountId)])
-  return { ok: true, user: presentUser(user!), role: user!.role, ...standing! }
+  return { ok: true, user: presentUser(user!), role: user!.role, ...standing!, buying: buyingOf(config) }
 })
 
 /** Lists the models as the gateway does, but for a session token. */

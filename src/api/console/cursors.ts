@@ -20,7 +20,7 @@ export type Cursors = {
 }
 
 /** The cursors of one list. `secret` is the server's. */
-export function createCursors(secret: string, list: 'calls' | 'ledger'): Cursors {
+export function createCursors(secret: string, list: 'calls' | 'ledger' | 'payments' | 'operated payments'): Cursors {
   const sign = (accountId: AccountId, place: string): Buffer =>
     createHmac('sha256', secret)
       .update(`tollgate cursor\n${list}\n${accountId}\n${place}`)

@@ -23,6 +23,7 @@ const TAGS = [
   { name: 'Mail', description: 'How mails are sent.' },
   { name: 'API keys', description: 'The keys of the gateway.' },
   { name: 'Records', description: 'Call records, usage, grants and the ledger.' },
+  { name: 'Billing', description: 'Buying credits; only where the operator has set `PAYMENTS`. Redemption codes.' },
   { name: 'Operators', description: 'For accounts whose role is `admin`; everyone else gets 403.' },
   { name: 'Service', description: 'Results and health.' },
 ]

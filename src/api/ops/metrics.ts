@@ -17,6 +17,8 @@ import { measureBacklog } from '../../shared/metrics/backlog.ts'
 import { measureCalls } from '../../shared/metrics/calls.ts'
 import { measureCatalogue } from '../../shared/metrics/catalogue.ts'
 import { only, showGauge } from '../../shared/metrics/gauges.ts'
+import { measurePayments } from '../../shared/metrics/payments.ts'
+import type { PaymentsObserver } from '../../shared/payments/deps.ts'
 import { measurePool } from '../../shared/metrics/pool.ts'
 import { createRegistry } from '../../shared/metrics/registry.ts'
 import type { Queues } from '../../shared/infra/queues.ts'
@@ -27,6 +29,7 @@ const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 export type WebMetrics = {
   registry: Registry
   observer: CallsObserver
+  payments: PaymentsObserver
   /** A request is over. `status` is null where its client left before an answer began. */
   request: (about: { method: string; route: string; status: number | null; ms: number }) => void
   /** A call was refused before any charge. */
@@ -59,6 +62,7 @@ export function createWebMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WebMetr
   return {
     registry,
     observer: measureCalls(registry).observer,
+    payments: measurePayments(registry),
     request: ({ method, route, status, ms }) => {
       requests.inc({ method, route, status: status ?? 'left' })
       durations.observe({ route }, ms / 1000)

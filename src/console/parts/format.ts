@@ -110,6 +110,8 @@ export const KIND_WORDS: Record<LedgerEntry['kind'], string> = {
   expiry: 'Expired',
   adjustment: 'Adjusted',
   collection: 'Debt repaid',
+  reversal: 'Taken back',
+  reinstatement: 'Given back',
 }
 
 export const ORIGIN_WORDS: Record<LedgerEntry['origin'], string> = {

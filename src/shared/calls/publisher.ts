@@ -2,7 +2,7 @@
  * The worker's side of the reply channel.
  */
 import type { Redis } from 'ioredis'
-import type { CallId } from '../ids.ts'
+import type { AccountId, CallId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import type { Answer, LongAnswer } from './answers.ts'
 import type { BegunCall, Ended } from './types.ts'
@@ -24,6 +24,11 @@ export function createPublisher(redis: Redis, prefix: string) {
         publish(eventChannel(prefix, accountId), JSON.stringify(event)),
       ])
       failpoint('reply.published', callId)
+    },
+    /** Publishes to the account's followers that its balance has changed. In credits. */
+    async balance(accountId: AccountId, balance: number): Promise<void> {
+      const event: AccountEvent = { callId: null, balance }
+      await publish(eventChannel(prefix, accountId), JSON.stringify(event))
     },
     /** Publishes an update of a running call. */
     async update(replyTo: string, callId: CallId, update: CallUpdate): Promise<void> {

@@ -7,6 +7,8 @@ import { MAX_SECONDS } from '../calls/media-options.ts'
 import type { ChatPrice, MediaPrice } from '../calls/pricing.ts'
 import { RESOLUTION, chatCosts, chatPricing, mediaCosts, mediaPrices, zeroPrices } from './price-schema.ts'
 import type { WrittenPrice } from './price-schema.ts'
+import { packsSchema, topUpSchema } from './packs.ts'
+import type { Pack, TopUp } from './packs.ts'
 
 /** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
@@ -123,6 +125,8 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
 export const catalogueSchema = z.strictObject({
   /** What a credit is worth, in micro-dollars; without it no margin is told. */
   creditMicroUsd: z.int().min(1).max(1_000_000_000).optional(),
+  packs: packsSchema,
+  topUp: topUpSchema.optional(),
   upstreams: z.record(name, upstreamSchema),
   models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel])),
 })
@@ -157,6 +161,10 @@ export type Catalogue = {
   models: ReadonlyMap<string, Model>
   /** Every upstream that is configured, whether a model uses it or not. */
   upstreams: readonly Upstream[]
+  /** The packs of credits that are sold. */
+  packs: readonly Pack[]
+  /** How free amounts are sold; null: not at all. */
+  topUp: TopUp | null
 }
 
 /** The enabled model of this id and modality; null where there is none (`unsupported_model`). */

@@ -67,7 +67,8 @@ export function parseCatalogue(
           : { ...model, ...common, price: mediaPriceOf(model) },
       ]
     })
-  return { version, createdAt, models: new Map(models), upstreams: [...upstreams.values()] }
+  const { packs, topUp = null } = file
+  return { version, createdAt, models: new Map(models), upstreams: [...upstreams.values()], packs, topUp }
 }
 
 const mediaPriceOf = ({ prices, credits = 0 }: Pick<MediaModel, 'prices' | 'credits'>): MediaPrice =>

@@ -1,7 +1,7 @@
 /**
- * The failpoints of a call: events at each durable step, on one `node:diagnostics_channel`, for tracing and for crash
- * tests: a subscriber is called synchronously, exactly where the name of the failpoint says. Without a subscriber a
- * failpoint costs about a nanosecond. Messages carry ids only, never what a caller sent.
+ * The failpoints of calls and payments: events at each durable step, on one `node:diagnostics_channel`, for tracing and
+ * for crash tests: a subscriber is called synchronously, exactly where the name of the failpoint says. Without a
+ * subscriber a failpoint costs about a nanosecond. Messages carry ids only, never what a caller sent.
  */
 import { channel } from 'node:diagnostics_channel'
 
@@ -35,17 +35,25 @@ export const FAILPOINTS = {
   'reply.publishing': 'worker, reconciler: before the answer is published',
   'reply.published': 'worker, reconciler: the answer is published',
   'job.finishing': "worker: all is done but the job's end in Redis",
+  'payment.ordered': 'web, worker: the order is committed, the provider not asked',
+  'payment.asked': 'web, worker: the provider has made a checkout or asked a card, and nobody has noted it',
+  'payment.heard': 'worker: an event is taken, nothing looked at',
+  'payment.read': 'web, worker: the order was read at the provider',
+  'payment.applying': 'web, worker: before what was read is sent to Postgres',
+  'payment.credited': 'web, worker: the credits are granted, and the mail asked for',
+  'payment.refunding': 'web: the credits of a refund are taken, the provider not asked',
+  'payment.refunded': 'web, worker: the provider has the refund, and nobody has noted it',
   'stale.found': 'reconciler: a call whose lease has run out',
 } as const
 
 export type FailpointName = keyof typeof FAILPOINTS
 
-/** What a subscriber gets. `callId` is the bare UUID. */
+/** What a subscriber gets. `callId` is the bare UUID of the call or payment, or the id of an event. */
 export type Failpoint = { name: FailpointName; callId: string }
 
 const failpoints = channel(FAILPOINT_CHANNEL)
 
-/** Publishes that a call has reached this failpoint. */
+/** Publishes that a call or a payment has reached this failpoint. */
 export function failpoint(name: FailpointName, callId: string): void {
   if (failpoints.hasSubscribers) failpoints.publish({ name, callId } satisfies Failpoint)
 }

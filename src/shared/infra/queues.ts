@@ -1,12 +1,13 @@
 /**
- * The queues: one a modality, so that chat never waits behind videos; one for mail; one for the reconciler. A job
+ * The queues: one a modality, so that chat never waits behind videos; one for mail; one for payments; one for the
+ * reconciler. A job
  * carries the request. What happened to a call is recorded in its row, never in a job's state or result.
  */
 import { Queue } from 'bullmq'
 import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { QueueName } from '../config.ts'
-import type { CallId, MailId } from '../ids.ts'
+import type { AccountId, CallId, MailId, PaymentId } from '../ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import { failpoint } from './failpoints.ts'
 import type { ChatRequest, MediaRequest } from '../calls/requests.ts'
@@ -24,6 +25,12 @@ export type CallJob = Trace & {
 
 /** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }
+
+/** Asks a worker to look: at what a provider's event is about, at an order, at an account that wants a top-up. */
+export type PaymentJob =
+  | { kind: 'event'; id: string }
+  | { kind: 'order'; id: PaymentId }
+  | { kind: 'top-up'; id: AccountId }
 
 /** BullMQ's own bounds of a priority; 1 goes first. */
 const MAX_PRIORITY = 2_097_151
@@ -45,6 +52,7 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
   image: { lockDuration: 5000, stalledInterval: 2500 },
   video: { lockDuration: 10_000, stalledInterval: 5000 },
   mail: { lockDuration: 30_000, stalledInterval: 10_000 },
+  payments: { lockDuration: 30_000, stalledInterval: 10_000 },
   maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
 }
 
@@ -116,6 +124,14 @@ export function createQueues(connection: Redis, prefix: string) {
     async enqueueMails(ids: MailId[]): Promise<void> {
       await queue('mail').addBulk(
         ids.map((mailId) => ({ name: 'mail', data: { mailId } satisfies MailJob, opts: { jobId: mailId } })),
+      )
+    },
+
+    /** Enqueues jobs about payments. One that waits already is not enqueued twice. */
+    async enqueuePayments(jobs: PaymentJob[]): Promise<void> {
+      await queue('payments').addBulk(
+        // A provider's id may have characters that no job's id can.
+        jobs.map((data) => ({ name: data.kind, data, opts: { jobId: `${data.kind}-${encodeURIComponent(data.id)}` } })),
       )
     },
 

@@ -85,7 +85,7 @@ const INVARIANTS: Record<string, string> = {
       FROM calls c
       WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL
     ) c WHERE credits + credits_uncollected <> due`,
-  "an account's debt is what its calls left uncollected, less what was collected since": `
+  "an account's debt is what calls and reversals left uncollected, less what was collected or forgiven since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected
     FROM accounts acc
@@ -95,7 +95,42 @@ const INVARIANTS: Record<string, string> = {
     LEFT JOIN (SELECT account_id, -sum(amount)::bigint AS collected FROM ledger_entries
       WHERE kind = 'collection' GROUP BY account_id) e
       ON e.account_id = acc.id
-    WHERE acc.debt <> coalesce(c.uncollected, 0) - coalesce(e.collected, 0)`,
+    LEFT JOIN (SELECT account_id, sum(owed)::bigint AS owed FROM payment_reversals GROUP BY account_id) r
+      ON r.account_id = acc.id
+    LEFT JOIN (SELECT account_id, sum(credits)::bigint AS forgiven FROM forgiven_debts GROUP BY account_id) f
+      ON f.account_id = acc.id
+    WHERE acc.debt <> coalesce(c.uncollected, 0) + coalesce(r.owed, 0) - coalesce(f.forgiven, 0)
+      - coalesce(e.collected, 0)`,
+  'a paid payment has exactly the grants that it bought, and no other payment has any': `
+    SELECT p.id AS payment_id, p.status, p.credits, p.bonus, coalesce(g.credits, 0) AS granted,
+      coalesce(g.bonus, 0) AS granted_bonus
+    FROM payments p LEFT JOIN (SELECT payment_id,
+        sum(amount) FILTER (WHERE origin = 'purchase')::bigint AS credits,
+        sum(amount) FILTER (WHERE origin <> 'purchase')::bigint AS bonus
+      FROM grants WHERE payment_id IS NOT NULL GROUP BY payment_id) g ON g.payment_id = p.id
+    WHERE (CASE p.status WHEN 'paid' THEN p.credits ELSE 0 END, CASE p.status WHEN 'paid' THEN p.bonus ELSE 0 END)
+      <> (coalesce(g.credits, 0), coalesce(g.bonus, 0))
+    UNION ALL SELECT g.payment_id, 'of another account', g.amount, 0, 0, 0 FROM grants g
+      LEFT JOIN payments p ON p.id = g.payment_id AND p.account_id = g.account_id
+    WHERE g.payment_id IS NOT NULL AND p.id IS NULL`,
+  "a payment's reversed credits are the sum of its reversals, and these moved what the ledger says": `
+    SELECT p.id AS payment_id, p.reversed, coalesce(r.credits, 0) AS reversals, coalesce(r.moved, 0) AS moved,
+      coalesce(e.moved, 0) AS entries
+    FROM payments p
+    LEFT JOIN (SELECT payment_id, sum(credits)::bigint AS credits, sum(moved)::bigint AS moved FROM payment_reversals
+      GROUP BY payment_id) r ON r.payment_id = p.id
+    LEFT JOIN (SELECT payment_id, -sum(amount)::bigint AS moved FROM ledger_entries
+      WHERE payment_id IS NOT NULL GROUP BY payment_id) e ON e.payment_id = p.id
+    WHERE p.reversed <> coalesce(r.credits, 0) OR coalesce(r.moved, 0) <> coalesce(e.moved, 0)`,
+  'a payment is reversed as far as its money went back': `
+    SELECT id AS payment_id, credits, bonus, amount_minor, refunded_minor, disputed_minor, reversed FROM payments
+    WHERE reversed <> CASE WHEN refunded_minor + disputed_minor >= amount_minor THEN credits + bonus
+      ELSE floor(credits::numeric * (refunded_minor + disputed_minor) / amount_minor) END`,
+  'a code was redeemed as often as it says, each time for its credits': `
+    SELECT c.id AS code_id, c.uses, c.credits, count(r.code_id) AS redemptions FROM redemption_codes c
+    LEFT JOIN redemptions r ON r.code_id = c.id LEFT JOIN grants g ON g.id = r.grant_id
+    GROUP BY c.id HAVING c.uses <> count(r.code_id) OR bool_or(r.code_id IS NOT NULL AND (g.amount <> c.credits
+      OR g.account_id <> r.account_id))`,
   'an account with debt has nothing to spend': `
     SELECT acc.id AS account_id, acc.debt, g.id AS grant_id, g.remaining FROM accounts acc JOIN grants g
       ON g.account_id = acc.id
@@ -144,9 +179,12 @@ const PART = [
   'calls WHERE account_id',
   'api_keys WHERE account_id',
   'budgets WHERE account_id',
+  'payments WHERE account_id',
+  'payment_reversals WHERE account_id',
+  'forgiven_debts WHERE account_id',
 ].map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
 
-const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls', 'budgets']
+const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls', 'budgets', 'payments']
 
 /** How many of the newest calls say which accounts are active. */
 const RECENT_CALLS = 10_000

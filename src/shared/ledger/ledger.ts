@@ -3,13 +3,23 @@
  * everything else that moves credits is here. Code that moves credits locks the account's row first.
  */
 import type { Db, Trx } from '../infra/db.ts'
-import type { AccountId, CallId, GrantId } from '../ids.ts'
+import type { AccountId, CallId, GrantId, PaymentId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 
 export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment'] as const
 export type Origin = (typeof ORIGINS)[number]
 
-export const ENTRY_KINDS = ['grant', 'charge', 'settlement', 'refund', 'expiry', 'adjustment', 'collection'] as const
+export const ENTRY_KINDS = [
+  'grant',
+  'charge',
+  'settlement',
+  'refund',
+  'expiry',
+  'adjustment',
+  'collection',
+  'reversal',
+  'reinstatement',
+] as const
 export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /** The most credits one grant can hold. */
@@ -23,6 +33,8 @@ export type NewGrant = {
   amount: number
   expiresAt?: Date | null
   note?: string | null
+  /** The payment that bought it. */
+  paymentId?: PaymentId
 }
 
 /** A ledger entry as its owner sees it (docs/money.md#the-ledger). */
@@ -46,7 +58,7 @@ export type LedgerEntry = {
  * @throws where the account does not exist, or an amount is outside 1 … MAX_GRANT_CREDITS (a constraint says so).
  */
 export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
-  const account = await lock(trx, lot.accountId)
+  const account = await lockAccount(trx, lot.accountId)
   const balance = account.credits + lot.amount
   await trx('grants').insert({
     id: lot.id,
@@ -57,6 +69,7 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
     open: true,
     expires_at: lot.expiresAt ?? null,
     note: lot.note ?? null,
+    payment_id: lot.paymentId ?? null,
   })
   await trx('accounts')
     .where({ id: lot.accountId })
@@ -73,6 +86,36 @@ export async function grant(trx: Trx, lot: NewGrant): Promise<number> {
   return account.debt > 0 ? collectDebt(trx, lot.accountId) : balance
 }
 
+/**
+ * Brings what is reversed of a paid payment to `target` credits: takes them back, and leaves debt where they are spent,
+ * or reinstates them (docs/money.md#refunds-and-disputes). @returns the balance after it.
+ */
+export async function reversePayment(trx: Trx, paymentId: PaymentId, target: number): Promise<number> {
+  const { rows } = await trx.raw<{ rows: { balance: number }[] }>('SELECT balance FROM reverse_payment(?, ?)', [
+    paymentId,
+    target,
+  ])
+  return rows[0]!.balance
+}
+
+/** What is left of the grants that a payment bought. */
+export async function remainingOfPayment(db: Db | Trx, paymentId: PaymentId): Promise<number> {
+  const row = await db('grants')
+    .where({ payment_id: paymentId })
+    .sum({ remaining: 'remaining' })
+    .first<{ remaining: string | number | null } | undefined>()
+  return Number(row?.remaining ?? 0)
+}
+
+/** Lets the debt of an account go. Its row must be locked. @returns how much it was. */
+export async function forgiveDebt(trx: Trx, accountId: AccountId, id: string): Promise<number> {
+  const { debt } = await lockAccount(trx, accountId)
+  if (debt === 0) return 0
+  await trx('forgiven_debts').insert({ id, account_id: accountId, credits: debt })
+  await trx('accounts').where({ id: accountId }).update({ debt: 0 })
+  return debt
+}
+
 /** Whether an account was ever given a grant of this origin. The account's row must be locked. */
 export const hasGrantOf = async (trx: Trx, accountId: AccountId, origin: Origin): Promise<boolean> =>
   (await trx('grants').where({ account_id: accountId, origin }).first('id')) !== undefined
@@ -85,9 +128,14 @@ async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
   return rows[0]!.balance
 }
 
-type LockedAccount = { credits: number; debt: number; ledger_seq: number }
+/** Where an account stands, its row locked. In credits. */
+export type LockedAccount = { credits: number; debt: number; ledger_seq: number }
 
-async function lock(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
+/**
+ * Locks an account's row: it is the lock of everything that moves its credits.
+ * @throws where there is no such account.
+ */
+export async function lockAccount(trx: Trx, accountId: AccountId): Promise<LockedAccount> {
   const row = await trx('accounts')
     .where({ id: accountId })
     .forNoKeyUpdate()
@@ -151,6 +199,15 @@ type EntryRow = {
 /** The entries of one call, in the order of the ledger. */
 export async function entriesOfCall(db: Db, callId: CallId): Promise<LedgerEntry[]> {
   const rows = await entries(db).where('entry.call_id', callId).orderBy('entry.seq')
+  return rows.map(entryOf)
+}
+
+/** What a payment moved: its grants, their reversals and reinstatements, in the order of the ledger. */
+export async function entriesOfPayment(db: Db, accountId: AccountId, paymentId: PaymentId): Promise<LedgerEntry[]> {
+  const rows = await entries(db)
+    .where('entry.account_id', accountId)
+    .whereRaw("(entry.payment_id = ? OR lot.payment_id = ? AND entry.kind = 'grant')", [paymentId, paymentId])
+    .orderBy('entry.seq')
   return rows.map(entryOf)
 }
 

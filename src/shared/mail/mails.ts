@@ -12,15 +12,26 @@ import { publicId } from '../ids.ts'
 import { withoutSecrets } from '../infra/log.ts'
 
 /** `budget`: a part of a key's budget is used. */
-export const MAIL_KINDS = ['verification', 'reset', 'budget'] as const
+export const MAIL_KINDS = ['verification', 'reset', 'budget', 'receipt', 'low_balance', 'top_up_off'] as const
 export type MailKind = (typeof MAIL_KINDS)[number]
+/** Mails about money, whose details say everything. */
+export type MoneyMailKind = Extract<MailKind, 'receipt' | 'low_balance' | 'top_up_off'>
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 
+/** What a mail about money says: amounts, and addresses of pages. */
+export type MailDetails = Record<string, string | number | null>
+
 /** A mail to write. The user of a reset is not known to who asks for it, and stays null. */
-export type NewMail = { id: MailId; kind: MailKind; recipient: string; userId: UserId | null }
+export type NewMail = {
+  id: MailId
+  kind: MailKind
+  recipient: string
+  userId: UserId | null
+  details?: MailDetails
+}
 
 /** A mail that this worker has claimed. `tries` includes this one. */
-export type ClaimedMail = NewMail & { tries: number }
+export type ClaimedMail = Required<NewMail> & { tries: number }
 
 /** A mail as operators see it. */
 export type MailRecord = {
@@ -42,23 +53,25 @@ const noteOf = (text: string): string =>
   Array.from(withoutSecrets(text).toWellFormed().replaceAll('\0', '')).slice(0, NOTE_LENGTH).join('')
 
 /** Writes a mail to the outbox: once this is committed, it cannot be lost. */
-export async function requestMail(db: Db | Trx, { id, kind, recipient, userId }: NewMail): Promise<void> {
-  await db('mails').insert({ id, kind, recipient, user_id: userId })
+export async function requestMail(db: Db | Trx, { id, kind, recipient, userId, details }: NewMail): Promise<void> {
+  await db('mails').insert({ id, kind, recipient, user_id: userId, details: JSON.stringify(details ?? {}) })
 }
 
 /** Claims a due mail for `leaseSeconds`; null if it is not due or another worker has it. */
 export async function claimMail(db: Db, id: MailId, leaseSeconds: number): Promise<ClaimedMail | null> {
   const { rows } = await db.raw<{
-    rows: { kind: MailKind; recipient: string; user_id: UserId | null; tries: number }[]
+    rows: { kind: MailKind; recipient: string; user_id: UserId | null; tries: number; details: MailDetails }[]
   }>(
     `
     UPDATE mails SET status = 'sending', tries = tries + 1, next_try_at = now() + make_interval(secs => ?)
     WHERE id = ? AND status IN ('queued', 'sending') AND next_try_at <= now()
-    RETURNING kind, recipient, user_id, tries`,
+    RETURNING kind, recipient, user_id, tries, details`,
     [leaseSeconds, id],
   )
   const row = rows[0]
-  return row ? { id, kind: row.kind, recipient: row.recipient, userId: row.user_id, tries: row.tries } : null
+  if (!row) return null
+  const { kind, recipient, user_id: userId, tries, details } = row
+  return { id, kind, recipient, userId, tries, details }
 }
 
 /** In how many ms a mail is due; null when it is finished or there is none. */

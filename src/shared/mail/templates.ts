@@ -4,6 +4,8 @@
  */
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
 
+import type { MailDetails, MoneyMailKind } from './mails.ts'
+
 /** A mail's content. */
 export type MailContent = { subject: string; text: string; html: string }
 
@@ -71,6 +73,53 @@ export function testMail(baseUrl: string, address: string): MailContent {
     ],
     closing: ['You do not need to do anything.'],
   })
+}
+
+/** An amount of money for people: `10.00 EUR`. */
+export function moneyText(amountMinor: number, currency: string): string {
+  const code = currency.toUpperCase()
+  const digits =
+    new Intl.NumberFormat('en', { style: 'currency', currency: code }).resolvedOptions().maximumFractionDigits ?? 2
+  return `${(amountMinor / 10 ** digits).toFixed(digits)} ${code}`
+}
+
+/** A mail about money. `details` are those that it was asked for with. */
+export function moneyMail(baseUrl: string, kind: MoneyMailKind, details: MailDetails): MailContent {
+  return write(MONEY_MAILS[kind](baseUrl, details))
+}
+
+const creditsPage = (baseUrl: string) => ({ label: 'Open the credits page', url: `${baseUrl}/credits` })
+
+const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails) => Draft> = {
+  receipt: (baseUrl, { credits, amountMinor, currency, receiptUrl, kind }) => ({
+    subject: `Receipt: ${credits} credits`,
+    paragraphs: [
+      `${kind === 'auto' ? 'Your automatic top-up' : 'Your purchase'} at ${baseUrl} was paid: ` +
+        `${moneyText(Number(amountMinor), String(currency))} for ${credits} credits.`,
+      'The credits are in your account.',
+    ],
+    action: typeof receiptUrl === 'string' ? { label: 'Show the receipt', url: receiptUrl } : creditsPage(baseUrl),
+    closing: ['You do not need to do anything.'],
+  }),
+  low_balance: (baseUrl, { credits, threshold }) => ({
+    subject: `Your ${PRODUCT} balance is low`,
+    paragraphs: [
+      `Your account at ${baseUrl} has ${credits} credits left: fewer than ${threshold}, as you asked to be told.`,
+      'Without credits, calls are refused.',
+    ],
+    action: creditsPage(baseUrl),
+    closing: ['You get this e-mail once each time that the balance falls below that number.'],
+  }),
+  top_up_off: (baseUrl, { failure }) => ({
+    subject: 'Automatic top-up was turned off',
+    paragraphs: [
+      `Your card was declined three times in a row at ${baseUrl}${failure === null ? '' : ` (${failure})`}.`,
+      'Automatic top-up is off now; nothing was paid.',
+      'Buy credits once with a card that you let the page keep, then turn it on again.',
+    ],
+    action: creditsPage(baseUrl),
+    closing: ['Until then, calls are refused when the balance is used up.'],
+  }),
 }
 
 const write = (draft: Draft): MailContent => ({

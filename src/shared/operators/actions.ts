@@ -21,6 +21,11 @@ export const ACTIONS = [
   'key_limited',
   'key_rotated',
   'key_revoked',
+  'payment_refunded',
+  'payment_resolved',
+  'code_created',
+  'code_disabled',
+  'debt_forgiven',
 ] as const
 export type ActionKind = (typeof ACTIONS)[number]
 

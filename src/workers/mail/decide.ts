@@ -10,7 +10,7 @@ import type { UserFields } from '../../shared/users/users.ts'
 import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
 import type { Db, Trx } from '../../shared/infra/db.ts'
 import type { MailContent } from '../../shared/mail/templates.ts'
-import { budgetMail, resetMail, verificationMail } from '../../shared/mail/templates.ts'
+import { budgetMail, moneyMail, resetMail, verificationMail } from '../../shared/mail/templates.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 
 /** `skip`: why this mail is not sent, for operators. */
@@ -18,11 +18,12 @@ export type Decision = { content: MailContent } | { skip: string }
 
 type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
 
-/** Decides, and activates the link of a mail that is to be sent. */
+/** Decides, and activates the link of a mail that is to be sent. Mails about money are always due. */
 export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<Decision> {
   const { kind } = mail
   if (kind === 'budget') return db.transaction((trx) => decideOfBudget(trx, mail, terms.baseUrl))
-  return decideOfLink(db, { ...mail, kind }, terms)
+  if (kind === 'verification' || kind === 'reset') return decideOfLink(db, { ...mail, kind }, terms)
+  return { content: moneyMail(terms.baseUrl, kind, mail.details) }
 }
 
 async function decideOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Promise<Decision> {

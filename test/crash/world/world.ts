@@ -185,7 +185,7 @@ export class World {
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...structuredClone(video), price: structuredClone(video) },
     ]
     const byId = new Map(models.map((model) => [model.id, model]))
-    const catalogue = { version, createdAt: 1, models: byId, upstreams: [upstreamEntry] }
+    const catalogue = { version, createdAt: 1, models: byId, upstreams: [upstreamEntry], packs: [], topUp: null }
     this.versions.set(version, catalogue)
     return catalogue
   }

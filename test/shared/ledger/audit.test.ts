@@ -84,7 +84,7 @@ describe('the audit', () => {
     const { checked } = await audit(db)
     expect(await broken()).to.deep.equal([])
     expect(checked.accounts).to.be.at.least(1)
-    expect(Object.keys(checked)).to.deep.equal(['accounts', 'grants', 'ledger_entries', 'calls', 'budgets'])
+    expect(Object.keys(checked)).to.deep.equal(['accounts', 'grants', 'ledger_entries', 'calls', 'budgets', 'payments'])
   })
 
   const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
@@ -220,7 +220,7 @@ describe('the audit', () => {
       'UPDATE accounts SET debt = debt + 1 WHERE id = ?',
       (it) => [it.account.id],
       [
-        "an account's debt is what its calls left uncollected, less what was collected since",
+        "an account's debt is what calls and reversals left uncollected, less what was collected or forgiven since",
         'an account with debt has nothing to spend',
       ],
     ],
@@ -228,7 +228,7 @@ describe('the audit', () => {
       'a debt that was forgotten',
       'UPDATE calls SET credits_uncollected = 7 WHERE id = ?',
       (it) => [it.settled],
-      ["an account's debt is what its calls left uncollected, less what was collected since"],
+      ["an account's debt is what calls and reversals left uncollected, less what was collected or forgiven since"],
     ],
     [
       'a sum of request bytes that is wrong',

@@ -178,6 +178,11 @@ const ACTION_WORDS: Record<OperatorAction['action'], string> = {
   key_limited: 'Changed a key',
   key_rotated: 'Rotated a key',
   key_revoked: 'Revoked a key',
+  payment_refunded: 'Refunded a payment',
+  payment_resolved: 'Ended a review',
+  code_created: 'Created a code',
+  code_disabled: 'Disabled a code',
+  debt_forgiven: 'Forgave a debt',
 }
 
 const detailText = ({ details }: OperatorAction): string =>

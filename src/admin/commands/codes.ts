@@ -1,0 +1,80 @@
+/** codes create · list · disable, debt forgive */
+import { parseId } from '../../shared/ids.ts'
+import type { Code } from '../../shared/payments/codes.ts'
+import { createCode, disableCode, listCodes } from '../../shared/payments/codes.ts'
+import { forgive } from '../../shared/payments/debts.ts'
+import type { Command } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+import { amountOf, futureDate } from './money.ts'
+
+/** The most codes that are listed. */
+const LISTED = 200
+
+const MAX_USES = 1_000_000
+
+const describe = (code: Code): string =>
+  [
+    code.id,
+    code.createdAt,
+    `…${code.hint}`,
+    `${code.credits} credits`,
+    `${code.uses} of ${code.maxUses} used`,
+    code.disabledAt ? 'disabled' : (code.expiresAt ?? ''),
+  ]
+    .join('  ')
+    .trimEnd()
+
+export const codeCommands: Command[] = [
+  {
+    usage: 'codes create --credits N [--uses M] [--expires <ISO>] [--credits-expire <ISO>] [--note …]',
+    summary:
+      'Create a redemption code for M accounts (1 unless given), and print it, once. ' +
+      '--expires is of the code, --credits-expire of its credits.',
+    options: ['credits', 'uses', 'expires', 'credits-expire', 'note'],
+    run: async (db, _args, options) => {
+      const maxUses = Number(options.uses ?? '1')
+      if (!Number.isInteger(maxUses) || maxUses < 1 || maxUses > MAX_USES)
+        throw new CommandError(`--uses must be a whole number from 1 to ${MAX_USES}.`)
+      const note = options.note ?? null
+      if (note !== null && Array.from(note).length > 200)
+        throw new CommandError('A note must be at most 200 characters long.')
+      const dateOf = (text: string | undefined, option: string) =>
+        text === undefined ? null : futureDate(text, option)
+      const { code, made } = await createCode(db, null, {
+        credits: amountOf(options.credits),
+        maxUses,
+        expiresAt: dateOf(options.expires, '--expires'),
+        creditsExpireAt: dateOf(options['credits-expire'], '--credits-expire'),
+        note,
+      })
+      return { json: { id: made.id, code }, text: code }
+    },
+  },
+  {
+    usage: 'codes list',
+    summary: `List the newest ${LISTED} redemption codes.`,
+    run: async (db) => {
+      const codes = await listCodes(db, LISTED)
+      return { json: { codes }, text: codes.length === 0 ? 'No codes found.' : codes.map(describe).join('\n') }
+    },
+  },
+  {
+    usage: 'codes disable <id>',
+    summary: 'Disable a redemption code for good.',
+    run: async (db, [text = '']) => {
+      const id = parseId('code', text)
+      const code = id && (await disableCode(db, null, id))
+      if (!code) throw new CommandError(`There is no code ${text || '(no id given)'}.`)
+      return { json: { ...code }, text: describe(code) }
+    },
+  },
+  {
+    usage: 'debt forgive <email>',
+    summary: 'Let the debt of an account go: it can spend again.',
+    run: async (db, [email]) => {
+      const user = await accountOf(db, email)
+      const forgiven = await forgive(db, null, user.account_id)
+      return { json: { forgiven }, text: `${forgiven} credits of debt forgiven.` }
+    },
+  },
+]

@@ -1,0 +1,156 @@
+/** payment list · show · sync · refund · resolve */
+import { readPaymentsConfig } from '../../shared/config.ts'
+import { ApiError } from '../../shared/errors.ts'
+import type { PaymentId } from '../../shared/ids.ts'
+import { parseId } from '../../shared/ids.ts'
+import type { Db } from '../../shared/infra/db.ts'
+import { createLog } from '../../shared/infra/log.ts'
+import { entriesOfPayment } from '../../shared/ledger/ledger.ts'
+import type { PaymentDeps } from '../../shared/payments/deps.ts'
+import { providerOf } from '../../shared/payments/deps.ts'
+import { resolveReview } from '../../shared/payments/ending.ts'
+import { look } from '../../shared/payments/look.ts'
+import type { OperatedPayment, PaymentStatus } from '../../shared/payments/orders.ts'
+import {
+  PAYMENT_STATUSES,
+  findOperatedPayment,
+  presentOperatedPayment,
+  searchPayments,
+} from '../../shared/payments/orders.ts'
+import { ProviderAway, ProviderRefused } from '../../shared/payments/provider.ts'
+import { reconcile } from '../../shared/payments/reconcile.ts'
+import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
+import { refundPayment } from '../../shared/payments/refunds.ts'
+import type { Command, Options } from '../command.ts'
+import { CommandError } from '../command.ts'
+
+/** The most payments that are listed. */
+const LISTED = 200
+
+/** What a command needs of payments. Nobody measures it, and pages that are open look again by themselves. */
+function paymentDeps(db: Db): PaymentDeps {
+  const provider = providerOf(readPaymentsConfig())
+  if (!provider) throw new CommandError('PAYMENTS is not set: there is no payment provider.')
+  const observer = { became: () => {}, differed: () => {}, event: () => {} }
+  return { db, provider, observer, baseUrl: '', log: createLog('silent', 'admin'), tell: () => {} }
+}
+
+function paymentId(text = ''): PaymentId {
+  const id = parseId('payment', text)
+  if (!id) throw new CommandError(`${text || '(nothing)'} is no id of a payment.`)
+  return id
+}
+
+/** Errors that an operator can do something about, as sentences. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof ProviderRefused) throw new CommandError(error.message)
+    if (error instanceof ProviderAway) throw new CommandError('The payment provider does not answer. Try again later.')
+    throw error
+  }
+}
+
+async function shown(db: Db, id: PaymentId) {
+  const row = await findOperatedPayment(db, id)
+  if (!row) throw new CommandError('There is no such payment.')
+  const [ledger, refunds] = await Promise.all([entriesOfPayment(db, row.account_id, id), refundsOf(db, id)])
+  const json = { payment: presentOperatedPayment(row), ledger, refunds: refunds.map(presentRefund) }
+  return { json, text: JSON.stringify(json, null, 2) }
+}
+
+const describe = (payment: OperatedPayment): string =>
+  [
+    payment.id,
+    payment.createdAt,
+    payment.status,
+    `${payment.amountMinor} ${payment.currency} (minor)`,
+    `${payment.credits + payment.bonus} credits`,
+    payment.accountEmail,
+    payment.reviewReason ?? '',
+  ]
+    .join('  ')
+    .trimEnd()
+
+export const paymentCommands: Command[] = [
+  {
+    usage: 'payment list [--search …] [--status …]',
+    summary: `List the newest ${LISTED} payments, perhaps only those of an address or in a state.`,
+    options: ['search', 'status'],
+    run: async (db, _args, { search = '', status }) => {
+      if (status !== undefined && !PAYMENT_STATUSES.includes(status as PaymentStatus))
+        throw new CommandError(`--status must be one of ${PAYMENT_STATUSES.join(', ')}.`)
+      const wanted = {
+        search,
+        status: status as PaymentStatus | undefined,
+        id: parseId('payment', search) ?? undefined,
+      }
+      const payments = (await searchPayments(db, wanted, LISTED, null)).rows.map(presentOperatedPayment)
+      return {
+        json: { payments },
+        text: payments.length === 0 ? 'No payments found.' : payments.map(describe).join('\n'),
+      }
+    },
+  },
+  {
+    usage: 'payment show <id>',
+    summary: 'Show a payment, what it moved, and its refunds.',
+    run: async (db, [id]) => shown(db, paymentId(id)),
+  },
+  {
+    usage: 'payment sync <id> | --from <ISO> --to <ISO>',
+    summary:
+      "Read a payment at the provider now; with --from and --to every payment in the provider's own list, and say " +
+      'what is in one list alone.',
+    options: ['from', 'to'],
+    run: async (db, [id], options) => {
+      if (id === undefined) return reconcileAll(db, options)
+      await told(look(paymentDeps(db), paymentId(id)))
+      return shown(db, paymentId(id))
+    },
+  },
+  {
+    usage: 'payment refund <id> [--amount <minor>] [--force]',
+    summary: 'Refund a payment, or a part of it. With --force even where its credits are spent: they become debt.',
+    options: ['amount'],
+    flags: ['force'],
+    run: async (db, [text], { amount, force }) => {
+      const id = paymentId(text)
+      const amountMinor = amount === undefined ? undefined : Number(amount)
+      await told(refundPayment(paymentDeps(db), null, id, { amountMinor, force: force !== undefined }))
+      return shown(db, id)
+    },
+  },
+  {
+    usage: 'payment resolve <id> --grant | --dismiss',
+    summary: 'End the review of a payment: grant its credits after all, or not.',
+    flags: ['grant', 'dismiss'],
+    run: async (db, [text], { grant, dismiss }) => {
+      if ((grant === undefined) === (dismiss === undefined)) throw new CommandError('Give either --grant or --dismiss.')
+      const id = paymentId(text)
+      await told(resolveReview(db, null, id, grant === undefined ? 'dismiss' : 'grant'))
+      return shown(db, id)
+    },
+  },
+]
+
+async function reconcileAll(db: Db, { from, to }: Options) {
+  const report = await told(reconcile(paymentDeps(db), dateOf(from, '--from'), dateOf(to, '--to')))
+  const { looked, changed, missing, unknown } = report
+  const lines = [
+    `Looked at ${looked} payments; ${changed} changed.`,
+    ...missing.map((id) => `Paid here, and not in the provider's list: ${id}`),
+    ...unknown.map(
+      ({ reference, names }) => `Paid there, and unknown here: ${reference} (${names ?? 'names no order'})`,
+    ),
+  ]
+  return { json: { ...report }, text: lines.join('\n'), failed: missing.length + unknown.length > 0 }
+}
+
+function dateOf(text: string | undefined, option: string): Date {
+  const date = new Date(text ?? '')
+  if (Number.isNaN(date.getTime()) || !/^\d{4}-\d\d-\d\d/.test(text ?? ''))
+    throw new CommandError(`${option} must be an ISO 8601 time, such as 2030-01-31T00:00:00Z.`)
+  return date
+}

@@ -1,0 +1,71 @@
+/**
+ * What is answered of payments.
+ */
+import { z } from 'zod'
+import type { Config } from '../../shared/config.ts'
+import { PAYMENT_KINDS, PAYMENT_STATUSES } from '../../shared/payments/orders.ts'
+import { credits, entry, id, ok, time } from '../answers.ts'
+
+/** Whether a provider takes payments: without one there are no endpoints about them. */
+export const sells = ({ PAYMENTS }: Config): boolean => PAYMENTS !== undefined
+
+const minor = z.int().meta({ description: "In the currency's minor unit." })
+const currency = z.string().meta({ description: 'ISO 4217, lower case.' })
+
+/** An order's fields, as everybody sees them. */
+export const payment = z
+  .strictObject({
+    id: id('pay'),
+    kind: z.enum(PAYMENT_KINDS),
+    status: z.enum(PAYMENT_STATUSES).meta({
+      description: '`review`: what the provider says differs from the order, and an operator looks at it.',
+    }),
+    currency,
+    amountMinor: minor,
+    credits,
+    bonus: credits,
+    reversed: z.int().meta({ description: 'Credits that refunds and disputes took back or turned into debt.' }),
+    receiptUrl: z.string().nullable(),
+    createdAt: time,
+    paidAt: time.nullable(),
+  })
+  .meta({ id: 'Payment' })
+
+export const paymentAnswer = z.strictObject({ ok, payment })
+
+export const paymentWithLedger = paymentAnswer.extend({ ledger: z.array(entry) })
+
+const pack = z
+  .strictObject({ id: z.string(), currency, amountMinor: minor, credits, bonus: credits })
+  .meta({ id: 'Pack' })
+
+const topUp = z
+  .strictObject({ currency, minMinor: minor, maxMinor: minor, creditsPer: credits, perMinor: minor })
+  .meta({ id: 'TopUp', description: 'Free amounts: `creditsPer` credits for `perMinor` of the minor unit.' })
+
+export const settings = z
+  .strictObject({
+    lowBalance: z.strictObject({ threshold: credits }).nullable(),
+    autoTopUp: z
+      .strictObject({
+        threshold: credits,
+        pack: z.string().optional(),
+        amountMinor: minor.optional(),
+        monthlyCapMinor: minor,
+      })
+      .nullable(),
+  })
+  .meta({ id: 'BillingSettings' })
+
+export const billing = z.strictObject({
+  ok,
+  provider: z.enum(['stripe']),
+  packs: z.array(pack),
+  topUp: topUp.nullable(),
+  debt: credits,
+  settings,
+  card: z
+    .strictObject({ brand: z.string(), last4: z.string(), expMonth: z.int(), expYear: z.int() })
+    .nullable()
+    .meta({ description: 'The card that a checkout kept.' }),
+})

@@ -1,0 +1,77 @@
+/**
+ * POST /api/billing/checkout and /api/billing/redeem: getting credits.
+ */
+import { z } from 'zod'
+import { redeemCode } from '../../shared/payments/codes.ts'
+import { startCheckout, termsOf } from '../../shared/payments/checkout.ts'
+import type { Wanted } from '../../shared/payments/checkout.ts'
+import { presentPayment } from '../../shared/payments/orders.ts'
+import { credits, ok } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { session } from '../who.ts'
+import { paymentAnswer, sells } from './answers.ts'
+
+const wanted = z
+  .object({
+    pack: z.string({ error: 'must be the id of a pack' }).optional().meta({ description: 'The `id` of a pack.' }),
+    amountMinor: z
+      .unknown()
+      .optional()
+      .meta({ description: "A free amount, in the currency's minor unit.", override: { type: 'integer' } }),
+  })
+  .transform(({ pack, amountMinor }, context): Wanted => {
+    if (pack !== undefined && amountMinor === undefined) return { pack }
+    // Whatever it is: what is no amount that can be paid is refused as such.
+    if (amountMinor !== undefined && pack === undefined) return { amountMinor: amountMinor as number }
+    context.addIssue({ code: 'custom', message: 'must have either pack or amountMinor' })
+    return z.NEVER
+  })
+  .meta({ id: 'CheckoutRequest' })
+
+/** Orders credits, and answers with the page on which they are paid. */
+export const beginCheckout = endpoint({
+  method: 'post',
+  path: '/api/billing/checkout',
+  tag: 'Billing',
+  summary: 'Buy credits',
+  description: 'Answers with the address of the page on which the order is paid.',
+  who: session,
+  offered: sells,
+  limits: [{ limit: 'checkouts', per: 'account' }],
+  body: wanted,
+  answers: {
+    200: {
+      description: 'The order, and the page on which it is paid.',
+      schema: paymentAnswer.extend({ url: z.string() }),
+    },
+  },
+  errors: ['invalid_request', 'invalid_amount', 'payments_unavailable'],
+}).handle(({ catalogue, payments }: Pick<WebDeps, 'catalogue' | 'payments'>) => async ({ who, body }) => {
+  const { row, url } = await startCheckout(payments!, who.accountId, termsOf(catalogue.current(), body))
+  return { ok: true, payment: presentPayment(row), url }
+})
+
+/** Redeems a code. */
+export const redeem = endpoint({
+  method: 'post',
+  path: '/api/billing/redeem',
+  tag: 'Billing',
+  summary: 'Redeem a code',
+  who: session,
+  limits: [{ limit: 'redemptions', per: 'account' }],
+  body: z
+    .object({ code: z.string({ error: 'must be a code' }).min(1, 'is empty').max(100, 'is too long') })
+    .meta({ id: 'RedeemRequest' }),
+  answers: {
+    200: {
+      description: 'The credits of the code were granted.',
+      schema: z.strictObject({ ok, credits, balance: credits }),
+    },
+  },
+  errors: ['invalid_request', 'invalid_code', 'code_used'],
+}).handle(({ db, replies }: Pick<WebDeps, 'db' | 'replies'>) => async ({ who: { accountId }, body }) => {
+  const redeemed = await redeemCode(db, accountId, body.code)
+  replies.publishEvent(accountId, { callId: null, balance: redeemed.balance })
+  return { ok: true, ...redeemed }
+})

@@ -1,0 +1,92 @@
+/**
+ * GET /api/billing, PUT /api/billing/settings, DELETE /api/billing/card: how an account pays.
+ */
+import { z } from 'zod'
+import { ApiError } from '../../shared/errors.ts'
+import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
+import { termsOf } from '../../shared/payments/checkout.ts'
+import type { AutoTopUp } from '../../shared/payments/settings.ts'
+import { billingOf, changeSettings, dropCard, presentCard } from '../../shared/payments/settings.ts'
+import { done, ok } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { session } from '../who.ts'
+import { billing, sells, settings } from './answers.ts'
+
+const declared = { tag: 'Billing', who: session, offered: sells } as const
+
+/** Shows what can be bought, what the account set about it, and its card. */
+export const showBilling = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/billing',
+  summary: 'Show what can be bought, and how',
+  answers: { 200: { description: 'The packs, the settings and the card.', schema: billing } },
+  errors: [],
+}).handle(({ db, catalogue, payments }: Pick<WebDeps, 'db' | 'catalogue' | 'payments'>) => async ({ who }) => {
+  const { packs, topUp } = catalogue.current()
+  const { settings: set, debt, card } = await billingOf(db, who.accountId)
+  const provider = payments!.provider.name
+  return { ok: true, provider, packs: [...packs], topUp, debt, settings: set, card: presentCard(card) }
+})
+
+const threshold = z
+  .int({ error: 'must be a whole number' })
+  .min(1, 'must be at least 1')
+  .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`)
+  .meta({ description: 'Credits.' })
+
+const autoTopUp = z
+  .object({
+    threshold,
+    pack: z.string().optional().meta({ description: 'The `id` of a pack.' }),
+    amountMinor: z.number().optional().meta({ description: 'A free amount instead of a pack.' }),
+    monthlyCapMinor: z
+      .int({ error: 'must be a whole number' })
+      .min(1, 'must be at least 1')
+      .max(1_000_000_000_000, 'is too large')
+      .meta({ description: 'The most that is paid in a month of UTC.' }),
+  })
+  .transform(({ pack, amountMinor, ...rest }, context): AutoTopUp => {
+    if (pack !== undefined && amountMinor === undefined) return { ...rest, pack }
+    if (amountMinor !== undefined && pack === undefined) return { ...rest, amountMinor }
+    context.addIssue({ code: 'custom', message: 'must have either pack or amountMinor' })
+    return z.NEVER
+  })
+
+/** Sets the mail about a low balance, and automatic top-up. */
+export const changeBilling = endpoint({
+  ...declared,
+  method: 'put',
+  path: '/api/billing/settings',
+  summary: 'Set the low balance mail and automatic top-up',
+  description: 'null turns a setting off, and one that is absent stays. Automatic top-up needs a card.',
+  body: z
+    .object({ lowBalance: z.object({ threshold }).nullable().optional(), autoTopUp: autoTopUp.nullable().optional() })
+    .meta({ id: 'BillingSettingsRequest' }),
+  answers: { 200: { description: 'The settings.', schema: z.strictObject({ ok, settings }) } },
+  errors: ['invalid_request', 'invalid_amount', 'no_card'],
+}).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => async ({ who: { accountId }, body }) => {
+  if (body.autoTopUp) termsOf(catalogue.current(), body.autoTopUp)
+  if (!(await changeSettings(db, accountId, body))) throw new ApiError('no_card')
+  return { ok: true, settings: (await billingOf(db, accountId)).settings }
+})
+
+/** Forgets the card, and with it automatic top-up. */
+export const forgetCard = endpoint({
+  ...declared,
+  method: 'delete',
+  path: '/api/billing/card',
+  summary: 'Forget the card',
+  description: 'Turns automatic top-up off, too.',
+  answers: { 200: { description: 'No card is kept any more.', schema: done } },
+  errors: [],
+}).handle(({ db, payments, log }: Pick<WebDeps, 'db' | 'payments' | 'log'>) => async ({ who }) => {
+  const customer = await dropCard(db, who.accountId)
+  // Nothing of ours asks the card any more; that the provider forgets it, too, is tried once.
+  if (customer)
+    await payments!.provider
+      .forgetCards(customer)
+      .catch((error: unknown) => log.warn({ err: error }, 'card not forgotten by the provider'))
+  return { ok: true }
+})

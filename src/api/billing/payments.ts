@@ -1,0 +1,101 @@
+/**
+ * /api/billing/payments: the orders of an account.
+ */
+import { z } from 'zod'
+import type { Db } from '../../shared/infra/db.ts'
+import { ApiError } from '../../shared/errors.ts'
+import type { AccountId, PaymentId } from '../../shared/ids.ts'
+import { entriesOfPayment } from '../../shared/ledger/ledger.ts'
+import type { PaymentDeps } from '../../shared/payments/deps.ts'
+import { look } from '../../shared/payments/look.ts'
+import { findPayment, listPayments, presentPayment } from '../../shared/payments/orders.ts'
+import type { PaymentRow } from '../../shared/payments/orders.ts'
+import { ProviderAway, ProviderRefused } from '../../shared/payments/provider.ts'
+import { pageOf } from '../answers.ts'
+import { createCursors } from '../console/cursors.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { pageCursor, pageLimit } from '../fields.ts'
+import { pathId } from '../path-id.ts'
+import { session } from '../who.ts'
+import { payment, paymentWithLedger, sells } from './answers.ts'
+
+const declared = { tag: 'Billing', who: session, offered: sells } as const
+const params = pathId('payment', 'The `id` of a payment.')
+
+/** Lists the orders, newest first. */
+export const showPayments = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/billing/payments',
+  summary: 'List the payments',
+  query: z.object({ limit: pageLimit, cursor: pageCursor }),
+  answers: { 200: { description: 'A page of payments, newest first.', schema: pageOf(payment) } },
+  errors: [],
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+  const cursors = createCursors(config.APP_SECRET, 'payments')
+  return async ({ who: { accountId }, query: { cursor, limit } }) => {
+    const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as PaymentId)
+    const { rows, next } = await listPayments(db, accountId, limit, before)
+    return { ok: true, data: rows.map(presentPayment), nextCursor: cursors.write(accountId, next) }
+  }
+})
+
+/** An account's own order. @throws ApiError not_found. */
+async function own(db: Db, id: PaymentId, accountId: AccountId): Promise<PaymentRow> {
+  const row = await findPayment(db, id, accountId)
+  if (!row) throw new ApiError('not_found')
+  return row
+}
+
+const withLedger = async (db: Db, row: PaymentRow) => ({
+  ok: true as const,
+  payment: presentPayment(row),
+  ledger: await entriesOfPayment(db, row.account_id, row.id),
+})
+
+/** Shows one order with what it moved. */
+export const showPayment = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/billing/payments/:id',
+  summary: 'Show a payment',
+  params,
+  answers: { 200: { description: 'The payment and its ledger entries.', schema: paymentWithLedger } },
+  errors: [],
+}).handle(
+  ({ db }: Pick<WebDeps, 'db'>) =>
+    async ({ who, params: { id } }) =>
+      withLedger(db, await own(db, id, who.accountId)),
+)
+
+/** When a look may be tried again, in seconds. */
+const RETRY_SECONDS = 10
+
+/** Looks at the provider now. @throws ApiError payments_unavailable where it does not answer. */
+export async function lookNow(payments: PaymentDeps, id: PaymentId): Promise<PaymentRow> {
+  try {
+    return (await look(payments, id))!
+  } catch (error) {
+    if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
+    payments.log.warn({ payment: id, err: error }, 'payment not read')
+    throw new ApiError('payments_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause: error })
+  }
+}
+
+/** Looks at an order at its provider, for the page that people come back to. */
+export const syncPayment = endpoint({
+  ...declared,
+  method: 'post',
+  path: '/api/billing/payments/:id/sync',
+  summary: 'Look at a payment anew',
+  description: 'Reads it at the provider now, and credits it where it is paid.',
+  limits: [{ limit: 'paymentReads', per: 'account' }],
+  params,
+  body: 'ignored',
+  answers: { 200: { description: 'The payment as it stands.', schema: paymentWithLedger } },
+  errors: ['payments_unavailable'],
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
+  await own(db, id, who.accountId)
+  return withLedger(db, await lookNow(payments!, id))
+})

@@ -1,0 +1,48 @@
+/**
+ * POST /hooks/stripe: events of Stripe. An event is verified over its raw bytes, stored, and answered; a worker looks
+ * at the order that it is about. Nothing is decided here.
+ */
+import { z } from 'zod'
+import { storeEvent } from '../../shared/payments/events.ts'
+import { sells } from '../billing/answers.ts'
+import { done } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { clientAddress, networkOf } from '../middleware/client-address.ts'
+import { readRawBody } from './raw-body.ts'
+
+type Deps = Pick<WebDeps, 'config' | 'db' | 'incoming' | 'log' | 'payments' | 'queues'>
+
+/** Takes an event. 200 once it is stored, whether it says something or not, and however often it comes. */
+export const hearStripe = endpoint({
+  method: 'post',
+  path: '/hooks/stripe',
+  tag: 'Service',
+  summary: 'Take an event of Stripe',
+  description: 'The raw body, signed in `Stripe-Signature`. An event is a hint: the payment is read anew.',
+  offered: sells,
+  who: null,
+  headers: z.object({ 'Stripe-Signature': z.string() }),
+  answers: { 200: { description: 'The event is stored.', schema: done } },
+  errors: [
+    'invalid_signature',
+    'payload_too_large',
+    'rate_limited',
+    'overloaded',
+    'internal_error',
+    'service_unavailable',
+  ],
+}).write(({ config, db, incoming, log, payments, queues }: Deps) => async (_input, ctx) => {
+  const sender = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
+  const body = await readRawBody(ctx, incoming, sender)
+  const { provider, observer } = payments!
+  const hint = provider.verify(body, ctx.get('stripe-signature'))
+  const isNew = await storeEvent(db, provider.name, hint)
+  observer.event(isNew ? 'stored' : 'passed')
+  // Redis may be away: the event is due in its row.
+  if (isNew)
+    queues
+      .enqueuePayments([{ kind: 'event', id: hint.id }])
+      .catch((error: unknown) => log.warn({ err: error }, 'event not enqueued'))
+  ctx.body = { ok: true }
+})

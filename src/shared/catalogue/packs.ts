@@ -1,0 +1,55 @@
+/**
+ * What of the catalogue is about selling credits: packs at a fixed price, and free amounts (docs/money.md#payments).
+ */
+import { z } from 'zod'
+import { MAX_GRANT_CREDITS } from '../ledger/ledger.ts'
+
+const currency = z.string().regex(/^[a-z]{3}$/, 'a currency in three lower-case letters')
+const amountMinor = z.int().min(1).max(99_999_999)
+const someCredits = z.int().min(1).max(MAX_GRANT_CREDITS)
+
+const packSchema = z.strictObject({
+  id: z.string().min(1).max(200),
+  currency,
+  amountMinor,
+  credits: someCredits,
+  bonus: z.int().min(0).max(MAX_GRANT_CREDITS).default(0),
+})
+
+/** A lot of credits that is sold at a fixed price, in the minor unit of its currency. */
+export type Pack = z.infer<typeof packSchema>
+
+/** The packs of a catalogue. */
+export const packsSchema = z
+  .array(packSchema)
+  .max(50)
+  .refine((packs) => new Set(packs.map(({ id }) => id)).size === packs.length, 'two packs have the same id')
+  .default([])
+
+const rate = { creditsPer: someCredits, perMinor: amountMinor }
+
+/** `creditsPer` credits for `perMinor` of the minor unit. */
+type Rate = { creditsPer: number; perMinor: number }
+
+/** What a free amount buys: `floor(amountMinor × creditsPer / perMinor)`, exactly. */
+export const creditsFor = ({ creditsPer, perMinor }: Rate, minor: number): number =>
+  Number((BigInt(minor) * BigInt(creditsPer)) / BigInt(perMinor))
+
+/** How free amounts are sold: at which rate, and between which bounds. */
+export const topUpSchema = z
+  .strictObject({ currency, minMinor: amountMinor, maxMinor: amountMinor, ...rate })
+  .refine(({ minMinor, maxMinor }) => minMinor <= maxMinor, {
+    path: ['maxMinor'],
+    message: 'must be at least minMinor',
+  })
+  .refine((topUp) => creditsFor(topUp, topUp.minMinor) >= 1, {
+    path: ['minMinor'],
+    message: 'must buy at least one credit',
+  })
+  .refine((topUp) => creditsFor(topUp, topUp.maxMinor) <= MAX_GRANT_CREDITS, {
+    path: ['maxMinor'],
+    message: `must buy at most ${MAX_GRANT_CREDITS} credits`,
+  })
+
+/** How free amounts are sold, in the minor unit of the currency. */
+export type TopUp = z.infer<typeof topUpSchema>

@@ -1,0 +1,99 @@
+/**
+ * Buying credits: the order, and the provider's page on which it is paid.
+ */
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import { creditsFor } from '../catalogue/packs.ts'
+import { ApiError } from '../errors.ts'
+import type { AccountId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
+import { failpoint } from '../infra/failpoints.ts'
+import { failOrder } from './ending.ts'
+import type { PaymentDeps } from './deps.ts'
+import { settleSeen } from './look.ts'
+import type { NewOrder, PaymentRow } from './orders.ts'
+import { findPayment, orderOf, placeOrder, setCustomer } from './orders.ts'
+import { ProviderAway, ProviderRefused } from './provider.ts'
+import { billingOf, keepCustomer } from './settings.ts'
+
+/** What is to be bought: a pack by its id, or a free amount in the minor unit of the currency. */
+export type Wanted = { pack: string } | { amountMinor: number }
+
+/** What an order costs and gives. */
+export type OrderTerms = Pick<NewOrder, 'pack' | 'currency' | 'amount_minor' | 'credits' | 'bonus'>
+
+/** The terms of what is wanted. @throws ApiError invalid_request for an unknown pack, invalid_amount. */
+export function termsOf({ packs, topUp }: Pick<Catalogue, 'packs' | 'topUp'>, wanted: Wanted): OrderTerms {
+  if ('pack' in wanted) {
+    const pack = packs.find(({ id }) => id === wanted.pack)
+    if (!pack) throw new ApiError('invalid_request', { param: 'pack', message: 'There is no such pack.' })
+    const { id, currency, amountMinor, credits, bonus } = pack
+    return { pack: id, currency, amount_minor: amountMinor, credits, bonus }
+  }
+  if (!topUp) throw new ApiError('invalid_amount', { param: 'amountMinor', message: 'Only packs are sold.' })
+  const { amountMinor } = wanted
+  if (!Number.isSafeInteger(amountMinor) || amountMinor < topUp.minMinor || amountMinor > topUp.maxMinor) {
+    const message = `amountMinor must be a whole number from ${topUp.minMinor} to ${topUp.maxMinor}.`
+    throw new ApiError('invalid_amount', { param: 'amountMinor', message })
+  }
+  const { currency } = topUp
+  return { pack: null, currency, amount_minor: amountMinor, credits: creditsFor(topUp, amountMinor), bonus: 0 }
+}
+
+/** Where the provider sends people back to. */
+const returnUrl = (baseUrl: string, row: PaymentRow): string =>
+  `${baseUrl}/credits?payment=${publicId('payment', row.id)}`
+
+/** When to try again, in seconds. */
+const RETRY_SECONDS = 30
+
+/**
+ * Orders credits, and opens the page on which they are paid.
+ * @throws ApiError payments_unavailable where the provider does not answer: the order waits, and costs nobody anything.
+ */
+export async function startCheckout(
+  deps: PaymentDeps,
+  accountId: AccountId,
+  terms: OrderTerms,
+): Promise<{ row: PaymentRow; url: string }> {
+  const { db, provider } = deps
+  const { customer } = await billingOf(db, accountId)
+  const row = await placeOrder(db, {
+    id: newId('payment'),
+    account_id: accountId,
+    provider: provider.name,
+    kind: 'checkout',
+    live_mode: provider.liveMode,
+    customer,
+    ...terms,
+  })
+  failpoint('payment.ordered', row.id)
+  try {
+    return await openCheckout(deps, row)
+  } catch (error) {
+    if (error instanceof ProviderRefused) {
+      await failOrder(db, row, error.reason)
+      if (error.reason.startsWith('amount_too_')) throw new ApiError('invalid_amount', { cause: error })
+    } else if (!(error instanceof ProviderAway)) throw error
+    deps.log.warn({ payment: row.id, err: error }, 'checkout not opened')
+    throw new ApiError('payments_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause: error })
+  }
+}
+
+/** Asks for the page of an order, as often as it takes: the provider knows the order by its id. */
+export async function openCheckout(deps: PaymentDeps, row: PaymentRow): Promise<{ row: PaymentRow; url: string }> {
+  const customer = row.customer ?? (await customerFor(deps, row))
+  const order = { ...orderOf(row), customer }
+  const { seen, url } = await deps.provider.createCheckout(order, returnUrl(deps.baseUrl, row))
+  failpoint('payment.asked', row.id)
+  const applied = await settleSeen(deps, row, seen)
+  const now = applied?.row ?? (await findPayment(deps.db, row.id))!
+  if (now.status === 'review' || now.status === 'created') throw new ProviderAway('the checkout is not as ordered')
+  return { row: now, url }
+}
+
+/** The provider's customer of an order's account, made and remembered. */
+async function customerFor({ db, provider }: PaymentDeps, row: PaymentRow): Promise<string> {
+  const customer = await keepCustomer(db, row.account_id, await provider.customerOf(row.account_id))
+  await setCustomer(db, row.id, customer)
+  return customer
+}

@@ -1,0 +1,31 @@
+/**
+ * What accounts owe, for operators.
+ */
+import type { Db } from '../infra/db.ts'
+import type { AccountId, UserId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
+import { forgiveDebt } from '../ledger/ledger.ts'
+import { recordAction } from '../operators/actions.ts'
+
+/** An account that owes credits. */
+export type Debtor = { accountId: string; email: string; debt: number }
+
+/** At most `limit` accounts that owe credits, the largest debts first. */
+export async function listDebtors(db: Db, limit: number): Promise<Debtor[]> {
+  const rows = await db('accounts')
+    .join('members', (on) => on.on('members.account_id', 'accounts.id').andOnVal('members.role', 'owner'))
+    .join('users', 'users.id', 'members.user_id')
+    .where('accounts.debt', '>', 0)
+    .orderBy('accounts.debt', 'desc')
+    .limit(limit)
+    .select<{ id: AccountId; email: string; debt: number }[]>('accounts.id', 'users.email', 'accounts.debt')
+  return rows.map(({ id, email, debt }) => ({ accountId: publicId('account', id), email, debt }))
+}
+
+/** Lets an account's debt go. @returns how much it was. */
+export const forgive = async (db: Db, operator: UserId | null, accountId: AccountId): Promise<number> =>
+  db.transaction(async (trx) => {
+    const credits = await forgiveDebt(trx, accountId, newId('action'))
+    if (credits > 0) await recordAction(trx, operator, 'debt_forgiven', accountId, { credits })
+    return credits
+  })

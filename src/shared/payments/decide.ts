@@ -1,0 +1,139 @@
+/**
+ * What an order becomes once its provider was read. Pure: the rules of payments, as they are written in
+ * docs/money.md#payments.
+ */
+import { publicId } from '../ids.ts'
+import type { Seen } from './provider.ts'
+import type { PaymentRow, PaymentStatus } from './orders.ts'
+
+/** A refund that an operator asked for, and that the provider may not know yet. */
+export type AskedRefund = { id: string; status: 'asked' | 'taken' | 'refused'; amountMinor: number }
+
+/** What changes of an order. `reversed`: credits, the bonus included. */
+export type Verdict = {
+  status: PaymentStatus
+  review_reason: string | null
+  failure: string | null
+  customer: string | null
+  session: string | null
+  intent: string | null
+  receipt_url: string | null
+  expires_at: Date | null
+  refunded_minor: number
+  disputed_minor: number
+  reversed: number
+}
+
+/** The order before anything was read. */
+const asItIs = (row: PaymentRow): Verdict => ({
+  status: row.status,
+  review_reason: row.review_reason,
+  failure: row.failure,
+  customer: row.customer,
+  session: row.session,
+  intent: row.intent,
+  receipt_url: row.receipt_url,
+  expires_at: row.expires_at,
+  refunded_minor: row.refunded_minor,
+  disputed_minor: row.disputed_minor,
+  reversed: row.reversed,
+})
+
+/** What a provider's object has otherwise than the order; null where it is the order's own. */
+export function differenceOf(row: PaymentRow, seen: Seen): string | null {
+  if (row.session !== null && seen.session !== row.session) return 'session'
+  if (row.intent !== null && seen.intent !== null && seen.intent !== row.intent) return 'intent'
+  if (seen.names !== publicId('payment', row.id)) return 'reference'
+  if (seen.liveMode !== row.live_mode) return 'live_mode'
+  if (seen.currency !== row.currency) return 'currency'
+  if (seen.amountMinor !== row.amount_minor) return 'amount'
+  return null
+}
+
+/** Credits that are lost with this much of the money: a part of them, or with all of it the bonus, too. */
+export function reversedAt(
+  row: Pick<PaymentRow, 'credits' | 'bonus' | 'amount_minor'>,
+  { refundedMinor, disputedMinor }: { refundedMinor: number; disputedMinor: number },
+): number {
+  const gone = refundedMinor + disputedMinor
+  if (gone >= row.amount_minor) return row.credits + row.bonus
+  return Number((BigInt(row.credits) * BigInt(gone)) / BigInt(row.amount_minor))
+}
+
+/** What is refunded: what the provider lists, and what was asked for and is not in its list yet. */
+export function refundedOf(seen: Pick<Seen, 'refunds'>, asked: readonly AskedRefund[]): number {
+  const known = new Set(seen.refunds.map(({ ours }) => ours))
+  const listed = seen.refunds.reduce((sum, { amountMinor }) => sum + amountMinor, 0)
+  const waiting = asked.filter(({ id, status }) => status === 'asked' && !known.has(id))
+  return listed + waiting.reduce((sum, { amountMinor }) => sum + amountMinor, 0)
+}
+
+/** An order that is still to be decided. What expired or failed can turn out to be paid after all. */
+const UNDECIDED: readonly PaymentStatus[] = ['created', 'open', 'expired', 'failed']
+
+/** What an order becomes. One that needs an operator stays as it is, and one that is paid stays paid. */
+export function decide(row: PaymentRow, seen: Seen, asked: readonly AskedRefund[]): Verdict {
+  const difference = differenceOf(row, seen)
+  const before = asItIs(row)
+  if (row.status === 'review') return before
+  if (difference !== null) {
+    return row.status === 'created' || row.status === 'open' || (row.status !== 'paid' && seen.state === 'paid')
+      ? { ...before, status: 'review', review_reason: difference }
+      : before
+  }
+  const known = {
+    ...before,
+    customer: row.customer ?? seen.customer,
+    session: row.session ?? seen.session,
+    intent: row.intent ?? seen.intent,
+    expires_at: seen.expiresAt ?? row.expires_at,
+  }
+  const status = statusOf(row.status, seen.state)
+  if (status !== 'paid') return { ...known, status, failure: status === 'failed' ? seen.failure : null }
+  const refunded_minor = Math.min(refundedOf(seen, asked), row.amount_minor)
+  const disputed_minor = Math.min(seen.disputedMinor, row.amount_minor)
+  return {
+    ...known,
+    status,
+    failure: null,
+    receipt_url: seen.receiptUrl ?? row.receipt_url,
+    refunded_minor,
+    disputed_minor,
+    reversed: reversedAt(row, { refundedMinor: refunded_minor, disputedMinor: disputed_minor }),
+  }
+}
+
+function statusOf(before: PaymentStatus, state: Seen['state']): PaymentStatus {
+  if (before === 'paid' || state === 'paid') return 'paid'
+  if (!UNDECIDED.includes(before)) return before
+  return state
+}
+
+/** Whether a verdict changes anything. */
+export const changes = (row: PaymentRow, verdict: Verdict): boolean =>
+  Object.entries(asItIs(row)).some(([name, value]) => {
+    const next = verdict[name as keyof Verdict]
+    return value instanceof Date && next instanceof Date ? value.getTime() !== next.getTime() : value !== next
+  })
+
+/** The sweep's pauses after an order was made or changed, in minutes; then every hour. */
+const PAUSES = [1, 2, 5, 15]
+const HOUR = 60
+const DAY = 24 * HOUR
+
+/** How long a paid order is looked at once a day, in minutes: a dispute may come so late. */
+const WATCHED = 120 * DAY
+
+/** In how many minutes the sweep looks at an order again; null: never. `now` in Unix ms. */
+export function pauseBefore(
+  order: Pick<PaymentRow, 'status' | 'checks' | 'created_at' | 'paid_at' | 'expires_at'>,
+  now: number,
+): number | null {
+  const minutesSince = (then: Date): number => (now - then.getTime()) / 60_000
+  const { status, checks, created_at: createdAt, paid_at: paidAt, expires_at: expiresAt } = order
+  if (status === 'review') return null
+  if (paidAt) return minutesSince(paidAt) + DAY < WATCHED ? DAY : null
+  const over = status === 'expired' || status === 'failed'
+  if (over && minutesSince(expiresAt ?? createdAt) > DAY) return null
+  return PAUSES[checks] ?? HOUR
+}

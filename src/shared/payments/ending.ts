@@ -1,0 +1,62 @@
+/**
+ * Orders that end without their provider having been paid, and those that an operator ends.
+ */
+import type { Db } from '../infra/db.ts'
+import { ApiError } from '../errors.ts'
+import type { PaymentId, UserId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import { lockAccount } from '../ledger/ledger.ts'
+import { recordAction } from '../operators/actions.ts'
+import { grantOrdered } from './apply.ts'
+import type { PaymentRow, PaymentStatus } from './orders.ts'
+import { findPayment, lockPayment } from './orders.ts'
+import { countTopUp } from './settings.ts'
+
+/** Ends an order that was never paid. Changes nothing where it is decided already. */
+export async function failOrder(
+  db: Db,
+  row: PaymentRow,
+  failure: string,
+  status: Extract<PaymentStatus, 'failed' | 'expired'> = 'failed',
+): Promise<void> {
+  await db.transaction(async (trx) => {
+    await lockAccount(trx, row.account_id)
+    const ended = await trx('payments')
+      .where({ id: row.id })
+      .whereIn('status', ['created', 'open'])
+      .update({ status, failure, next_check_at: null, version: trx.raw('version + 1') })
+    if (ended === 1 && row.kind === 'auto') await countTopUp(trx, row.account_id, failure)
+  })
+}
+
+/**
+ * Ends a review: the credits are granted after all, or not.
+ * @returns the order and, where credits were granted, the balance. @throws ApiError not_found; invalid_request where
+ * the order needs no operator.
+ */
+export async function resolveReview(
+  db: Db,
+  operator: UserId | null,
+  id: PaymentId,
+  how: 'grant' | 'dismiss',
+): Promise<{ row: PaymentRow; balance: number | null }> {
+  const found = await findPayment(db, id)
+  if (!found) throw new ApiError('not_found')
+  return db.transaction(async (trx) => {
+    await lockAccount(trx, found.account_id)
+    const row = await lockPayment(trx, id)
+    if (row.status !== 'review') throw new ApiError('invalid_request', { message: 'This payment is not in review.' })
+    const about = { payment: publicId('payment', id), outcome: how, reason: row.review_reason }
+    await recordAction(trx, operator, 'payment_resolved', row.account_id, about)
+    const end = { review_reason: null, version: trx.raw('version + 1') }
+    await trx('payments')
+      .where({ id })
+      .update(
+        how === 'grant'
+          ? { ...end, status: 'paid', paid_at: trx.fn.now(), next_check_at: trx.raw("now() + interval '1 day'") }
+          : { ...end, status: 'failed', failure: 'dismissed' },
+      )
+    const balance = how === 'grant' ? await grantOrdered(trx, row) : null
+    return { row: (await findPayment(trx, id))!, balance }
+  })
+}

@@ -1,0 +1,116 @@
+/**
+ * Looking at an order: what its provider says of it now is read, and decides. The webhook, the page that people come
+ * back to, the sweep and operators all do this, and nothing else.
+ */
+import type { PaymentId } from '../ids.ts'
+import { parseId } from '../ids.ts'
+import { failpoint } from '../infra/failpoints.ts'
+import type { Applied } from './apply.ts'
+import { applySeen, noteLook, putToReview } from './apply.ts'
+import type { PaymentDeps } from './deps.ts'
+import { endEvent, postponeEvent, takeEvent } from './events.ts'
+import type { PaymentRow } from './orders.ts'
+import { findByObject, findPayment, orderOf } from './orders.ts'
+import type { Hint, Seen } from './provider.ts'
+import { ProviderAway } from './provider.ts'
+
+/** How often an order is read again that others changed meanwhile. */
+const MAX_READS = 5
+
+/** Applies what was read, and tells who needs to know. @returns null where it was stale. */
+export async function settleSeen(deps: PaymentDeps, row: PaymentRow, seen: Seen): Promise<Applied | null> {
+  const applied = await applySeen(deps.db, row, seen)
+  if (!applied) return null
+  const { difference, balance } = applied
+  if (difference !== null) {
+    deps.observer.differed(difference)
+    deps.log.error({ payment: row.id, difference }, 'a payment is not as its order says')
+  }
+  if (applied.row.status !== row.status) deps.observer.became(applied.row.status)
+  if (balance !== null) deps.tell(row.account_id, balance)
+  return applied
+}
+
+/**
+ * Reads an order anew and applies what was read.
+ * @param session the checkout that an event names, for an order that does not know its own yet.
+ * @returns the order as it stands then; null where there is none. @throws ProviderAway, ProviderRefused.
+ */
+export async function look(
+  deps: PaymentDeps,
+  id: PaymentId,
+  session: string | null = null,
+): Promise<PaymentRow | null> {
+  for (let reads = 0; reads < MAX_READS; reads++) {
+    const row = await findPayment(deps.db, id)
+    if (!row || row.status === 'review') return row
+    const order = orderOf(row)
+    const seen = await deps.provider.read(
+      { ...order, session: order.session ?? session },
+      { card: row.status !== 'paid' && row.kind === 'checkout' },
+    )
+    failpoint('payment.read', id)
+    if (!seen) return noteLook(deps.db, id)
+    const applied = await settleSeen(deps, row, seen)
+    if (applied) return applied.row
+  }
+  throw new ProviderAway('the order changes all the time')
+}
+
+/** How long a worker has an event, in seconds. */
+const LEASE_SECONDS = 120
+
+/** The first pause of an event whose provider is away, in seconds; it doubles, up to an hour. */
+const FIRST_PAUSE_SECONDS = 5
+const HOUR_SECONDS = 3600
+
+/** After so many tries an event is given up, a day after it came: the sweep looks at every order by itself. */
+const MAX_TRIES = 32
+
+/** Follows an event: looks at the orders that it may be about. */
+export async function followEvent(deps: PaymentDeps, id: string): Promise<void> {
+  const { db, provider, observer } = deps
+  const hint = await takeEvent(db, provider.name, id, LEASE_SECONDS)
+  if (!hint) return
+  failpoint('payment.heard', id)
+  try {
+    const found = await lookAtAll(deps, hint)
+    const outcome = found ? 'looked' : 'unknown'
+    await endEvent(db, provider.name, id, outcome)
+    observer.event(outcome)
+  } catch (error) {
+    if (!(error instanceof ProviderAway)) throw error
+    deps.log.warn({ event: id, err: error }, 'event not followed')
+    if (hint.tries >= MAX_TRIES) return endEvent(db, provider.name, id, 'given up')
+    await postponeEvent(db, provider.name, id, Math.min(FIRST_PAUSE_SECONDS * 2 ** (hint.tries - 1), HOUR_SECONDS))
+  }
+}
+
+async function lookAtAll(deps: PaymentDeps, hint: Hint): Promise<boolean> {
+  const { db, provider } = deps
+  const namedId = hint.names === null ? null : parseId('payment', hint.names)
+  const named = namedId && (await findPayment(db, namedId))
+  const own = await findByObject(db, provider.name, hint)
+  const ids = new Set([...own, ...(named ? [named] : [])].map((row) => row.id))
+  for (const id of ids) {
+    const row = await look(deps, id, id === named?.id ? hint.session : null)
+    const fault = row && faultOf(row, hint, id === named?.id)
+    if (fault && (await putToReview(db, id, fault))) {
+      deps.observer.differed(fault)
+      deps.observer.became('review')
+      deps.log.error({ payment: id, event: hint.id, difference: fault }, 'an event is not as its order says')
+    }
+  }
+  return ids.size > 0
+}
+
+/** What an event has otherwise than the order that it names, which its provider does not call paid. */
+function faultOf(row: PaymentRow, hint: Hint, isNamed: boolean): string | null {
+  if (row.status !== 'created' && row.status !== 'open') return null
+  if (isNamed && hint.session !== null && row.session !== null && hint.session !== row.session) return 'session'
+  if (isNamed && hint.intent !== null && row.intent !== null && hint.intent !== row.intent) return 'intent'
+  if (hint.liveMode !== row.live_mode) return 'live_mode'
+  if (hint.currency !== null && hint.currency !== row.currency) return 'currency'
+  if (hint.amountMinor !== null && hint.amountMinor !== row.amount_minor) return 'amount'
+  return null
+}

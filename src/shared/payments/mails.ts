@@ -1,0 +1,21 @@
+/**
+ * Mails about money, written in the transaction of what they tell.
+ */
+import type { Trx } from '../infra/db.ts'
+import type { AccountId } from '../ids.ts'
+import { newId } from '../ids.ts'
+import type { MailDetails, MoneyMailKind } from '../mail/mails.ts'
+import { requestMail } from '../mail/mails.ts'
+import { ownerAddress } from './orders.ts'
+
+/** Asks for a mail to the owner of an account. */
+export async function mailOwner(
+  trx: Trx,
+  accountId: AccountId,
+  kind: MoneyMailKind,
+  details: MailDetails,
+): Promise<void> {
+  const owner = await ownerAddress(trx, accountId)
+  if (!owner) return
+  await requestMail(trx, { id: newId('mail'), kind, recipient: owner.email, userId: owner.userId, details })
+}

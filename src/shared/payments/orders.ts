@@ -1,0 +1,258 @@
+/**
+ * Orders: the rows of `payments`. A row is committed before its provider is asked for anything, and its id is the
+ * idempotency key there. Amounts are in the minor unit of the currency.
+ */
+import type { Db, Trx } from '../infra/db.ts'
+import type { AccountId, PaymentId, UserId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import type { Order } from './provider.ts'
+
+export const PAYMENT_STATUSES = ['created', 'open', 'paid', 'expired', 'failed', 'review'] as const
+export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
+
+export const PAYMENT_KINDS = ['checkout', 'auto'] as const
+export type PaymentKind = (typeof PAYMENT_KINDS)[number]
+
+/** An order as its buyer sees it. Credits that were reversed count the bonus, too. */
+export type Payment = {
+  id: string
+  kind: PaymentKind
+  status: PaymentStatus
+  currency: string
+  amountMinor: number
+  credits: number
+  bonus: number
+  reversed: number
+  receiptUrl: string | null
+  createdAt: string
+  paidAt: string | null
+}
+
+/** An order as it stands in its row. */
+export type PaymentRow = {
+  id: PaymentId
+  account_id: AccountId
+  provider: string
+  kind: PaymentKind
+  status: PaymentStatus
+  live_mode: boolean
+  pack: string | null
+  currency: string
+  amount_minor: number
+  credits: number
+  bonus: number
+  customer: string | null
+  method: string | null
+  session: string | null
+  intent: string | null
+  receipt_url: string | null
+  review_reason: string | null
+  failure: string | null
+  refunded_minor: number
+  disputed_minor: number
+  reversed: number
+  version: number
+  checks: number
+  next_check_at: Date | null
+  expires_at: Date | null
+  created_at: Date
+  paid_at: Date | null
+}
+
+/** What a buyer sees of an order. */
+export const presentPayment = (row: PaymentRow): Payment => ({
+  id: publicId('payment', row.id),
+  kind: row.kind,
+  status: row.status,
+  currency: row.currency,
+  amountMinor: row.amount_minor,
+  credits: row.credits,
+  bonus: row.bonus,
+  reversed: row.reversed,
+  receiptUrl: row.receipt_url,
+  createdAt: row.created_at.toISOString(),
+  paidAt: row.paid_at?.toISOString() ?? null,
+})
+
+/** What a provider has to know of an order. */
+export const orderOf = (row: PaymentRow): Order => ({
+  id: row.id,
+  accountId: row.account_id,
+  kind: row.kind,
+  currency: row.currency,
+  amountMinor: row.amount_minor,
+  credits: row.credits,
+  bonus: row.bonus,
+  createdAt: row.created_at,
+  customer: row.customer,
+  session: row.session,
+  intent: row.intent,
+  method: row.method,
+})
+
+/** An order to write. `credits` and `bonus`: what it gives. */
+export type NewOrder = Pick<
+  PaymentRow,
+  'id' | 'account_id' | 'provider' | 'kind' | 'live_mode' | 'pack' | 'currency' | 'amount_minor' | 'credits' | 'bonus'
+> & { customer?: string | null; method?: string | null }
+
+/** How long an order is left to whoever makes it, in seconds. */
+const FIRST_CHECK_SECONDS = 60
+
+/** Writes an order. @throws where the account has an open automatic payment already (a constraint says so). */
+export async function placeOrder(db: Db | Trx, order: NewOrder): Promise<PaymentRow> {
+  const [row] = await db('payments')
+    .insert({ ...order, next_check_at: db.raw('now() + make_interval(secs => ?)', [FIRST_CHECK_SECONDS]) })
+    .returning<PaymentRow[]>('*')
+  return row!
+}
+
+/** An order; null where there is none, or it is another account's than the one named. */
+export const findPayment = async (db: Db | Trx, id: PaymentId, accountId?: AccountId): Promise<PaymentRow | null> =>
+  (await db('payments')
+    .where(accountId ? { id, account_id: accountId } : { id })
+    .first<PaymentRow | undefined>('*')) ?? null
+
+/** An order, its row locked until the transaction ends. Its account's row must be locked before. */
+export const lockPayment = async (trx: Trx, id: PaymentId): Promise<PaymentRow> =>
+  trx('payments').where({ id }).forUpdate().first<PaymentRow>('*')
+
+/** The orders whose own object at the provider is one of these. */
+export async function findByObject(
+  db: Db,
+  provider: string,
+  { session, intent }: { session: string | null; intent: string | null },
+): Promise<PaymentRow[]> {
+  return db('payments')
+    .where({ provider })
+    .where((query) => void query.where({ session }).orWhere({ intent }))
+    .select<PaymentRow[]>('*')
+}
+
+/** A page of orders. `next` is the id of its last one, null on the last page. */
+export type PaymentPage = { rows: PaymentRow[]; next: PaymentId | null }
+
+/** At most `limit` orders of an account before `before`, newest first. */
+export async function listPayments(
+  db: Db,
+  accountId: AccountId,
+  limit: number,
+  before: PaymentId | null,
+): Promise<PaymentPage> {
+  const rows = await db('payments')
+    .where({ account_id: accountId })
+    .modify((query) => void (before !== null && query.where('id', '<', before)))
+    .orderBy('id', 'desc')
+    .limit(limit + 1)
+    .select<PaymentRow[]>('*')
+  return pageOf(rows, limit)
+}
+
+const pageOf = <Row extends { id: PaymentId }>(
+  rows: Row[],
+  limit: number,
+): { rows: Row[]; next: PaymentId | null } => ({
+  rows: rows.slice(0, limit),
+  next: rows.length > limit ? rows[limit - 1]!.id : null,
+})
+
+/** An order as operators see it: whose it is, and what the provider calls it. */
+export type OperatedPayment = Payment & {
+  accountId: string
+  accountEmail: string
+  provider: string
+  liveMode: boolean
+  pack: string | null
+  session: string | null
+  intent: string | null
+  reviewReason: string | null
+  failure: string | null
+  refundedMinor: number
+  disputedMinor: number
+}
+
+type OperatedRow = PaymentRow & { email: string }
+
+/** What operators see of an order. */
+export const presentOperatedPayment = (row: OperatedRow): OperatedPayment => ({
+  ...presentPayment(row),
+  accountId: publicId('account', row.account_id),
+  accountEmail: row.email,
+  provider: row.provider,
+  liveMode: row.live_mode,
+  pack: row.pack,
+  session: row.session,
+  intent: row.intent,
+  reviewReason: row.review_reason,
+  failure: row.failure,
+  refundedMinor: row.refunded_minor,
+  disputedMinor: row.disputed_minor,
+})
+
+/** What operators look for. `search`: a part of an address, or the provider's id of a checkout or payment. */
+export type PaymentSearch = { search: string; status?: PaymentStatus; id?: PaymentId; accountId?: AccountId }
+
+const withOwner = (db: Db) =>
+  db('payments')
+    .join('members', (on) => on.on('members.account_id', 'payments.account_id').andOnVal('members.role', 'owner'))
+    .join('users', 'users.id', 'members.user_id')
+    .select<OperatedRow[]>('payments.*', 'users.email')
+
+/** At most `limit` orders of everybody before `before`, newest first. */
+export async function searchPayments(
+  db: Db,
+  { search, status, id, accountId }: PaymentSearch,
+  limit: number,
+  before: PaymentId | null,
+): Promise<{ rows: OperatedRow[]; next: PaymentId | null }> {
+  const rows = await withOwner(db)
+    .modify((query) => {
+      if (before) void query.where('payments.id', '<', before)
+      if (status) void query.where('payments.status', status)
+      if (id) void query.where('payments.id', id)
+      else if (accountId) void query.where('payments.account_id', accountId)
+      else if (search !== '')
+        void query.whereRaw('(strpos(users.email, ?) > 0 OR payments.session = ? OR payments.intent = ?)', [
+          search.toLowerCase(),
+          search,
+          search,
+        ])
+    })
+    .orderBy('payments.id', 'desc')
+    .limit(limit + 1)
+  return pageOf(rows, limit)
+}
+
+/** One order with its owner's address; null where there is none. */
+export const findOperatedPayment = async (db: Db, id: PaymentId): Promise<OperatedRow | null> =>
+  (await withOwner(db).where('payments.id', id).first<OperatedRow | undefined>()) ?? null
+
+/** The owner's address of an account, and who they are. */
+export async function ownerAddress(trx: Trx, accountId: AccountId): Promise<{ email: string; userId: UserId } | null> {
+  const row = await trx('members')
+    .join('users', 'users.id', 'members.user_id')
+    .where({ 'members.account_id': accountId, 'members.role': 'owner' })
+    .first<{ email: string; id: UserId } | undefined>('users.email', 'users.id')
+  return row ? { email: row.email, userId: row.id } : null
+}
+
+/** Remembers the provider's customer of an order, where it has none. */
+export async function setCustomer(db: Db, id: PaymentId, customer: string): Promise<void> {
+  await db('payments').where({ id, customer: null }).update({ customer })
+}
+
+/** Orders that the sweep has to look at, the longest due first. */
+export const dueOrders = async (db: Db, limit: number): Promise<PaymentId[]> =>
+  db('payments')
+    .where('next_check_at', '<=', db.fn.now())
+    .orderBy('next_check_at')
+    .limit(limit)
+    .pluck<PaymentId[]>('id')
+
+/** Has the sweep look at an order in so many seconds, and not before. */
+export async function checkIn(db: Db, id: PaymentId, seconds: number): Promise<void> {
+  await db('payments')
+    .where({ id })
+    .whereNotNull('next_check_at')
+    .update({ next_check_at: db.raw('now() + make_interval(secs => ?)', [seconds]) })
+}

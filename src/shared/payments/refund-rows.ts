@@ -1,0 +1,65 @@
+/**
+ * Refunds that operators asked for: the rows of `payment_refunds`.
+ */
+import type { Db, Trx } from '../infra/db.ts'
+import type { PaymentId, RefundId, UserId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import type { AskedRefund } from './decide.ts'
+
+export type RefundRow = {
+  id: RefundId
+  payment_id: PaymentId
+  amount_minor: number
+  status: AskedRefund['status']
+  reference: string | null
+  failure: string | null
+  created_at: Date
+}
+
+/** A refund as operators see it. */
+export type Refund = {
+  id: string
+  amountMinor: number
+  status: AskedRefund['status']
+  failure: string | null
+  createdAt: string
+}
+
+/** Writes down that a refund is to be asked for. */
+export async function writeRefund(
+  trx: Trx,
+  refund: { id: RefundId; paymentId: PaymentId; amountMinor: number; operator: UserId | null },
+): Promise<void> {
+  await trx('payment_refunds').insert({
+    id: refund.id,
+    payment_id: refund.paymentId,
+    amount_minor: refund.amountMinor,
+    operator_id: refund.operator,
+  })
+}
+
+/** Every refund of a payment that was asked for, oldest first. */
+export const refundsOf = async (db: Db | Trx, paymentId: PaymentId): Promise<RefundRow[]> =>
+  db('payment_refunds').where({ payment_id: paymentId }).orderBy('id').select<RefundRow[]>('*')
+
+/** What the rules need of a refund. */
+export const askedOf = (rows: readonly RefundRow[]): AskedRefund[] =>
+  rows.map(({ id, status, amount_minor: amountMinor }) => ({ id: publicId('refund', id), status, amountMinor }))
+
+/** What operators see of a refund. */
+export const presentRefund = (row: RefundRow): Refund => ({
+  id: publicId('refund', row.id),
+  amountMinor: row.amount_minor,
+  status: row.status,
+  failure: row.failure,
+  createdAt: row.created_at.toISOString(),
+})
+
+/** Ends the asking: the provider took the refund, or refused it for good. Once ended it stays so. */
+export async function endRefund(
+  db: Db | Trx,
+  id: RefundId,
+  end: { status: 'taken'; reference: string } | { status: 'refused'; failure: string },
+): Promise<void> {
+  await db('payment_refunds').where({ id, status: 'asked' }).update(end)
+}

@@ -1,0 +1,59 @@
+/**
+ * The client of Stripe's API, and what its errors mean.
+ */
+import Stripe from 'stripe'
+import type { PaymentsConfig } from '../../config.ts'
+import { ProviderAway, ProviderRefused } from '../provider.ts'
+
+/** How long one request may take, in ms. */
+const TIMEOUT_MS = 20_000
+
+/** The client. It never tries again by itself: orders wait in their rows, and web answers at once. */
+export function createClient({ STRIPE_API_BASE }: PaymentsConfig, secretKey: string): Stripe {
+  const options = { timeout: TIMEOUT_MS, maxNetworkRetries: 0, telemetry: false }
+  if (STRIPE_API_BASE === undefined) return new Stripe(secretKey, options)
+  const { protocol, hostname, port } = new URL(STRIPE_API_BASE)
+  const http = protocol === 'http:'
+  return new Stripe(secretKey, {
+    ...options,
+    protocol: http ? 'http' : 'https',
+    host: hostname,
+    port: port || (http ? '80' : '443'),
+  })
+}
+
+const REASON_LENGTH = 100
+
+/** An error's word for why: chosen fields, since its message may name people. */
+export const reasonOf = ({ code, decline_code: decline, type }: Stripe.errors.StripeError): string =>
+  (decline ?? code ?? type).slice(0, REASON_LENGTH)
+
+const NOT_FOUND = 404
+const TOO_EARLY = 409
+
+/** Asks. @throws ProviderAway or ProviderRefused; a card's decline as it is. */
+export async function ask<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question()
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeCardError) throw error
+    if (error instanceof Stripe.errors.StripeIdempotencyError && error.statusCode !== TOO_EARLY)
+      throw new ProviderRefused(reasonOf(error), error)
+    if (error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode !== TOO_EARLY)
+      throw new ProviderRefused(reasonOf(error), error)
+    if (error instanceof Stripe.errors.StripeError)
+      throw new ProviderAway(`Stripe: ${reasonOf(error)}`, { cause: error })
+    throw error
+  }
+}
+
+/** Asks for an object; null where there is none. */
+export async function find<T>(question: () => Promise<T>): Promise<T | null> {
+  try {
+    return await ask(question)
+  } catch (error) {
+    const { statusCode } = ((error as Error).cause ?? {}) as { statusCode?: number }
+    if (error instanceof ProviderRefused && statusCode === NOT_FOUND) return null
+    throw error
+  }
+}

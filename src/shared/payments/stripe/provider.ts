@@ -1,0 +1,137 @@
+/**
+ * Stripe, behind the seam of payments. Of its API only customers, payment methods, checkout sessions, payment intents,
+ * charges, refunds and disputes are asked (docs/payments.md#stripe).
+ */
+import Stripe from 'stripe'
+import type { PaymentsConfig } from '../../config.ts'
+import { publicId } from '../../ids.ts'
+import type { Listed, Order, Provider, Seen } from '../provider.ts'
+import { ask, createClient, reasonOf } from './asking.ts'
+import { verifyEvent } from './events.ts'
+import { readOrder, seenOfIntent, seenOfSession } from './reading.ts'
+
+/** Stripe of this configuration. */
+export function createStripe(config: PaymentsConfig, secretKey: string, webhookSecret: string): Provider {
+  const stripe = createClient(config, secretKey)
+  const liveMode = /^[sr]k_live_/.test(secretKey)
+  return {
+    name: 'stripe',
+    liveMode,
+    createCheckout: (order, returnUrl) => createCheckout(stripe, order, returnUrl),
+    read: (order, about) => readOrder(stripe, order, about),
+    refund: (order, refund) => createRefund(stripe, order, refund),
+    charge: (order) => charge(stripe, order, liveMode),
+    verify: (body, signature) => verifyEvent(stripe, webhookSecret, body, signature),
+    customerOf: async (accountId) => {
+      const account = publicId('account', accountId)
+      const customer = { metadata: { account } }
+      const made = await ask(() => stripe.customers.create(customer, { idempotencyKey: `customer-${account}` }))
+      return made.id
+    },
+    forgetCards: async (customer) => {
+      const { data } = await ask(() => stripe.paymentMethods.list({ customer, type: 'card', limit: 100 }))
+      for (const { id } of data) await ask(() => stripe.paymentMethods.detach(id))
+    },
+    list: (from, to) => list(stripe, from, to),
+  }
+}
+
+async function createCheckout(stripe: Stripe, order: Order, returnUrl: string): Promise<{ seen: Seen; url: string }> {
+  const payment = publicId('payment', order.id)
+  const session = await ask(() =>
+    stripe.checkout.sessions.create(
+      {
+        mode: 'payment',
+        client_reference_id: payment,
+        metadata: { payment },
+        payment_intent_data: { metadata: { payment } },
+        customer: order.customer ?? undefined,
+        saved_payment_method_options: { payment_method_save: 'enabled' },
+        line_items: [
+          {
+            quantity: 1,
+            price_data: {
+              currency: order.currency,
+              unit_amount: order.amountMinor,
+              product_data: { name: `${order.credits + order.bonus} credits` },
+            },
+          },
+        ],
+        success_url: returnUrl,
+        cancel_url: returnUrl,
+      },
+      { idempotencyKey: payment },
+    ),
+  )
+  return { seen: seenOfSession(session, null), url: session.url ?? returnUrl }
+}
+
+async function charge(stripe: Stripe, order: Order, liveMode: boolean): Promise<Seen> {
+  const payment = publicId('payment', order.id)
+  try {
+    const intent = await ask(() =>
+      stripe.paymentIntents.create(
+        {
+          amount: order.amountMinor,
+          currency: order.currency,
+          customer: order.customer!,
+          payment_method: order.method!,
+          automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+          off_session: true,
+          confirm: true,
+          metadata: { payment },
+          expand: ['latest_charge'],
+        },
+        { idempotencyKey: payment },
+      ),
+    )
+    return seenOfIntent(intent)
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeCardError) return declined(order, error, liveMode)
+    throw error
+  }
+}
+
+/** What a decline says, with its intent where it comes with one. */
+function declined(order: Order, error: InstanceType<typeof Stripe.errors.StripeCardError>, liveMode: boolean): Seen {
+  const intent = error.payment_intent
+  const failure = reasonOf(error)
+  if (intent) return { ...seenOfIntent(intent), state: 'failed', failure }
+  const { currency, amountMinor, customer } = order
+  const asked = { names: publicId('payment', order.id), liveMode, currency, amountMinor, customer }
+  const nothing = { session: null, intent: null, expiresAt: null, receiptUrl: null, card: null }
+  return { state: 'failed', failure, ...asked, ...nothing, refunds: [], disputedMinor: 0 }
+}
+
+async function createRefund(
+  stripe: Stripe,
+  order: Order,
+  { id, amountMinor }: Parameters<Provider['refund']>[1],
+): Promise<string> {
+  const refund = publicId('refund', id)
+  const made = await ask(() =>
+    stripe.refunds.create(
+      {
+        payment_intent: order.intent!,
+        amount: amountMinor,
+        metadata: { refund, payment: publicId('payment', order.id) },
+      },
+      { idempotencyKey: refund },
+    ),
+  )
+  return made.id
+}
+
+async function* list(stripe: Stripe, from: Date, to: Date): AsyncIterable<Listed> {
+  const created = { gte: Math.floor(from.getTime() / 1000), lt: Math.ceil(to.getTime() / 1000) }
+  let after: string | undefined
+  for (;;) {
+    const page = await ask(() => stripe.paymentIntents.list({ created, limit: 100, starting_after: after }))
+    for (const intent of page.data) {
+      const { names, currency, amountMinor, state } = seenOfIntent(intent)
+      yield { names, reference: intent.id, paid: state === 'paid', currency, amountMinor }
+    }
+    after = page.data.at(-1)?.id
+    if (!page.has_more || after === undefined) return
+  }
+}

@@ -1,0 +1,213 @@
+import { expect } from 'chai'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import { publicId } from '../../../src/shared/ids.ts'
+import { resolveReview } from '../../../src/shared/payments/ending.ts'
+import { look } from '../../../src/shared/payments/look.ts'
+import { findPayment } from '../../../src/shared/payments/orders.ts'
+import { refundPayment } from '../../../src/shared/payments/refunds.ts'
+import { attend } from '../../../src/shared/payments/sweep.ts'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { opened, verbs } from '../calls/opening.ts'
+import type { PaymentWorld } from './world.ts'
+import { PACK, paymentWorld } from './world.ts'
+
+describe('payments', () => {
+  let db: Db
+  let world: PaymentWorld
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
+    world = await paymentWorld(db)
+  })
+  after(async () => {
+    await world.stop()
+    await db.destroy()
+  })
+  afterEach(() => expectBooksToBalance(db))
+
+  const movements = async (id: string) => {
+    const rows = await db('ledger_entries')
+      .where({ account_id: id })
+      .orderBy('seq')
+      .select<{ kind: string; amount: number; balance_after: number }[]>('kind', 'amount', 'balance_after')
+    return rows.map((row) => `${row.kind} ${row.amount} = ${row.balance_after}`)
+  }
+
+  it('are granted once they are paid, the bonus as a grant of its own, and a receipt is mailed', async () => {
+    const account = await anAccount(db)
+    const row = await world.order(account.id)
+    expect(row).to.include({ status: 'open', credits: 1000, bonus: 50, amount_minor: 1000 })
+    expect((await look(world.deps, row.id))!.status).to.equal('open')
+    await world.stripe.pay(row.session!)
+    expect(await look(world.deps, row.id)).to.include({ status: 'paid', reversed: 0 })
+    expect(await movements(account.id)).to.deep.equal(['grant 1000 = 1000', 'grant 50 = 1050'])
+    const mail = await db('mails').where({ recipient: account.email }).first<{ kind: string; details: object }>()
+    expect(mail.kind).to.equal('receipt')
+    expect(mail.details).to.include({ credits: 1050, amountMinor: 1000, currency: 'eur' })
+  })
+
+  it('are granted once, however many look at the same time', async () => {
+    const account = await anAccount(db)
+    const row = await world.order(account.id)
+    await world.stripe.pay(row.session!)
+    const looks = await Promise.all(Array.from({ length: 50 }, () => look(world.deps, row.id)))
+    expect(new Set(looks.map((one) => one!.status))).to.deep.equal(new Set(['paid']))
+    expect(await balanceOf(db, account.id)).to.equal(1050)
+  })
+
+  it('that are refunded in part take their part, and in full the bonus, too', async () => {
+    const account = await anAccount(db)
+    const row = await world.buy(account.id)
+    await world.stripe.stripe.refunds.create({ payment_intent: row.intent!, amount: 333 })
+    expect(await look(world.deps, row.id)).to.include({ status: 'paid', reversed: 333, refunded_minor: 333 })
+    expect(await balanceOf(db, account.id)).to.equal(717)
+    await world.stripe.stripe.refunds.create({ payment_intent: row.intent!, amount: 667 })
+    expect(await look(world.deps, row.id)).to.include({ reversed: 1050 })
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+
+  it('that are refunded after they were spent leave a debt, which a running call that fails repays', async () => {
+    const account = await anAccount(db)
+    const row = await world.buy(account.id)
+    const call = await opened(verbs(db), account, 1000)
+    await world.stripe.stripe.refunds.create({ payment_intent: row.intent! })
+    await look(world.deps, row.id)
+    expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 1000])
+    await verbs(db).refund(call, gatewayError('upstream_failed'))
+    expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 0])
+  })
+
+  it('take from other purchases, newest first, before anything becomes debt, and leave gifts to the debt', async () => {
+    const account = await anAccount(db)
+    const first = await world.buy(account.id)
+    const other = await world.buy(account.id, { ...PACK, credits: 300, bonus: 0 })
+    await opened(verbs(db), account, 1050)
+    await world.stripe.stripe.refunds.create({ payment_intent: first.intent! })
+    expect(await look(world.deps, first.id)).to.include({ reversed: 1050 })
+    const moved = (await movements(account.id)).slice(-1)
+    expect(moved).to.deep.equal(['reversal -300 = 0'])
+    expect(await debtOf(db, account.id)).to.equal(750)
+    expect(other.id).not.to.equal(first.id)
+  })
+
+  it('that are disputed move credits when the funds move, and give back exactly what was taken', async () => {
+    const account = await anAccount(db)
+    const row = await world.buy(account.id)
+    await opened(verbs(db), account, 400)
+    const { latest_charge: charge } = await world.stripe.stripe.paymentIntents.retrieve(row.intent!)
+    const dispute = await world.stripe.control('POST', `charges/${charge as string}/dispute`)
+    expect((await look(world.deps, row.id))!.reversed, 'opened alone').to.equal(0)
+    await world.stripe.control('POST', `disputes/${dispute.id}`, { to: 'withdrawn' })
+    expect((await look(world.deps, row.id))!.reversed).to.equal(1050)
+    expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 400])
+    await world.stripe.control('POST', `disputes/${dispute.id}`, { to: 'reinstated' })
+    await world.stripe.control('POST', `disputes/${dispute.id}`, { to: 'won' })
+    expect((await look(world.deps, row.id))!.reversed).to.equal(0)
+    expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([650, 0])
+  })
+
+  it('give back what a new purchase has repaid meanwhile', async () => {
+    const account = await anAccount(db)
+    const row = await world.buy(account.id)
+    await opened(verbs(db), account, 400)
+    await db.transaction(async (trx) => {
+      await trx.raw('UPDATE payments SET disputed_minor = 1000 WHERE id = ?', [row.id])
+      await trx.raw('SELECT reverse_payment(?, 1050)', [row.id])
+    })
+    const other = await world.buy(account.id)
+    expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([650, 0])
+    await db.raw('UPDATE payments SET version = version + 1 WHERE id = ?', [row.id])
+    expect((await look(world.deps, row.id))!.reversed).to.equal(0)
+    expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([1700, 0])
+    expect(other.status).to.equal('paid')
+  })
+
+  const DIFFERENCES = {
+    reference: { client_reference_id: 'pay_00000000000000000000000000000000' },
+    live_mode: { livemode: true },
+    currency: { currency: 'usd' },
+    amount: { amount_total: 999 },
+  }
+  for (const [field, change] of Object.entries(DIFFERENCES)) {
+    it(`are before an operator, and not granted, where the ${field} paid is not the one ordered`, async () => {
+      const account = await anAccount(db)
+      const row = await world.order(account.id)
+      await world.stripe.pay(row.session!)
+      if (field === 'amount') {
+        const { payment_intent: intent } = await world.stripe.stripe.checkout.sessions.retrieve(row.session!)
+        await world.stripe.control('POST', `objects/${intent as string}`, { amount_received: 999 })
+      }
+      await world.stripe.control('POST', `objects/${row.session}`, change)
+      expect(await look(world.deps, row.id)).to.include({ status: 'review', review_reason: field })
+      expect(world.differences).to.include(field)
+      expect(await balanceOf(db, account.id)).to.equal(0)
+      await look(world.deps, row.id)
+      const how = field === 'amount' ? 'dismiss' : 'grant'
+      await resolveReview(db, null, row.id, how)
+      expect(await balanceOf(db, account.id)).to.equal(how === 'grant' ? 1050 : 0)
+    })
+  }
+
+  it('wait while the provider is away, and are opened under the same id', async () => {
+    const account = await anAccount(db)
+    await world.stripe.fault('POST /v1/checkout/sessions', '500-after')
+    const refused = await world.order(account.id).catch((error: { code: string }) => error.code)
+    expect(refused).to.equal('payments_unavailable')
+    const row = await db('payments').where({ account_id: account.id }).first<{ id: never; status: string }>()
+    expect(row.status).to.equal('created')
+    await attend(world.deps, row.id)
+    const now = (await findPayment(db, row.id))!
+    expect(now.status).to.equal('open')
+    const listed = await world.stripe.stripe.checkout.sessions.list({ customer: now.customer! })
+    expect(listed.data.map((one) => one.client_reference_id)).to.deep.equal([publicId('payment', row.id)])
+  })
+
+  describe('that an operator refunds', () => {
+    it('lose their credits first, and are refunded once', async () => {
+      const account = await anAccount(db)
+      const row = await world.buy(account.id)
+      const { row: after, refund } = await refundPayment(world.deps, null, row.id, { amountMinor: 500 })
+      expect(after).to.include({ refunded_minor: 500, reversed: 500 })
+      expect(refund.status).to.equal('taken')
+      expect(await look(world.deps, row.id)).to.include({ refunded_minor: 500, reversed: 500 })
+      expect(await balanceOf(db, account.id)).to.equal(550)
+    })
+
+    it('are refused with the number of credits that are spent, unless it is forced', async () => {
+      const account = await anAccount(db)
+      const row = await world.buy(account.id)
+      await opened(verbs(db), account, 300)
+      const refused = await refundPayment(world.deps, null, row.id, {}).catch((error: Error) => error)
+      expect(refused).to.include({ code: 'credits_spent', message: '300 of these credits are spent already.' })
+      await refundPayment(world.deps, null, row.id, { force: true })
+      expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 300])
+    })
+
+    it('have their credits back where the provider says no for good', async () => {
+      const account = await anAccount(db)
+      const row = await world.buy(account.id)
+      // Refunded elsewhere meanwhile: the provider has nothing left to give back.
+      await world.stripe.stripe.refunds.create({ payment_intent: row.intent!, amount: 800 })
+      const refused = await refundPayment(world.deps, null, row.id, {}).catch((error: { code: string }) => error.code)
+      expect(refused).to.equal('invalid_request')
+      expect(await look(world.deps, row.id)).to.include({ refunded_minor: 800, reversed: 800 })
+      expect(await balanceOf(db, account.id)).to.equal(250)
+    })
+
+    it('are asked for again where the provider did not answer', async () => {
+      const account = await anAccount(db)
+      const row = await world.buy(account.id)
+      await world.stripe.fault('POST /v1/refunds', '500-after')
+      const { refund } = await refundPayment(world.deps, null, row.id, {})
+      expect(refund.status).to.equal('asked')
+      expect(await balanceOf(db, account.id)).to.equal(0)
+      await attend(world.deps, row.id)
+      expect(await look(world.deps, row.id)).to.include({ refunded_minor: 1000, reversed: 1050 })
+      const { data } = await world.stripe.stripe.refunds.list({ payment_intent: row.intent! })
+      expect(data).to.have.lengthOf(1)
+    })
+  })
+})

@@ -1,0 +1,65 @@
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { createLog } from '../../../src/shared/infra/log.ts'
+import type { AccountId } from '../../../src/shared/ids.ts'
+import { startCheckout } from '../../../src/shared/payments/checkout.ts'
+import type { OrderTerms } from '../../../src/shared/payments/checkout.ts'
+import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
+import { providerOf } from '../../../src/shared/payments/deps.ts'
+import { look } from '../../../src/shared/payments/look.ts'
+import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
+import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
+import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
+
+export const WEBHOOK_SECRET = 'whsec_of_the_tests'
+
+/** A pack of 1,000 credits and a bonus of 50 for 10.00 EUR. */
+export const PACK: OrderTerms = { pack: 'starter', currency: 'eur', amount_minor: 1000, credits: 1000, bonus: 50 }
+
+/** The verbs of payments over a Stripe that is the sandbox. */
+export type PaymentWorld = {
+  sandbox: Sandbox
+  stripe: StripeAccount
+  deps: PaymentDeps
+  differences: string[]
+  /** Orders a pack. */
+  order: (account: AccountId, terms?: OrderTerms) => Promise<PaymentRow>
+  /** Orders a pack, pays for it by a card, and looks. */
+  buy: (account: AccountId, terms?: OrderTerms, keep?: boolean) => Promise<PaymentRow>
+  stop: () => Promise<void>
+}
+
+export async function paymentWorld(db: Db): Promise<PaymentWorld> {
+  const sandbox = await createSandbox({})
+  const stripe = stripeAccountAt(sandbox.url)
+  const differences: string[] = []
+  const provider = providerOf({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: stripe.key,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    STRIPE_API_BASE: sandbox.url,
+  })!
+  const deps: PaymentDeps = {
+    db,
+    log: createLog('silent', 'worker'),
+    provider,
+    baseUrl: 'http://tollgate.test',
+    observer: { became: () => {}, differed: (what) => void differences.push(what), event: () => {} },
+    tell: () => {},
+  }
+  const order = async (account: AccountId, terms = PACK) => (await startCheckout(deps, account, terms)).row
+  return {
+    sandbox,
+    stripe,
+    deps,
+    differences,
+    order,
+    buy: async (account, terms, keep = false) => {
+      const row = await order(account, terms)
+      await stripe.pay(row.session!, 'card', { keep })
+      return (await look(deps, row.id))!
+    },
+    stop: () => sandbox.close(),
+  }
+}
