@@ -1,5 +1,6 @@
 import './require-node.ts'
 import { randomInt } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { processName } from './harness/services.ts'
@@ -9,6 +10,7 @@ import { testData } from './folders.ts'
 import { startTestServices, stopTestServices } from './services/test-services.ts'
 import { jobsOf } from './soak/jobs.ts'
 import type { Job, Result } from './soak/jobs.ts'
+import { bundlePrograms } from './soak/programs.ts'
 import { MutantRunner } from './soak/mutants/runner.ts'
 import { seconds } from './tools.ts'
 
@@ -24,6 +26,7 @@ const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed
 const folder = join(testData, `run-${processName}`)
 const startedAt = Date.now()
 const runner = new MutantRunner()
+let programs: string | undefined
 
 async function run(job: Job): Promise<Result> {
   const began = Date.now()
@@ -50,7 +53,8 @@ async function soak(): Promise<boolean> {
   if (buildIsStale()) await build()
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   await ensureTemplate(addresses.databaseUrl)
-  const { alone, waiting, busy } = jobsOf(addresses, seed, runner)
+  programs = await bundlePrograms()
+  const { alone, waiting, busy } = jobsOf(addresses, { seed, programs, runner })
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
   // Jobs that measure times run alone.
   const measured = await runAll(wanted(alone), 1)
@@ -69,6 +73,7 @@ try {
   ok = await soak()
 } finally {
   runner.end()
+  if (programs) rmSync(programs, { recursive: true })
   await stopTestServices(folder)
 }
 console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, seed ${seed}`)

@@ -24,12 +24,16 @@ export type Kind = 'web' | 'worker'
 const PROGRAMS: Record<Kind, string> = { web: 'src/api/main', worker: 'src/workers/main' }
 const UP: Record<Kind, string> = { web: 'web process listening', worker: 'worker process running' }
 
+/** The folder of the bundled programs, if there are any (scripts/soak/programs.ts). */
+const bundled = process.env['TOLLGATE_TEST_PROGRAMS']
+
 let compiled: boolean | undefined
 
 /**
  * The compiled programs, as in production, if they are up to date; otherwise the sources through tsx.
  */
 function argumentsOf(kind: Kind): string[] {
+  if (bundled) return [join(bundled, `${kind}.js`)]
   compiled ??= !buildIsStale()
   return compiled
     ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)]

@@ -23,14 +23,16 @@ const FIGURE = /^\s+· (.*)$/
 
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
+/** The seed of the random choices, the folder of the bundled programs, and the runner of planted bugs. */
+type Options = { seed: number; programs: string; runner: MutantRunner }
+
 /**
  * The parts of the soak: those that measure times and must run alone, and, in parallel, those that mostly wait and
  * those that keep the machine busy.
  */
 export function jobsOf(
   addresses: TestAddresses,
-  seed: number,
-  runner: MutantRunner,
+  { seed, programs, runner }: Options,
 ): { alone: Job[]; waiting: Job[]; busy: Job[] } {
   const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
     name,
@@ -38,7 +40,7 @@ export function jobsOf(
       const { counts, output } = await runMocha(files, {
         ...addresses,
         folder: root,
-        env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), ...env },
+        env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), TOLLGATE_TEST_PROGRAMS: programs, ...env },
       })
       const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
       return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, mutant: false }

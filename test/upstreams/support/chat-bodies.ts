@@ -102,6 +102,16 @@ const said = fc.record({
   reasoning_content: now(text),
   annotations: now(json),
 })
+
+/** About what most long conversations have, in bytes: those of megabytes take most of the time, and few of them do. */
+const LONG_BYTES = 100_000
+
+/** Turns said over and over: 97 times, or so often as fits into so many bytes. */
+function repeated(turns: object[][], bytes: number): object[][] {
+  const fitting = Math.floor(bytes / JSON.stringify(turns).length)
+  return Array.from({ length: Math.max(1, Math.min(97, fitting)) }, () => turns).flat()
+}
+
 /** A call of a tool with its result; or a result that nobody has asked for. */
 const called = fc
   .tuple(word, often(fc.constant(true)), args, content)
@@ -116,7 +126,7 @@ const turns = fc
     minLength: 1,
     maxLength: 8,
   })
-  .chain((few) => fc.nat(99).map((more) => (more < 97 ? few : Array.from({ length: more }, () => few).flat())))
+  .chain((few) => fc.nat(999).map((lot) => (lot < 970 ? few : repeated(few, lot < 995 ? LONG_BYTES : Infinity))))
   .map((all) => all.flat())
 
 const fn = fc.record({ name: word, description: now(text), parameters: now(schema), strict: now(fc.boolean()) })
