@@ -167,7 +167,7 @@ const READS: Record<string, Record<string, Read>> = {
     },
     'the processes that a retry asks for': {
       read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)),
-      index: 'calls_',
+      index: 'calls_to_join',
       sorts: true,
     },
     'what an account can spend': {

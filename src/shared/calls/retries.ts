@@ -34,9 +34,9 @@ const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
  * The calls that a retry may be a retry of: none for a key that was revoked or expired meanwhile, or one of a suspended
  * account, since no charge looks at it once more.
  */
-const OF_RETRY = `c.account_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
-  AND c.created_at > now() - make_interval(secs => :window)
+const OF_REQUEST = `c.account_id = :accountId AND c.request_hash = decode(:requestHash, 'hex')
   AND ${KEY_MAY_CALL}`
+const OF_RETRY = `${OF_REQUEST} AND c.created_at > now() - make_interval(secs => :window)`
 
 /**
  * Takes over the oldest call whose requester is known to have gone unanswered. Postgres looks at the row again after it
@@ -97,13 +97,19 @@ async function claim(
   return rows[0]?.id ?? null
 }
 
-/** The web processes at which equal open calls still wait, as far as Postgres knows. */
+/**
+ * The web processes at which equal open calls still wait, as far as Postgres knows. An open call is told here by its
+ * status, and found by the words of the index `calls_to_join`: by `finished_at` or `created_at` as they stand, Postgres
+ * would go through the open calls of every account.
+ */
 export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }: Retry): Promise<string[]> {
   const { rows } = await db
     .raw<{ rows: { address: string }[] }>(
       `
     SELECT DISTINCT c.reply_to AS address FROM calls c
-    WHERE ${OF_RETRY} AND c.finished_at IS NULL AND c.abandoned_at IS NULL`,
+    WHERE ${OF_REQUEST} AND c.created_at + make_interval(secs => :window) > now()
+      AND (c.finished_at IS NULL OR c.abandoned_at IS NOT NULL)
+      AND c.status IN ('queued', 'running') AND c.abandoned_at IS NULL`,
       { accountId, keyId, requestHash, window: RETRY_WINDOW_SECONDS },
     )
     .options({ name: 'waiting_processes' })
