@@ -44,8 +44,10 @@ function daysIn({ from, to }: Options): { from: string; to: string } {
 const dollars = (microUsd: number | null): string =>
   microUsd === null ? 'unknown' : `$${(microUsd / 1_000_000).toFixed(2)}`
 
-const moneyOf = ({ revenueMicroUsd, costMicroUsd, callsOfUnknownCost: unknown }: MarginRow): string =>
-  `revenue ${dollars(revenueMicroUsd)}, cost ${dollars(costMicroUsd)}${unknown > 0 ? ` (${unknown} calls unknown)` : ''}`
+function moneyOf({ revenueMicroUsd, costMicroUsd, callsOfUnknownCost: unknown }: MarginRow): string {
+  const missing = unknown > 0 ? ` (${unknown} calls unknown)` : ''
+  return `revenue ${dollars(revenueMicroUsd)}, cost ${dollars(costMicroUsd)}${missing}`
+}
 
 const lineOf = (row: MarginRow): string =>
   `${row.day}  ${row.model}  ${row.upstream ?? '-'}  ${row.calls} calls  ${row.credits} credits  ${moneyOf(row)}`

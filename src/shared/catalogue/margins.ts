@@ -7,7 +7,10 @@ import type { ChatPrice, MediaCost, MediaPrice, MediaPriceRow, MediaShape } from
 import { chatCost, mediaCost, mediaMicroUsd } from '../calls/pricing.ts'
 
 type EntryWith<Cost> = { upstream: string; cost?: Cost }
-type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<ChatPrice>[] }
+/** As it is written: a cost need not state a minimum. */
+type WrittenCost = Omit<ChatPrice, 'minimum'> & { minimum?: number }
+
+type PricedChat = { modality: 'chat'; pricing: ChatPrice; upstreams: readonly EntryWith<WrittenCost>[] }
 type PricedMedia = MediaOptions & {
   credits?: number
   prices?: MediaPriceRow[]
@@ -35,7 +38,7 @@ export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): Margi
     const at = (nth: number): string => `models[${index}].upstreams[${nth}].cost`
     return model.modality === 'chat'
       ? model.upstreams.flatMap(({ cost }, nth) =>
-          cost ? chatFaults(model.pricing, cost, creditMicroUsd, at(nth)) : [],
+          cost ? chatFaults(model.pricing, { minimum: 0, ...cost }, creditMicroUsd, at(nth)) : [],
         )
       : model.upstreams.flatMap(({ cost }, nth) => (cost ? mediaFaults(model, cost, creditMicroUsd, at(nth)) : []))
   })

@@ -16,7 +16,8 @@ export type BodyRules = Pick<Route, 'rename' | 'drop' | 'set'>
 const FORMS: Readonly<Record<string, (value: unknown) => unknown>> = {
   string: (value) => String(value),
   seconds: (value) => `${String(value)}s`,
-  integer: (value) => Math.round(Number(value)),
+  // Down: a length that is sent must not be longer than the one that was priced.
+  integer: (value) => Math.floor(Number(value)),
   list: (value) => [value],
 }
 

@@ -14,7 +14,7 @@ const pathsOf = (models: PricedCatalogue['models'], creditMicroUsd: number | und
 
 describe('a cost that exceeds its price', () => {
   it('is named by its path, each rate by itself', () => {
-    const cost = { input: 1_000_001, output: 5_000_000, perTokens: 1_000_000, minimum: 0 }
+    const cost = { input: 1_000_001, output: 5_000_000, perTokens: 1_000_000 }
     expect(pathsOf(chatOf(cost))).to.deep.equal(
       ['input', 'cachedInput', 'cacheWrite'].map((kind) => `models[0].upstreams[0].cost.${kind}`),
     )

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import { PROTOCOLS } from '../../../src/shared/catalogue/catalogue.ts'
-import { catalogueWarnings } from '../../../src/shared/catalogue/parse.ts'
+import { marginFaults } from '../../../src/shared/catalogue/margins.ts'
+import type { PricedCatalogue } from '../../../src/shared/catalogue/margins.ts'
+import { catalogueWarnings, readCatalogueFile } from '../../../src/shared/catalogue/parse.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
 import { applyRules } from '../../../src/workers/upstreams/body-rules.ts'
 import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
@@ -28,6 +30,12 @@ for (const file of ['models.example.json', 'models.json']) {
         if (model.modality === 'chat') expect(model.maxOutputTokens, model.id).to.be.a('number')
       }
       expect(catalogueWarnings(catalogue)).to.deep.equal([])
+    })
+
+    it('sells nothing below its cost', () => {
+      const content = readCatalogueFile(file) as PricedCatalogue
+      expect(content.creditMicroUsd).to.equal(1000)
+      expect(marginFaults(content)).to.deep.equal([])
     })
 
     it('has rules that can be applied', () => {
