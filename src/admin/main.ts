@@ -14,6 +14,7 @@ import { leavingCommands } from './commands/leaving.ts'
 import { codeCommands } from './commands/codes.ts'
 import { paymentCommands } from './commands/payments.ts'
 import { mailCommands } from './commands/mail.ts'
+import { keyCommands } from './commands/keys.ts'
 import { moneyCommands } from './commands/money.ts'
 import { reportCommands } from './commands/reports.ts'
 import type { Command, Options } from './command.ts'
@@ -24,6 +25,7 @@ const COMMANDS: Command<object>[] = [
   ...leavingCommands,
   ...moneyCommands,
   ...reportCommands,
+  ...keyCommands,
   ...catalogueCommands,
   ...paymentCommands,
   ...codeCommands,

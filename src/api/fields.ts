@@ -4,6 +4,8 @@
  */
 import { z } from 'zod'
 import { DEFAULT_DAYS, MAX_DAYS } from '../shared/calls/days.ts'
+import type { KeyId } from '../shared/ids.ts'
+import { parseId } from '../shared/ids.ts'
 
 /** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
@@ -82,4 +84,12 @@ export const endOf = (text: string): Date => new Date(startOf(text).getTime() + 
 export const daysQuery = z.object({
   from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where absent.` }),
   to: day.optional().meta({ description: `Last day, in UTC; today if absent. At most ${MAX_DAYS} days.` }),
+})
+
+/** The id of a key. */
+export const keyId = z.string({ error: 'must appear only once' }).transform((text, context): KeyId => {
+  const id = parseId('key', text)
+  if (id) return id
+  context.addIssue({ code: 'custom', message: 'is not a key id' })
+  return z.NEVER
 })

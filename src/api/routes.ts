@@ -35,6 +35,7 @@ import {
   showVersions,
 } from './operator/catalogue.ts'
 import { showMargins } from './operator/margins.ts'
+import { endAnyKey, limitKey, showKeysOf } from './operator/keys.ts'
 import { retryMail, showActions, showAnyCall, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
@@ -103,6 +104,9 @@ const operators = [
   giveCredits,
   suspendAccount,
   activateAccount,
+  showKeysOf,
+  limitKey,
+  endAnyKey,
   showAnyCall,
   showDeadMails,
   retryMail,

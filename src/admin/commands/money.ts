@@ -1,7 +1,5 @@
-/** credits grant · key create · call show · audit */
-import { ApiError } from '../../shared/errors.ts'
+/** credits grant · call show · audit */
 import { newId, parseId, publicId } from '../../shared/ids.ts'
-import { createKey } from '../../shared/accounts/api-keys.ts'
 import { findRecord } from '../../shared/calls/records.ts'
 import { audit } from '../../shared/ledger/audit.ts'
 import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
@@ -35,18 +33,6 @@ export const moneyCommands: Command[] = [
         json: { grantId: publicId('grant', id), credits },
         text: `Granted ${amount} credits; the balance is ${credits}.`,
       }
-    },
-  },
-  {
-    usage: 'key create <email> [name]',
-    summary: 'Create an API key and print its secret, once.',
-    run: async (db, [email, name = 'created by the operator']) => {
-      const user = await accountOf(db, email)
-      if (Array.from(name).length > 60) throw new CommandError("A key's name must be at most 60 characters long.")
-      const key = await createKey(db, user.account_id, name).catch((error: unknown) => {
-        throw error instanceof ApiError ? new CommandError(error.message) : error
-      })
-      return { json: { id: publicId('key', key.id), secret: key.secret }, text: key.secret }
     },
   },
   {

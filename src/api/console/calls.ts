@@ -7,8 +7,7 @@ import type { CallFilter, CallPosition } from '../../shared/calls/call-list.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
 import { findOrigin, findRecord } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
-import type { CallId, KeyId } from '../../shared/ids.ts'
-import { parseId } from '../../shared/ids.ts'
+import type { CallId } from '../../shared/ids.ts'
 import { entriesOfCall } from '../../shared/ledger/ledger.ts'
 import { call, callWithLedger, pageOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -16,14 +15,7 @@ import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
-import { endOf, moment, pageCursor, pageLimit, startOf } from '../fields.ts'
-
-const keyId = z.string({ error: 'must appear only once' }).transform((text, context): KeyId => {
-  const id = parseId('key', text)
-  if (id) return id
-  context.addIssue({ code: 'custom', message: 'is not a key id' })
-  return z.NEVER
-})
+import { endOf, keyId, moment, pageCursor, pageLimit, startOf } from '../fields.ts'
 
 const callsQuery = z.object({
   model: z

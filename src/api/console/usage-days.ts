@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache'
 import type { DayUsage, UsageRow } from '../../shared/calls/usage.ts'
 import { usageByDay } from '../../shared/calls/usage.ts'
 import type { Db } from '../../shared/infra/db.ts'
-import type { AccountId } from '../../shared/ids.ts'
+import type { AccountId, KeyId } from '../../shared/ids.ts'
 
 const DAY_MS = 86_400_000
 
@@ -19,23 +19,27 @@ const MAX_KEPT_DAYS = 20_000
 /** Reads usage; keeps the days of which nothing can change any more. */
 export class UsageDays {
   private readonly db: Db
-  /** By account and day. */
+  /** By account, key and day. */
   private readonly kept = new LRUCache<string, UsageRow[]>({ max: MAX_KEPT_DAYS })
 
   constructor(db: Db) {
     this.db = db
   }
 
-  /** The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), as `usageByDay` orders them. */
-  async read(accountId: AccountId, from: string, to: string): Promise<UsageRow[]> {
-    const known = new Map(daysOf(from, to).map((day) => [day, this.kept.get(`${accountId} ${day}`)]))
+  /**
+   * The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), as `usageByDay` orders them.
+   * @param keyId only what came with this key.
+   */
+  async read(accountId: AccountId, from: string, to: string, keyId: KeyId | null = null): Promise<UsageRow[]> {
+    const place = (day: string): string => `${accountId} ${keyId} ${day}`
+    const known = new Map(daysOf(from, to).map((day) => [day, this.kept.get(place(day))]))
     const missing = [...known.keys()].filter((day) => known.get(day) === undefined)
     if (missing.length > 0) {
-      const rows = await usageByDay(this.db, accountId, missing[0]!, missing.at(-1)!)
+      const rows = await usageByDay(this.db, accountId, missing[0]!, missing.at(-1)!, keyId)
       for (const day of missing) {
         const own = rows.filter((row) => row.day === day)
         known.set(day, own.map(withoutOpen))
-        if (isOver(day) && own.every((row) => row.open === 0)) this.kept.set(`${accountId} ${day}`, known.get(day)!)
+        if (isOver(day) && own.every((row) => row.open === 0)) this.kept.set(place(day), known.get(day)!)
       }
     }
     return [...known.values()].flatMap((rows) => rows!)

@@ -8,7 +8,7 @@ import { credits, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
-import { daysQuery } from '../fields.ts'
+import { daysQuery, keyId } from '../fields.ts'
 import { UsageDays } from './usage-days.ts'
 
 const usageRow = z
@@ -31,7 +31,7 @@ export const showUsage = endpoint({
   tag: 'Records',
   summary: 'Usage by day and model',
   who: session,
-  query: daysQuery,
+  query: daysQuery.extend({ keyId: keyId.optional().meta({ description: 'Only calls made with this key.' }) }),
   answers: {
     200: { description: 'One row for each day and model with calls, oldest first.', schema: listOf(usageRow) },
   },
@@ -40,6 +40,6 @@ export const showUsage = endpoint({
   const usage = new UsageDays(db)
   return async ({ who, query }) => {
     const { from, to } = daysOf(query, dayOf(Date.now()))
-    return { ok: true, data: await usage.read(who.accountId, from, to) }
+    return { ok: true, data: await usage.read(who.accountId, from, to, query.keyId) }
   }
 })

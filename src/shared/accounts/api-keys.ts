@@ -136,6 +136,12 @@ export async function rotateKey(
   })
 }
 
+/** Whose key this is; null where there is none. */
+export async function accountOfKey(db: Db | Trx, id: KeyId): Promise<AccountId | null> {
+  const row = await db('api_keys').where({ id }).first<{ account_id: AccountId } | undefined>('account_id')
+  return row?.account_id ?? null
+}
+
 /**
  * Revokes a key; repeating it changes nothing. Every process refuses it from the next statement on.
  * @returns false where the account has no key of that id.

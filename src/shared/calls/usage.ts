@@ -2,7 +2,7 @@
  * What an account used, by day and model: its call records, added up.
  */
 import type { Db } from '../infra/db.ts'
-import type { AccountId } from '../ids.ts'
+import type { AccountId, KeyId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
 
 /**
@@ -29,24 +29,31 @@ export type DayUsage = UsageRow & { open: number }
  * Usage of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first; days and models without calls have no row.
  * Each day is an interval of the index and is added up by itself: grouping all calls by a day that is computed of each
  * sorts them first, on disk, and takes three times as long (100,000 calls: 41 ms and 113 ms).
+ * @param keyId only the calls that came with this key.
  */
-export async function usageByDay(db: Db, accountId: AccountId, from: string, to: string): Promise<DayUsage[]> {
+export async function usageByDay(
+  db: Db,
+  accountId: AccountId,
+  from: string,
+  to: string,
+  keyId: KeyId | null = null,
+): Promise<DayUsage[]> {
   const { rows } = await db.raw<{ rows: DayUsage[] }>(
     `
     SELECT to_char(day, 'YYYY-MM-DD') AS day, used.*
-    FROM generate_series(?::date::timestamp, ?::date::timestamp, interval '1 day') AS day
+    FROM generate_series(:from::date::timestamp, :to::date::timestamp, interval '1 day') AS day
     CROSS JOIN LATERAL (
       SELECT model, modality, count(*) AS calls, count(*) FILTER (WHERE status = 'failed') AS failed,
         count(*) FILTER (WHERE status IN ('queued', 'running')) AS open,
         sum(credits)::bigint AS credits, coalesce(sum(input_tokens), 0)::bigint AS "inputTokens",
         coalesce(sum(output_tokens), 0)::bigint AS "outputTokens"
       FROM calls
-      WHERE account_id = ? AND status <> 'rejected'
+      WHERE account_id = :accountId AND status <> 'rejected' ${keyId ? 'AND key_id = :keyId' : ''}
         AND created_at >= day AT TIME ZONE 'UTC' AND created_at < (day + interval '1 day') AT TIME ZONE 'UTC'
       GROUP BY model, modality
     ) used
     ORDER BY day, model, modality`,
-    [from, to, accountId],
+    { from, to, accountId, ...(keyId && { keyId }) },
   )
   return rows
 }

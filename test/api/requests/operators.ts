@@ -20,9 +20,13 @@ export const requests: Requests = {
     const { account } = (await operator('GET', `/api/operator/calls/${image.headers.get('x-call-id')}`)).json
     const path = `/api/operator/accounts/${account.id}`
     await operator('POST', `${path}/grants`, { amount: 5, origin: 'bonus', note: 'sorry', expiresAt: '2999-12-31' })
+    const keys = await operator('GET', `${path}/keys`)
+    const keyPath = `/api/operator/keys/${keys.json.data[0].id}`
+    await operator('PATCH', keyPath, { rateLimit: 5, budget: { credits: 5, period: 'day' } })
+    await operator('DELETE', keyPath)
     await operator('POST', `${path}/suspend`)
     await operator('POST', `${path}/activate`)
-    expect((await operator('GET', path)).json.actions).to.have.lengthOf(3)
+    expect((await operator('GET', path)).json.actions).to.have.lengthOf(5)
     await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
     await operator('GET', '/api/operator/upstreams')
     await operator('GET', '/api/operator/margins')

@@ -1,0 +1,142 @@
+/** key create · list · set · rotate · revoke */
+import { z } from 'zod'
+import { MAX_GRACE_SECONDS, createKey } from '../../shared/accounts/api-keys.ts'
+import { keyLimitFields } from '../../shared/accounts/key-fields.ts'
+import type { KeyChanges } from '../../shared/accounts/key-limits.ts'
+import type { ApiKey } from '../../shared/accounts/shown-key.ts'
+import { listKeys } from '../../shared/accounts/shown-key.ts'
+import { ApiError } from '../../shared/errors.ts'
+import { fieldFault } from '../../shared/field-errors.ts'
+import type { KeyId } from '../../shared/ids.ts'
+import { parseId, publicId } from '../../shared/ids.ts'
+import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
+import type { Command, Options } from '../command.ts'
+import { CommandError, accountOf } from '../command.ts'
+
+const MAX_NAME = 60
+
+export const keyCommands: Command[] = [
+  {
+    usage: 'key create <email> [name]',
+    summary: 'Create an API key and print its secret, once.',
+    run: async (db, [email, name = 'created by the operator']) => {
+      const user = await accountOf(db, email)
+      const key = await createKey(db, user.account_id, nameOf(name)).catch((error: unknown) => {
+        throw error instanceof ApiError ? new CommandError(error.message) : error
+      })
+      return { json: { id: publicId('key', key.id), secret: key.secret }, text: key.secret }
+    },
+  },
+  {
+    usage: 'key list <email>',
+    summary: 'List the API keys of an account with their limits.',
+    run: async (db, [email]) => {
+      const keys = await listKeys(db, (await accountOf(db, email)).account_id)
+      return { json: { keys }, text: keys.map(lineOf).join('\n') || 'No keys.' }
+    },
+  },
+  {
+    usage:
+      'key set <id> [--name …] [--models a,b] [--modalities chat,image] [--ips <CIDR>,…] [--expires <ISO>] ' +
+      '[--rate N] [--outstanding N] [--budget N --period total|day|week|month]',
+    summary: 'Limit an API key. "none" lifts a limit; what is not named stays.',
+    options: ['name', 'models', 'modalities', 'ips', 'expires', 'rate', 'outstanding', 'budget', 'period'],
+    run: async (db, [id], options) => {
+      const key = await changeAnyKey(db, null, keyIdOf(id), changesOf(options))
+      if (!key) throw noKey(id)
+      return { json: { key }, text: lineOf(key) }
+    },
+  },
+  {
+    usage: 'key rotate <id> [--grace <seconds>]',
+    summary: 'Give an API key another secret and print it, once. The secret before works for the grace, 0 s if absent.',
+    options: ['grace'],
+    run: async (db, [id], { grace = '0' }) => {
+      const seconds = /^\d{1,6}$/.test(grace) ? Number(grace) : Number.NaN
+      if (!(seconds <= MAX_GRACE_SECONDS)) {
+        throw new CommandError(`--grace must be a whole number of seconds, at most ${MAX_GRACE_SECONDS}.`)
+      }
+      const rotated = await rotateAnyKey(db, null, keyIdOf(id), seconds)
+      if (!rotated) throw noKey(id)
+      return { json: { id: rotated.key.id, secret: rotated.secret, key: rotated.key }, text: rotated.secret }
+    },
+  },
+  {
+    usage: 'key revoke <id>',
+    summary: 'Revoke an API key for good.',
+    run: async (db, [id]) => {
+      if (!(await revokeAnyKey(db, null, keyIdOf(id)))) throw noKey(id)
+      return { json: { id, revoked: true }, text: 'The key is revoked.' }
+    },
+  },
+]
+
+const noKey = (id = '(nothing)'): CommandError => new CommandError(`There is no key ${id}, or it was revoked.`)
+
+function keyIdOf(text = ''): KeyId {
+  const id = parseId('key', text)
+  if (!id) throw new CommandError(`"${text}" is not the id of a key. "key list <email>" shows the ids.`)
+  return id
+}
+
+function nameOf(name: string): string {
+  if (Array.from(name).length > MAX_NAME) throw new CommandError("A key's name must be at most 60 characters long.")
+  return name
+}
+
+/** Option → field, for what may go wrong with it. */
+const OPTION_OF: Record<string, string> = {
+  models: 'models',
+  modalities: 'modalities',
+  allowedIps: 'ips',
+  expiresAt: 'expires',
+  rateLimit: 'rate',
+  maxOutstanding: 'outstanding',
+  budget: 'budget',
+}
+
+function changesOf(options: Options): KeyChanges {
+  if (options.budget === undefined && options.period !== undefined) {
+    throw new CommandError('--period belongs to --budget.')
+  }
+  const given = <T>(text: string | undefined, read: (text: string) => T): T | null | undefined => {
+    if (text === undefined) return undefined
+    return text === 'none' ? null : read(text)
+  }
+  const number = (text: string): number => (/^\d{1,16}$/.test(text) ? Number(text) : Number.NaN)
+  const list = (text: string): string[] => text.split(',').map((one) => one.trim())
+  const parsed = z.object(keyLimitFields).safeParse(
+    {
+      models: given(options.models, list),
+      modalities: given(options.modalities, list),
+      allowedIps: given(options.ips, list),
+      expiresAt: given(options.expires, String),
+      rateLimit: given(options.rate, number),
+      maxOutstanding: given(options.outstanding, number),
+      budget: given(options.budget, (text) => ({ credits: number(text), period: options.period ?? 'total' })),
+    },
+    { error: fieldFault },
+  )
+  if (!parsed.success) {
+    const { path, message } = parsed.error.issues[0]!
+    throw new CommandError(`--${OPTION_OF[String(path[0])]} ${message}.`)
+  }
+  return { ...parsed.data, ...(options.name !== undefined && { name: nameOf(options.name) }) }
+}
+
+/** A key in one line. */
+function lineOf(key: ApiKey): string {
+  const { budget } = key
+  const facts = {
+    revoked: key.revokedAt,
+    expires: key.expiresAt,
+    models: key.models?.join(','),
+    modalities: key.modalities?.join(','),
+    ips: key.allowedIps?.join(','),
+    rate: key.rateLimit,
+    outstanding: key.maxOutstanding,
+    budget: budget && `${budget.used} of ${budget.credits} credits (${budget.period})`,
+  }
+  const limits = Object.entries(facts).flatMap(([name, value]) => (value == null ? [] : [`${name} ${value}`]))
+  return [key.id, key.hint, key.name, ...limits].join('  ')
+}

@@ -1,0 +1,68 @@
+/**
+ * What operators may change of any key, each with its record in the same transaction.
+ */
+import type { NewKey } from '../accounts/api-keys.ts'
+import { accountOfKey, revokeKey, rotateKey } from '../accounts/api-keys.ts'
+import type { KeyChanges } from '../accounts/key-limits.ts'
+import { changeKey } from '../accounts/key-limits.ts'
+import type { ApiKey } from '../accounts/shown-key.ts'
+import type { Db, Trx } from '../infra/db.ts'
+import type { KeyId } from '../ids.ts'
+import { publicId } from '../ids.ts'
+import type { ActionDetails, Operator } from './actions.ts'
+import { recordAction } from './actions.ts'
+
+/** Changes the name or the limits of any key. @returns the key as it is then; null where there is none to change. */
+export const changeAnyKey = async (
+  db: Db,
+  operator: Operator,
+  id: KeyId,
+  changes: KeyChanges,
+): Promise<ApiKey | null> =>
+  db.transaction(async (trx) => {
+    const key = await changeKey(trx, id, changes)
+    if (key) await recordOnKey(trx, operator, 'key_limited', id, describe(changes))
+    return key
+  })
+
+/** Gives any key another secret. @returns null where there is none, or it was revoked. */
+export const rotateAnyKey = async (
+  db: Db,
+  operator: Operator,
+  id: KeyId,
+  graceSeconds: number,
+): Promise<NewKey | null> =>
+  db.transaction(async (trx) => {
+    const rotated = await rotateKey(trx, id, graceSeconds)
+    if (rotated) await recordOnKey(trx, operator, 'key_rotated', id, { graceSeconds })
+    return rotated
+  })
+
+/** Revokes any key; false where there is none. */
+export const revokeAnyKey = async (db: Db, operator: Operator, id: KeyId): Promise<boolean> =>
+  db.transaction(async (trx) => {
+    const accountId = await accountOfKey(trx, id)
+    const found = accountId !== null && (await revokeKey(trx, accountId, id))
+    if (found) await recordOnKey(trx, operator, 'key_revoked', id, {})
+    return found
+  })
+
+const recordOnKey = async (
+  trx: Trx,
+  operator: Operator,
+  action: 'key_limited' | 'key_rotated' | 'key_revoked',
+  id: KeyId,
+  details: ActionDetails,
+): Promise<void> =>
+  recordAction(trx, operator, action, await accountOfKey(trx, id), { keyId: publicId('key', id), ...details })
+
+/** Changes in words: a limit that was lifted is null. */
+const describe = ({ budget, expiresAt, ...plain }: KeyChanges): ActionDetails => ({
+  ...Object.fromEntries(
+    Object.entries(plain).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  ),
+  ...(expiresAt !== undefined && { expiresAt: expiresAt?.toISOString() ?? null }),
+  ...(budget !== undefined && { budget: budget && `${budget.credits} (${budget.period})` }),
+})

@@ -1,0 +1,176 @@
+import { expect } from 'chai'
+import type { AccountId } from '../../../src/shared/ids.ts'
+import { newId, publicId } from '../../../src/shared/ids.ts'
+import { get } from '../../../scripts/harness/http.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
+
+describe('/api/keys with limits', () => {
+  let web: DescribedWeb
+  before(async () => {
+    web = await startDescribed()
+  })
+  after(() => web.stop())
+  afterEach(() => expectBooksToBalance(web.db))
+
+  const LIMITS = {
+    models: ['sandbox-chat', 'sandbox-image'],
+    modalities: ['chat'],
+    allowedIps: ['127.0.0.0/8', '2001:db8::/32'],
+    expiresAt: '2999-01-01T00:00:00.000Z',
+    rateLimit: 10,
+    maxOutstanding: 3,
+  }
+  const BUDGET = { credits: 100, period: 'week' }
+
+  it('makes a key with limits, shows them, and lifts each by null and nothing by its absence', async () => {
+    const { api } = await web.signedIn()
+    const made = (await api('POST', '/api/keys', { name: 'agent', ...LIMITS, budget: BUDGET })).json
+    expect(made.key).to.deep.include(LIMITS)
+    expect(made.key.budget).to.deep.include({ ...BUDGET, used: 0, remaining: 100 })
+    expect(new Date(made.key.budget.resetsAt).getUTCDay()).to.equal(1)
+    expect(made.warnings).to.deep.equal([])
+    expect((await get(`${web.url}/v1/key`, made.secret)).json.key).to.deep.equal(made.key)
+    const path = `/api/keys/${made.key.id}`
+    expect((await api('PATCH', path, {})).json.key).to.deep.equal(made.key)
+    for (const field of [...Object.keys(LIMITS), 'budget']) {
+      const { key } = (await api('PATCH', path, { [field]: null })).json
+      expect(key, field).to.deep.equal({ ...(await listed(api, made.key.id)), [field]: null })
+    }
+    const bare = await listed(api, made.key.id)
+    expect(Object.values(bare).filter((value) => value === null).length).to.be.at.least(9)
+    expect((await api('PATCH', path, { name: 'renamed' })).json.key.name).to.equal('renamed')
+  })
+
+  const listed = async (api: Awaited<ReturnType<DescribedWeb['signedIn']>>['api'], id: string) =>
+    (await api('GET', '/api/keys')).json.data.find((key: { id: string }) => key.id === id)
+
+  it('takes addresses in plain spellings, each once, as the network they mean', async () => {
+    const { api } = await web.signedIn()
+    const allowedIps = ['203.0.113.7', '203.0.113.7/32', '10.1.2.3/8', '::ffff:10.0.0.0/104', '2001:DB8::1']
+    const { key } = (await api('POST', '/api/keys', { name: 'x', allowedIps })).json
+    expect(key.allowedIps).to.deep.equal(['203.0.113.7/32', '10.0.0.0/8', '2001:db8::1/128'])
+  })
+
+  it('takes models that do not exist, with a warning: catalogues change', async () => {
+    const { account, api } = await web.signedIn()
+    const path = `/api/keys/${publicId('key', account.keyId)}`
+    const { warnings, key } = (await api('PATCH', path, { models: ['sandbox-chat', 'not-yet'] })).json
+    expect(key.models).to.deep.equal(['sandbox-chat', 'not-yet'])
+    expect(warnings).to.have.length(1)
+    expect(warnings[0]).to.contain('not-yet')
+  })
+
+  const FAULTS: [param: string, body: object][] = [
+    ...[0.5, -1, 2 ** 53, 1e300, '5', null, true].map((credits): [string, object] => [
+      'budget.credits',
+      { budget: { credits, period: 'day' } },
+    ]),
+    ...['year', 'Day', '', null, undefined].map((period): [string, object] => [
+      'budget.period',
+      { budget: { credits: 1, period } },
+    ]),
+    ...[[], {}, 5, 'total'].map((budget): [string, object] => ['budget', { budget }]),
+    ...['models', 'modalities', 'allowedIps'].map((field): [string, object] => [field, { [field]: [] }]),
+    ...['models', 'modalities', 'allowedIps'].map((field): [string, object] => [field, { [field]: 'chat' }]),
+    ['models.1', { models: ['a', ''] }],
+    ['models.0', { models: ['a\0b'] }],
+    ['models', { models: Array.from({ length: 101 }, (_, at) => `m${at}`) }],
+    ['modalities.0', { modalities: ['audio'] }],
+    ['allowedIps', { allowedIps: Array.from({ length: 51 }, (_, at) => `10.0.0.${at}`) }],
+    ...['10.0.0.0/33', '010.0.0.1', 'fe80::1%eth0', '::ffff:10.0.0.1/129', '10.0.0.0/255.0.0.0', 'localhost'].map(
+      (range): [string, object] => ['allowedIps.0', { allowedIps: [range] }],
+    ),
+    ...['2000-01-01T00:00:00Z', '2999-01-01', '2999-01-01T00:00:00', 'tomorrow', '9999-01-01T00:00:00Z', 5].map(
+      (expiresAt): [string, object] => ['expiresAt', { expiresAt }],
+    ),
+    ...[0, -1, 1.5, '5', 1_000_000_000].map((rateLimit): [string, object] => ['rateLimit', { rateLimit }]),
+    ...[0, 1.5, 2 ** 31].map((maxOutstanding): [string, object] => ['maxOutstanding', { maxOutstanding }]),
+  ]
+  it('refuses what is no limit with 400, and names the field', async () => {
+    const { account, api } = await web.signedIn()
+    const path = `/api/keys/${publicId('key', account.keyId)}`
+    const before = await listed(api, publicId('key', account.keyId))
+    for (const [param, body] of FAULTS) {
+      for (const reply of [await api('PATCH', path, body), await api('POST', '/api/keys', { name: 'x', ...body })]) {
+        const said = `${JSON.stringify(body).slice(0, 80)}: ${reply.text}`
+        expect([reply.status, reply.json.error], said).to.deep.equal([400, 'invalid_request'])
+        expect(reply.json.message.startsWith(param) || param.startsWith('budget.'), said).to.equal(true)
+      }
+    }
+    expect(await listed(api, publicId('key', account.keyId))).to.deep.equal(before)
+    expect((await api('GET', '/api/keys')).json.data).to.have.length(1)
+  })
+
+  it('rotates a key: one secret is shown, the one before works as long as its grace', async () => {
+    const { account, api } = await web.signedIn()
+    const path = `/api/keys/${publicId('key', account.keyId)}`
+    const rotated = (await api('POST', `${path}/rotate`, { graceSeconds: 604_800 })).json
+    expect(rotated.key.hint).to.equal(`${rotated.secret.slice(0, 7)}…${rotated.secret.slice(-4)}`)
+    for (const key of [account.key, rotated.secret])
+      expect((await get(`${web.url}/v1/models`, key)).status).to.equal(200)
+    const again = (await api('POST', `${path}/rotate`)).json
+    expect(again.key).to.include({ id: rotated.key.id, previousSecretUntil: null })
+    const statuses = await Promise.all(
+      [account.key, rotated.secret, again.secret].map(async (key) => (await get(`${web.url}/v1/models`, key)).status),
+    )
+    expect(statuses).to.deep.equal([401, 401, 200])
+    for (const graceSeconds of [-1, 604_801, 1.5, '60', null])
+      expect((await api('POST', `${path}/rotate`, { graceSeconds })).status, String(graceSeconds)).to.equal(400)
+  })
+
+  it('leaves exactly one secret of many rotations at once', async () => {
+    const { account, api } = await web.signedIn()
+    const path = `/api/keys/${publicId('key', account.keyId)}/rotate`
+    const replies = await Promise.all(Array.from({ length: 8 }, () => api('POST', path, {})))
+    const statuses = await Promise.all(
+      replies.map(async ({ json }) => (await get(`${web.url}/v1/models`, json.secret)).status),
+    )
+    expect(statuses.filter((status) => status === 200)).to.have.length(1)
+  })
+
+  it('has no way to a key that is revoked, of another account, or nobody’s', async () => {
+    const [mine, theirs] = [await web.signedIn(), await web.signedIn()]
+    const revoked = (await mine.api('POST', '/api/keys', { name: 'x' })).json.key.id
+    await mine.api('DELETE', `/api/keys/${revoked}`)
+    for (const id of [revoked, publicId('key', theirs.account.keyId), publicId('key', newId('key'))]) {
+      expect((await mine.api('PATCH', `/api/keys/${id}`, { rateLimit: 1 })).status).to.equal(404)
+      expect((await mine.api('POST', `/api/keys/${id}/rotate`, {})).status).to.equal(404)
+    }
+    expect((await get(`${web.url}/v1/models`, theirs.account.key)).status).to.equal(200)
+  })
+
+  it('tells the usage of one key alone', async () => {
+    const { account, api } = await web.signedIn(1000)
+    const other = (await api('POST', '/api/keys', { name: 'other' })).json.key
+    await aCall(web.db, account, { amount: 40 })
+    const usage = async (query: string): Promise<number> =>
+      (await api('GET', `/api/usage${query}`)).json.data.reduce(
+        (sum: number, row: { credits: number }) => sum + row.credits,
+        0,
+      )
+    const id = publicId('key', account.keyId)
+    expect([await usage(''), await usage(`?keyId=${id}`), await usage(`?keyId=${other.id}`)]).to.deep.equal([40, 40, 0])
+    expect((await api('GET', '/api/usage?keyId=x')).status).to.equal(400)
+  })
+
+  it('is shown to operators, who limit and revoke any key, with a record of it', async () => {
+    const { account, api } = await web.signedIn(100)
+    const operator = await web.signedIn()
+    await web.db('users').where({ id: operator.account.userId }).update({ role: 'admin' })
+    const accountPath = `/api/operator/accounts/${publicId('account', account.id as AccountId)}`
+    const id = publicId('key', account.keyId)
+    const [key] = (await operator.api('GET', `${accountPath}/keys`)).json.data
+    expect(key.id).to.equal(id)
+    const limited = await operator.api('PATCH', `/api/operator/keys/${id}`, { ...LIMITS, budget: BUDGET })
+    expect(limited.json.key).to.deep.equal(await listed(api, id))
+    expect((await operator.api('DELETE', `/api/operator/keys/${id}`)).json).to.deep.equal({ ok: true })
+    expect((await get(`${web.url}/v1/models`, account.key)).status).to.equal(401)
+    const { actions } = (await operator.api('GET', accountPath)).json
+    expect(actions.map(({ action }: { action: string }) => action)).to.deep.equal(['key_revoked', 'key_limited'])
+    expect(actions[1].details).to.include({ keyId: id, budget: '100 (week)', rateLimit: 10 })
+    for (const method of ['PATCH', 'DELETE'])
+      expect((await api(method, `/api/operator/keys/${id}`, {})).status).to.equal(403)
+  })
+})
