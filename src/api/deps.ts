@@ -23,6 +23,7 @@ import type { Load } from './load.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Quota } from './quota.ts'
+import type { Unbegun } from './v1/unbegun.ts'
 
 export type WebDeps = {
   config: Config
@@ -36,6 +37,8 @@ export type WebDeps = {
   keys: KeyLookup
   replies: Replies
   webProcesses: WebProcesses
+  /** Requests that Redis may still lose. */
+  unbegun: Unbegun
   /** Answers that are read from their rows piece by piece. */
   longAnswers: LongAnswers
   /** Bytes of bodies that have not come whole yet. */

@@ -40,6 +40,7 @@ import { Outgoing } from './outgoing.ts'
 import { Quota } from './quota.ts'
 import { closeSlowReaders } from './slow-readers.ts'
 import { readAnswer } from './v1/read-answer.ts'
+import { Unbegun } from './v1/unbegun.ts'
 
 /** How long a stopping process lets waiting requests have their answer, in ms (docs/architecture.md#stopping). */
 const DRAIN_MS = 25_000
@@ -65,6 +66,7 @@ export async function startWeb(
   const stop = new OrderlyStop(config.DRAIN_SECONDS * 1000, drainMs)
   const replies = createReplies(config, services, subscriber)
   const webProcesses = new WebProcesses(redis, config.REDIS_PREFIX, replies.address)
+  const unbegun = new Unbegun(db, log)
   showServices(metrics, { config, db, redis, queues, replies, catalogue })
   const load = createLoad(queues, replies, log)
   await Promise.all([prepareDummyHash(), lookAround({ config, ...services }, log, stop.signals.leaving)])
@@ -77,6 +79,7 @@ export async function startWeb(
     keys: createKeyLookup(db),
     replies,
     webProcesses,
+    unbegun,
     catalogue,
     load,
     metrics,
@@ -90,7 +93,7 @@ export async function startWeb(
     ...stop.signals,
   })
   void replies.start().catch((error: unknown) => log.error({ err: error }, 'replies not subscribed'))
-  webProcesses.start()
+  webProcesses.start(() => void unbegun.enqueueAgain())
   const server = await listen(app.callback(), config.PORT)
   const { port } = server.address() as AddressInfo
   log.info({ port, catalogue: catalogue.version() }, 'web process listening')

@@ -39,6 +39,9 @@ const BATCH = 200
 /** How long a call is left alone that was found with its job in the queue, in seconds. */
 const STILL_QUEUED_LEASE_SECONDS = 10
 
+/** How long its web process has to enqueue a call again, in seconds: it looks every second. */
+const LEFT_TO_WEB_LEASE_SECONDS = 3
+
 /**
  * How often this process runs its slow sweeps, in ms: media (which walks the storage), ended sessions, old mails.
  */
@@ -153,6 +156,9 @@ async function reconcile(deps: WorkerDeps, call: StaleCall): Promise<void> {
       1,
     )
     return deps.calls.renew([call.id], STILL_QUEUED_LEASE_SECONDS)
+  }
+  if (call.status === 'queued' && (await deps.queues.isLeftToWeb(call.id, call.replyTo))) {
+    return deps.calls.renew([call.id], LEFT_TO_WEB_LEASE_SECONDS)
   }
   const lost = call.status === 'queued' ? 'The call was lost before it began.' : 'The call was lost while it ran.'
   return refundLost(deps, call, lost, { attempt: call.attempt, from: call.status })

@@ -80,6 +80,7 @@ describe('two processes at the same moment', () => {
         await calls().begin(id)
         return false
       },
+      isLeftToWeb: async () => false,
     }
     await reconcileCalls({
       db,

@@ -57,7 +57,7 @@ describe('calls that a killed process left', () => {
   it('are ended within 10 s and the time of their upstream when their worker is killed', async () => {
     await runs.killed()
   })
-  it('are all answered, in every state, when Redis is flushed', async () => {
+  it('are all answered when Redis is flushed, and with success if they had not begun', async () => {
     await runs.flushed()
   })
   it('are collected once if their job is lost, even if the reconciler is killed meanwhile', async () => {
@@ -160,9 +160,15 @@ describe('calls that a killed process left', () => {
       })
       await flushAll(redis.url)
       const flushedAt = performance.now()
+      const unbegun = await installation.db('calls').where({ account_id: account.id, status: 'queued' }).pluck('id')
       const outcomes = await Promise.all(asked)
       const tookMs = performance.now() - flushedAt
       const calls = await untilEnded(installation.db, account.id)
+      expect(unbegun, 'calls that no worker had begun').not.to.deep.equal([])
+      expect(
+        calls.filter(({ id, status }) => unbegun.includes(id) && status !== 'succeeded'),
+        'calls that had not begun and were lost',
+      ).to.deep.equal([])
       expect(
         outcomes.filter(({ status }) => status !== 200 && status !== 502),
         statuses(outcomes),

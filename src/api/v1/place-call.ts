@@ -28,7 +28,7 @@ export type CallOrder = {
 
 type PlaceDeps = Pick<
   WebDeps,
-  'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'load' | 'log'
+  'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'unbegun' | 'load' | 'log'
 >
 
 /** @throws ApiError upstream_unavailable where nobody serves the model. */
@@ -63,10 +63,13 @@ export async function placeCall(
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
-  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, (update) => {
+  const release = (): void => deps.unbegun.release(request.id)
+  const heard = (update: CallUpdate): void => {
+    release()
     placed.status = 'running'
     onUpdate?.(update)
-  })
+  }
+  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, heard, release)
   const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false }
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
@@ -156,19 +159,18 @@ async function enqueue(
   outstanding: number,
 ): Promise<void> {
   const { requestId, traceparent } = ctx.state
+  const job = {
+    callId: request.id,
+    request: order.request,
+    catalogueVersion: request.catalogueVersion,
+    requestId,
+    traceparent,
+    deadlineAt: Date.now() + request.deadlineSeconds * 1000,
+  }
+  const put = () => deps.queues.enqueueCall(request.modality, job, outstanding)
+  deps.unbegun.hold(request.id, put)
   try {
-    await deps.queues.enqueueCall(
-      request.modality,
-      {
-        callId: request.id,
-        request: order.request,
-        catalogueVersion: request.catalogueVersion,
-        requestId,
-        traceparent,
-        deadlineAt: Date.now() + request.deadlineSeconds * 1000,
-      },
-      outstanding,
-    )
+    await put()
   } catch (error) {
     deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)

@@ -114,6 +114,15 @@ export async function findEnded(db: Db, ids: readonly CallId[]): Promise<CallId[
   return rows.map((row) => row.id)
 }
 
+/** Which of these calls no worker has begun. */
+export async function findQueued(db: Db, ids: readonly CallId[]): Promise<CallId[]> {
+  const { rows } = await db.raw<{ rows: { id: CallId }[] }>(
+    `SELECT id FROM calls WHERE id = ANY (?::uuid[]) AND status = 'queued'`,
+    [[...ids]],
+  )
+  return rows.map((row) => row.id)
+}
+
 /** What a record is made of. */
 export const RECORD_COLUMNS = [
   'id',

@@ -74,9 +74,17 @@ export class Replies {
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))
   }
 
-  /** Waits for a call that this process opens. To be called before its job is enqueued: the answer may come at once. */
-  expect(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void = () => {}): Wait {
-    return this.wait(callId, deadlineInMs, onUpdate, () => {})
+  /**
+   * Waits for a call that this process opens. To be called before its job is enqueued: the answer may come at once.
+   * `onOver` is called once, when it is not waited for any more.
+   */
+  expect(
+    callId: CallId,
+    deadlineInMs: number,
+    onUpdate: (update: CallUpdate) => void = () => {},
+    onOver: () => void = () => {},
+  ): Wait {
+    return this.wait(callId, deadlineInMs, onUpdate, onOver)
   }
 
   /**

@@ -131,6 +131,8 @@ export type StaleCall = {
   attempt: number
   /** X-Request-Id of the request that opened it. */
   requestId: string
+  /** The web process that opened it. */
+  replyTo: string
   /** The upstream has its task. */
   submitted: boolean
   /** Its deadline and the grace after it have passed. */

@@ -19,6 +19,8 @@ export class WebProcesses {
   private readonly address: string
   private readonly key: string
   private ticks: NodeJS.Timeout | undefined
+  private wasKnown = false
+  private onForgotten = (): void => {}
 
   /** @param address this process's own. */
   constructor(redis: Redis, prefix: string, address: string) {
@@ -31,14 +33,23 @@ export class WebProcesses {
   /**
    * Starts the heartbeat. The first one leaves as soon as there is a connection, before anything else of this process:
    * one that dies in its first second must be known too.
+   * @param onForgotten is called when Redis has lost what it had, jobs and all: it does not know this process any more
    */
-  start(): void {
+  start(onForgotten: () => void = () => {}): void {
+    this.onForgotten = onForgotten
     this.ticks ??= setInterval(this.beat, HEARTBEAT_EVERY_MS).unref()
     this.redis.on('ready', this.beat)
     this.beat()
   }
 
-  private readonly beat = (): void => void this.redis.hset(this.key, this.address, Date.now()).catch(() => {})
+  private readonly beat = (): void =>
+    void this.redis.hset(this.key, this.address, Date.now()).then(
+      (added) => {
+        if (added === 1 && this.wasKnown) this.onForgotten()
+        this.wasKnown = true
+      },
+      () => {},
+    )
 
   /**
    * Ends the heartbeat and removes it: every request of this process was answered or marked as abandoned. Never

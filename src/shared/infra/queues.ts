@@ -8,6 +8,7 @@ import type { JobsOptions } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { QueueName } from '../config.ts'
 import type { AccountId, CallId, MailId, PaymentId } from '../ids.ts'
+import { replyChannel } from '../calls/channels.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import { failpoint } from './failpoints.ts'
 import type { ChatRequest, MediaRequest } from '../calls/requests.ts'
@@ -56,6 +57,9 @@ export const WORKER_TIMES: Record<QueueName, { lockDuration: number; stalledInte
   maintenance: { lockDuration: 10_000, stalledInterval: 5000 },
 }
 
+/** How long it is remembered that a call's job was missed, in seconds. */
+const MISSED_SECONDS = 60
+
 /** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
 export const MAX_STALLED_COUNT = 1000
 
@@ -101,6 +105,16 @@ export function createQueues(connection: Redis, prefix: string) {
     async hasJob(modality: Modality, callId: CallId): Promise<boolean> {
       const state = await queue(modality).getJobState(callId)
       return state !== 'unknown' && state !== 'completed' && state !== 'failed'
+    },
+
+    /**
+     * Whether a call without a job is to be left to its web process, which enqueues it again when it finds that Redis
+     * has forgotten everything: it must live, and is given the time once.
+     */
+    async isLeftToWeb(callId: CallId, replyTo: string): Promise<boolean> {
+      const [, listeners] = (await connection.pubsub('NUMSUB', replyChannel(prefix, replyTo))) as [string, number]
+      if (Number(listeners) === 0) return false
+      return (await connection.set(`${prefix}:missed:${callId}`, '1', 'EX', MISSED_SECONDS, 'NX')) === 'OK'
     },
 
     /** How many jobs wait for a worker. */

@@ -10,6 +10,7 @@ import { Calls } from '../../../src/shared/calls/calls.ts'
 import { createPublisher, listenForCancels } from '../../../src/shared/calls/publisher.ts'
 import { findEnded } from '../../../src/shared/calls/records.ts'
 import { Quota } from '../../../src/api/quota.ts'
+import { Unbegun } from '../../../src/api/v1/unbegun.ts'
 import { Replies } from '../../../src/shared/calls/replies.ts'
 import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { StaleCall } from '../../../src/shared/calls/types.ts'
@@ -208,6 +209,7 @@ export class World {
       db: this.db,
       calls,
       replies,
+      unbegun: new Unbegun(this.db, log),
       joins: new Quota({ perAccount: 1_000_000, perProcess: 1_000_000 }),
       queues: this.dispatch.queuesOf(process),
       log,
