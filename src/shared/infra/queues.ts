@@ -107,15 +107,8 @@ export function createQueues(connection: Redis, prefix: string) {
       return state !== 'unknown' && state !== 'completed' && state !== 'failed'
     },
 
-    /**
-     * Whether a call without a job is to be left to its web process, which enqueues it again when it finds that Redis
-     * has forgotten everything: it must live, and is given the time once.
-     */
-    async isLeftToWeb(callId: CallId, replyTo: string): Promise<boolean> {
-      const [, listeners] = (await connection.pubsub('NUMSUB', replyChannel(prefix, replyTo))) as [string, number]
-      if (Number(listeners) === 0) return false
-      return (await connection.set(`${prefix}:missed:${callId}`, '1', 'EX', MISSED_SECONDS, 'NX')) === 'OK'
-    },
+    /** Whether a call without a job is to be left to its web process, once: see `isLeftToWeb`. */
+    isLeftToWeb: (callId: CallId, replyTo: string) => isLeftToWeb(connection, prefix, callId, replyTo),
 
     /** How many jobs wait for a worker. */
     async depth(name: QueueName): Promise<number> {
@@ -154,4 +147,14 @@ export function createQueues(connection: Redis, prefix: string) {
       await Promise.all([...open.values()].map((one) => one.close()))
     },
   }
+}
+
+/**
+ * A web process enqueues its calls again when it finds that Redis has forgotten everything. So a call without a job is
+ * left to it, where it lives, for the first time that this is asked.
+ */
+async function isLeftToWeb(redis: Redis, prefix: string, callId: CallId, replyTo: string): Promise<boolean> {
+  const [, listeners] = (await redis.pubsub('NUMSUB', replyChannel(prefix, replyTo))) as [string, number]
+  if (Number(listeners) === 0) return false
+  return (await redis.set(`${prefix}:missed:${callId}`, '1', 'EX', MISSED_SECONDS, 'NX')) === 'OK'
 }
