@@ -36,6 +36,7 @@ const INSIDE: [string, string][] = [
   ['/operator/calls/:call', 'Operator'],
   ['/operator/mails', 'Operator'],
   ['/operator/upstreams', 'Operator'],
+  ['/operator/catalogue', 'Operator'],
   ['/operator/actions', 'Operator'],
 ]
 

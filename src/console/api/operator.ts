@@ -28,3 +28,23 @@ export const getMargins = (query: Asked<'GET /api/operator/margins'>['query']) =
   ask('GET /api/operator/margins', { query })
 export const getUpstreams = () => ask('GET /api/operator/upstreams')
 export const getActions = () => ask('GET /api/operator/actions')
+
+/** A version of the catalogue, without its content. */
+export type CatalogueVersion = RowOf<'GET /api/operator/catalogue/versions'>
+
+/** What is wrong with a catalogue, and what it would change. */
+export type CatalogueCheck = Answered<'POST /api/operator/catalogue/check'>
+export type CatalogueChange = CatalogueCheck['changes'][number]
+
+export const getCatalogue = () => ask('GET /api/operator/catalogue')
+export const checkCatalogue = (catalogue: unknown) => ask('POST /api/operator/catalogue/check', { body: { catalogue } })
+export const applyCatalogue = (body: Asked<'POST /api/operator/catalogue'>['body']) =>
+  ask('POST /api/operator/catalogue', { body })
+export const getVersions = () => ask('GET /api/operator/catalogue/versions')
+export const getVersion = (version: number) =>
+  ask('GET /api/operator/catalogue/versions/:version', { params: { version: String(version) } })
+export const rollBackTo = (version: number, expect: number) =>
+  ask('POST /api/operator/catalogue/versions/:version/rollback', {
+    params: { version: String(version) },
+    body: { expect },
+  })

@@ -1,5 +1,5 @@
 /**
- * The operator's pages: accounts, calls, mails, upstreams, and what operators did.
+ * The operator's pages: accounts, calls, mails, upstreams, the catalogue, and what operators did.
  */
 import { Empty, Page } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
@@ -7,6 +7,7 @@ import { account } from '../../state/account.ts'
 import { AccountSection } from './account.tsx'
 import { AccountsSection } from './accounts.tsx'
 import { MarginsSection } from './margins.tsx'
+import { CatalogueSection } from './catalogue.tsx'
 import { ActionsSection, CallSection, MailsSection, UpstreamsSection } from './reports.tsx'
 
 const SECTIONS = [
@@ -15,6 +16,7 @@ const SECTIONS = [
   ['mails', 'Mails'],
   ['upstreams', 'Upstreams'],
   ['margins', 'Margins'],
+  ['catalogue', 'Catalogue'],
   ['actions', 'Audit'],
 ] as const
 
@@ -48,6 +50,7 @@ export function OperatorPage({ params, query }: PageProps) {
       {section === 'mails' && <MailsSection />}
       {section === 'upstreams' && <UpstreamsSection />}
       {section === 'margins' && <MarginsSection />}
+      {section === 'catalogue' && <CatalogueSection />}
       {section === 'actions' && <ActionsSection />}
     </Page>
   )

@@ -1,0 +1,250 @@
+/**
+ * The catalogue: its prices in a form beside its text, what a change would do before it is applied, and its history.
+ */
+import { useState } from 'preact/hooks'
+import type { CatalogueChange, CatalogueCheck, CatalogueVersion } from '../../api/operator.ts'
+import {
+  applyCatalogue,
+  checkCatalogue,
+  getCatalogue,
+  getVersion,
+  getVersions,
+  rollBackTo,
+} from '../../api/operator.ts'
+import { Action, Empty, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { Field, useSubmit } from '../../parts/forms.tsx'
+import { List } from '../../parts/list.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+import { PriceForm } from './price-form.tsx'
+
+export function CatalogueSection() {
+  const current = useLoad('catalogue', getCatalogue)
+  const versions = useLoad('catalogue versions', getVersions)
+  const { data, problem } = current
+  const reload = (): void => {
+    current.reload()
+    versions.reload()
+  }
+  return (
+    <>
+      <ErrorMessage problem={problem} retry={current.reload} />
+      {data ? <Editor version={data.version} catalogue={data.catalogue} done={reload} /> : !problem && <Loading />}
+      <section class="panel">
+        <h2>History</h2>
+        <List of={versions} empty={<Empty title="No versions yet" />}>
+          {(items) => <History versions={items} current={data?.version ?? 0} done={reload} />}
+        </List>
+      </section>
+    </>
+  )
+}
+
+const textOf = (catalogue: unknown): string => JSON.stringify(catalogue, null, 2)
+
+/** The content of a text; the reason why where it is not JSON. */
+function read(text: string): { catalogue: unknown; fault: null } | { fault: string } {
+  try {
+    return { catalogue: JSON.parse(text) as unknown, fault: null }
+  } catch (error) {
+    return { fault: `This is not JSON: ${(error as Error).message}.` }
+  }
+}
+
+type EditorProps = { version: number; catalogue: unknown; done: () => void }
+
+/**
+ * Edits one version. `seen` is the version that the last comparison was with: only that one is replaced. What was typed
+ * stays, whatever others apply meanwhile.
+ */
+function Editor({ version, catalogue, done }: EditorProps) {
+  const [base, setBase] = useState({ version, text: textOf(catalogue) })
+  const [text, setText] = useState(base.text)
+  const [check, setCheck] = useState<CatalogueCheck | null>(null)
+  const [note, setNote] = useState('')
+  const { busy, problem, run } = useSubmit()
+  // A newer version is shown where nothing was typed; else the comparison shows what it means for what was.
+  if (version > base.version) {
+    if (text === base.text) setText(textOf(catalogue))
+    setBase({ version, text: textOf(catalogue) })
+  }
+  const given = read(text)
+  const edit = (next: string): void => {
+    setText(next)
+    setCheck(null)
+  }
+  const compare = (): void =>
+    run(async () => {
+      if (given.fault === null) setCheck(await checkCatalogue(given.catalogue))
+    })
+  const apply = (): void =>
+    run(async () => {
+      if (given.fault !== null || !check) return
+      try {
+        await applyCatalogue({ catalogue: given.catalogue, expect: check.version, ...(note.trim() && { note }) })
+        setNote('')
+      } finally {
+        // After a conflict, too: what was compared with is no longer the current version.
+        setCheck(null)
+        done()
+      }
+    })
+  return (
+    <section class="panel" data-testid="catalogue">
+      <h2>Version {base.version}</h2>
+      <Sides text={text} edit={edit} />
+      <ErrorMessage problem={problem} />
+      {problem?.code === 'conflict' && <p>Nothing of yours is lost: compare again, and see what it means now.</p>}
+      {check && <Findings check={check} />}
+      {check && check.faults.length === 0 && check.changes.length > 0 ? (
+        <>
+          <Field label="Note" value={note} maxLength={500} onInput={(event) => setNote(event.currentTarget.value)} />
+          <Action busy={busy} busyText="Applying…" onClick={apply}>
+            Apply as version {check.version + 1}
+          </Action>
+        </>
+      ) : (
+        <Action busy={busy} busyText="Comparing…" onClick={compare}>
+          Check and compare
+        </Action>
+      )}
+    </section>
+  )
+}
+
+/** The form of the prices, and the text beside it: what is typed in one stands in the other. */
+function Sides({ text, edit }: { text: string; edit: (text: string) => void }) {
+  const given = read(text)
+  return (
+    <div class="columns">
+      {given.fault === null ? (
+        <PriceForm catalogue={given.catalogue} change={(next) => edit(textOf(next))} />
+      ) : (
+        <ErrorMessage problem={given.fault} />
+      )}
+      <label class="source">
+        As JSON
+        <textarea spellcheck={false} rows={24} value={text} onInput={(event) => edit(event.currentTarget.value)} />
+      </label>
+    </div>
+  )
+}
+
+/** What is wrong with a catalogue, and what it would change. */
+function Findings({ check: { version, faults, losses, changes } }: { check: CatalogueCheck }) {
+  return (
+    <div role="status" data-testid="findings">
+      {faults.length > 0 && <Places title="It cannot be applied" places={faults} />}
+      {losses.length > 0 && <Places title="It sells below its cost" places={losses} />}
+      {faults.length === 0 && <Changes title={`Compared with version ${version}`} changes={changes} />}
+    </div>
+  )
+}
+
+const Places = ({ title, places }: { title: string; places: CatalogueCheck['faults'] }) => (
+  <>
+    <h3>{title}</h3>
+    <ul class="places">
+      {places.map(({ path, message }) => (
+        <li key={`${path} ${message}`}>
+          <code>{path}</code> {message}
+        </li>
+      ))}
+    </ul>
+  </>
+)
+
+const valueText = (value: unknown): string => (value === null ? 'none' : JSON.stringify(value))
+
+const PARTS = { model: 'Model ', upstream: 'Upstream ', setting: '' } as const
+
+function Changes({ title, changes }: { title: string; changes: CatalogueChange[] }) {
+  return (
+    <>
+      <h3>{title}</h3>
+      {changes.length === 0 && <p>Nothing would change.</p>}
+      <ul class="places">
+        {changes.map(({ part, name, change, fields }) => (
+          <li key={`${part} ${name}`}>
+            <strong>
+              {PARTS[part]}
+              {name}
+            </strong>{' '}
+            {change}
+            {change === 'changed' &&
+              fields.map(({ path, before, after }) => (
+                <div key={path}>
+                  {path && <code>{path}</code>} <del>{valueText(before)}</del> → <ins>{valueText(after)}</ins>
+                </div>
+              ))}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+type HistoryProps = { versions: CatalogueVersion[]; current: number; done: () => void }
+
+function History({ versions, current, done }: HistoryProps) {
+  const [asked, setAsked] = useState<number | null>(null)
+  const columns: Column<CatalogueVersion>[] = [
+    { header: 'Version', right: true, cell: ({ version }) => version },
+    { header: 'Applied', cell: ({ appliedAt }) => <Time iso={appliedAt} /> },
+    { header: 'By', cell: ({ by }) => by },
+    { header: 'Note', cell: ({ note }) => note },
+    {
+      header: 'Roll back',
+      hidden: true,
+      right: true,
+      cell: ({ version }) =>
+        version === current ? (
+          'current'
+        ) : (
+          <button
+            type="button"
+            class="small quiet"
+            aria-label={`Roll back to version ${version}`}
+            onClick={() => setAsked(version)}
+          >
+            Roll back
+          </button>
+        ),
+    },
+  ]
+  return (
+    <>
+      <Table label="Versions" columns={columns} rows={versions} keyOf={({ version }) => String(version)} />
+      {asked !== null && <AskBack version={asked} current={current} close={() => setAsked(null)} done={done} />}
+    </>
+  )
+}
+
+type AskProps = { version: number; current: number; close: () => void; done: () => void }
+
+/** Shows what going back would change before it does it. */
+function AskBack({ version, current, close, done }: AskProps) {
+  const { data, problem, reload } = useLoad(`catalogue ${version} from ${current}`, () => getVersion(version))
+  const back = useSubmit()
+  const goBack = (): void =>
+    back.run(async () => {
+      try {
+        await rollBackTo(version, current)
+        close()
+      } finally {
+        done()
+      }
+    })
+  return (
+    <Dialog title={`Roll back to version ${version}?`} close={close}>
+      <ErrorMessage problem={problem} retry={reload} />
+      {data ? <Changes title={`Compared with version ${current}`} changes={data.changes} /> : !problem && <Loading />}
+      <ErrorMessage problem={back.problem} />
+      <Action busy={back.busy} busyText="Rolling back…" onClick={goBack}>
+        Roll back
+      </Action>
+    </Dialog>
+  )
+}

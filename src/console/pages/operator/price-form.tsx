@@ -1,0 +1,96 @@
+/**
+ * A form of the prices in a catalogue, which writes into its text: whatever else stands there stays as it is.
+ */
+import { useId } from 'preact/hooks'
+
+type Fields = Record<string, unknown>
+
+/** Where a number stands in the catalogue: `['models', 0, 'pricing', 'input']`. */
+type Path = readonly (string | number)[]
+
+type Price = { path: Path; name: string; value: unknown }
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
+
+/** What a model's price may be made of, in the order of the form; those that it does not state are left empty. */
+const CHAT_FIELDS = ['input', 'output', 'cachedInput', 'cacheWrite', 'perTokens', 'perCall', 'minimum']
+
+function pricesOf(model: Fields, at: number): Price[] {
+  const start = ['models', at] as const
+  if (isFields(model.pricing)) {
+    const { pricing } = model
+    return CHAT_FIELDS.map((name) => ({ path: [...start, 'pricing', name], name, value: pricing[name] }))
+  }
+  if (model.credits !== undefined) {
+    return [{ path: [...start, 'credits'], name: 'credits', value: model.credits }]
+  }
+  return listOf(model.prices).flatMap((row, nth) => {
+    if (!isFields(row)) return []
+    const name = 'perSecond' in row ? 'perSecond' : 'credits'
+    const shown = typeof row.resolution === 'string' ? `${name} at ${row.resolution}` : name
+    return [{ path: [...start, 'prices', nth, name], name: shown, value: row[name] }]
+  })
+}
+
+/** A copy with another value at one place; undefined takes it away. */
+function withValue(value: unknown, [step, ...rest]: Path, to: unknown): unknown {
+  if (step === undefined) return to
+  if (Array.isArray(value)) {
+    return value.map((one: unknown, index) => (index === step ? withValue(one, rest, to) : one))
+  }
+  const fields = isFields(value) ? value : {}
+  return { ...fields, [step]: withValue(fields[step], rest, to) }
+}
+
+/** A number, or what was typed instead, which the check names; nothing where the field is empty. */
+const typed = (text: string): unknown =>
+  text.trim() === '' ? undefined : Number.isNaN(Number(text)) ? text : Number(text)
+
+type FormProps = { catalogue: unknown; change: (catalogue: unknown) => void }
+
+export function PriceForm({ catalogue, change }: FormProps) {
+  const models = listOf(isFields(catalogue) ? catalogue.models : undefined)
+  return (
+    <div class="prices">
+      {models.map((model, at) =>
+        isFields(model) ? (
+          <fieldset key={at}>
+            <legend>{String(model.id)}</legend>
+            {pricesOf(model, at).map(({ path, name, value }) => (
+              <PriceField
+                key={path.join('.')}
+                model={String(model.id)}
+                name={name}
+                value={value}
+                change={(to) => change(withValue(catalogue, path, to))}
+              />
+            ))}
+          </fieldset>
+        ) : null,
+      )}
+    </div>
+  )
+}
+
+type PriceFieldProps = { model: string; name: string; value: unknown; change: (value: unknown) => void }
+
+function PriceField({ model, name, value, change }: PriceFieldProps) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>
+        <span class="hidden">{model} </span>
+        {name}
+      </label>
+      <input
+        id={id}
+        inputMode="numeric"
+        value={typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)}
+        onInput={(event) => change(typed(event.currentTarget.value))}
+      />
+    </div>
+  )
+}
