@@ -108,4 +108,23 @@ describe('the playground', () => {
     expect(faults()).to.deep.equal([])
     await close()
   })
+
+  it('calls without a key of the customer: by one of its own, which every tab shares', async () => {
+    await world.person('plain@example.com', { credits: 1000 })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('plain@example.com')
+    const ask = async (question: string): Promise<void> => {
+      await open('/playground', 'Playground')
+      await page.getByLabel('Message').fill(question)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByTestId('receipt').waitFor()
+    }
+    await ask('Hello!')
+    await page.getByRole('button', { name: 'Forget' }).click()
+    await ask('Hello again!')
+    await open('/keys', 'Keys')
+    expect(await page.getByText('Console playground').count()).to.equal(1)
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
 })

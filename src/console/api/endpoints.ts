@@ -53,6 +53,8 @@ export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 export const getModels = () => ask('GET /api/models')
 export const getKeys = () => ask('GET /api/keys')
 export const createKey = (name: string) => ask('POST /api/keys', { body: { name } })
+export const rotateKey = (id: string, graceSeconds: number) =>
+  ask('POST /api/keys/:id/rotate', { params: { id }, body: { graceSeconds } })
 export const revokeKey = (id: string) => ask('DELETE /api/keys/:id', { params: { id } })
 
 /** Filters are whatever stands in the address: the server says what is wrong with them. */

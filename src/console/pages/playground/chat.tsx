@@ -12,7 +12,6 @@ import { Fold } from '../../parts/fold.tsx'
 import { Field } from '../../parts/forms.tsx'
 import type { Conversation } from '../../state/conversation.ts'
 import { clearConversation, conversation, converse } from '../../state/conversation.ts'
-import { playgroundKey } from '../../state/playground-key.ts'
 import { ceilingOf } from './examples.ts'
 import { useQuote } from './quote.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
@@ -28,7 +27,7 @@ export function ChatPlayground({ models, model, choose }: Props) {
   const fields = fieldsFor(nextMessages(talk.messages, text))
   const most = useQuote('chat', fields, ceilingOf(model, fields.messages, fields.max_tokens))
   const submit = (): void => {
-    if (talk.running || text.trim() === '' || playgroundKey.value === '') return
+    if (talk.running || text.trim() === '') return
     setText('')
     void converse(fields)
     field.current?.focus()
@@ -224,9 +223,7 @@ function Buttons({ talk, stop, clear, retry }: ButtonProps) {
           </button>
         </>
       )}
-      <button type="submit" disabled={playgroundKey.value === ''}>
-        Send
-      </button>
+      <button type="submit">Send</button>
     </span>
   )
 }

@@ -10,7 +10,6 @@ import { Choice, Field } from '../../parts/forms.tsx'
 import { Media } from '../../parts/call-details.tsx'
 import type { Work } from '../../state/media-work.ts'
 import { makeMedia, works } from '../../state/media-work.ts'
-import { playgroundKey } from '../../state/playground-key.ts'
 import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 import { ceilingOf } from './examples.ts'
 import { useQuote } from './quote.ts'
@@ -45,7 +44,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   const shown = { ...fields, ...(image.startsWith('data:') && { image_url: `${image.slice(0, 30)}…` }) }
   const submit = (event: Event): void => {
     event.preventDefault()
-    if (!work.busy && playgroundKey.value !== '' && prompt.trim() !== '') void makeMedia(kind, fields)
+    if (!work.busy && prompt.trim() !== '') void makeMedia(kind, fields)
   }
   return (
     <div class="play">
@@ -67,7 +66,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           <Options kind={kind} model={model} chosen={chosen} put={setLatest} />
           <div class="row between">
             <Ceiling most={most} />
-            <Action type="submit" busy={work.busy} busyText="Generating…" disabled={playgroundKey.value === ''}>
+            <Action type="submit" busy={work.busy} busyText="Generating…">
               {image ? 'Generate from image' : `Generate ${kind}`}
             </Action>
           </div>

@@ -9,24 +9,25 @@ import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, duration, number, priceText } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
-import { playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
-import { NewKey } from '../keys.tsx'
+import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
 import { asCurl, asPython, asSdk } from './examples.ts'
 
-/** Which key calls: pasted, or made here. It is kept until the tab is closed. */
+/** Which key calls: the playground's own, unless another was pasted, which is kept until the tab is closed. */
 export function KeyBar() {
-  const [asking, setAsking] = useState<'paste' | 'make' | null>(null)
+  const [asking, setAsking] = useState(false)
   const key = playgroundKey.value
   const paste = (event: Event): void => {
     const { secret = '' } = fieldsOf(event)
     if (secret.trim() === '') return
     setPlaygroundKey(secret.trim())
-    setAsking(null)
+    setAsking(false)
   }
   return (
     <div class="keybar">
       {key === '' ? (
-        <span>Calls need an API key.</span>
+        <span>
+          Calls are paid from your balance, by a <a href="/keys">key</a> named “{OWN_NAME}”.
+        </span>
       ) : (
         <span>
           Calls with{' '}
@@ -42,18 +43,12 @@ export function KeyBar() {
             Forget
           </button>
         )}
-        <button type="button" class="small quiet" onClick={() => setAsking('paste')}>
+        <button type="button" class="small quiet" onClick={() => setAsking(true)}>
           {key === '' ? 'Paste a key' : 'Use another key'}
         </button>
-        {key === '' && (
-          <button type="button" class="small" onClick={() => setAsking('make')}>
-            Create a key
-          </button>
-        )}
       </span>
-      {asking === 'make' && <NewKey close={() => setAsking(null)} made={(_key, secret) => setPlaygroundKey(secret)} />}
-      {asking === 'paste' && (
-        <Dialog title="Use a key" close={() => setAsking(null)}>
+      {asking && (
+        <Dialog title="Use a key" close={() => setAsking(false)}>
           <form onSubmit={paste} noValidate>
             <Field
               label="API key"
