@@ -123,9 +123,10 @@ export async function findByObject(
   provider: string,
   { session, intent }: { session: string | null; intent: string | null },
 ): Promise<PaymentRow[]> {
+  // By a plain comparison, which null never meets: most orders have no intent yet.
   return db('payments')
     .where({ provider })
-    .where((query) => void query.where({ session }).orWhere({ intent }))
+    .whereRaw('(session = ?::text OR intent = ?::text)', [session, intent] as string[])
     .select<PaymentRow[]>('*')
 }
 

@@ -40,12 +40,13 @@ export function verifyEvent(stripe: Stripe, secret: string, body: Buffer, signat
   return hintOf(event)
 }
 
-const isEvent = (event: Partial<Stripe.Event>): boolean =>
-  typeof event.id === 'string' &&
+const isEvent = (event: Partial<Stripe.Event> | null): boolean =>
+  typeof event?.id === 'string' &&
   event.id.length > 0 &&
   event.id.length <= 255 &&
   typeof event.type === 'string' &&
-  typeof event.data?.object === 'object'
+  typeof event.data?.object === 'object' &&
+  event.data.object !== null
 
 function hintOf(event: Stripe.Event): Hint {
   const about = event.data.object as unknown as Record<string, unknown>

@@ -1,0 +1,227 @@
+import { expect } from 'chai'
+import Stripe from 'stripe'
+import { createCode } from '../../../src/shared/payments/codes.ts'
+import { startGateway } from '../../../scripts/harness/harness.ts'
+import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { send } from '../../../scripts/harness/http.ts'
+import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
+import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
+import { until } from '../../../scripts/until.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { PASSWORD, anEmail } from '../../support/console.ts'
+
+const NAME = 'billing'
+const SECRET = 'whsec_of_billing'
+
+type Me = { email: string; ask: (method: string, path: string, body?: unknown) => ReturnType<typeof send> }
+
+describe('buying credits', () => {
+  let gateway: Gateway
+  let stripe: StripeAccount
+  before(async () => {
+    gateway = await startGateway({
+      PAYMENTS: 'stripe',
+      STRIPE_SECRET_KEY: `sk_test_${NAME}`,
+      STRIPE_WEBHOOK_SECRET: SECRET,
+    })
+    stripe = stripeAccountAt(gateway.sandbox.url, NAME)
+  })
+  after(() => gateway.stop())
+  afterEach(() => expectBooksToBalance(gateway.db))
+
+  async function signUp(): Promise<Me> {
+    const email = anEmail()
+    const { json } = await send('POST', `${gateway.url}/api/auth/register`, { body: { email, password: PASSWORD } })
+    return { email, ask: (method, path, body) => send(method, `${gateway.url}${path}`, { key: json.token, body }) }
+  }
+
+  const credits = async (me: Me): Promise<number> => (await me.ask('GET', '/api/account')).json.credits
+
+  async function checkout(me: Me, what: object = { pack: 'starter' }) {
+    const { json } = await me.ask('POST', '/api/billing/checkout', what)
+    const row = await gateway.db('payments').orderBy('id', 'desc').first<{ session: string }>('session')
+    return { payment: json.payment, url: json.url as string, session: row.session }
+  }
+
+  const hear = (payload: string, signature: string) =>
+    send('POST', `${gateway.url}/hooks/stripe`, { body: payload, headers: { 'stripe-signature': signature } })
+
+  const signed = (payload: string, more: { secret?: string; timestamp?: number } = {}): string =>
+    Stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET, ...more })
+
+  let events = 0
+  const anEvent = (type: string, object: object, more: object = {}) =>
+    JSON.stringify({ id: `evt_${++events}`, object: 'event', type, livemode: false, data: { object }, ...more })
+
+  const decided = (id: string) =>
+    until(
+      'the event is decided',
+      async () => (await gateway.db('payment_events').where({ id }).first<{ outcome: string }>())?.outcome,
+    )
+
+  it('is offered with packs and free amounts', async () => {
+    const me = await signUp()
+    expect((await me.ask('GET', '/api/billing')).json).to.deep.equal({
+      ok: true,
+      provider: 'stripe',
+      packs: [{ id: 'starter', currency: 'eur', amountMinor: 1000, credits: 10_000, bonus: 500 }],
+      topUp: { currency: 'eur', minMinor: 500, maxMinor: 100_000, creditsPer: 1000, perMinor: 100 },
+      debt: 0,
+      settings: { lowBalance: null, autoTopUp: null },
+      card: null,
+    })
+  })
+
+  it('opens a page, and credits what the page that people come back to finds paid, once', async () => {
+    const me = await signUp()
+    const { payment, url, session } = await checkout(me)
+    expect(payment).to.include({ status: 'open', kind: 'checkout', credits: 10_000, bonus: 500, amountMinor: 1000 })
+    expect(url).to.match(/^http/)
+    await stripe.pay(session)
+    const looks = await Promise.all(
+      Array.from({ length: 50 }, () => me.ask('POST', `/api/billing/payments/${payment.id}/sync`)),
+    )
+    expect(new Set(looks.map(({ json }) => json.payment.status))).to.deep.equal(new Set(['paid']))
+    expect(await credits(me)).to.equal(10_500)
+    const { json } = await me.ask('GET', `/api/billing/payments/${payment.id}`)
+    expect(json.ledger.map(({ kind, amount }: { kind: string; amount: number }) => [kind, amount])).to.deep.equal([
+      ['grant', 10_000],
+      ['grant', 500],
+    ])
+    expect((await me.ask('GET', '/api/billing/payments')).json.data).to.have.lengthOf(1)
+  })
+
+  it('is credited by a webhook alone, once for fifty deliveries of one event', async () => {
+    const me = await signUp()
+    const { payment, session } = await checkout(me, { amountMinor: 1234 })
+    await stripe.pay(session)
+    const event = anEvent('checkout.session.completed', {
+      id: session,
+      object: 'checkout.session',
+      client_reference_id: payment.id,
+      metadata: { payment: payment.id },
+    })
+    const heard = await Promise.all(Array.from({ length: 50 }, () => hear(event, signed(event))))
+    expect(new Set(heard.map(({ status }) => status))).to.deep.equal(new Set([200]))
+    await until('the credits are there', async () => (await credits(me)) > 0)
+    expect(await credits(me)).to.equal(12_340)
+  })
+
+  it('is not decided by what an event says', async () => {
+    const me = await signUp()
+    const { payment, session } = await checkout(me)
+    const words = { id: session, object: 'checkout.session', client_reference_id: payment.id, payment_status: 'paid' }
+    const event = anEvent('checkout.session.completed', { ...words, currency: 'eur', amount_total: 1000 })
+    expect((await hear(event, signed(event))).status).to.equal(200)
+    expect(await decided(`evt_${events}`)).to.equal('looked')
+    expect((await me.ask('GET', `/api/billing/payments/${payment.id}`)).json.payment.status).to.equal('open')
+    expect(await credits(me)).to.equal(0)
+  })
+
+  const LIES: [title: string, of: (other: string) => object, more?: object][] = [
+    ["another account's checkout", (other) => ({ id: other })],
+    ['test mode where it is live', () => ({}), { livemode: true }],
+    ['another currency', () => ({ currency: 'usd', amount_total: 1000 })],
+    ['another amount', () => ({ currency: 'eur', amount_total: 1 })],
+  ]
+  for (const [title, of, more] of LIES) {
+    it(`puts an order before an operator, and credits nothing, for an event of ${title}`, async () => {
+      const me = await signUp()
+      const { payment, session } = await checkout(me)
+      const { session: other } = await checkout(await signUp())
+      const words = { id: session, object: 'checkout.session', client_reference_id: payment.id, payment_status: 'paid' }
+      const event = anEvent('checkout.session.completed', { ...words, ...of(other) }, more)
+      const before = (await gateway.db('payments').where({ status: 'review' })).length
+      await hear(event, signed(event))
+      expect(await decided(`evt_${events}`)).to.equal('looked')
+      const touched = await gateway.db('payments').where({ status: 'review' }).whereNot({ session }).pluck('id')
+      expect((await me.ask('GET', `/api/billing/payments/${payment.id}`)).json.payment.status).to.equal('review')
+      expect(touched, 'nobody else').to.have.lengthOf(before)
+      expect(await credits(me)).to.equal(0)
+    })
+  }
+
+  it('refuses events that are forged, stale, cut or written anew', async () => {
+    const event = anEvent('checkout.session.completed', { id: 'cs_1', object: 'checkout.session' })
+    const stale = Math.floor(Date.now() / 1000) - 301
+    for (const [payload, signature] of [
+      [event, ''],
+      [event, 't=1,v1=00'],
+      [event, signed(event, { secret: 'whsec_of_somebody' })],
+      [event, signed(event, { timestamp: stale })],
+      [event.slice(0, -1), signed(event)],
+      [`${event}\n`, signed(event)],
+      [JSON.stringify(JSON.parse(event), null, 1), signed(event)],
+      ['', signed('')],
+      ['null', signed('null')],
+    ] as const) {
+      const { status, json } = await hear(payload, signature)
+      expect([status, json.error], payload.slice(0, 20)).to.deep.equal([400, 'invalid_signature'])
+    }
+    expect(await gateway.db('payment_events').where({ id: `evt_${events}` })).to.deep.equal([])
+  })
+
+  it('refuses what is not for sale', async () => {
+    const me = await signUp()
+    const refusal = async (body: object) => (await me.ask('POST', '/api/billing/checkout', body)).json.error
+    expect(await refusal({ pack: 'nothing' })).to.equal('invalid_request')
+    expect(await refusal({})).to.equal('invalid_request')
+    expect(await refusal({ pack: 'starter', amountMinor: 500 })).to.equal('invalid_request')
+    for (const amountMinor of [499, 100_001, 500.5, '500', -1, 0])
+      expect(await refusal({ amountMinor }), String(amountMinor)).to.equal('invalid_amount')
+  })
+
+  it('answers 503 at once while the provider is away, and takes nothing', async () => {
+    const me = await signUp()
+    await stripe.fault('*', '503', 2)
+    const { status, json, headers } = await me.ask('POST', '/api/billing/checkout', { pack: 'starter' })
+    await stripe.control('DELETE', 'faults')
+    expect([status, json.error]).to.deep.equal([503, 'payments_unavailable'])
+    expect(headers.get('retry-after')).to.match(/^\d+$/)
+    expect((await me.ask('GET', '/api/billing/payments')).json.data[0].status).to.equal('created')
+  })
+
+  it('tops up by itself once a crossing, from the card that a checkout kept', async () => {
+    const me = await signUp()
+    const wanted = { threshold: 10_480, pack: 'starter', monthlyCapMinor: 1500 }
+    expect((await me.ask('PUT', '/api/billing/settings', { autoTopUp: wanted })).json.error).to.equal('no_card')
+    const { payment, session } = await checkout(me)
+    await stripe.pay(session, 'card', { keep: true })
+    await me.ask('POST', `/api/billing/payments/${payment.id}/sync`)
+    const { json } = await me.ask('PUT', '/api/billing/settings', {
+      autoTopUp: wanted,
+      lowBalance: { threshold: 10_500 },
+    })
+    expect(json.settings).to.deep.equal({ autoTopUp: wanted, lowBalance: { threshold: 10_500 } })
+    expect((await me.ask('GET', '/api/billing')).json.card).to.include({ last4: '4242' })
+    const { secret } = (await me.ask('POST', '/api/keys', { name: 'test' })).json
+    const image = () =>
+      send('POST', `${gateway.url}/v1/images/generations`, {
+        key: secret,
+        body: { model: 'sandbox-image', prompt: 'a fox' },
+      })
+    await image()
+    await until('the top-up is paid', async () => (await credits(me)) === 10_500 - 40 + 10_500)
+    const [auto] = (await me.ask('GET', '/api/billing/payments')).json.data
+    expect(auto).to.include({ kind: 'auto', status: 'paid', amountMinor: 1000 })
+    const mails = await gateway.db('mails').where({ recipient: me.email }).orderBy('id').pluck('kind')
+    expect(mails.filter((kind) => kind === 'low_balance')).to.have.lengthOf(1)
+    expect((await me.ask('DELETE', '/api/billing/card')).status).to.equal(200)
+    expect((await me.ask('GET', '/api/billing')).json).to.deep.include({ card: null })
+  })
+
+  it('takes ten tries of codes an hour, whatever the case and dashes of a code', async () => {
+    const me = await signUp()
+    const lot = { credits: 7, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
+    const { code } = await createCode(gateway.db, null, lot)
+    const redeem = (text: string) => me.ask('POST', '/api/billing/redeem', { code: text })
+    expect((await redeem(code.toLowerCase().replaceAll('-', ' '))).json).to.deep.equal({
+      ok: true,
+      credits: 7,
+      balance: 7,
+    })
+    expect((await redeem(code)).json.error).to.equal('code_used')
+    for (let tries = 2; tries < 10; tries++) expect((await redeem('nothing')).json.error).to.equal('invalid_code')
+    expect((await redeem('nothing')).json.error).to.equal('rate_limited')
+  })
+})
