@@ -71,6 +71,7 @@ export function jobsOf(
     },
   }
   const preCharges = test('pre-charges', ['test/upstreams/precharge.test.ts'], { TOLLGATE_REQUESTS: String(CHATS) })
+  const quotes = test('quotes', ['test/api/v1/quotes.test.ts'])
   const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
   return {
     alone: [test('load', ['test/crash/load.test.ts'])],
@@ -82,6 +83,6 @@ export function jobsOf(
       ...mutants,
       healthy,
     ],
-    busy: [test('kills', ['test/crash/kills.test.ts']), ...shards, preCharges],
+    busy: [test('kills', ['test/crash/kills.test.ts']), ...shards, preCharges, quotes],
   }
 }

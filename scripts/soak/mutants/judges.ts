@@ -7,9 +7,24 @@ export const DEBTS = 'test/shared/calls/debts.test.ts'
 export const BATCHES = 'test/shared/calls/batches.test.ts'
 export const BUDGETS = 'test/shared/calls/budgets.test.ts'
 export const PRICING = 'test/shared/calls/pricing.test.ts'
+export const ARITHMETIC = 'test/shared/calls/price-arithmetic.test.ts'
+export const GUARDS = 'test/api/v1/price-guards.test.ts'
 export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const ENDS = 'test/workers/calls/chat-settlement.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 
 /** The tests that must pass where no bug is planted. */
-export const JUDGES = [SCHEDULES, VERBS, DEBTS, BATCHES, BUDGETS, MOMENTS, PRICING, PRECHARGE, ENDS, CUT_CHATS]
+export const JUDGES = [
+  SCHEDULES,
+  VERBS,
+  DEBTS,
+  BATCHES,
+  BUDGETS,
+  MOMENTS,
+  PRICING,
+  ARITHMETIC,
+  GUARDS,
+  PRECHARGE,
+  ENDS,
+  CUT_CHATS,
+]

@@ -3,6 +3,7 @@ import { CALL_PATH } from './call-path.ts'
 import { CHARGING } from './charging.ts'
 import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
+import { PRICES } from './prices.ts'
 
 /** All bugs that the tests must find. */
-export const MUTANTS: readonly Mutant[] = [...CHARGING, ...ENDING, ...OF_BUDGETS, ...CALL_PATH]
+export const MUTANTS: readonly Mutant[] = [...CHARGING, ...ENDING, ...OF_BUDGETS, ...CALL_PATH, ...PRICES]

@@ -1,0 +1,94 @@
+import type { Mutant } from './mutant.ts'
+import { ARITHMETIC, GUARDS } from './judges.ts'
+
+const PRICING_SOURCE = 'src/shared/calls/pricing.ts'
+
+/** Bugs in what things cost: customers, and the operator. */
+export const PRICES: readonly Mutant[] = [
+  {
+    name: 'cached tokens are counted twice',
+    why: 'In the usage of most upstreams they are a part of the prompt.',
+    edits: [
+      {
+        file: 'src/workers/upstreams/usage.ts',
+        find: 'input: isCount(prompt) ? prompt - cached - written : prompt',
+        replace: 'input: prompt',
+      },
+    ],
+    tests: ['test/workers/upstreams/usage.test.ts'],
+  },
+  {
+    name: 'what is written to a cache costs nothing',
+    why: 'Each of the three counts has its price.',
+    edits: [{ file: PRICING_SOURCE, find: 'BigInt(tokens.written ?? 0) * BigInt(cacheWrite) +', replace: '' }],
+    tests: [ARITHMETIC],
+  },
+  {
+    name: 'the pre-charge takes a cheap input for granted',
+    why: 'The customer decides what a cache has a part in.',
+    edits: [
+      {
+        file: PRICING_SOURCE,
+        find: 'const dearest = Math.max(price.input, price.cachedInput ?? 0, price.cacheWrite ?? 0)',
+        replace: 'const dearest = price.input',
+      },
+    ],
+    tests: [ARITHMETIC],
+  },
+  {
+    name: 'what has no price is free',
+    why: 'What fits no row is never made for nothing.',
+    edits: [
+      { file: PRICING_SOURCE, find: 'if (row === undefined) return null', replace: 'if (row === undefined) return 0' },
+    ],
+    tests: [ARITHMETIC, 'test/api/v1/media-prices.test.ts'],
+  },
+  {
+    name: 'one price for a video of any length',
+    why: 'The customer chooses the length.',
+    edits: [
+      {
+        file: 'src/api/v1/media.ts',
+        find: 'mediaCost(price, { resolution, duration })',
+        replace: 'mediaCost(price, { resolution, duration: duration && 1 })',
+      },
+    ],
+    tests: ['test/api/v1/media-prices.test.ts'],
+  },
+  {
+    name: 'X-Max-Credits is ignored on streams',
+    why: 'A guard holds for every form of a call.',
+    edits: [
+      {
+        file: 'src/api/v1/place-call.ts',
+        find: 'const guarded = priceGuard(ctx, order)',
+        replace: "const guarded = 'stream' in order.request && order.request.stream ? null : priceGuard(ctx, order)",
+      },
+    ],
+    tests: [GUARDS],
+  },
+  {
+    name: 'a guard hides an answer that was paid',
+    why: 'A retry that joins a call is charged nothing.',
+    edits: [
+      {
+        file: 'sql/open_calls.sql',
+        find: "WHEN same.id IS NOT NULL THEN 'exists'",
+        replace: "WHEN r.guarded IS NOT NULL THEN r.guarded WHEN same.id IS NOT NULL THEN 'exists'",
+      },
+    ],
+    tests: [GUARDS],
+  },
+  {
+    name: 'a cost that is unknown is nothing',
+    why: 'A margin without it would be made up.',
+    edits: [
+      {
+        file: 'src/workers/calls/costs.ts',
+        find: 'this.sum = this.sum === null || cost === null ? null : this.sum + cost',
+        replace: 'this.sum = (this.sum ?? 0) + (cost ?? 0)',
+      },
+    ],
+    tests: ['test/upstreams/costs.test.ts'],
+  },
+]
