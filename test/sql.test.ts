@@ -34,7 +34,7 @@ describe('the functions of the money', () => {
     writeFileSync(file, text.replaceAll(find, replace))
   }
 
-  it('are in the database as their files say, so that nothing is applied again', async () => {
+  it('are in the database as in their files, so that nothing is applied again', async () => {
     expect(await apply()).to.deep.equal([])
     const { rows } = await db.raw<{ rows: { name: string }[] }>(
       `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`,
@@ -69,7 +69,7 @@ describe('the functions of the money', () => {
     expect(await apply()).to.deep.equal(['check_ledger'])
   })
 
-  it('keep their parameters and their answer as long as they have their name', async () => {
+  it('keep their parameters and return type under the same name', async () => {
     edit('open_calls', 'max_request_bytes bigint)', 'max_request_bytes bigint, hint text)')
     const changed = await apply().then(
       () => null,
@@ -87,7 +87,7 @@ describe('the functions of the money', () => {
     expect(missing).to.equal('sql/close_calls.sql does not define a function close_calls.')
   })
 
-  it('serve two releases side by side: the old one keeps its function when the new one has another', async () => {
+  it('serve two releases side by side: the old one keeps its function', async () => {
     const next = 'open_calls_2'
     renameSync(join(folder, 'open_calls.sql'), join(folder, `${next}.sql`))
     edit(next, 'FUNCTION open_calls', `FUNCTION ${next}`)
@@ -115,7 +115,7 @@ describe('the functions of the money', () => {
     await expectBooksToBalance(db)
   })
 
-  it('are taken out before a migration leads back, those of earlier releases too', async () => {
+  it('are dropped before a migration is undone, also those of earlier releases', async () => {
     renameSync(join(folder, 'spendable_lots.sql'), join(folder, 'spendable_lots_2.sql'))
     edit('spendable_lots_2', 'spendable_lots', 'spendable_lots_2')
     await apply()
@@ -130,7 +130,7 @@ describe('the functions of the money', () => {
     )
   })
 
-  it('are part of the build, without files that are gone', () => {
+  it('are part of the build, without deleted files', () => {
     const project = mkdtempSync(join(tmpdir(), 'tollgate-ship-'))
     try {
       cpSync(SQL_FOLDER, join(project, 'sql'), { recursive: true })

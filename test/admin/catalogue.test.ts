@@ -110,7 +110,8 @@ describe("the operator's commands of the catalogue", () => {
     expect(lines[0]).to.match(/^- model sandbox-chat: \{/)
     expect(lines.slice(1)).to.deep.equal([
       '~ model sandbox-image credits: 40 → 50',
-      '+ model new-image: {"id":"new-image","modality":"image","credits":5,"upstreams":[{"upstream":"sandbox","model":"x"}]}',
+      '+ model new-image: {"id":"new-image","modality":"image","credits":5,' +
+        '"upstreams":[{"upstream":"sandbox","model":"x"}]}',
       '~ upstream sandbox concurrency: (none) → 4',
     ])
     expect((await readVersion(db, 'newest'))!.version).to.equal(1)

@@ -60,7 +60,7 @@ describe('the configuration', () => {
       expect(read()[name], name).to.equal(undefined)
   })
 
-  it('takes what is set, and an empty value for none', () => {
+  it('uses what is set, and treats an empty value as absent', () => {
     const config = read({
       PORT: '8080',
       BASE_URL: 'https://models.example/',
@@ -127,7 +127,7 @@ describe('the configuration', () => {
     expect(() => Object.assign(read(), { PORT: 1 })).to.throw(TypeError)
   })
 
-  it('hands out the keys of upstreams by name alone', () => {
+  it('gives the keys of upstreams only by name', () => {
     const config = read({ SOME_KEY: 'sk-1', EMPTY: '' })
     expect([config.secretOf('SOME_KEY'), config.secretOf('EMPTY'), config.secretOf('NONE')]).to.deep.equal([
       'sk-1',
@@ -137,12 +137,12 @@ describe('the configuration', () => {
     expect(JSON.stringify(config)).not.to.include('sk-1')
   })
 
-  it("asks the operator's command for Postgres alone", () => {
+  it('requires only Postgres for the admin command', () => {
     expect(readDatabaseConfig({ DATABASE_URL: least.DATABASE_URL })).to.include({ DATABASE_SSL: 'off' })
     expect(() => readDatabaseConfig({})).to.throw(ConfigError, /DATABASE_URL/)
   })
 
-  it('lets sslmode of DATABASE_URL say what DATABASE_SSL says, and refuses a contradiction', () => {
+  it('accepts an sslmode in DATABASE_URL that agrees with DATABASE_SSL, and no other', () => {
     const ssl = (query: string, said?: string) =>
       readDatabaseConfig({ DATABASE_URL: `postgres://db.example/x?${query}`, ...(said && { DATABASE_SSL: said }) })
         .DATABASE_SSL
@@ -164,14 +164,14 @@ describe('the configuration', () => {
     }
   })
 
-  it('warns of names that nothing reads and that look like ours, and of no others', () => {
+  it('warns of unknown names that resemble settings, and of no others', () => {
     const warned = (names: string[]) =>
       configWarnings(read(), Object.fromEntries(names.map((name) => [name, 'x']))).map((line) => line.split(' ')[2]!)
     const typos = ['GATEWAY_RATELIMIT', 'SMPT_URL', 'DATABASE_POOL_SIZE', 'MEDIA_TTL', 'base_url', 'APP_SECERT']
     expect(warned([...typos, 'PORT', 'PATH', 'HOST', 'HOME', 'REDIS_TLS_URL', 'OPENAI_API_KEY'])).to.deep.equal(typos)
   })
 
-  it('warns in production of mails that reach nobody and of links that lead nowhere', () => {
+  it('warns in production of mails that reach nobody and of unreachable links', () => {
     const production = { NODE_ENV: 'production' }
     const warnings = (more: NodeJS.ProcessEnv) => configWarnings(read(more), {}).join('\n')
     expect(warnings({ BASE_URL: 'http://127.0.0.1:3000' })).to.equal('')

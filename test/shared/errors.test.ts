@@ -10,7 +10,7 @@ import {
 } from '../../src/shared/errors.ts'
 import type { ErrorCode } from '../../src/shared/errors.ts'
 
-/** Every code with its status, written down a second time: a change of one is seen. */
+/** Every code with its status, a second time, so that a change of one is noticed. */
 const STATUSES: Record<string, ErrorCode[]> = {
   400: [
     'unsupported_model',
@@ -54,7 +54,7 @@ describe('the catalogue of errors', () => {
     for (const code of errorCodes()) expect(messageOf(code), code).to.match(/^[\p{Lu}a-z].{10,120}\.$/u)
   })
 
-  it('tells SDKs to come back for 429 and for a 503 that passes, and for nothing else', () => {
+  it('lets SDKs retry 429 and a temporary 503, and nothing else', () => {
     expect(errorCodes().filter(shouldRetry)).to.have.members(['rate_limited', 'overloaded', 'service_unavailable'])
   })
 
@@ -67,7 +67,7 @@ describe('the catalogue of errors', () => {
     })
   })
 
-  it('knows its codes, and no property of objects for one', () => {
+  it('knows its codes, and no inherited object property', () => {
     expect(isErrorCode('rate_limited')).to.equal(true)
     for (const text of ['', 'nonsense', 'toString', '__proto__', 'constructor'])
       expect(isErrorCode(text), text).to.equal(false)

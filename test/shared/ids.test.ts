@@ -18,7 +18,7 @@ describe('ids', () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newId('call'))).size).to.equal(10_000)
   })
 
-  it('have a text form that is read back, and only as their own kind', () => {
+  it('have a text form that is parsed only as their own kind', () => {
     const kinds = Object.keys(PREFIXES) as IdKind[]
     for (const kind of kinds) {
       const id = newId(kind)

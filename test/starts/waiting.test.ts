@@ -69,7 +69,7 @@ describe('a process that starts before what it needs', function () {
     expect(warnings).to.match(/BASE_URL is local/)
   })
 
-  it('a web process is not ready before schema and catalogue are, and says that it leaves before it closes its port', async () => {
+  it('a web process is ready after schema and catalogue, and not any more before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })
     const [web, url] = await start('web', { DRAIN_SECONDS: '2' })
     await web.says('web process listening')

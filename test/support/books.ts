@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { audit } from '../../src/shared/ledger/audit.ts'
 
-/** The books balance: every invariant of the money holds in this test process's database. */
+/** Expects every invariant of the money to hold in this test process's database. */
 export async function expectBooksToBalance(db: Db): Promise<void> {
   const { breaches } = await audit(db)
   expect(breaches, JSON.stringify(breaches, null, 2)).to.deep.equal([])

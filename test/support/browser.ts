@@ -17,7 +17,7 @@ const FLAGS = [
 const find = (): string | undefined =>
   findProgram('chromium') ?? findProgram('chromium-browser') ?? findProgram('google-chrome')
 
-/** Debian's package, where this process may install it; a CI machine is new every time. */
+/** Debian's package, if this process can install it: CI machines start empty. */
 async function install(): Promise<string | undefined> {
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/etc/debian_version')) return undefined
   const packages = ['install', '-y', '-q', '--no-install-recommends', '-o', 'DPkg::Lock::Timeout=300', 'chromium']
@@ -36,7 +36,7 @@ async function launch(): Promise<Browser | null> {
   return executablePath === undefined ? null : chromium.launch({ executablePath, args: FLAGS })
 }
 
-/** Starts a headless Chromium for a file of tests, which are skipped, with a line that says so, where there is none. */
+/** Starts a headless Chromium for a file of tests. Without one they are skipped, with a message. */
 export async function openBrowser(test: Mocha.Context): Promise<Browser> {
   test.timeout(300_000)
   browser ??= launch()
@@ -53,7 +53,7 @@ export async function closeBrowser(): Promise<void> {
   await opened?.close()
 }
 
-/** A page in a context of its own, and what went wrong in it: errors, refusals of its policy, requests to elsewhere. */
+/** A page in a context of its own, and its faults: errors, breaches of its policy, requests to other sites. */
 export type WatchedPage = { page: Page; faults: string[]; close: () => Promise<void> }
 
 export async function openPage(

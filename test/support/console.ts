@@ -15,14 +15,14 @@ import type { Settings, TestWeb } from '../../scripts/harness/harness.ts'
 
 let names = 0
 
-/** An address that no other test has. */
+/** A unique address. */
 export const anEmail = (): string => `person-${process.pid}-${++names}@example.com`
 
-/** A configuration of the console alone: no upstream is behind it. */
+/** A configuration without an upstream, for the console alone. */
 export const consoleConfig = (settings: Settings = {}): Promise<Config> =>
   testConfig('http://127.0.0.1:9', { BASE_URL: 'https://gate.example', ...settings })
 
-/** A web process of the console alone. */
+/** A web process for the console alone. */
 export type TestConsole = TestWeb & {
   post: (path: string, body?: unknown, token?: string, headers?: Record<string, string>) => Promise<Reply>
   get: (path: string, token?: string) => Promise<Reply>
@@ -49,12 +49,12 @@ export async function aPerson(web: TestConsole, email = anEmail()): Promise<Pers
   return { email, token: json.token as string, id: json.user.id as string }
 }
 
-/** Logs in and answers the session token. */
+/** Logs in and returns the session token. */
 export async function logIn(web: TestConsole, email: string, password = PASSWORD): Promise<string> {
   return (await web.post('/api/auth/login', { email, password })).json.token as string
 }
 
-/** A worker of the mail queue. `retries` takes the place of the plan whose pauses are minutes. */
+/** A worker of the mail queue. `retries` replaces the plan, whose pauses are minutes. */
 export function startMailWorker(config: Config, retries?: RetryPlan): { stop: () => Promise<void> } {
   const db = connectDb({ ...config, DATABASE_POOL: 6 })
   const connection = connectPersistent(config)

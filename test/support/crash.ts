@@ -16,10 +16,10 @@ import type { Proxy } from './proxy.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
 import { until } from '../../scripts/until.ts'
 
-/** A web and a worker in this process, each behind proxies of its own in front of a real Postgres and Redis. */
+/** A web and a worker in this process. Each has its own proxies in front of a real Postgres and Redis. */
 export type Arena = {
   url: string
-  /** Straight to Postgres, around every proxy. */
+  /** A direct connection to Postgres, without a proxy. */
   db: Db
   config: Config
   proxies: Record<'web' | 'worker', Record<'postgres' | 'redis', Proxy>>
@@ -69,7 +69,7 @@ function through(address: string, proxy: Proxy): string {
   return url.href
 }
 
-/** The calls of an account, as far as crash tests look at them. */
+/** The columns of a call that crash tests read. */
 export type CallRow = {
   id: string
   model: string
@@ -87,7 +87,7 @@ export type CallRow = {
 export const callsOf = (db: Db, account: AccountId): Promise<CallRow[]> =>
   db('calls').where({ account_id: account }).whereNot({ status: 'rejected' }).orderBy('id').select<CallRow[]>('*')
 
-/** Waits until none of an account's calls is open, and answers them. */
+/** Waits until none of an account's calls is open, and returns them. */
 export async function untilEnded(db: Db, account: AccountId, ms = 15_000): Promise<CallRow[]> {
   return await until(
     'the end of every call',

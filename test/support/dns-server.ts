@@ -1,14 +1,14 @@
-/** A real name server over UDP on the loopback interface, whose zone a test writes. */
+/** A real name server over UDP on the loopback interface, with a zone of the test. */
 import { createSocket } from 'node:dgram'
 import type { RemoteInfo } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 
-/** What a name is: addresses of both kinds, perhaps behind an alias; an error of the server; or no answer at all. */
+/** The entry of a name: addresses of both kinds, perhaps behind an alias; an error of the server; or no answer. */
 export type DnsEntry = { addresses: string[]; alias?: string } | 'SERVFAIL' | 'silent'
 
 export type DnsServer = {
-  /** `address:port`, as resolvers want it. */
+  /** `address:port`, as resolvers expect it. */
   address: string
   /** The names of all questions so far, in lower case, with their kind: `A name`, `AAAA name`. */
   questions: string[]

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readExposition, valueOf } from './exposition.ts'
 
-describe('the reader of the exposition format', () => {
+describe('the parser of the exposition format', () => {
   it('reads the example in the documentation of the format', () => {
     const families = readExposition(
       [
@@ -11,7 +11,8 @@ describe('the reader of the exposition format', () => {
         'http_requests_total{method="post",code="400"}    3 1395066363000',
         '',
         '# Escaping in label values:',
-        'msdos_file_access_time_seconds{path="C:\\\\DIR\\\\FILE.TXT",error="Cannot find file:\\n\\"FILE.TXT\\""} 1.458255915e9',
+        'msdos_file_access_time_seconds{path="C:\\\\DIR\\\\FILE.TXT",' +
+          'error="Cannot find file:\\n\\"FILE.TXT\\""} 1.458255915e9',
         '',
         'metric_without_timestamp_and_labels 12.47',
         '',

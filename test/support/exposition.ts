@@ -1,6 +1,6 @@
 /**
- * A reader of Prometheus' text format, version 0.0.4, by its documentation: it throws at the first line that is not
- * of it, so that a test meets what a scraper would.
+ * A parser of Prometheus's text format, version 0.0.4, by its documentation. It throws at the first invalid line, as a
+ * scraper would.
  */
 
 export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary' | 'untyped'
@@ -88,7 +88,7 @@ function readLabels(text: string): Record<string, string> {
     }
     const [, name, value, end] = match as unknown as [string, string, string, string]
     if (!LABEL_NAME.test(name)) throw new Error(`"${name}" is no name of a label`)
-    if (Object.hasOwn(labels, name)) throw new Error(`the label ${name} stands twice`)
+    if (Object.hasOwn(labels, name)) throw new Error(`the label ${name} appears twice`)
     labels[name] = unescape(value, /\\(.)/g, { '\\': '\\', n: '\n', '"': '"' })
     if (end === '}') {
       if (pattern.lastIndex !== text.length) throw new Error('something behind the labels')
@@ -120,7 +120,7 @@ function checkFamily(family: Family): void {
   const seen = new Set<string>()
   for (const { name, labels, value } of family.samples) {
     const key = `${name} ${keyOf(labels)}`
-    if (seen.has(key)) throw new Error(`${key} stands twice`)
+    if (seen.has(key)) throw new Error(`${key} appears twice`)
     seen.add(key)
     if (family.type === 'counter' && !(value >= 0)) throw new Error(`the counter ${key} is ${value}`)
   }
@@ -155,7 +155,7 @@ function checkHistogram({ name, samples }: Family): void {
   }
 }
 
-/** The value of one sample; undefined where there is none. Every label given must fit. */
+/** The value of one sample with these labels; undefined if there is none. */
 export function valueOf(
   families: Map<string, Family>,
   name: string,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Db } from '../../src/shared/infra/db.ts'
 
 /**
- * A process of a world inside this one. Killed, it never hears of anything again: no `catch`, no `finally` of it runs.
+ * A process of a world inside this one. Once killed, none of its code runs again: no `catch`, no `finally`.
  */
 export class Process {
   readonly name: string
@@ -17,7 +17,7 @@ type Parked = { process: Process; what: string; go: () => void }
 
 const never = <T>(): Promise<T> => new Promise<T>(() => {})
 
-/** tarn's pool, as far as it tells whether a statement is on its way. */
+/** tarn's pool, as far as it shows whether a statement runs. */
 type Pool = {
   numUsed(): number
   numPendingAcquires(): number
@@ -27,8 +27,8 @@ type Pool = {
 
 /**
  * Decides in which order the effects of several processes happen. Each effect waits until it is released; those
- * released together really run together. Between two releases everything comes to rest, so that a schedule can be
- * replayed.
+ * released together run concurrently. Between two releases everything comes to rest, so that a schedule can be
+ * repeated.
  */
 export class Scheduler {
   /** What happened, in order, for a failure's story. */
@@ -52,7 +52,8 @@ export class Scheduler {
     const settled = await attempt(work)
     this.running--
     this.history.push(
-      `${process.name}${process.alive ? '' : ' (dead)'}: ${what}${'error' in settled ? ` failed: ${String(settled.error)}` : ''}`,
+      `${process.name}${process.alive ? '' : ' (dead)'}: ${what}` +
+        ('error' in settled ? ` failed: ${String(settled.error)}` : ''),
     )
     if (!process.alive) return never()
     if ('error' in settled) throw settled.error

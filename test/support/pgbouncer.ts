@@ -7,7 +7,7 @@ import { LocalServer } from '../../scripts/services/local-server.ts'
 import { postgresUser } from '../../scripts/services/postgres-place.ts'
 import { findProgram } from '../../scripts/services/processes.ts'
 
-/** The first release that knows clients' prepared statements in transaction mode. */
+/** The first release that supports prepared statements in transaction mode. */
 const FIRST_GOOD = [1, 21] as const
 
 /** The PgBouncer of this machine (or the one that PGBOUNCER names): its program, or why it cannot be used. */
@@ -19,13 +19,15 @@ export function findPgBouncer(): { program: string } | { missing: string } {
   const [major, minor] = [Number(version?.[1]), Number(version?.[2])]
   if (major > FIRST_GOOD[0] || (major === FIRST_GOOD[0] && minor >= FIRST_GOOD[1])) return { program }
   return {
-    missing: `pgbouncer ${major}.${minor} is older than ${FIRST_GOOD.join('.')}, which prepared statements need in transaction mode`,
+    missing:
+      `pgbouncer ${major}.${minor} is older than ${FIRST_GOOD.join('.')}, ` +
+      'which prepared statements need in transaction mode',
   }
 }
 
 /** A PgBouncer in transaction mode in front of a Postgres. */
 export type PgBouncer = {
-  /** The same database, by way of it. */
+  /** The same database, through PgBouncer. */
   through: (databaseUrl: string) => string
   stop: () => Promise<void>
 }

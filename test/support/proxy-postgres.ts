@@ -1,10 +1,10 @@
 import type { Statement, Wire } from './proxy.ts'
 import { Proxy } from './proxy.ts'
 
-/** Bytes of a message's type and length in Postgres' protocol 3. */
+/** Bytes of a message's type and length in Postgres's protocol 3. */
 const HEAD = 5
 
-/** Cuts a stream of typed messages into them; the client's very first message has no type. */
+/** Splits a stream into typed messages. The client's first message has no type. */
 class Messages {
   private rest = Buffer.alloc(0)
   private first: boolean
@@ -77,5 +77,5 @@ function labelOf(sql: string): string {
   return text.slice(0, 60).toLowerCase()
 }
 
-/** A proxy in front of a Postgres, which knows statements by their names. */
+/** A proxy in front of a Postgres that recognises statements by their names. */
 export const startPostgresProxy = (port: number): Promise<Proxy> => Proxy.start(port, postgresWire)

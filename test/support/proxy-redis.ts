@@ -4,7 +4,7 @@ import { Proxy } from './proxy.ts'
 
 const CRLF = Buffer.from('\r\n')
 
-/** The command at the beginning of the bytes, RESP2: an array of bulk strings; null where it is not whole yet. */
+/** The command at the beginning of the bytes, RESP2: an array of bulk strings; null if it is incomplete. */
 function commandIn(bytes: Buffer): { words: string[]; length: number } | null {
   const numberAt = (from: number) => {
     const end = bytes.indexOf(CRLF, from)
@@ -37,7 +37,7 @@ function redisWire(): Wire {
       }
       return statements
     },
-    // Answered after everything that was sent before it.
+    // It is answered after everything that was sent before it.
     question: () => Buffer.from(`*2\r\n$4\r\nPING\r\n$${mark.length}\r\n${mark}\r\n`),
     isDone(bytes) {
       heard = Buffer.concat([heard, bytes])
@@ -46,7 +46,7 @@ function redisWire(): Wire {
   }
 }
 
-/** What connections say of themselves, and what the queue does of its own accord: no step of a call. */
+/** Commands of connections themselves and of the queue's maintenance, which are no step of a call. */
 const HOUSEKEEPING = new Set([
   'auth',
   'client',
@@ -75,5 +75,5 @@ function labelOf(words: string[]): string {
     .replaceAll(/[0-9a-f-]{32,36}/g, '*')}`
 }
 
-/** A proxy in front of a Redis, which knows commands by name and key. */
+/** A proxy in front of a Redis that recognises commands by name and key. */
 export const startRedisProxy = (port: number): Promise<Proxy> => Proxy.start(port, redisWire)

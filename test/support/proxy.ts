@@ -2,28 +2,28 @@ import { createConnection, createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 
-/** A statement or command that a client sent: its bytes, and a name by which it is told from others. */
+/** A statement or command that a client sent: its bytes, and a name that identifies it. */
 export type Statement = { bytes: Buffer; label: string }
 
-/** How a protocol is read on its way. Both are made anew for each connection. */
+/** Parses a protocol. Both functions are made anew for each connection. */
 export type Wire = {
-  /** Takes bytes of the client, answers the whole statements in them; bytes of a part are kept. */
+  /** Takes bytes of the client and returns the complete statements in them. */
   statements(bytes: Buffer): Statement[]
-  /** Bytes to send behind a statement so that its answer can be told, or none. */
+  /** Bytes to send after a statement so that its answer can be recognised, or none. */
   question(): Buffer | null
-  /** Takes bytes of the server after a statement was forwarded, answers whether it has been carried out. */
+  /** Takes bytes of the server after a statement, and returns whether that has been executed. */
   isDone(bytes: Buffer): boolean
 }
 
 /**
- * When a connection is cut: before the statement arrives, or after it was carried out and before its answer is heard.
+ * When a connection is cut: before the statement arrives, or after it was executed and before its answer arrives.
  */
 export type Side = 'before' | 'after'
 
-/** One cut: at the nth statement from now on whose label is this one. */
+/** One cut: at the nth statement from now on with this label. */
 export type Cut = { label: string; nth: number; side: Side }
 
-/** How long a carried-out statement may take to show, in ms; the connection is cut in any case. */
+/** How long to wait until a statement was executed, in ms, before the connection is cut anyway. */
 const DONE_WITHIN_MS = 2000
 
 /** A TCP proxy that can cut a connection at exactly one statement. */
@@ -55,12 +55,12 @@ export class Proxy {
     return (this.server.address() as AddressInfo).port
   }
 
-  /** Whether the cut of the last `watch` has been made. */
+  /** Whether the cut of the last `watch` has happened. */
   get hasCut(): boolean {
     return this.cut === null
   }
 
-  /** Begins to count statements anew, and to look for one to cut at. */
+  /** Counts statements anew, and waits for the one to cut at. */
   watch(cut: Cut | null = null): void {
     this.seen = []
     this.counts.clear()
@@ -72,7 +72,7 @@ export class Proxy {
     for (const socket of this.sockets) socket.resetAndDestroy()
   }
 
-  /** Stops it, and with it every connection. */
+  /** Stops it and every connection. */
   async close(): Promise<void> {
     this.server.close()
     this.cutAll()

@@ -8,16 +8,16 @@ import { until } from '../../scripts/until.ts'
 const NODES = 3
 const SLOTS = 16_384
 
-/** Where ports are looked for: a node's bus listens 10,000 above it. */
+/** The first port to try: a node's bus listens at 10,000 above its port. */
 const FIRST_PORT = 20_100
 
 /** A Redis Cluster of three masters on this machine. */
 export type RedisCluster = {
   /** The addresses of its nodes. */
   urls: string[]
-  /** The address of the node that has this key, and those that have not. */
+  /** The address of the node that has this key, and those of the others. */
   ownerOf: (key: string) => Promise<{ owner: string; others: string[] }>
-  /** How many keys each node holds. */
+  /** How many keys each node has. */
   sizes: () => Promise<number[]>
   stop: () => Promise<void>
 }

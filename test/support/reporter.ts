@@ -4,11 +4,11 @@ import { closingLine } from '../../scripts/closing-line.ts'
 import type { Counts } from '../../scripts/closing-line.ts'
 
 /**
- * mocha's own reporter (each test as it ends, each failure in full at the end), and then the counts: to the file that
- * `npm test` names in TOLLGATE_TEST_RESULT, which has more to count, else as the closing line.
+ * mocha's own reporter (each test as it ends, each failure in full at the end), and then the counts: in the file that
+ * `npm test` names in TOLLGATE_TEST_RESULT, which adds its own, or else as the closing line.
  */
 export default class Reporter extends mocha.reporters.Spec {
-  /** Listens to a run. */
+  /** Subscribes to a run. */
   constructor(runner: mocha.Runner, options: mocha.MochaOptions) {
     super(runner, options)
     runner.once(mocha.Runner.constants.EVENT_RUN_END, () => {

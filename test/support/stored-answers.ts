@@ -10,7 +10,7 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 
 const usage: ChatUsage = { input_tokens: 1, output_tokens: 2, prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
 
-/** A chat that has ended with this content, at one credit, as a worker leaves it. @returns the path of its answer. */
+/** A chat that has ended with this content, at one credit. @returns the path of its answer. */
 export async function aStoredChat(
   db: Db,
   account: TestAccount,

@@ -1,6 +1,6 @@
 /**
- * A second opinion on the wire protocols: the adapters, and the whole system around them, against a mock server of
- * other authors. What it does not speak, or not faithfully, stands at the end.
+ * A second opinion on the wire protocols: the adapters and the whole system against a mock server by other authors.
+ * What that does not support, or not faithfully, is at the end.
  */
 import { readFileSync } from 'node:fs'
 import { LLMock } from '@copilotkit/aimock'
@@ -79,7 +79,7 @@ describe('the system over aimock', () => {
     return stream
   }
 
-  /** What the mock was asked last, as it understood it. */
+  /** The last request, as the mock parsed it. */
   const lastBody = () => mock.getLastRequest()!.body as unknown as Record<string, unknown>
 
   const usage = { prompt_tokens: 12, completion_tokens: 7, input_tokens: 12, output_tokens: 7 }
@@ -91,7 +91,7 @@ describe('the system over aimock', () => {
 
   for (const name of CHATS) {
     describe(`chats by ${name}`, () => {
-      it('answer whole, settled on the usage that is reported', async () => {
+      it('are answered completely, settled on the reported usage', async () => {
         const prompt = prompted()
         mock.onMessage(prompt, { content: 'Grüße from afar 🌊', usage })
         const reply = await call(name, 'chat', prompt, { temperature: 0.5, max_tokens: 99 })
@@ -107,7 +107,7 @@ describe('the system over aimock', () => {
         expect(lastBody()).to.include({ model: 'vendor/model-x', max_tokens: 99 })
       })
 
-      it('stream, settled on the usage that is reported', async () => {
+      it('stream, settled on the reported usage', async () => {
         const prompt = prompted()
         mock.onMessage(prompt, { content: 'One after the other they come', usage }, { chunkSize: 4 })
         const stream = await streamed(name, prompt)
@@ -138,7 +138,7 @@ describe('the system over aimock', () => {
         })
       }
 
-      it('are refunded where the upstream refuses, and tried again where it only is busy', async () => {
+      it('are refunded if the upstream refuses, and retried if it is busy', async () => {
         const refused = prompted()
         mock.onMessage(refused, { error: { message: 'no', type: 'invalid_request_error' }, status: 400 })
         expect((await call(name, 'chat', refused)).json.error.message).to.match(/refused the request \(HTTP 400\)/)
@@ -153,7 +153,7 @@ describe('the system over aimock', () => {
         expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - cost)
       })
 
-      it('are refunded where the answer is rubbish, or the stream is cut off', async () => {
+      it('are refunded if the answer is garbage or the stream is cut off', async () => {
         const rubbish = prompted()
         mock.onMessage(rubbish, { content: 'x' }, { chaos: { malformedRate: 1 } })
         expect((await call(name, 'chat', rubbish)).status).to.equal(502)
@@ -167,7 +167,7 @@ describe('the system over aimock', () => {
     })
   }
 
-  /** The choices that a stream adds up to, as the gateway kept them. */
+  /** The choices of a whole stream, as the gateway stored them. */
   async function assembled({ headers }: ChatStream) {
     const reply = await fetch(`${gateway.url}/v1/calls/${headers.get('x-call-id')}`, {
       headers: { authorization: `Bearer ${account.key}` },
@@ -175,7 +175,7 @@ describe('the system over aimock', () => {
     return ((await reply.json()) as { choices: any[] }).choices // oxlint-disable-line typescript/no-explicit-any
   }
 
-  it('passes on what Claude thinks, and leads a conversation with tools', async () => {
+  it("passes on Claude's thinking, and a conversation with tools", async () => {
     const prompt = prompted()
     mock.onMessage(prompt, { content: 'Rain.', reasoning: 'It is November.' })
     const reply = await call('anthropic', 'chat', prompt)
@@ -196,7 +196,7 @@ describe('the system over aimock', () => {
     expect(answer.json.choices?.[0].message.content, answer.text).to.equal('Take an umbrella.')
   })
 
-  it("passes over OpenRouter's comments in a stream", async () => {
+  it("ignores OpenRouter's comments in a stream", async () => {
     const prompt = prompted()
     mock.onMessage(
       prompt,
@@ -208,7 +208,7 @@ describe('the system over aimock', () => {
     expect(stream.chunks().at(-1)!.usage).to.include({ credits: cost }).and.not.to.have.property('cost')
   })
 
-  it('makes and edits pictures of OpenAI', async () => {
+  it('makes and edits images of OpenAI', async () => {
     const prompt = prompted()
     mock.onImage(prompt, { image: { b64Json: PIXEL } })
     for (const more of [{}, { image_url: `data:image/png;base64,${PIXEL}` }]) {
@@ -226,7 +226,7 @@ describe('the system over aimock', () => {
     ).to.deep.equal(['/v1/images/generations', '/v1/images/edits'])
   })
 
-  it('makes videos of OpenRouter as tasks, and brings them home with the key', async () => {
+  it('makes videos of OpenRouter as tasks, and downloads them with the key', async () => {
     const prompt = prompted()
     mock.onVideo(prompt, { video: { id: 'v1', status: 'completed', b64: CLIP.toString('base64'), cost: 0.5 } })
     const reply = await call('openrouter', 'video', prompt, { duration: 4, resolution: '720p' })
@@ -245,15 +245,15 @@ describe('the system over aimock', () => {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - PRICES.video)
   })
 
-  describe('which is no help with', () => {
-    it('fal: it names addresses of the real internet, which are refused before anything is sent there', async () => {
+  describe('which does not support', () => {
+    it('fal: it returns addresses of the internet, which are refused before a request', async () => {
       const prompt = prompted()
       mock.onFalImage('fal-ai/flux', { image: { url: 'https://example.com/x.png' } })
       expect((await call('fal', 'image', prompt)).status).to.equal(502)
       expect(mock.getLastRequest()).to.have.nested.property('response.status', 200)
     })
 
-    it("videos of OpenAI's kind: it has no content behind them", async () => {
+    it("videos like OpenAI's: it has no content", async () => {
       const prompt = prompted()
       mock.onVideo(prompt, { video: { id: 'v3', status: 'completed', url: 'https://example.com/v.mp4' } })
       expect((await call('openai', 'video', prompt)).json.error.message).to.match(
@@ -261,7 +261,7 @@ describe('the system over aimock', () => {
       )
     })
 
-    it('pictures of OpenRouter: it has none', async () => {
+    it('images of OpenRouter', async () => {
       expect((await call('openrouter', 'image', prompted())).status).to.equal(502)
     })
   })

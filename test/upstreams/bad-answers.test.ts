@@ -11,7 +11,7 @@ import { startCanary } from './support/canary.ts'
 import { HASTY_SECONDS, FUNDS, TARGETS, aFundedAccount, ask, deliveryOf, everyProtocol } from './support/targets.ts'
 import type { Delivery, Target } from './support/targets.ts'
 
-/** An answer that is no answer, the deliveries in which it can be met, and the sentence that its customer reads. */
+/** A bad answer, the deliveries in which it can occur, and the message that the customer gets. */
 type Bad = {
   is: string
   words: string | ((canary: string) => string)
@@ -19,7 +19,7 @@ type Bad = {
   says: RegExp | Partial<Record<Delivery, RegExp>>
 }
 
-/** Longest that a call of a hasty model may take to be answered, in ms: its deadline, and room on a busy machine. */
+/** The longest time of a call to a hasty model, in ms: its deadline, with a margin for a busy machine. */
 const LIMIT_MS = HASTY_SECONDS * 1000 + 10_000
 
 const ALL: Delivery[] = ['chat', 'direct', 'task']
@@ -36,7 +36,7 @@ const BAD: Bad[] = [
   { is: 'cut in the middle', words: '[truncated]', in: ALL, says: NONSENSE },
   { is: 'empty', words: '[empty]', in: ['chat', 'direct'], says: NONSENSE },
   { is: 'a task without a result', words: '[empty]', in: ['task'], says: /could not produce|The result was refused/ },
-  { is: 'no UTF-8', words: '[invalid-utf8]', in: ['chat'], says: NONSENSE },
+  { is: 'not UTF-8', words: '[invalid-utf8]', in: ['chat'], says: NONSENSE },
   {
     is: 'a redirect into the private network',
     words: (canary) => `[redirect ${canary}/x]`,
@@ -65,8 +65,8 @@ const BAD: Bad[] = [
 const saying = ({ says }: Bad, target: Target): RegExp => (says instanceof RegExp ? says : says[deliveryOf(target)]!)
 
 /**
- * Whether only the deadline ends such a call. Every other is asked of a model whose deadline is far away: on a slow
- * machine a short one would come before the fault.
+ * Whether only the deadline ends such a call. All others use a model with a long deadline: on a slow machine a short
+ * one would expire before the fault.
  */
 const endsByDeadline = (bad: Bad, target: Target): boolean => saying(bad, target).source.includes('in time')
 
@@ -79,7 +79,7 @@ describe('an upstream whose answer is bad', function () {
   const rows = BAD.flatMap((bad) =>
     TARGETS.filter((target) => bad.in.includes(deliveryOf(target))).map((target) => ({ bad, target })),
   )
-    // OpenAI's and OpenRouter's own address of a video's content is not the upstream's to choose.
+    // The address of a video's content is fixed at OpenAI and OpenRouter.
     .filter(({ bad, target }) => !(bad.is === 'an address in the private network' && target.protocol === 'openai'))
   const nameOf = ({ protocol, modality }: Target, { is }: Bad): string => `${protocol} ${modality} ${is}`
 
@@ -92,7 +92,7 @@ describe('an upstream whose answer is bad', function () {
     return { account, reply, ms: performance.now() - begunAt }
   }
 
-  // Some at a time: a hundred answers of many megabytes at once would make the hasty ones late.
+  // A few at a time: a hundred large answers at once would delay the hasty ones.
   async function inTurns(works: (() => Promise<unknown>)[], atOnce: number): Promise<void> {
     const next = async (): Promise<void> => {
       for (let work = works.shift(); work; work = works.shift()) await work()
@@ -118,7 +118,7 @@ describe('an upstream whose answer is bad', function () {
   })
 
   for (const { bad, target } of rows) {
-    it(`gets no credits for an answer that is ${bad.is}: ${target.protocol} ${target.modality}`, async () => {
+    it(`is not paid for an answer that is ${bad.is}: ${target.protocol} ${target.modality}`, async () => {
       const { account, reply, ms } = await calls.get(nameOf(target, bad))!
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.type).to.equal('upstream_failed')

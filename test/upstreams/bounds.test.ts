@@ -48,19 +48,19 @@ describe('the memory of the processes', function () {
     expect(reply.status, reply.text.slice(0, 500)).to.equal(status)
   }
 
-  it('of a worker holds what it may take of an answer at the most, of the 100 MB that each of three upstreams sends', async () => {
+  it('of a worker is bounded when three upstreams send 100 MB each', async () => {
     const growth = await growthOf(worker.pid, () => times(3, expectStatus(chat, '[big 100]', 200)))
     expect(growth).to.be.below(3 * 8 * 4 + 100)
   })
 
-  it('of a worker holds next to nothing of the files that it brings home: five of 45 MB', async () => {
+  it('of a worker hardly grows with the files that it downloads: five of 45 MB', async () => {
     const growth = await growthOf(worker.pid, () =>
       times(5, expectStatus({ protocol: 'fal', modality: 'image' }, '[big 45]', 200)),
     )
     expect(growth).to.be.below(80)
   })
 
-  it('of a web process stays bounded under clients that do not read, whose calls end all the same', async () => {
+  it('of a web process is bounded under clients that do not read, whose calls still end', async () => {
     const readers: Socket[] = []
     const own = await aFundedAccount(gateway)
     const growth = await growthOf(process.pid, async () => {
@@ -71,7 +71,7 @@ describe('the memory of the processes', function () {
     readers.forEach((socket) => socket.destroy())
   })
 
-  it('is no reason to lose a part of a stream beside many large ones', async () => {
+  it('loses no part of a stream beside many large ones', async () => {
     const beside = await startStream(gateway, account, chat, prompted('[tokens 80] [chunks 80 40]'))
     await Promise.all([
       times(2, expectStatus(chat, '[big 3]', 200)),
@@ -86,7 +86,7 @@ describe('the memory of the processes', function () {
     expect(beside.last(), beside.text().slice(-500)).to.equal('[DONE]')
   })
 
-  /** A client that sends its request and reads nothing of the answer. */
+  /** A client that sends its request and does not read the answer. */
   function startReader({ key }: TestAccount, prompt: string): Promise<Socket> {
     const body = JSON.stringify({ ...bodyOf(chat, prompt), stream: true })
     const socket = connect({ port: Number(new URL(gateway.url).port), host: '127.0.0.1' })
@@ -94,7 +94,8 @@ describe('the memory of the processes', function () {
     return new Promise((resolve) =>
       socket.once('connect', () => {
         socket.write(
-          `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+          `POST ${CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${key}\r\n` +
+            `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
         )
         resolve(socket)
       }),
@@ -106,7 +107,7 @@ describe('the memory of the processes', function () {
 })
 
 describe('a stream of events whose client does not read', () => {
-  it('is cut off when 16 MB wait for it, whatever the kernels between have taken', async () => {
+  it('is cut off when 16 MB wait for it, besides what the kernels buffer', async () => {
     const app = new Koa()
     app.silent = true
     const outgoing = new Outgoing()

@@ -44,7 +44,7 @@ describe('a chat that ends by itself', function () {
 
   describe('and says nothing', () => {
     for (const target of targetsOf('chat')) {
-      it(`is an answer where it has a reason to stop and a usage, asked for once and paid: ${target.protocol}`, async () => {
+      it(`is an answer if it has a finish reason and a usage: ${target.protocol}`, async () => {
         const account = await aFundedAccount(gateway)
         const prompt = prompted('[tokens 0] [usage 100 0]')
         const reply = await ask(gateway, account, target, prompt)
@@ -62,7 +62,7 @@ describe('a chat that ends by itself', function () {
       })
     }
 
-    it('is no answer where nothing says that the model stopped', async () => {
+    it('is not an answer if nothing says that the model stopped', async () => {
       const answers: [Protocol, object][] = [
         [
           'anthropic',
@@ -86,7 +86,7 @@ describe('a chat that ends by itself', function () {
   })
 
   describe('with a usage, or without one', () => {
-    it('pays the reasoning that its upstream counts outside the completion, streamed and not', async () => {
+    it('is charged for reasoning that its upstream counts separately, streamed and not', async () => {
       const account = await aFundedAccount(gateway)
       const reply = await ask(gateway, account, openai, prompted('[usage 41 104] [reasoning 266]'))
       expect(reply.json.usage).to.include({ input_tokens: 41, output_tokens: 370, total_tokens: 411 })
@@ -96,7 +96,7 @@ describe('a chat that ends by itself', function () {
       expect(await paidBy(account)).to.equal(2 * costOf({ input_tokens: 41, output_tokens: 370 }))
     })
 
-    it('pays what was written to a cache for an hour twice, as its upstream bills it', async () => {
+    it('is charged double for cache writes of an hour, as its upstream bills them', async () => {
       const account = await aFundedAccount(gateway)
       const usage = {
         input_tokens: 10,
@@ -116,7 +116,7 @@ describe('a chat that ends by itself', function () {
       expect(await recordOf(gateway.db, reply)).to.include({ inputTokens: 110, credits: reply.json.usage.credits })
     })
 
-    it('pays for its words where nothing is reported, not for the JSON around them', async () => {
+    it('is charged for its words if nothing is reported, not for the JSON around them', async () => {
       const account = await aFundedAccount(gateway)
       const prompt = prompted('[answer Hello from the mock upstream.] [no-usage]')
       expect((await ask(gateway, account, openai, prompt)).json.usage).to.include({ output_tokens: 10 })
@@ -150,7 +150,7 @@ describe('a chat that ends by itself', function () {
       message: (JSON.parse(ANSWER) as { choices: { message: object }[] }).choices[0]!.message,
     }
 
-    it('is answered as well: where JSON comes in place of a stream', async () => {
+    it('is answered if JSON arrives in place of a stream', async () => {
       const account = await aFundedAccount(gateway)
       const reply = await ask(gateway, account, openai, scripted.prompt(saying(ANSWER)), { prefix: 'scripted-hasty-' })
       expect(reply.json.choices).to.deep.equal([expected])
@@ -163,7 +163,7 @@ describe('a chat that ends by itself', function () {
       expect(stream.last()).to.equal('[DONE]')
     })
 
-    it('is answered as well: where the stream is refused, and the whole answer is not', async () => {
+    it('is answered if the stream is refused, and the whole answer is not', async () => {
       const account = await aFundedAccount(gateway)
       const refusing: Script = (request, response, body) => {
         if (!(JSON.parse(body) as { stream?: boolean }).stream) return saying(ANSWER)(request, response, body)

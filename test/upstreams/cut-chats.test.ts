@@ -37,7 +37,7 @@ describe('a chat that is cut', function () {
         catalogue.models.push(modelEntry(`scripted-${protocol}-chat`, 'chat', upstreams))
         catalogue.models.push(modelEntry(`scripted-hasty-${protocol}-chat`, 'chat', upstreams, { timeoutSeconds: 3 }))
       }
-      // Nobody answers there, so that a connection is never made.
+      // Nothing answers there, so that no connection is made.
       catalogue.upstreams.unreachable = { protocol: 'openai', baseUrl: 'http://192.0.2.1:9' }
       catalogue.models.push(modelEntry('unreachable-openai-chat', 'chat', [{ upstream: 'unreachable', model: 'm' }]))
     })
@@ -52,7 +52,7 @@ describe('a chat that is cut', function () {
     FUNDS - (await balanceOf(gateway.db, id))
 
   describe('at its deadline', () => {
-    it('is paid for the 80 chunks that its stream has delivered, and ends like one that was too long', () =>
+    it('is charged for the 80 chunks that were delivered, and ends like one that was too long', () =>
       Promise.all(
         targetsOf('chat').map(async (target) => {
           const account = await aFundedAccount(gateway)
@@ -80,7 +80,7 @@ describe('a chat that is cut', function () {
         }),
       ))
 
-    it('is answered with what was produced where it is not streamed, and paid for that', () =>
+    it('is answered with what was produced if it is not streamed, and charged for that', () =>
       Promise.all(
         targetsOf('chat').map(async (target) => {
           const account = await aFundedAccount(gateway)
@@ -105,7 +105,7 @@ describe('a chat that is cut', function () {
         }),
       ))
 
-    it('is refunded where nothing had come', async () => {
+    it('is refunded if nothing had arrived', async () => {
       for (const words of ['[hang]', '[hang-body]', '[hang-after 0]']) {
         const account = await aFundedAccount(gateway)
         const reply = await ask(gateway, account, openai, prompted(words), hasty)
@@ -121,7 +121,7 @@ describe('a chat that is cut', function () {
       ['many choices', '[tokens 1000]', { n: 8 }],
     ]
     for (const [what, words, more] of LARGE) {
-      it(`is paid for what was delivered of ${what}, streamed and not`, async () => {
+      it(`is charged for what was delivered of ${what}, streamed and not`, async () => {
         const account = await aFundedAccount(gateway)
         const stream = await startStream(gateway, account, openai, prompted(words), { more })
         await stream.ended
@@ -146,7 +146,7 @@ describe('a chat that is cut', function () {
       })
     }
 
-    it('is paid for every choice that its upstream produced, because an answer that may be too long is streamed', async () => {
+    it('is charged for every choice, because an answer that may be too long is streamed', async () => {
       const account = await aFundedAccount(gateway)
       const prompt = prompted('[tokens 40]')
       const reply = await ask(gateway, account, openai, prompt, {
@@ -161,7 +161,7 @@ describe('a chat that is cut', function () {
         .and.to.equal(await paidBy(account))
     })
 
-    it('is paid for the text that fits, and no more, where it comes in one piece', async () => {
+    it('is charged only for the text that fits, if it arrives in one piece', async () => {
       const account = await aFundedAccount(gateway)
       const content = 'ä'.repeat(40_000)
       const script: Script = (_request, response) => {
@@ -178,7 +178,7 @@ describe('a chat that is cut', function () {
       expect(await paidBy(account)).to.equal(costOf(stream.chunks().at(-1)!.usage as Usage))
     })
 
-    it('leaves alone an answer that is shorter, however often it is wrapped in JSON', async () => {
+    it('does not cut a shorter answer, however much JSON is around it', async () => {
       const account = await aFundedAccount(gateway)
       const stream = await startStream(gateway, account, openai, prompted('[tokens 350] [chunks 350 0] [usage 100 50]'))
       await stream.ended
@@ -188,7 +188,7 @@ describe('a chat that is cut', function () {
     })
   })
 
-  describe('by a client that leaves before its first chunk', () => {
+  describe('by a client that disconnects before the first chunk', () => {
     async function leave(
       model: string,
       content: string,
@@ -211,7 +211,7 @@ describe('a chat that is cut', function () {
       return { account }
     }
 
-    it('pays its input once the request was sent', () =>
+    it('is charged for its input once the request was sent', () =>
       Promise.all(
         targetsOf('chat').map(async ({ protocol }) => {
           const prompt = prompted(`[delay 20000] ${'a long prompt '.repeat(300)}`)
@@ -223,7 +223,7 @@ describe('a chat that is cut', function () {
         }),
       ))
 
-    it('pays nothing before: while its connection is being made, and while it waits', async () => {
+    it('is free before: while the connection is being made, and while it waits', async () => {
       const connecting = await leave('unreachable-openai-chat', prompted(), () =>
         gateway.db('calls').where({ model: 'unreachable-openai-chat', status: 'running' }).first(),
       )

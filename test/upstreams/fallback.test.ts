@@ -16,7 +16,7 @@ import { FUNDS, aFundedAccount, ask, modelEntry } from './support/targets.ts'
 const MODALITIES = ['chat', 'image', 'video'] as const
 type Modality = (typeof MODALITIES)[number]
 
-/** Upstreams that misbehave by themselves, whatever they are asked. */
+/** Upstreams that misbehave on every request. */
 const MANNERS: Record<string, RequestListener> = {
   failing: (_request, response) => void response.writeHead(500).end('{}'),
   overloaded: (_request, response) => void response.writeHead(503).end('{}'),
@@ -26,7 +26,7 @@ const MANNERS: Record<string, RequestListener> = {
   hanging: (request) => void request.resume(),
 }
 
-/** An upstream that answers every chat after 40 ms, and knows how many it had at once. */
+/** An upstream that answers every chat after 40 ms, and counts how many it had at once. */
 function counting() {
   const seen = { now: 0, most: 0, all: 0 }
   const answer: RequestListener = (request, response) => {
@@ -64,7 +64,7 @@ describe('a model of two upstreams', () => {
         )
       for (const modality of MODALITIES) {
         for (const manner of [...Object.keys(MANNERS), 'unreachable']) {
-          // Names of their own, so that no test opens a circuit of another's.
+          // Unique names, so that no test opens another's circuit.
           const first = `${manner}-for-${modality}`
           upstreams[first] = { protocol: 'openai', baseUrl: servers[manner]?.origin ?? 'http://127.0.0.1:9/v1' }
           add(manner, modality, [first, 'sandbox'])
@@ -94,7 +94,7 @@ describe('a model of two upstreams', () => {
   const call = (id: string, modality: Modality, prompt: string): Promise<Reply> =>
     ask(gateway, account, { protocol: 'openai', modality }, prompt, { more: { model: `${id}-${modality}` } })
 
-  /** How often an upstream of this manner was asked since. */
+  /** How many requests an upstream of this kind got since. */
   function requestsTo(manner: string): () => number {
     const before = servers[manner]!.requests.length
     return () => servers[manner]!.requests.length - before
@@ -108,7 +108,7 @@ describe('a model of two upstreams', () => {
 
   for (const modality of MODALITIES) {
     for (const manner of ['unreachable', 'overloaded', 'limiting']) {
-      it(`is served by the second where the first is ${manner}, at once, and charged once: ${modality}`, async () => {
+      it(`is served by the second at once if the first is ${manner}, and charged once: ${modality}`, async () => {
         const prompt = prompted()
         const asked = manner === 'unreachable' ? () => 1 : requestsTo(manner)
         const begunAt = performance.now()
@@ -119,7 +119,7 @@ describe('a model of two upstreams', () => {
       })
     }
 
-    it(`is not served by the second where the first refuses for good: ${modality}`, async () => {
+    it(`is not served by the second if the first refuses permanently: ${modality}`, async () => {
       const prompt = prompted()
       const reply = await call('refusing', modality, prompt)
       expect(reply.status).to.equal(502)
@@ -130,14 +130,14 @@ describe('a model of two upstreams', () => {
   }
 
   for (const manner of ['failing', 'resetting']) {
-    it(`is served by the second where the first is ${manner}: chat`, async () => {
+    it(`is served by the second if the first is ${manner}: chat`, async () => {
       const asked = requestsTo(manner)
       await expectServed(await call(manner, 'chat', prompted()))
       expect(asked()).to.equal(1)
     })
 
     for (const modality of ['image', 'video'] as const) {
-      it(`is never submitted to the second where the first may have taken it (${manner}): ${modality}`, async () => {
+      it(`is never submitted to the second if the first may have accepted it (${manner}): ${modality}`, async () => {
         const prompt = prompted()
         const asked = requestsTo(manner)
         expect((await call(manner, modality, prompt)).status).to.equal(502)
@@ -148,7 +148,7 @@ describe('a model of two upstreams', () => {
     }
   }
 
-  it('streams from the second where the first fails before its first chunk', async () => {
+  it('streams from the second if the first fails before its first chunk', async () => {
     const stream = await startStream(
       gateway,
       account,
@@ -161,7 +161,7 @@ describe('a model of two upstreams', () => {
     expect(stream.content()).to.equal('Hello')
   })
 
-  describe('that tells when to come back', () => {
+  describe('that names a time to retry', () => {
     const pausesOf = (prompt: string): number[] => {
       const times = gateway.sandbox.journal(prompt).map(({ at }) => new Date(at).getTime())
       return times.slice(1).map((time, index) => time - times[index]!)
@@ -171,7 +171,7 @@ describe('a model of two upstreams', () => {
       ['[status 429 retry-after 1]', 1000],
       ['[status 503 retry-after-ms 700]', 700],
     ] as const) {
-      it(`is obeyed, not a millisecond too early, and asked three times: ${words}`, async () => {
+      it(`is obeyed, never too early, and asked three times: ${words}`, async () => {
         const prompt = prompted(words)
         expect((await call('only', 'image', prompt)).status).to.equal(502)
         expect(pausesOf(prompt)).to.have.length(2)
@@ -180,7 +180,7 @@ describe('a model of two upstreams', () => {
     }
   })
 
-  describe('whose first is ill', () => {
+  describe('whose first is failing', () => {
     it('asks it last once it has failed five times in a row', async () => {
       const asked = requestsTo('failing')
       for (let calls = 1; calls <= 5; calls++) {
@@ -191,7 +191,7 @@ describe('a model of two upstreams', () => {
       expect(asked(), 'asked though its circuit is open').to.equal(5)
     })
 
-    it('asks it last once it has kept five calls waiting until their deadlines', async () => {
+    it('asks it last once five calls have waited for it until their deadlines', async () => {
       const lost = await Promise.all(Array.from({ length: 5 }, () => call('silent', 'chat', prompted())))
       expect(lost.map(({ status }) => status)).to.deep.equal([502, 502, 502, 502, 502])
       await expectServedElsewhere(await call('silent', 'chat', prompted()))
@@ -204,7 +204,7 @@ describe('a model of two upstreams', () => {
   })
 
   describe('with a limit of requests at once', () => {
-    it('never has more, and serves all', async () => {
+    it('never exceeds it, and serves all', async () => {
       const replies = await Promise.all(Array.from({ length: 30 }, () => call('limited', 'chat', prompted())))
       expect(replies.every(({ status }) => status === 200)).to.equal(true)
       expect(limited.seen).to.deep.equal({ now: 0, most: 3, all: 30 })
@@ -224,7 +224,7 @@ describe('a model of two upstreams', () => {
       expect(most).to.equal(1)
     })
 
-    it('gives back at its deadline what never had its turn, unsent', async () => {
+    it('refunds at the deadline what was never sent', async () => {
       const hold = prompted('[delay 2500]')
       const holding = call('narrow', 'chat', hold)
       await until('the turn being taken', () => gateway.sandbox.open(hold).open)

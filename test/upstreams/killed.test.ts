@@ -15,10 +15,10 @@ import type { ChatStream } from './support/streams.ts'
 import { CHAT_COST, PRICES, FUNDS, aFundedAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
-/** One call that is being worked on when its worker is killed. */
+/** One call that runs when its worker is killed. */
 type Struck<Heard> = { target: Target; account: TestAccount; prompt: string; heard: Heard }
 
-/** Words under which a request has reached the upstream and is not answered yet. */
+/** Words that leave a request unanswered at the upstream. */
 const UNANSWERED = '[delay 4000] [usage 100 50]'
 
 const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modality}`
@@ -81,7 +81,7 @@ describe('a worker process that is killed', function () {
   }
   after(() => gateway.stop())
 
-  /** Ended at this cost, after so many submissions that a provider would bill. */
+  /** Expects the end at this cost, after so many billed submissions. */
   async function expectEnd({ account, prompt }: Struck<unknown>, cost: number, billed: number): Promise<void> {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - cost)
     expect(gateway.sandbox.billed(prompt).total).to.equal(billed)
@@ -95,7 +95,7 @@ describe('a worker process that is killed', function () {
   }
 
   for (const target of targetsOf('task')) {
-    it(`leaves a submitted task that the next one goes on with, without a second submission: ${nameOf(target)}`, async () => {
+    it(`leaves a task that the next one continues without a second submission: ${nameOf(target)}`, async () => {
       const call = submitted.get(nameOf(target))!
       const reply = await call.heard
       expect(reply.status, reply.text).to.equal(200)
@@ -106,12 +106,12 @@ describe('a worker process that is killed', function () {
   }
 
   for (const target of targetsOf('direct', 'task')) {
-    it(`costs the customer nothing and the operator no second submission where its answer was still out: ${nameOf(target)}`, () =>
+    it(`causes a refund and no second submission if its request was unanswered: ${nameOf(target)}`, () =>
       expectRefund(unanswered.get(nameOf(target))!))
   }
 
   for (const target of targetsOf('chat')) {
-    it(`leaves a chat that is sent once more and charged once: ${nameOf(target)}`, async () => {
+    it(`leaves a chat that is sent again and charged once: ${nameOf(target)}`, async () => {
       const call = unanswered.get(nameOf(target))!
       const reply = await call.heard
       expect(reply.status, reply.text).to.equal(200)
@@ -120,7 +120,7 @@ describe('a worker process that is killed', function () {
       await expectEnd(call, CHAT_COST, 2)
     })
 
-    it(`ends a stream that had begun with an error, all credits given back, and is not begun anew: ${nameOf(target)}`, async () => {
+    it(`ends a begun stream with an error and a refund, and it is not restarted: ${nameOf(target)}`, async () => {
       const call = streaming.get(nameOf(target))!
       const { heard } = call
       await heard.ended

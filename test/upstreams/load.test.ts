@@ -10,8 +10,7 @@ import { makeVideos } from '../../scripts/measure/videos-run.ts'
 import { PRICES, FUNDS, aFundedAccount, everyProtocol, modelEntry } from './support/targets.ts'
 
 /**
- * The small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: all in one process, on a busy
- * machine.
+ * A small form of `scripts/measure/streams.ts` and `scripts/measure/videos.ts`: in one process, on a busy machine.
  */
 describe('many at once', () => {
   let gateway: Gateway
@@ -31,7 +30,7 @@ describe('many at once', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  it('streams come whole, fifty of them, each chunk soon after it left its upstream', async () => {
+  it('completes fifty streams, each chunk soon after it left its upstream', async () => {
     const account = await aFundedAccount(gateway)
     const { complete, failures, delays } = await readStreams({
       url: gateway.url,
@@ -43,14 +42,14 @@ describe('many at once', () => {
     })
     expect(failures).to.deep.equal([])
     expect(complete).to.equal(50)
-    // A few ms on an idle machine; this one runs tests beside it, and all four parties share its one thread.
+    // A few ms on an idle machine. This one runs other tests, and all four parties share one thread.
     expect(delays.p50).to.be.below(150)
     expect(await balanceOf(gateway.db, account.id)).to.equal(
       FUNDS - 50 * ((10 * PRICES.input + 40 * PRICES.output) / 10),
     )
   })
 
-  it('videos are settled, a hundred of them in one worker, each once', async () => {
+  it('settles a hundred videos in one worker, each once', async () => {
     const account = await aFundedAccount(gateway)
     const result = await makeVideos({
       url: gateway.url,

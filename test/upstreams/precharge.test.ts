@@ -23,7 +23,7 @@ const REQUESTS = Number(process.env['TOLLGATE_REQUESTS'] ?? 500)
 /** The longest body that the gateway reads. */
 const MAX_BYTES = 1_048_576
 
-/** Every token has its price, so that no rounding hides one. */
+/** Every token has a price, so that rounding hides none. */
 const PRICE = { input: 1, output: 2, perTokens: 1, minimum: 0 }
 
 const ALLOWED = ['thinking', 'service_tier']
@@ -33,10 +33,10 @@ const MODEL = {
   upstreams: [{ allow: ALLOWED }],
 }
 
-/** A copy as it comes out of a request's body or of a queue. */
+/** A copy as JSON of a request or a queue would be. */
 const copied = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
-/** What came of a request: refused before any charge, rejected before anything was sent, or billed. */
+/** The outcome of a request: refused before a charge, rejected before it was sent, or billed. */
 type Outcome = 'refused' | 'rejected' | { precharge: number; cost: number; reported: number }
 
 describe('the pre-charge of any chat', () => {
@@ -51,7 +51,7 @@ describe('the pre-charge of any chat', () => {
     await billing.close()
   })
 
-  /** The request as it goes through the edge, a queue, the adapter, and over HTTP. */
+  /** Sends the request through validation, a queue, the adapter and HTTP. */
   async function play({ protocol, body: given }: Asked): Promise<Outcome> {
     const text = JSON.stringify(given)
     if (Buffer.byteLength(text) > MAX_BYTES) return 'refused'
@@ -84,7 +84,7 @@ describe('the pre-charge of any chat', () => {
     return usage
   }
 
-  it('is at least the price of a bill for every byte and all output, or the request is refused before any charge', async () => {
+  it('covers a bill for every byte and all output, or the request is refused before a charge', async () => {
     const counts = { billed: 0, refused: 0, rejected: 0 }
     const startedAt = performance.now()
     await fc.assert(
@@ -101,9 +101,10 @@ describe('the pre-charge of any chat', () => {
       { numRuns: REQUESTS, seed },
     )
     report(
-      `${REQUESTS} chats in ${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${counts.billed} billed, ${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`,
+      `${REQUESTS} chats in ${((performance.now() - startedAt) / 1000).toFixed(0)} s: ${counts.billed} billed, ` +
+        `${counts.refused} refused, ${counts.rejected} rejected; seed ${seed}`,
     )
-    // A property of requests that nobody serves would say little.
+    // If no request were served, this would prove little.
     expect(counts.billed).to.be.above(REQUESTS / 3)
     expect(counts.refused).to.be.above(0)
   }).timeout(60_000 + 60 * REQUESTS)

@@ -21,16 +21,16 @@ import {
 } from './support/targets.ts'
 import type { Delivery, Target } from './support/targets.ts'
 
-/** How often an upstream was asked for the work, and for how much of it a provider would send a bill. */
+/** How often the work was requested, and how often a provider would bill it. */
 type Bill = { sent: number; billed: number }
 
 type Scenario = {
-  /** What the upstream does, to be read behind "where it". */
+  /** What the upstream does, for the title of the test. */
   does: string
   words: string
-  /** Under a model of a few seconds, because only its deadline ends the call. */
+  /** With a deadline of a few seconds, because only that ends the call. */
   hasty?: true
-  /** The failure's public sentence; undefined where the call succeeds. */
+  /** The public message of the failure; undefined if the call succeeds. */
   says?: Record<Delivery, RegExp> | RegExp
   bill: Record<Delivery, Bill>
   only?: Delivery
@@ -43,7 +43,7 @@ const same = (sent: number, billed: number): Scenario['bill'] => ({
 })
 
 /**
- * Chat may be sent again once where its fate is unknown; pictures and videos never, because the second submission could
+ * A chat may be sent again once if its outcome is unknown; images and videos never, because the second submission could
  * be a second bill (docs/architecture.md#sending-to-upstreams).
  */
 const SCENARIOS: Scenario[] = [
@@ -89,10 +89,10 @@ const SCENARIOS: Scenario[] = [
   },
 ]
 
-/** One call of the table, and what came of it. */
+/** One call of the table, and its outcome. */
 type Played = { account: TestAccount; prompt: string; reply: Reply; bill: Bill }
 
-/** The requests that ask for work: neither polls nor cancellations. */
+/** The requests for work, without polls and cancellations. */
 function billOf(sandbox: Sandbox, prompt: string): Bill {
   const submissions = sandbox
     .journal(prompt)
@@ -114,7 +114,7 @@ describe('a call through the whole system', () => {
     return { account, prompt, reply, bill: billOf(gateway.sandbox, prompt) }
   }
 
-  // All calls of the table go on at once; each test waits for its own.
+  // All calls of the table run at once; each test waits for its own.
   before(async () => {
     gateway = await startGateway({ IMAGE_CONCURRENCY: '100', VIDEO_CONCURRENCY: '100' }, everyProtocol)
     const begin = (hasty: boolean) =>
@@ -154,7 +154,8 @@ describe('a call through the whole system', () => {
 
   for (const target of TARGETS.filter((one) => deliveryOf(one) === 'task')) {
     const canBeStopped = target.protocol !== 'openrouter'
-    it(`${canBeStopped ? 'stops' : 'leaves alone, for it cannot be stopped,'} a task of ${target.protocol} ${target.modality} whose call has ended`, async () => {
+    const verb = canBeStopped ? 'stops' : 'cannot stop'
+    it(`${verb} a task of ${target.protocol} ${target.modality} whose call has ended`, async () => {
       const { prompt } = await played.get(
         nameOf(
           target,
@@ -216,6 +217,6 @@ describe('a call through the whole system', () => {
       )
   }
 
-  /** Where a result is: under the address that its answer names, on the port that this test's web process has. */
+  /** The address of a result, on the port of this test's web process. */
   const mediaOf = (reply: Reply): string => `${gateway.url}${new URL(reply.json.data[0].url).pathname}`
 })

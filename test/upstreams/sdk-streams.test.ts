@@ -62,7 +62,7 @@ describe('a chat that the openai SDK streams', () => {
 
   for (const target of targetsOf('chat')) {
     describe(`by way of ${target.protocol}`, () => {
-      it('comes piece by piece, then with its usage', async () => {
+      it('arrives chunk by chunk, then with its usage', async () => {
         const text = 'Waves, 波 and 🌊 come and go'
         const stream = await client.chat.completions.create({
           ...requestOf(target, prompted(`[answer ${text}] [usage 100 50]`)),
@@ -94,7 +94,7 @@ describe('a chat that the openai SDK streams', () => {
         await expectCost(usage, CHAT_COST)
       })
 
-      it('calls a tool in deltas that add up to its arguments, and takes its result', async () => {
+      it('calls a tool in deltas that add up to its arguments, and accepts its result', async () => {
         const request = { ...requestOf(target, prompted('[tool weather] [usage 100 50]')), tools: [WEATHER] }
         const streamed = client.chat.completions.stream(request)
         const deltas: number[] = []
@@ -122,7 +122,7 @@ describe('a chat that the openai SDK streams', () => {
         expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - 2 * CHAT_COST)
       })
 
-      it('is stopped at the upstream when its client leaves, settled on what was produced, and kept as cancelled', async () => {
+      it('is stopped when its client disconnects, settled on what was produced, stored as cancelled', async () => {
         const prompt = prompted('[tokens 400] [chunks 400 20]')
         const request = requestOf(target, prompt)
         const stream = await client.chat.completions.create({ ...request, stream: true }).withResponse()
@@ -158,7 +158,7 @@ describe('a chat that the openai SDK streams', () => {
         )
       })
 
-      it('throws what the SDK knows as an API error where the upstream breaks off in the middle, and costs nothing', async () => {
+      it("throws the SDK's API error if the upstream breaks off, and costs nothing", async () => {
         for (const words of ['[error-after 3]', '[reset-after 3]']) {
           const stream = await client.chat.completions.create({ ...requestOf(target, prompted(words)), stream: true })
           let pieces = 0

@@ -12,7 +12,7 @@ import { until } from '../../scripts/until.ts'
 import { chat, prompted } from '../../scripts/harness/calling.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 
-/** The most addresses that one chat may name. */
+/** The most addresses that one chat may have. */
 const ADDRESSES = 50
 
 /** What another account's chat may take, in ms. */
@@ -31,7 +31,7 @@ describe('names that a customer chose', function () {
     })
     gateway = await startGateway({}, (catalogue) => {
       everyProtocol(catalogue)
-      // By a name, which is looked up in the thread pool for every connection.
+      // A name, which is looked up in the thread pool for every connection.
       const byName = JSON.stringify(catalogue.upstreams).replaceAll('127.0.0.1', 'localhost')
       Object.assign(catalogue.upstreams, JSON.parse(byName))
     })
@@ -57,7 +57,7 @@ describe('names that a customer chose', function () {
   ]
   const askedNames = () => new Set(dns.questions.map((question) => question.split(' ')[1]))
 
-  it("delay no other account's chats beyond two seconds, however many there are and however silent their servers", async () => {
+  it("delay other accounts' chats by at most two seconds, however many and slow they are", async () => {
     const [hostile, other] = await Promise.all([aFundedAccount(gateway), aFundedAccount(gateway)])
     const names = (call: number) => Array.from({ length: ADDRESSES }, (_one, at) => `slow-${call}-${at}.example.com`)
     const attacks = Array.from({ length: 4 }, (_one, call) =>
@@ -77,7 +77,7 @@ describe('names that a customer chose', function () {
     expect(await balanceOf(gateway.db, hostile.id)).to.equal(FUNDS)
   })
 
-  it('are looked up once for a chat that names them often, and handed on together', async () => {
+  it('are looked up once for a chat that has them often, and passed on together', async () => {
     const account = await aFundedAccount(gateway)
     const prompt = prompted()
     const names = ['picture.example.com', ...Array.from({ length: ADDRESSES - 1 }, () => 'nowhere.example.com')]
@@ -94,7 +94,7 @@ describe('names that a customer chose', function () {
     ])
   })
 
-  it('fail the call, refunded, where a single one of them leads inside', async () => {
+  it('fail the call, refunded, if a single one of them is private', async () => {
     const account = await aFundedAccount(gateway)
     const names = [...Array.from({ length: 10 }, (_one, at) => `nowhere-${at}.example.com`), 'inside.example.com']
     const reply = await chat(gateway, account, '', { messages: pictures(names) })
@@ -104,7 +104,7 @@ describe('names that a customer chose', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
   })
 
-  it('whose servers are silent are handed on to an upstream that fetches by itself, and to no other', async () => {
+  it('whose servers are silent are passed on only to an upstream that fetches by itself', async () => {
     const account = await aFundedAccount(gateway)
     const prompt = prompted()
     const more = { image_url: 'http://slow-single.example.com/x.png' }

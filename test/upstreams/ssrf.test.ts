@@ -15,7 +15,7 @@ import { startCanary } from './support/canary.ts'
 import { FUNDS, TARGETS, aFundedAccount, ask, everyProtocol, modelEntry, targetsOf } from './support/targets.ts'
 import type { Target } from './support/targets.ts'
 
-/** Hosts that are not of the public internet, however they are written; `%` stands for the canary's port. */
+/** Hosts that are not public, in many spellings; `%` is the canary's port. */
 const PRIVATE_HOSTS = [
   '127.0.0.1:%',
   '127.1:%',
@@ -72,7 +72,7 @@ const PRIVATE_HOSTS = [
   '1.0.0.127.in-addr.arpa',
 ]
 
-/** Addresses that URL parsers read differently, or that are no web addresses of a public host at all. */
+/** Addresses that URL parsers read differently, or that are not web addresses of a public host. */
 const ODD_ADDRESSES = [
   'http://0127.0.0.1:%/',
   'http://134744072/',
@@ -100,7 +100,7 @@ const ODD_ADDRESSES = [
   'x',
 ]
 
-/** What a name resolves to, one answer after the other, the last for ever. */
+/** What a name resolves to, one answer after another, then always the last. */
 const NAMES: Record<string, string[][]> = {
   'inside.example': [['127.0.0.1']],
   'metadata.example': [['169.254.169.254']],
@@ -121,7 +121,7 @@ describe('addresses that lead into the private network', function () {
   const asked = new Map<string, number>()
 
   /**
-   * The machine's resolver, but for the names of these tests. `rebinding-N.example` is public once, then the canary.
+   * The machine's resolver, except for the names of these tests. `rebinding-N.example` is public once, then the canary.
    */
   async function resolve(hostname: string, signal: AbortSignal): Promise<ResolvedAddress[]> {
     if (!hostname.endsWith('.example')) return systemResolver(hostname, signal)
@@ -168,7 +168,7 @@ describe('addresses that lead into the private network', function () {
     { role: 'user', content: partOf(url) },
   ]
 
-  /** A call that names an address, in its own way. */
+  /** A call with an address, for each modality. */
   const askWith = (target: Target, url: string, prompt = prompted()): Promise<Reply> =>
     ask(gateway, account, target, prompt, {
       more:
@@ -245,7 +245,7 @@ describe('addresses that lead into the private network', function () {
       { protocol: 'openai', modality: 'image' },
       { protocol: 'openai', modality: 'video' },
     ] as const) {
-      it(`do not get through where the name answers differently between check and connection: ${nameOf(target)}`, async () => {
+      it(`are refused if a name resolves differently at the connection: ${nameOf(target)}`, async () => {
         const name = `rebinding-${target.modality}.example`
         const reply = await askWith(target, `http://${name}:${canary.port}/x.png`)
         expect(reply.status, reply.text).to.equal(502)
@@ -255,7 +255,7 @@ describe('addresses that lead into the private network', function () {
       })
     }
 
-    it('that nobody knows is handed on to upstreams that fetch by themselves, and to no other', async () => {
+    it('that does not resolve is passed on only to upstreams that fetch by themselves', async () => {
       const url = 'https://nowhere.example/x.png'
       const fetching = [...chats, ...media.filter(({ protocol }) => protocol !== 'openai')]
       await Promise.all(
@@ -292,7 +292,7 @@ describe('addresses that lead into the private network', function () {
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
     })
 
-    it('are not followed behind a redirect, nor behind a name, nor behind one that answers differently later', async () => {
+    it('are not followed after a redirect, by a name, or by one that resolves differently later', async () => {
       await Promise.all([
         ...PRIVATE_HOSTS.filter((host) => /^[!-~]+$/.test(host)).map((host) =>
           expectNotFetched(prompted(`[redirect http://${portOf(host)}/x.png]`), `redirect to ${host}`),
@@ -314,7 +314,7 @@ describe('addresses that lead into the private network', function () {
       await expectNotFetched(prompted(`[result-url http://localhost:${port}/x.png]`), 'name of the same host')
     })
 
-    it('are handed on unread where the operator wants results by their own address', async () => {
+    it('are passed on unread if the operator wants results at their own address', async () => {
       const url = portOf('http://127.0.0.1:%/x.png')
       const reply = await ask(gateway, account, { ...image, protocol: 'openai' }, prompted(`[result-url ${url}]`), {
         more: { model: 'linking-image' },

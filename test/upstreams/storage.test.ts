@@ -23,7 +23,7 @@ const MEGABYTE = 1024 * 1024
 const DAY_MS = 86_400_000
 const MEDIA_TTL_DAYS = 30
 
-/** A real video, with so many megabytes of media behind its head. */
+/** A real video with so many megabytes of media after its header. */
 function largeVideo(megabytes: number): Buffer {
   const whole = fixture('faststart.mp4')
   const head = whole.subarray(0, whole.indexOf('mdat') - 4)
@@ -43,7 +43,7 @@ describe('results in a bucket', function () {
   before(async () => {
     s3 = await startS3()
     scripted = await startScripted()
-    // The only way in which an operator gives them: the SDK's own variables.
+    // Operators set these variables of the SDK too.
     const variables = {
       AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
@@ -83,11 +83,11 @@ describe('results in a bucket', function () {
     ask(gateway, account, { protocol: 'replicate', modality: 'video' }, prompt, { more: { model } })
 
   const addressOf = (reply: Reply): string => reply.json.data[0].url
-  /** The result's path on the port that this test's web process has. */
+  /** The address of a result, on the port of this test's web process. */
   const pathOf = (reply: Reply): string => `${gateway.url}${new URL(addressOf(reply)).pathname}`
   const keyOf = (reply: Reply): string => `results/${new URL(addressOf(reply)).pathname.split('/').at(-1)}`
 
-  it('are read from a signed address, to which their own leads', async () => {
+  it('are read from a signed address, to which their own redirects', async () => {
     const reply = await video(prompted())
     expect(reply.status, reply.text).to.equal(200)
     expect(addressOf(reply)).to.match(new RegExp(`^${gateway.config.BASE_URL}/media/[\\w-]{32}\\.mp4$`))
@@ -104,7 +104,7 @@ describe('results in a bucket', function () {
     expect(await recordOf(gateway.db, reply)).to.include({ resultUrl: addressOf(reply) })
   })
 
-  it('pass through the worker in parts, in constant memory however large they are', async function () {
+  it('pass through the worker in parts, in constant memory for every size', async function () {
     if (process.platform !== 'linux') this.skip()
     const file = largeVideo(200)
     const prompt = (): string => {
@@ -131,11 +131,11 @@ describe('results in a bucket', function () {
       'parts of 8 MB',
     ).to.have.length.within(25, 26)
     expect(s3.uploads.size, 'uploads left open').to.equal(0)
-    // Two parts of 8 MB, and what the SDK, the sockets and the garbage collector have of them besides.
+    // Two parts of 8 MB, and the buffers of the SDK, the sockets and the garbage collector.
     expect(growth).to.be.below(150)
   })
 
-  it('wait for a bucket that is away, where the task can be collected again', async () => {
+  it('wait for an unavailable bucket if the task can be collected again', async () => {
     let failures = 0
     s3.failOn((method) => method === 'PUT' && ++failures <= 4)
     const reply = await video(prompted('[duration 0.1]'))
@@ -145,7 +145,7 @@ describe('results in a bucket', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - PRICES.video)
   })
 
-  it('are refunded as our own failure where a picture cannot be kept', async () => {
+  it('are refunded as an internal failure if an image cannot be stored', async () => {
     s3.failOn((method) => method === 'PUT')
     const reply = await ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())
     s3.failOn(() => false)
@@ -154,7 +154,7 @@ describe('results in a bucket', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
   })
 
-  it('are answered 503 while the bucket is away, and 404 where there is none', async () => {
+  it('are answered 503 while the bucket is unavailable, and 404 if they do not exist', async () => {
     const reply = await video(prompted())
     s3.failOn((method) => method === 'HEAD')
     expect((await get(pathOf(reply))).status).to.equal(503)
@@ -162,7 +162,7 @@ describe('results in a bucket', function () {
     expect((await get(`${gateway.url}/media/${'x'.repeat(32)}.mp4`)).status).to.equal(404)
   })
 
-  it("stay where they are under the upstream's own address, where the operator wants it so", async () => {
+  it("stay at the upstream's own address if the operator wants that", async () => {
     const kept = s3.objects.size
     const reply = await video(prompted(), 'linked-video')
     expect(addressOf(reply)).to.match(new RegExp(`^${gateway.sandbox.url}/files/`))
@@ -170,7 +170,7 @@ describe('results in a bucket', function () {
     expect(s3.objects.size).to.equal(kept)
   })
 
-  it('are swept when they are too old, with what broken-off uploads have left, and nothing else', async () => {
+  it('are deleted when they are too old, with the rest of aborted uploads, and nothing else', async () => {
     const [old, young] = [await video(prompted()), await video(prompted())]
     s3.objects.get(keyOf(old))!.modified = new Date(Date.now() - MEDIA_TTL_DAYS * DAY_MS - 60_000)
     s3.objects.set('results/not-ours.txt', {
@@ -184,7 +184,7 @@ describe('results in a bucket', function () {
       parts: new Map(),
       initiated: new Date(Date.now() - 2 * DAY_MS),
     })
-    // A worker sweeps at its first run.
+    // A worker deletes them at its first run.
     await gateway.stopWorker()
     await gateway.startWorker()
     await until('the sweep', () => !s3.objects.has(keyOf(old)) && !s3.uploads.has('left'))
@@ -196,7 +196,7 @@ describe('results in a bucket', function () {
 })
 
 describe('results on a disk', () => {
-  it('are swept by the reconciler when they are too old', async () => {
+  it('are deleted by the reconciler when they are too old', async () => {
     const gateway = await startGateway({ MEDIA_TTL_DAYS: '2' }, everyProtocol)
     const account = await aFundedAccount(gateway)
     const [old, young] = await Promise.all(

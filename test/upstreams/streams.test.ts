@@ -15,8 +15,8 @@ import type { Asking } from './support/targets.ts'
 import { CHAT_COST, PRICES, FUNDS, aFundedAccount, ask, everyProtocol, targetsOf } from './support/targets.ts'
 
 /**
- * When a silent answer shows its first sign of life, in ms, and how late that may be: routers cut what is silent for 30
- * s.
+ * When a silent answer sends its first heartbeat, in ms, and how late that may be: routers cut silent connections after
+ * 30 s.
  */
 const HEARTBEAT_MS = 15_000
 const LATE_MS = 12_000
@@ -34,7 +34,7 @@ describe('a chat stream', () => {
   before(async () => {
     gateway = await startGateway({}, everyProtocol)
   })
-  // They last longer than all else here, so they begin before it and are looked at behind it.
+  // They last longer than the rest, so they begin first and are checked last.
   before(async () => {
     const rich = await aFundedAccount(gateway)
     const begunAt = performance.now()
@@ -52,7 +52,7 @@ describe('a chat stream', () => {
   })
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** The events of a video until the first comment, and when that came. */
+  /** The events of a video until the first comment, and when that arrived. */
   async function videoEvents({ key }: TestAccount): Promise<{ text: string; commentAfterMs: number }> {
     const begunAt = performance.now()
     const response = await fetch(`${gateway.url}${VIDEOS}`, {
@@ -69,7 +69,7 @@ describe('a chat stream', () => {
     return { text, commentAfterMs: performance.now() - begunAt }
   }
 
-  /** Streams once by way of every protocol, each to its end and for an account of its own. */
+  /** Streams once over every protocol, each to its end and with an account of its own. */
   async function byEveryProtocol(
     words: string,
     asking: Asking,
@@ -85,14 +85,14 @@ describe('a chat stream', () => {
     )
   }
 
-  it('ends at its deadline, paid as far as it came, where the upstream falls silent in the middle', () =>
+  it('ends at its deadline, charged up to there, if the upstream falls silent', () =>
     byEveryProtocol('[hang-after 3]', { prefix: 'hasty-' }, (stream, what, paid) => {
       expect(stream.status, what).to.equal(200)
       expect(stream.last(), what).to.equal('[DONE]')
       expect(stream.chunks().at(-1)!.usage!.credits, what).to.equal(paid).and.to.be.above(0)
     }))
 
-  it("is answered with the failure's own status where no chunk ever came", async () => {
+  it("is answered with the failure's own status if no chunk arrived", async () => {
     for (const words of ['[status 400]', '[fail]', '[garbage]', '[empty]']) {
       await byEveryProtocol(words, {}, (stream, what, paid) => {
         expect(stream.status, what).to.equal(502)
@@ -102,20 +102,20 @@ describe('a chat stream', () => {
     }
   })
 
-  it('keeps characters whole that arrive in pieces', () =>
+  it('reassembles characters that arrive in pieces', () =>
     byEveryProtocol('[cut-mid-char]', {}, (stream, what) => {
       expect(stream.content(), what).to.include('Grüße, 你好 und 😀')
       expect(stream.last(), what).to.equal('[DONE]')
     }))
 
-  it("needs no last event of the upstream's where the answer has its finish_reason", () =>
+  it('needs no last event of the upstream if the answer has its finish_reason', () =>
     byEveryProtocol('[no-done] [usage 100 50]', {}, (stream, what, paid) => {
       expect(stream.last(), what).to.equal('[DONE]')
       expect(stream.chunks().at(-1)!.usage, what).to.include({ credits: CHAT_COST })
       expect(paid, what).to.equal(CHAT_COST)
     }))
 
-  it('ends with an error, refunded, where what comes is no UTF-8, or breaks off', async () => {
+  it('ends with an error, refunded, if the answer is not UTF-8 or breaks off', async () => {
     for (const words of ['[invalid-utf8]', '[truncated]']) {
       await byEveryProtocol(words, {}, (stream, what, paid) => {
         expect(
@@ -128,7 +128,7 @@ describe('a chat stream', () => {
     }
   })
 
-  it('is settled on our own count where the usage is missing or cannot be true', async () => {
+  it("is settled on the gateway's own count if the usage is missing or impossible", async () => {
     for (const words of ['[no-usage]', '[usage-negative]', '[usage-huge]']) {
       await byEveryProtocol(words, {}, (stream, what, paid) => {
         const {
@@ -188,7 +188,7 @@ describe('a chat stream', () => {
       expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     })
 
-    it('is joined while it runs, whichever form is asked for, and outlives the second that leaves', async () => {
+    it('is joined while it runs, in any form, and continues when the second client disconnects', async () => {
       const prompt = prompted('[tokens 30] [chunks 30 40] [usage 100 50]')
       const first = await startStream(gateway, account, chat, prompt, keyed(prompt))
       const [json, second, leaving] = [
@@ -208,7 +208,7 @@ describe('a chat stream', () => {
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - CHAT_COST)
     })
 
-    it('is told its failure again', async () => {
+    it('repeats its failure', async () => {
       const prompt = prompted('[error-after 2]')
       const stream = await startStream(gateway, account, chat, prompt, keyed(prompt))
       await stream.ended
@@ -219,8 +219,8 @@ describe('a chat stream', () => {
     })
   })
 
-  describe('whose client leaves', () => {
-    it('before the first chunk pays its input, and stops the upstream', async () => {
+  describe('whose client disconnects', () => {
+    it('before the first chunk is charged for its input, and stops the upstream', async () => {
       const prompt = prompted('[delay 8000]')
       const client = new AbortController()
       const asked = fetch(`${gateway.url}/v1/chat/completions`, {
@@ -254,7 +254,7 @@ describe('a chat stream', () => {
   })
 
   describe('over a silent upstream', () => {
-    it('shows a sign of life after 15 s, and its answer then', async () => {
+    it('sends a heartbeat after 15 s, and then its answer', async () => {
       const stream = await silent.stream
       expect(stream.beganAfterMs).to.be.within(HEARTBEAT_MS - 500, HEARTBEAT_MS + LATE_MS)
       expect(stream.status).to.equal(200)
@@ -265,7 +265,7 @@ describe('a chat stream', () => {
       expect(stream.chunks().at(-1)!.usage).to.include({ credits: CHAT_COST })
     })
 
-    it('is not alone: the events of a video have a comment every 15 s too', async () => {
+    it('has a comment every 15 s, as the events of a video have', async () => {
       const { text, commentAfterMs } = await silent.events
       expect(text)
         .to.match(/^event: queued\n/)

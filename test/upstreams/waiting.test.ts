@@ -8,7 +8,7 @@ import { until } from '../../scripts/until.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 
-describe('waiting for an answer or for the end of the process', () => {
+describe('waiting for an answer or the end of the process', () => {
   const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
 
   it('leaves nothing on the signal of the process, however the wait ends', async () => {
@@ -40,7 +40,7 @@ describe('waiting for an answer or for the end of the process', () => {
 })
 
 describe('a chat stream that waits for a worker', () => {
-  it('is given back when its client leaves, and never reaches an upstream', async () => {
+  it('is refunded when its client disconnects, and never reaches an upstream', async () => {
     const gateway = await startGateway({}, everyProtocol)
     const account = await aFundedAccount(gateway)
     await gateway.stopWorker()

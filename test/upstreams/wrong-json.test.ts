@@ -18,7 +18,7 @@ const chat = (message: unknown, more: object = {}) =>
   JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }], ...more })
 const openai = { protocol: 'openai', modality: 'chat' } as const
 
-/** Answers of 200 that are no answer. The call fails, whatever they cost. */
+/** Answers with status 200 that are invalid. The call fails, whatever they cost. */
 const NONSENSE: [Protocol, Modality, what: string, body: string][] = [
   ['openai', 'chat', 'an array', '[]'],
   ['openai', 'chat', 'null', 'null'],
@@ -55,11 +55,12 @@ const NONSENSE: [Protocol, Modality, what: string, body: string][] = [
     'fal',
     'video',
     'addresses of another origin',
-    '{"request_id":"r","status_url":"http://169.254.169.254/s","response_url":"http://169.254.169.254/r","cancel_url":"http://169.254.169.254/c"}',
+    '{"request_id":"r","status_url":"http://169.254.169.254/s","response_url":"http://169.254.169.254/r",' +
+      '"cancel_url":"http://169.254.169.254/c"}',
   ],
 ]
 
-/** Answers that leave something to be wished for, and serve. */
+/** Answers that are irregular, but usable. */
 const USABLE: [what: string, body: string, expected: object][] = [
   ['a usage that is a text', chat({ role: 'assistant', content: 'ok' }, { usage: 'lots' }), {}],
   [
@@ -74,7 +75,8 @@ const USABLE: [what: string, body: string, expected: object][] = [
   ],
   [
     'an infinity of tokens',
-    '{"choices":[{"message":{"role":"assistant","content":"ok"}}],"usage":{"prompt_tokens":1e999,"completion_tokens":1}}',
+    '{"choices":[{"message":{"role":"assistant","content":"ok"}}],' +
+      '"usage":{"prompt_tokens":1e999,"completion_tokens":1}}',
     {},
   ],
   [
@@ -89,7 +91,8 @@ const USABLE: [what: string, body: string, expected: object][] = [
   ],
   [
     'a `__proto__` and a `constructor`',
-    '{"__proto__":{"polluted":1},"constructor":1,"choices":[{"message":{"role":"assistant","content":"ok","__proto__":{"x":1}}}]}',
+    '{"__proto__":{"polluted":1},"constructor":1,' +
+      '"choices":[{"message":{"role":"assistant","content":"ok","__proto__":{"x":1}}}]}',
     {},
   ],
 ]
@@ -99,7 +102,7 @@ const piece = (delta: unknown, more: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: null, ...more }],
 })
 
-/** Streams that break: before anything was shown the status says so, after that the last line. */
+/** Streams that break. The status says so before anything was sent, and after that the last line. */
 const BROKEN_STREAMS: [what: string, begun: boolean, events: string][] = [
   ['is no JSON', false, 'data: {"choi\n\n'],
   ['has choices of a wrong type', false, eventsOf({ choices: [7] })],
@@ -113,7 +116,7 @@ const BROKEN_STREAMS: [what: string, begun: boolean, events: string][] = [
   ['turns to no JSON later', true, `${eventsOf(piece({ content: 'half a' }))}data: {"choi\n\n`],
 ]
 
-/** Streams that leave something to be wished for, and serve. */
+/** Streams that are irregular, but usable. */
 const USABLE_STREAMS: [what: string, events: string][] = [
   [
     'has no finish_reason before its [DONE]',
@@ -125,15 +128,23 @@ const USABLE_STREAMS: [what: string, events: string][] = [
   ],
   [
     'has comments, events of other names, CRLF and a byte order mark',
-    `\uFEFF: hello\r\nevent: ping\r\ndata: {}\r\n\r\n${eventsOf(piece({ content: 'all of it' }), piece({}, { finish_reason: 'stop' })).replaceAll('\n', '\r\n')}data: [DONE]\r\n\r\n`,
+    [
+      '\uFEFF: hello\r\nevent: ping\r\ndata: {}\r\n\r\n',
+      eventsOf(piece({ content: 'all of it' }), piece({}, { finish_reason: 'stop' })).replaceAll('\n', '\r\n'),
+      'data: [DONE]\r\n\r\n',
+    ].join(''),
   ],
   [
     'has deltas of null',
-    `${eventsOf({ choices: [{ index: 0, delta: null }] }, piece({ content: 'all of it' }), piece(null, { finish_reason: 'stop' }))}data: [DONE]\n\n`,
+    eventsOf(
+      { choices: [{ index: 0, delta: null }] },
+      piece({ content: 'all of it' }),
+      piece(null, { finish_reason: 'stop' }),
+    ) + 'data: [DONE]\n\n',
   ],
 ]
 
-describe('an upstream that speaks JSON of its own making', () => {
+describe('an upstream with irregular JSON', () => {
   let gateway: Gateway
   let scripted: Scripted
   before(async () => {
@@ -162,7 +173,7 @@ describe('an upstream that speaks JSON of its own making', () => {
   }
 
   for (const [what, body, expected] of USABLE) {
-    it(`is believed as far as it can be, and replayed as a stream: ${what}`, async () => {
+    it(`is used as far as possible, and replayed as a stream: ${what}`, async () => {
       const account = await aFundedAccount(gateway)
       const prompt = scripted.prompt(saying(body))
       const asking = { headers: { 'idempotency-key': prompt } }
@@ -210,7 +221,7 @@ describe('an upstream that speaks JSON of its own making', () => {
     })
   }
 
-  it('is paid for the calls of tools that its stream has delivered, where a model goes on to more of them than any answer may have', async () => {
+  it('is paid for the tool calls that it has streamed, if a model produces more than are allowed', async () => {
     const account = await aFundedAccount(gateway)
     const calls = Array.from({ length: 1002 }, (_one, index) =>
       piece({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }),

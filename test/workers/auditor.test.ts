@@ -17,7 +17,7 @@ import { readableLog } from '../support/log-lines.ts'
 const NOON = 1_800_000_000_000
 
 describe('the auditor', () => {
-  // A database of its own: its books are broken on purpose.
+  // A database of its own, whose books are broken on purpose.
   let db: Db
   let redis: Redis
   let audits: ReturnType<typeof createAudits>
@@ -69,7 +69,7 @@ describe('the auditor', () => {
     expect(await audits.last()).to.include({ at: NOON, breaches: 0 })
   })
 
-  it('looks again after ten minutes, not before', async () => {
+  it('checks again after ten minutes, not before', async () => {
     const { log } = readableLog()
     await auditWhenDue({ db, log, audits }, NOON)
     await auditWhenDue({ db, log, audits }, NOON + AUDIT_EVERY_MS - 1)
@@ -78,7 +78,7 @@ describe('the auditor', () => {
     expect((await audits.last())!.at).to.equal(NOON + AUDIT_EVERY_MS)
   })
 
-  it('looks at active accounts alone, and at no more entries than it may', async () => {
+  it('reads only active accounts, and no more entries than it may', async () => {
     await anAccount(db, 1000)
     await active(1)
     await active(30)
@@ -90,7 +90,8 @@ describe('the auditor', () => {
     const {
       rows: [all],
     } = await db.raw<{ rows: { accounts: number; entries: number }[] }>(
-      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM accounts WHERE id IN (SELECT account_id FROM calls)`,
+      `SELECT count(*) AS accounts, sum(ledger_seq)::bigint AS entries FROM accounts
+       WHERE id IN (SELECT account_id FROM calls)`,
     )
     expect(await looked(100_000)).to.equal(all!.accounts)
     expect(await looked(all!.entries)).to.equal(all!.accounts)
@@ -98,7 +99,7 @@ describe('the auditor', () => {
     expect(await looked(1)).to.equal(0)
   })
 
-  it('raises the alarm over a balance that is not the sum of its entries, with a line an invariant', async () => {
+  it('logs every broken invariant of a balance that is not the sum of its entries', async () => {
     const account = await active()
     await db('accounts').where({ id: account.id }).increment('credits', 7)
     const { log, lines } = readableLog()

@@ -14,7 +14,7 @@ describe('a worker that is told to stop', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  it('hands a running video over to the next, which goes on from its task: one billed submission', async () => {
+  it('hands a running video over to the next, which continues its task: one billed submission', async () => {
     const account = await anAccount(gateway.db, 1000)
     const prompt = 'handed over half-way [duration 4]'
     const answer = post(`${gateway.url}/v1/videos/generations`, account.key, { model: 'sandbox-video', prompt })

@@ -14,7 +14,7 @@ describe('a worker', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  it('works as many chats at a time as CHAT_CONCURRENCY says, and never one more, whatever its queue workers are', async () => {
+  it('runs at most CHAT_CONCURRENCY chats at a time, whatever the number of its queue workers', async () => {
     const account = await anAccount(gateway.db, 100_000)
     const asked = Array.from({ length: 30 }, (_one, nth) =>
       post(`${gateway.url}/v1/chat/completions`, account.key, {

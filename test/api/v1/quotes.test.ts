@@ -86,7 +86,7 @@ describe('POST /v1/quotes', () => {
     await gateway.db('accounts').where({ id: owing.id }).update({ debt: 0 })
   })
 
-  it('is what the call then charges or refuses, for any body, and leaves no record, no entry and no charge', async () => {
+  it('is what the call then charges or refuses, for any body, and leaves no record or charge', async () => {
     const counts = { charged: 0, refused: 0 }
     let account = await anAccount(gateway.db, 1e9)
     let quotes = 0

@@ -198,7 +198,7 @@ describe('debt', () => {
 
   // Where an upstream counts a token for each byte, it bills three times the input that was charged for, and never more
   // output.
-  it('is at most twice the balance, if upstreams bill at most a token a byte and the allowed output', async function () {
+  it('is at most twice the balance, if upstreams bill a token a byte and the allowed output', async function () {
     this.timeout(60_000)
     const price = fc.record({
       input: fc.nat(20),

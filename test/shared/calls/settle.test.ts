@@ -87,7 +87,7 @@ describe('the settlement of a call', () => {
     await calls.refund(id, failure)
   })
 
-  it('shares a balance among calls that settle above their charge at one moment, and never goes below zero', async () => {
+  it('shares a balance among simultaneous settlements above their charge, down to zero', async () => {
     const account = await anAccount(db, [{ amount: 20, days: 1 }, { amount: 30 }])
     const ids = await Promise.all(Array.from({ length: 10 }, () => opened(calls, account, 1)))
     await Promise.all(ids.map((id) => calls.settle(id, 'image', aResult(8))))

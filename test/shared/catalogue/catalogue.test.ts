@@ -55,7 +55,7 @@ describe('the catalogue', () => {
     throw new Error('the catalogue was taken')
   }
 
-  it('keeps the routes whose upstream is configured, in their order', () => {
+  it('keeps the routes with a configured upstream, in order', () => {
     const { models, upstreams: configured } = read(file([chat, image]))
     expect(models.get('image')!.routes.map((route) => [route.upstream.name, route.model])).to.deep.equal([
       ['open', 'sd'],
@@ -81,7 +81,7 @@ describe('the catalogue', () => {
       expect(findModel(catalogue, id, 'chat'), id).to.equal(null)
   })
 
-  it('keeps a model without a configured upstream, so that it can be told from one that does not exist', () => {
+  it('keeps a model without a configured upstream, to distinguish it from an unknown one', () => {
     const catalogue = read(file([{ ...image, upstreams: [{ upstream: 'two', model: 'flux' }] }]))
     expect(findModel(catalogue, 'image', 'image')!.routes).to.deep.equal([])
   })
@@ -191,15 +191,15 @@ describe('the catalogue', () => {
     ).to.match(/models\[0\]\.credits.*models\[1\]\.pricing\.input/)
   })
 
-  it('never shows a key in its complaints', () => {
+  it('never shows a key in its messages', () => {
     expect(problem(file([{ ...chat, credits: 1 }]))).not.to.include('sk-one')
   })
 
-  it('says so when there is no file', () => {
+  it('reports a missing file', () => {
     expect(() => readCatalogue(join(folder, 'none.json'), secretOf)).to.throw(BadCatalogue, /cannot be read/)
   })
 
-  it('takes the file that comes with the service', () => {
+  it('accepts the file of this repository', () => {
     const { models } = readCatalogue('models.json', () => 'a key')
     expect(models.size).to.be.above(0)
     for (const model of models.values()) expect(model.routes, model.id).not.to.deep.equal([])

@@ -179,7 +179,7 @@ describe('the versions of the catalogue', () => {
       expect(creditsOf(first), 'a request keeps the version that it began with').to.deep.equal({ credits: 40 })
     })
 
-    it('are read for a call that names one which this process has not seen, earlier or later than its own', async () => {
+    it('are read for a call with one that this process has not seen, earlier or later', async () => {
       await apply(content(image(40)))
       await apply(content(image(50)))
       const holder = await open()

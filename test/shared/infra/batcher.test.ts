@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { batched } from '../../../src/shared/infra/batcher.ts'
 
-/** A run that is held until it is let go, and the batches it was given. */
+/** A run that waits until it is released, and the batches that it got. */
 function heldRun() {
   const batches: number[][] = []
   let release = (): void => {}
@@ -17,7 +17,7 @@ function heldRun() {
 }
 
 describe('batched', () => {
-  it('sends an item that comes alone at once', async () => {
+  it('sends a single item at once', async () => {
     const batches: number[][] = []
     const one = batched(
       async (items: number[]) => {
@@ -31,7 +31,7 @@ describe('batched', () => {
     expect(batches).to.deep.equal([[1], [2]])
   })
 
-  it('gathers what comes in one turn, in order, at most 64 in one statement', async () => {
+  it('combines items of one turn, in order, at most 64 in a statement', async () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
     const answers = Array.from({ length: 100 }, (_, at) => one(at))
@@ -41,7 +41,7 @@ describe('batched', () => {
     expect(held.batches.flat()).to.deep.equal(Array.from({ length: 100 }, (_, at) => at))
   })
 
-  it('gathers what comes while a statement is on its way, and never sends a second one meanwhile', async () => {
+  it('combines items that arrive during a statement, and sends no second one meanwhile', async () => {
     const held = heldRun()
     const one = batched(held.run, () => false)
     const answers = [one(1)]
@@ -59,7 +59,7 @@ describe('batched', () => {
     expect(held.batches).to.deep.equal([[1], [2, 3]])
   })
 
-  it('gives the error of one item to its own caller only', async () => {
+  it('gives the error of an item only to its caller', async () => {
     const one = batched(
       async (items: number[]) => {
         if (items.includes(3)) throw new Error('three is bad')
@@ -71,7 +71,7 @@ describe('batched', () => {
     expect(ends.map((end) => end.status === 'fulfilled')).to.deep.equal([true, true, true, false, true, true])
   })
 
-  it("gives an error that is everybody's to all at once, without a try for each", async () => {
+  it('gives an error of the whole batch to all at once, without retrying each', async () => {
     let runs = 0
     const one = batched(
       async () => {

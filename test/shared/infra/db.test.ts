@@ -4,7 +4,7 @@ import { describeError } from '../../../src/shared/infra/log.ts'
 import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 
 describe('an error of Postgres', () => {
-  it('tells the statement, never the values that it carried', async () => {
+  it('names the statement, never its values', async () => {
     const db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const error = await db.raw('SELECT no_such_column, ?::text', ['what a customer said']).then(
       () => null,

@@ -21,7 +21,7 @@ describe('what is logged', () => {
     expect(withoutSecrets('postgres://db.example/x and 3 credits')).to.equal('postgres://db.example/x and 3 credits')
   })
 
-  it('tells of an error its name, code, message, stack and cause, never what else hangs on it', () => {
+  it("has an error's name, code, message, stack and cause, and no other property", () => {
     const cause = Object.assign(new Error('duplicate key'), {
       code: '23505',
       detail: 'Key (email)=(a@b.example) already exists.',
@@ -33,7 +33,7 @@ describe('what is logged', () => {
     expect(JSON.stringify(seen)).not.to.match(/a@b\.example|authorization/)
   })
 
-  it('takes whatever was thrown', () => {
+  it('accepts whatever was thrown', () => {
     for (const thrown of ['text', null, undefined, 7, { password: 'hunter2' }])
       expect(describeError(thrown)).to.have.keys('message')
     expect(JSON.stringify(describeError({ password: 'hunter2' }))).not.to.include('hunter2')

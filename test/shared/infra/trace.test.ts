@@ -5,12 +5,12 @@ const ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 
 describe('a traceparent header', () => {
-  it('is taken over as it came', () => {
+  it('is passed on unchanged', () => {
     for (const flags of ['00', '01', 'ff'])
       expect(parseTraceparent(`00-${ID}-${PARENT}-${flags}`)).to.equal(`00-${ID}-${PARENT}-${flags}`)
   })
 
-  it('of a later version counts as far as it is known', () => {
+  it('of a later version is used as far as it is known', () => {
     expect(parseTraceparent(`cc-${ID}-${PARENT}-03-what-will-be`)).to.equal(`00-${ID}-${PARENT}-01`)
     expect(parseTraceparent(`01-${ID}-${PARENT}-02`)).to.equal(`00-${ID}-${PARENT}-00`)
   })

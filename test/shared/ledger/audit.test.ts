@@ -19,12 +19,12 @@ const PRICE = { input: 5, cachedInput: 1, cacheWrite: 7, output: 20, perCall: 2,
 type Scene = { account: TestAccount; settled: CallId; refunded: CallId; open: CallId; chat: CallId }
 
 describe('the audit', () => {
-  // A database of its own: what is falsified here would be a breach in everybody's.
+  // A database of its own: what is falsified here would be a breach for other tests.
   let db: Db
   let scene: Scene
   before(async () => {
     db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
-    // Check constraints stand in the way of the worst; here they are what a careless operator has dropped.
+    // Check constraints prevent most of this, so they are dropped here, as a careless operator might.
     for (const [table, constraint] of [
       ['accounts', 'accounts_credits_not_negative'],
       ['calls', 'calls_failed_cost_nothing'],
@@ -51,7 +51,7 @@ describe('the audit', () => {
     scene = { account, settled, refunded, open, chat }
   })
 
-  /** Changes rows as nobody can who has no superuser's session: triggers and foreign keys are off. */
+  /** Changes rows as only a superuser can: triggers and foreign keys are off. */
   async function falsify(sql: string, bindings: unknown[]): Promise<void> {
     await db.transaction(async (trx) => {
       await trx.raw('SET LOCAL session_replication_role = replica')
@@ -62,7 +62,7 @@ describe('the audit', () => {
   const budgetOf = async (keyId: KeyId): Promise<string> =>
     (await db('budgets').where({ key_id: keyId }).first<{ id: string }>('id')).id
 
-  /** The invariants that the audit says this account breaks. */
+  /** The invariants that this account breaks, by the audit. */
   async function broken(look = audit): Promise<string[]> {
     const { breaches } = await look(db)
     const mine = [
@@ -80,7 +80,7 @@ describe('the audit', () => {
       .map(({ invariant }) => invariant)
   }
 
-  it('finds nothing in books that are right, and says what it looked at', async () => {
+  it('finds nothing in correct books, and reports what it checked', async () => {
     const { checked } = await audit(db)
     expect(await broken()).to.deep.equal([])
     expect(checked.accounts).to.be.at.least(1)
@@ -163,7 +163,8 @@ describe('the audit', () => {
     ],
     [
       "an entry over another account's lot",
-      "UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE account_id <> ? LIMIT 1) WHERE call_id = ? AND kind = 'charge'",
+      `UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE account_id <> ? LIMIT 1)
+       WHERE call_id = ? AND kind = 'charge'`,
       (it) => [it.account.id, it.settled],
       ['a call and its grants belong to the account of its entries'],
     ],
@@ -252,7 +253,7 @@ describe('the audit', () => {
 
   for (const [title, sql, of, invariants] of FALSIFICATIONS) {
     it(`names ${title}`, async () => {
-      // The other account whose lot is named in one of the cases.
+      // The other account, with the lot of one of the cases.
       if (/<>/.test(sql)) await anAccount(db, 1)
       expect(await broken()).to.deep.equal([])
       await falsify(sql, of(scene))
@@ -261,13 +262,13 @@ describe('the audit', () => {
     })
   }
 
-  it('of active accounts looks at no more entries than it may', async () => {
+  it('of active accounts reads no more entries than it may', async () => {
     const { checked } = await auditActive(db, 20)
     expect(checked.ledger_entries).to.be.within(1, 20)
     expect(checked.accounts).to.be.at.least(1)
   })
 
-  it('does not take calls in flight for breaches', async () => {
+  it('does not report calls in flight as breaches', async () => {
     const calls = verbs(db)
     const account = await anAccount(db, 1000)
     let running = true

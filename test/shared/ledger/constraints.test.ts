@@ -31,7 +31,7 @@ describe('the database itself', () => {
   })
   afterEach(() => expectBooksToBalance(db))
 
-  /** Tries something that must be impossible, and answers the constraint (or the code) that refused it. */
+  /** Tries something that must be impossible. Returns the constraint or the code that refused it. */
   async function refusal(work: (trx: Trx) => Promise<unknown>): Promise<string> {
     try {
       await db.transaction(async (trx) => {
@@ -47,7 +47,7 @@ describe('the database itself', () => {
     throw new Error('unreachable')
   }
 
-  /** Writes an entry past the verbs, numbered as the next one of its account. */
+  /** Writes an entry without the verbs, with the next number of its account. */
   const write =
     (entry: Entry) =>
     async (trx: Trx): Promise<void> => {
@@ -67,7 +67,7 @@ describe('the database itself', () => {
       })
     }
 
-  it('refuses a second charge of a call on the same lot, and on another', async () => {
+  it('refuses a second charge of a call on the same lot and on another', async () => {
     const id = await opened(calls, account, 10)
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_once_per_call')
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10, grant_id: account.grants[1] }))).to.equal(
@@ -100,7 +100,7 @@ describe('the database itself', () => {
     expect(await refusal(write({ call_id: id, kind: 'refund', amount: 10 }))).to.equal('ledger_entries_match_calls')
   })
 
-  it('refuses a refund beyond what the call took from that very lot, though the sums are right', async () => {
+  it('refuses a refund of more than the call took from that lot, even if the sums are right', async () => {
     const id = await opened(calls, account, 40)
     expect(
       await refusal(async (trx) => {
@@ -150,7 +150,7 @@ describe('the database itself', () => {
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_match_calls')
   })
 
-  it('refuses an amount of the wrong sign for its kind, and kinds that there are not', async () => {
+  it('refuses an amount of the wrong sign for its kind, and unknown kinds', async () => {
     const wrong = [
       ['grant', -1],
       ['grant', 0],
@@ -171,7 +171,7 @@ describe('the database itself', () => {
     }
   })
 
-  it('refuses negative balances and remainders, a remainder beyond the lot, and numbers that are none', async () => {
+  it('refuses negative balances and remainders, a remainder beyond the lot, and NaN', async () => {
     const [grant] = account.grants
     const user = (change: object) => refusal((trx) => trx('accounts').where({ id: account.id }).update(change))
     const lot = (change: object) => refusal((trx) => trx('grants').where({ id: grant }).update(change))
@@ -204,7 +204,7 @@ describe('the database itself', () => {
     ).to.equal('ledger_entries_balance_not_negative')
   })
 
-  it('refuses two entries of one number, and numbers below one', async () => {
+  it('refuses two entries with one number, and numbers below one', async () => {
     const entry = {
       account_id: account.id,
       grant_id: account.grants[0],
@@ -262,7 +262,7 @@ describe('the database itself', () => {
     ).to.equal('calls_idempotency_whole')
   })
 
-  it('names its refusals by the codes that the verbs rely on', async () => {
+  it('reports its refusals with the codes that the verbs rely on', async () => {
     const codes: string[] = []
     for (const amount of [-10, 10]) {
       const id = await opened(calls, account, 10)

@@ -16,7 +16,7 @@ describe('the ledger', () => {
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
 
-  it('adds a grant to the balance, with an entry that says what came from where', async () => {
+  it('adds a grant to the balance, with an entry that has its origin', async () => {
     const account = await anAccount(db)
     const id = newId('grant')
     const balance = await db.transaction((trx) =>
@@ -39,7 +39,7 @@ describe('the ledger', () => {
     expect(next).to.equal(null)
   })
 
-  it('gives nothing where the cause of a grant is rolled back, and nothing twice for one id', async () => {
+  it('grants nothing if the transaction is rolled back, and nothing twice for one id', async () => {
     const account = await anAccount(db)
     const lot = { id: newId('grant'), accountId: account.id, origin: 'purchase' as const, amount: 10 }
     await db
@@ -67,7 +67,7 @@ describe('the ledger', () => {
     })
   }
 
-  it('takes every one of many grants and charges of one moment', async () => {
+  it('records every one of many simultaneous grants and charges', async () => {
     const account = await anAccount(db, 10)
     await Promise.all([
       ...Array.from({ length: 20 }, () => aGrant(db, account.id, { amount: 5 })),
@@ -76,7 +76,7 @@ describe('the ledger', () => {
     expect(await balanceOf(db, account.id)).to.equal(100)
   })
 
-  it('takes what is left of lots past their time out of the balance, by an entry each, in burn order', async () => {
+  it('removes the rest of expired lots from the balance, with an entry each, in burn order', async () => {
     const account = await anAccount(db, [{ amount: 30, days: 1 }, { amount: 20, days: 2 }, { amount: 10 }])
     const call = await opened(verbs(db), account, 5)
     await verbs(db).settle(call, 'image', aResult(5))
@@ -92,7 +92,7 @@ describe('the ledger', () => {
     expect(await expireGrants(db, 1000)).to.equal(0)
   })
 
-  it('expires a lot once, however many sweep at the same time', async () => {
+  it('expires a lot once, however many sweeps run at the same time', async () => {
     const accounts = await Promise.all(
       Array.from({ length: 8 }, () => anAccount(db, [{ amount: 9, days: 1 }, { amount: 1 }])),
     )

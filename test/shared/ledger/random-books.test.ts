@@ -15,7 +15,7 @@ type Lot = { left: number; expires: number }
 type Call = { id: CallId; taken: number[] }
 
 /**
- * The rules of the money, once more: who pays in which order, and who gets back what. Lots by the order they were made.
+ * The rules of the money, a second time: in which order lots pay, and which get back what. Lots in order of creation.
  */
 class Model {
   lots: Lot[] = []
@@ -33,12 +33,12 @@ class Model {
     }
     return taken
   }
-  /** Whatever can be spent repays what is owed. */
+  /** What can be spent repays the debt. */
   repay(): void {
     this.debt -= sum(this.take(Math.min(this.debt, this.spendable())))
   }
   giveBack({ taken }: Call, amount: number, order: number[]): void {
-    // Lots that one movement revives have one end.
+    // Lots that one movement revives expire together.
     const revived = 1 + ++this.revivals * 1e-6
     for (const at of order.toReversed()) {
       const back = Math.min(taken[at] ?? 0, amount)
@@ -93,7 +93,7 @@ describe('the books under any sequence of movements', () => {
     model.lots.push({ left: amount, expires: days ?? Infinity })
   }
 
-  it('agree with a model of ten lines, to the last credit of every lot', async function () {
+  it('agree with a model of ten lines, to every credit of every lot', async function () {
     this.timeout(60_000)
     const calls = verbs(db)
     await fc.assert(
@@ -109,7 +109,7 @@ describe('the books under any sequence of movements', () => {
             const order = anOrder(account, one.amount)
             const isAffordable = one.amount <= model.spendable() && model.debt === 0
             expect((await calls.open(order)).opened).to.equal(isAffordable)
-            // The order of the moment: a lot that is revived later has changed its place.
+            // The current order: a lot that is revived later changes its place.
             const burnOrder = model.inBurnOrder()
             if (isAffordable)
               open.push({ id: order.id, order: burnOrder, amount: one.amount, taken: model.take(one.amount) })
@@ -151,7 +151,7 @@ describe('the books under any sequence of movements', () => {
     }
   })
 
-  it('never go below zero and never lose a credit when everything happens at once, from several processes', async function () {
+  it('never go below zero or lose a credit when several processes do everything at once', async function () {
     this.timeout(60_000)
     const processes = Array.from({ length: 3 }, () => verbs(db))
     await fc.assert(
@@ -180,8 +180,10 @@ describe('the books under any sequence of movements', () => {
           `
         SELECT u.credits, (SELECT sum(remaining)::bigint FROM grants WHERE account_id = u.id) AS lots,
           (SELECT sum(amount)::bigint FROM ledger_entries WHERE account_id = u.id) AS entries,
-          (SELECT sum(amount)::bigint FROM grants WHERE account_id = u.id) - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE account_id = u.id)
-            + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries WHERE account_id = u.id AND kind IN ('expiry', 'collection'))
+          (SELECT sum(amount)::bigint FROM grants WHERE account_id = u.id)
+            - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE account_id = u.id)
+            + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries
+               WHERE account_id = u.id AND kind IN ('expiry', 'collection'))
             AS granted_less_paid_less_expired_less_collected
         FROM accounts u WHERE u.id = ?`,
           [account.id],

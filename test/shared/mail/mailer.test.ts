@@ -49,7 +49,7 @@ describe('the SMTP transport', () => {
     expect(raw).to.match(/^Auto-Submitted: auto-generated\r?$/m)
   })
 
-  it("gives every try of a mail the same Message-ID, made of the mail and the sender's domain", async () => {
+  it("gives every attempt of a mail the same Message-ID, from the mail and the sender's domain", async () => {
     const mail = aMail('twice@example.com')
     const answers = [await mailer.send(mail, patience()), await mailer.send(mail, patience())]
     const id = `<${publicId('mail', mail.id)}@gate.example>`
@@ -57,7 +57,7 @@ describe('the SMTP transport', () => {
     expect((await mailbox.of('twice@example.com', 2)).map(({ messageId }) => messageId)).to.deep.equal([id, id])
   })
 
-  it('sends nothing to what is not one plain address', async () => {
+  it('sends nothing unless the recipient is one plain address', async () => {
     const before = mailbox.tries()
     for (const hostile of [
       'a@x.com\r\nBcc: evil@y.com',
@@ -76,7 +76,7 @@ describe('the SMTP transport', () => {
     expect(mailbox.tries()).to.equal(before)
   })
 
-  it('puts an address into the envelope as it is', async () => {
+  it('uses an address unchanged in the envelope', async () => {
     const odd = `!#$%&'*+-/=?^_\`{|}~@example.com`
     await mailer.send(aMail(odd), patience())
     const { to, mail } = await mailbox.first(odd)
@@ -84,7 +84,7 @@ describe('the SMTP transport', () => {
     expect([mail.to?.map(({ address }) => address), mail.cc ?? [], mail.bcc ?? []]).to.deep.equal([[odd], [], []])
   })
 
-  it("tells the server's own reason for a refusal, and whether it means this recipient for good", async () => {
+  it("reports the server's reason for a refusal, and whether it is permanent for this recipient", async () => {
     mailbox.refuse({ at: 'RCPT', code: 550, text: 'no such mailbox here' })
     expect(await failure(mailer.send(aMail('gone@example.com'), patience())))
       .to.deep.include({ permanent: true })
@@ -102,7 +102,7 @@ describe('the SMTP transport', () => {
       .that.contains('message refused')
   })
 
-  it('tells where nobody listens, and never the password', async () => {
+  it('reports the address at which nobody listens, and never the password', async () => {
     const locked = await startMailbox({ user: 'gate', password: 'right' })
     const wrong = createMailer({ ...config, SMTP_URL: locked.url.replace('right', 'wr0ng-secret') })
     const { reason } = await failure(wrong.send(aMail('ada@example.com'), patience()))
@@ -117,7 +117,7 @@ describe('the SMTP transport', () => {
     nobody.close()
   })
 
-  it('gives up on a server that says nothing when it is told to', async () => {
+  it('gives up on a silent server when its signal aborts', async () => {
     const silent = createServer(() => {})
     await new Promise<void>((resolve) => {
       silent.listen(0, '127.0.0.1', resolve)
@@ -134,7 +134,7 @@ describe('the file transport', () => {
   after(() => rmSync(folder, { recursive: true }))
   const config = { SMTP_URL: undefined, MAIL_FROM: 'Tollgate <no-reply@localhost>', MAIL_CONCURRENCY: 2 }
 
-  it('writes one JSON object a line, whole, also when many write at once', async () => {
+  it('writes one complete JSON object a line, also when many write at once', async () => {
     const file = join(folder, 'deep', 'mail.jsonl')
     const mailers = [createMailer({ ...config, MAIL_FILE: file }), createMailer({ ...config, MAIL_FILE: file })]
     const mails = Array.from({ length: 40 }, (_, index) => aMail(`person-${index}@example.com`))
@@ -151,7 +151,7 @@ describe('the file transport', () => {
     }
   })
 
-  it('lets nobody else read the file: its links open accounts', async () => {
+  it('makes the file readable only to its owner, since its links open accounts', async () => {
     const file = join(folder, 'private.jsonl')
     await createMailer({ ...config, MAIL_FILE: file }).send(aMail('ada@example.com'), patience())
     expect(statSync(file).mode & 0o777).to.equal(0o600)

@@ -16,7 +16,7 @@ describe('the mails', () => {
   }
 
   for (const [kind, { mail, link }] of Object.entries(mails)) {
-    it(`say the same in text and HTML: the address and the link (${kind})`, () => {
+    it(`have the same address and link in text and HTML (${kind})`, () => {
       expect(mail.text).to.contain('ada@example.com').and.to.contain(`\n${link}\n`)
       expect(mail.html).to.contain('ada@example.com').and.to.contain(`href="${link}"`).and.to.contain(`<br>${link}</p>`)
       expect(mail.subject).to.match(/^[ -~]{10,70}$/)
@@ -27,19 +27,19 @@ describe('the mails', () => {
       expect(mail.html).not.to.match(/<(img|script|link|iframe|style)\b/i)
     })
 
-    it(`carry the token in the fragment, which no server and no log gets to see (${kind})`, () => {
+    it(`have the token in the fragment, which no server and no log gets (${kind})`, () => {
       expect(new URL(link).hash).to.equal(`#token=${token}`)
       expect(`${new URL(link).pathname}${new URL(link).search}`).not.to.contain(token)
     })
   }
 
-  it('are pure ASCII text of short lines but for the link', () => {
+  it('are ASCII text with short lines, except for the link', () => {
     for (const { mail } of Object.values(mails)) {
       expect(mail.text).to.match(/^[\n -~]+$/)
     }
   })
 
-  it('escape what an address may hold', () => {
+  it('escape what an address can contain', () => {
     const { html, text } = testMail('https://gate.example', `a&'b@example.com`)
     expect(html).to.contain('a&amp;&#39;b@example.com')
     expect(text).to.contain(`a&'b@example.com`)

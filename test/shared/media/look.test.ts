@@ -3,7 +3,7 @@ import { lookAtStorage } from '../../../src/shared/media/look.ts'
 import type { S3Server } from '../../workers/storage/s3-server.ts'
 import { startS3 } from '../../workers/storage/s3-server.ts'
 
-describe('the first look at where results are kept', () => {
+describe('the first check of the storage of results', () => {
   let s3: S3Server
   before(async () => {
     s3 = await startS3()
@@ -16,18 +16,18 @@ describe('the first look at where results are kept', () => {
       (error: Error) => `${error.name}: ${error.message}`,
     )
 
-  it('finds a bucket that can be used', async () => {
+  it('finds a usable bucket', async () => {
     expect(await look(s3.bucket)).to.equal('well')
   })
 
-  it('refuses a bucket that is not there, and a key that the bucket does not know', async () => {
+  it('refuses a missing bucket and an unknown key', async () => {
     expect(await look('no-such-bucket')).to.match(/^Error: STORAGE_URL: the bucket no-such-bucket cannot be used/)
     expect(await look(s3.bucket, { ...s3.credentials, secretAccessKey: 'another' })).to.match(
       /^Error: STORAGE_URL: .* SignatureDoesNotMatch/,
     )
   })
 
-  it('warns of a bucket that does not answer: results are needed later', async () => {
+  it('warns of a bucket that does not answer, since results are needed only later', async () => {
     s3.failOn((method, url) => method === 'GET' && url.searchParams.has('list-type'))
     expect(await look(s3.bucket)).to.match(/^STORAGE_URL: the bucket .* does not answer as it should/)
   })

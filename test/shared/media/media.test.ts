@@ -33,12 +33,12 @@ describe('media names', () => {
     expect(new Set(names).size).to.equal(names.length)
   })
 
-  it('carry at least 128 bits and nothing of the call', () => {
+  it('have at least 128 bits and nothing of the call', () => {
     expect(name).to.match(/^[\w-]{32}\.png$/)
     expect(name).not.to.contain(call.slice(0, 8))
   })
 
-  it('are read back, and know their type', () => {
+  it('are parsed again, with their type', () => {
     expect(parseMediaName(name)).to.equal(name)
     expect(contentTypeOf(name)).to.equal('image/png')
     expect([kindOf('gif'), kindOf('mov')]).to.deep.equal(['image', 'video'])
@@ -106,7 +106,7 @@ describe('STORAGE_URL', () => {
 })
 
 describe('a data URI', () => {
-  it('gives its type and its base64 text', () => {
+  it('has its type and its base64 text', () => {
     expect(parseDataImage('data:image/webp;base64,AAEC')).to.deep.equal({ contentType: 'image/webp', base64: 'AAEC' })
     expect(parseDataImage('data:image/PNG;base64,AA==')).to.deep.equal({ contentType: 'image/png', base64: 'AA==' })
   })

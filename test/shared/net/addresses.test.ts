@@ -111,7 +111,7 @@ describe('addresses', () => {
       'http://localhost.localdomain/',
       'http://a.corp/',
       'http://x.onion/',
-      // Public to us; to a parser that reads the first number as a decimal one, or no numbers at all, perhaps not.
+      // Public here, but perhaps not for a parser that reads numbers otherwise.
       'http://0127.0.0.1/',
       'http://134744072/',
       'http://0x08.8.8.8/',
@@ -191,13 +191,13 @@ describe('addresses', () => {
       expect(imageUrlProblem(head + '🐈'.repeat(2049 - head.length))).to.match(/at most 2,048 characters/)
     })
 
-    it('never repeats the text, which may carry a secret', () => {
+    it('never repeats the text, which may contain a secret', () => {
       expect(imageUrlProblem('http://10.0.0.1/?key=hush')).not.to.contain('hush')
     })
   })
 
   describe('isPublicAddress', () => {
-    it('is false for every text that is no plain IP address', () => {
+    it('is false for every text that is not a plain IP address', () => {
       for (const text of [
         '',
         'example.com',
@@ -250,7 +250,7 @@ describe('addresses', () => {
     })
   })
 
-  it('tells a literal address from a name', () => {
+  it('distinguishes a literal address from a name', () => {
     expect(literalAddress(new URL('http://[::1]/'))).to.equal('::1')
     expect(literalAddress(new URL('http://0x7f.1/'))).to.equal('127.0.0.1')
     expect(literalAddress(new URL('http://example.com/'))).to.equal(null)

@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import { mailboxOf, parseEmail } from '../../../src/shared/users/emails.ts'
 
 describe('e-mail addresses', () => {
-  it('come out lowercased, and otherwise as they were', () => {
+  it('are lowercased, and otherwise unchanged', () => {
     expect(parseEmail('Ada.Lovelace+x@Example.CO.uk')).to.equal('ada.lovelace+x@example.co.uk')
     expect(parseEmail('a@xn--bcher-kva.example')).to.equal('a@xn--bcher-kva.example')
   })
 
-  it('are ASCII: no look-alike becomes another address', () => {
+  it('are ASCII, so that no look-alike becomes another address', () => {
     for (const text of [
       '\u212a@x.com',
       'victim\uff20evil.com@good.com',
@@ -22,7 +22,7 @@ describe('e-mail addresses', () => {
     }
   })
 
-  it('are one address: no list, no name, no comment, no line end', () => {
+  it('are single: no list, no name, no comment, no line break', () => {
     for (const text of [
       'a@x.com,b@x.com',
       'a@x.com;b@x.com',
@@ -74,13 +74,13 @@ describe('e-mail addresses', () => {
       expect(parseEmail(text), text).to.equal(text)
   })
 
-  it('end at 254 characters', () => {
+  it('have at most 254 characters', () => {
     const domain = `${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(57)}.com`
     expect(parseEmail(`${'a'.repeat(64)}@${domain}`)).to.have.length(254)
     expect(parseEmail(`${'a'.repeat(64)}@b${domain.slice(0, 62)}${domain.slice(62)}`)).to.equal(null)
   })
 
-  it('are texts', () => {
+  it('are strings', () => {
     for (const value of [undefined, null, 5, {}, ['a@x.com'], { toString: () => 'a@x.com' }])
       expect(parseEmail(value)).to.equal(null)
   })

@@ -3,7 +3,7 @@ import { createTokenMint } from '../../../src/shared/users/one-time-tokens.ts'
 import type { MailId } from '../../../src/shared/ids.ts'
 
 describe('the tokens of mails', () => {
-  it('are derived: the same for the same mail, another for another mail, purpose or secret, and 32 bytes long', () => {
+  it('are derived from mail, purpose and secret, and 32 bytes long', () => {
     const [mint, other] = [
       createTokenMint('a server secret of at least 32 characters'),
       createTokenMint('a server secret of at least 32 characterS'),

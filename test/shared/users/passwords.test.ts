@@ -9,20 +9,20 @@ import {
 } from '../../../src/shared/users/passwords.ts'
 
 describe('passwords', () => {
-  it('are hashed by argon2id with the parameters of the design, salted', async () => {
+  it('are hashed by argon2id with the documented parameters, salted', async () => {
     const [one, two] = await Promise.all([hashPassword('correct horse 1'), hashPassword('correct horse 1')])
     expect(one).to.match(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     expect(one).not.to.equal(two)
   })
 
-  it('belong to their own hash alone, and to nobody where there is no account', async () => {
+  it('match only their own hash, and none if there is no account', async () => {
     const hash = await hashPassword('correct horse 1')
     expect(await verifyPassword(hash, 'correct horse 1')).to.equal(true)
     expect(await verifyPassword(hash, 'correct horse 2')).to.equal(false)
     expect(await verifyPassword(null, 'the password of nobody')).to.equal(false)
   })
 
-  it('are judged by their length in code points, then by letters and digits of any script', () => {
+  it('are checked for their length in code points, then for letters and digits of any script', () => {
     expect(newPasswordFault('𝒶'.repeat(7))).to.equal('password_too_short')
     expect(newPasswordFault(`${'𝒶'.repeat(7)}1`)).to.equal(null)
     expect(newPasswordFault(`${'𝒶'.repeat(71)}1`)).to.equal(null)
@@ -43,7 +43,7 @@ describe('passwords', () => {
 })
 
 describe('the hashing gate', () => {
-  /** Work that ends when it is told to. */
+  /** Work that ends on request. */
   function held() {
     let finish = (): void => {}
     const done = new Promise<void>((resolve) => {
@@ -52,7 +52,7 @@ describe('the hashing gate', () => {
     return { work: () => done, finish: () => finish() }
   }
 
-  it('lets 2 hashes run at once and 200 wait, and tells everybody beyond them to come back', async () => {
+  it('runs 2 hashes at once, lets 200 wait, and refuses more for now', async () => {
     let running = 0
     let most = 0
     const { work, finish } = held()
@@ -71,7 +71,7 @@ describe('the hashing gate', () => {
     expect(most).to.equal(2)
   })
 
-  it('is left by work that fails', async () => {
+  it('is released by work that fails', async () => {
     await Promise.all(
       Array.from({ length: 10 }, () => withHashing(() => Promise.reject(new Error('no'))).catch(() => {})),
     )

@@ -1,5 +1,5 @@
 /**
- * An upstream of either chat protocol that bills as dearly as one may: a token for every four bytes that it was sent, a
+ * An upstream of either chat protocol that bills as much as possible: a token for every four bytes of the request, a
  * number for every image, and all the output that it was allowed.
  */
 import { createServer } from 'node:http'
@@ -8,23 +8,21 @@ import type { Listening } from '../../workers/fetching/servers.ts'
 
 type Fields = Record<string, unknown>
 
-/** Tokens that a request is billed. */
+/** The billed tokens of a request. */
 export type Bill = { input: number; output: number }
 
 /**
- * Bytes of a request that the gateway writes of its own, whatever the customer sent: the upstream's name of the model,
- * the limit of the output, the wish for a stream's usage, and the longer words of the other protocol. They are not
- * billed here.
+ * Bytes that the gateway itself adds to a request: the upstream's name of the model, the limit of the output, the
+ * option for a stream's usage, and the longer words of the other protocol. They are not billed here.
  */
 export const OWN_BYTES = 160
 
-/** How many tokens an image is, and what it holds in these tests: the bytes of an image are no text. */
+/** The tokens of an image, and its bytes in these tests, which do not count as text. */
 export const IMAGE_TOKENS = 1500
 export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
 /**
- * The images of a request, by the places in which either protocol shows one: a part of a message, or one of a tool's
- * result.
+ * The images of a request, in the places of either protocol: parts of messages and of tool results.
  */
 function imagesOf(body: Fields): unknown[] {
   const parts = (body.messages as Fields[]).flatMap(({ content }) =>
@@ -60,7 +58,8 @@ function openaiAnswer({ input, output }: Bill, stream: boolean): string {
       choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
       usage,
     })
-  return `${lines({ choices: [{ index: 0, delta: { content: 'x' }, finish_reason: 'stop' }] }, { choices: [], usage })}data: [DONE]\n\n`
+  const choice = { index: 0, delta: { content: 'x' }, finish_reason: 'stop' }
+  return `${lines({ choices: [choice] }, { choices: [], usage })}data: [DONE]\n\n`
 }
 
 function anthropicAnswer({ input, output }: Bill, stream: boolean): string {

@@ -1,6 +1,5 @@
 /**
- * Bodies of chats as fast-check makes them of the fields and parts that pass, of every size, and now and then of what
- * does not.
+ * Random bodies of chats for fast-check: of accepted fields and parts, of every size, and sometimes of others.
  */
 import fc from 'fast-check'
 import { IMAGE_BYTES } from './billing.ts'
@@ -77,7 +76,7 @@ const part = fc.oneof(
 )
 const content = fc.oneof(text, fc.array(part, { maxLength: 4 }))
 
-/** Arguments as models write them, and as somebody writes them who wants them to grow. */
+/** Arguments as models write them, and some that grow when they are converted. */
 const args = fc.oneof(
   schema.map((value) => JSON.stringify(value)),
   fc.nat(200).map(
@@ -103,16 +102,16 @@ const said = fc.record({
   annotations: now(json),
 })
 
-/** About what most long conversations have, in bytes: those of megabytes take most of the time, and few of them do. */
+/** The size of most long conversations, in bytes. Few have megabytes, since these take most of the time. */
 const LONG_BYTES = 100_000
 
-/** Turns said over and over: 97 times, or so often as fits into so many bytes. */
+/** Turns repeated 97 times, or as often as fits into so many bytes. */
 function repeated(turns: object[][], bytes: number): object[][] {
   const fitting = Math.floor(bytes / JSON.stringify(turns).length)
   return Array.from({ length: Math.max(1, Math.min(97, fitting)) }, () => turns).flat()
 }
 
-/** A call of a tool with its result; or a result that nobody has asked for. */
+/** A tool call with its result, or a result without a call. */
 const called = fc
   .tuple(word, often(fc.constant(true)), args, content)
   .chain(([id, isAsked, , result]) =>
@@ -173,7 +172,7 @@ const OPTIONS = {
   thinking: now(json),
   service_tier: now(text),
 }
-/** What does not pass. */
+/** What is not accepted. */
 const REFUSED = {
   models: fc.array(word),
   provider: json,
@@ -188,7 +187,7 @@ const refused = fc.oneof(
 )
 
 /**
- * Everything, most of which a model takes that prices audio, files and videos and allows `thinking` and `service_tier`.
+ * Everything. Most is accepted by a model that prices audio, files and videos and allows `thinking` and `service_tier`.
  */
 export const chatBodies: fc.Arbitrary<Asked> = fc.record({
   protocol: fc.constantFrom('openai', 'anthropic'),

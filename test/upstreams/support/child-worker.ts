@@ -7,12 +7,12 @@ import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import type { Config } from '../../../src/shared/config.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 
-/** A worker process of its own, which can be killed as a machine would kill it. */
+/** A separate worker process, which can be killed. */
 export type ChildWorker = {
   pid: number
-  /** SIGKILL: nothing of it runs any more when this resolves. */
+  /** Sends SIGKILL, and waits until the process is gone. */
   kill: () => Promise<void>
-  /** SIGTERM, and its end. */
+  /** Sends SIGTERM, and waits for its end. */
   stop: () => Promise<void>
 }
 
@@ -46,7 +46,7 @@ export async function startChildWorker(config: Config, more: Record<string, stri
   return { pid: child.pid!, kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
 }
 
-/** Does something while a worker process of its own stands in for the gateway's own worker. */
+/** Does something while a separate worker process replaces the gateway's own worker. */
 export async function withChildWorker<T>(gateway: Gateway, work: (worker: ChildWorker) => Promise<T>): Promise<T> {
   await gateway.stopWorker()
   const worker = await startChildWorker(gateway.config)

@@ -3,12 +3,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Listening } from '../../workers/fetching/servers.ts'
 import { serve } from '../../workers/fetching/servers.ts'
 
-/** What answers the requests of one call. `body` is the request's text. */
+/** Answers the requests of one call. `body` is the request's text. */
 export type Script = (request: IncomingMessage, response: ServerResponse, body: string) => void
 
-/** An upstream that says whatever a test wants it to say, in any protocol. */
+/** An upstream that answers with whatever a test says, in any protocol. */
 export type Scripted = Listening & {
-  /** A prompt whose requests this script answers: its id stands in every body and path of them. */
+  /** A prompt whose requests this script answers: each has its id in the body or the path. */
   prompt: (script: Script) => string
 }
 

@@ -19,19 +19,19 @@ type Chunk = {
   error?: { type: string; message: string }
 }
 
-/** A chat stream as its client sees it. */
+/** A chat stream as its client reads it. */
 export type ChatStream = {
   status: number
   headers: Headers
-  /** What has come so far, raw. */
+  /** The raw text so far. */
   text: () => string
-  /** The `data:` lines so far but `[DONE]`, parsed. */
+  /** The parsed `data:` lines so far, without `[DONE]`. */
   chunks: () => Chunk[]
-  /** The content that the chunks so far add up to. */
+  /** The content of all chunks so far. */
   content: () => string
   /** The last line so far. */
   last: () => string | undefined
-  /** Resolves when the stream has ended, however. */
+  /** Resolves when the stream has ended, in any way. */
   ended: Promise<void>
   /** Closes the connection. */
   leave: () => void
@@ -85,6 +85,6 @@ async function drain({ body }: Response, onPiece: (piece: string) => void): Prom
   try {
     for await (const piece of body!) onPiece(decoder.decode(piece as Uint8Array, { stream: true }))
   } catch {
-    // Cut off by either side: what came is what there is.
+    // Cut off by either side: `text` has what arrived.
   }
 }

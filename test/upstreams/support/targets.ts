@@ -11,7 +11,7 @@ import { CHAT, IMAGES, VIDEOS } from '../../../scripts/harness/calling.ts'
 /** A protocol, and something that it makes. */
 export type Target = { protocol: Protocol; modality: Modality }
 
-/** How a result comes: a chat's or a picture's within one request, or by way of a task. */
+/** How a result is delivered: within one request, as for chats and some images, or as a task. */
 export type Delivery = 'chat' | 'direct' | 'task'
 
 /** Everything that any protocol serves. */
@@ -30,7 +30,7 @@ export function deliveryOf({ protocol, modality }: Target): Delivery {
   return modality === 'image' && DIRECT_IMAGES.includes(protocol) ? 'direct' : 'task'
 }
 
-/** Where the sandbox speaks each protocol. */
+/** The paths at which the sandbox speaks each protocol. */
 const BASES: Record<Protocol, string> = {
   openai: '/v1',
   anthropic: '/anthropic',
@@ -39,7 +39,7 @@ const BASES: Record<Protocol, string> = {
   openrouter: '/openrouter/api/v1',
 }
 
-/** Credits of a picture or a video; of a chat for each ten tokens. */
+/** Credits of an image or a video, and of a chat for each ten tokens. */
 export const PRICES = { image: 40, video: 250, input: 10, output: 20 } as const
 
 /** What a chat with `[usage 100 50]` costs, in credits. */
@@ -64,7 +64,7 @@ export const modelEntry = (
 ): Record<string, unknown> => ({ id, modality, ...priceOf(modality), upstreams, ...more })
 
 /**
- * Puts an upstream of every protocol into a catalogue, each a part of the sandbox, and models for all that they serve.
+ * Adds an upstream of every protocol to a catalogue, each a part of the sandbox, and models for all that they serve.
  */
 export function everyProtocol(catalogue: Catalogue): void {
   const root = rootOf(catalogue)
@@ -73,7 +73,7 @@ export function everyProtocol(catalogue: Catalogue): void {
   }
   for (const target of TARGETS) {
     const { protocol, modality } = target
-    // fal and Replicate of the sandbox tell by the name what a model makes.
+    // The sandbox's fal and Replicate judge by the name what a model makes.
     const upstreams = [{ upstream: protocol, model: `sandbox/${modality}` }]
     catalogue.models.push(modelEntry(modelOf(target), modality, upstreams))
     catalogue.models.push(modelEntry(modelOf(target, 'hasty-'), modality, upstreams, { timeoutSeconds: HASTY_SECONDS }))
@@ -86,7 +86,7 @@ export const rootOf = ({ upstreams }: Catalogue): string =>
 
 const PATHS: Record<Modality, string> = { chat: CHAT, image: IMAGES, video: VIDEOS }
 
-/** What of a target's call can be said beside its prompt. */
+/** The options of a target's call besides its prompt. */
 export type Asking = { prefix?: string; more?: object; headers?: Record<string, string> }
 
 /** The body of a target's call. */

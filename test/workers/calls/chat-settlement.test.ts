@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { settleChat } from '../../../src/workers/calls/chat-settlement.ts'
 import type { ChatEnd, ChatEvidence } from '../../../src/workers/calls/chat-settlement.ts'
 
-/** A relayed stream of which some words came, and no report. */
+/** A relayed stream with some words and no reported usage. */
 const about = (end: ChatEnd, more: Partial<ChatEvidence> = {}): ChatEvidence => ({
   end,
   sent: true,
@@ -22,8 +22,8 @@ const paid = (input: number, output: number, finish: string): object => ({
 })
 const NOTHING: Partial<ChatEvidence> = { counted: 0 }
 
-describe('what a chat is settled on', () => {
-  it('is what the upstream reports, else our own count of both sides', () => {
+describe('the settlement of a chat', () => {
+  it("uses what the upstream reports, or else the gateway's own count of both sides", () => {
     expect(settleChat(about('finished', { reported: { input: 3, output: 4 } }))).to.deep.equal(paid(3, 4, 'stop'))
     expect(settleChat(about('finished'))).to.deep.equal(paid(20, 7, 'stop'))
     expect(settleChat(about('finished', { counted: 0, reported: { input: 3, output: 0 } }))).to.deep.equal(
@@ -32,14 +32,14 @@ describe('what a chat is settled on', () => {
   })
 
   for (const end of ['deadline', 'too_long'] as const) {
-    it(`is what came of an answer that we cut ourselves (${end}), and nothing where nothing came`, () => {
+    it(`charges the part of an answer that Tollgate cut (${end}), and nothing for none`, () => {
       expect(settleChat(about(end))).to.deep.equal(paid(20, 7, 'length'))
       expect(settleChat(about(end, { isRelayed: false }))).to.deep.equal(paid(20, 7, 'length'))
       expect(settleChat(about(end, NOTHING))).to.deep.equal({ is: 'refunded' })
     })
   }
 
-  it('is the input at least of a stream whose client left once the request was sent, and nothing before', () => {
+  it('charges at least the input if the client disconnects after the request was sent, and nothing before', () => {
     expect(settleChat(about('client_left'))).to.deep.equal(paid(20, 7, 'cancelled'))
     expect(settleChat(about('client_left', NOTHING))).to.deep.equal(paid(20, 0, 'cancelled'))
     expect(settleChat(about('client_left', { ...NOTHING, reported: { input: 0, output: 0 } }))).to.deep.equal(
@@ -48,19 +48,19 @@ describe('what a chat is settled on', () => {
     expect(settleChat(about('client_left', { ...NOTHING, sent: false }))).to.deep.equal({ is: 'refunded' })
   })
 
-  it('is what a stream has shown when its worker stops; whatever was shown to nobody is begun anew', () => {
+  it('charges what a stream has delivered when its worker stops; an undelivered one is restarted', () => {
     expect(settleChat(about('shutdown'))).to.deep.equal(paid(20, 7, 'length'))
     expect(settleChat(about('shutdown', NOTHING))).to.deep.equal({ is: 'requeued' })
     expect(settleChat(about('shutdown', { isRelayed: false }))).to.deep.equal({ is: 'requeued' })
   })
 
-  it('is nothing where the upstream failed, whatever it had said before', () => {
+  it('charges nothing if the upstream failed, whatever it sent before', () => {
     expect(settleChat(about('upstream_failed', { reported: { input: 3, output: 4 } }))).to.deep.equal({
       is: 'refunded',
     })
   })
 
-  it('counts the words that came behind an early report', () => {
+  it('counts the words after an early report', () => {
     const early = { reported: { input: 30, output: 1 }, isReportStale: true }
     for (const end of ['finished', 'deadline', 'client_left'] as const) {
       expect(settleChat(about(end, early))).to.deep.include({ tokens: { input: 30, output: 7 } })
@@ -70,7 +70,7 @@ describe('what a chat is settled on', () => {
     }
   })
 
-  it('is never less for a customer who cuts the answer than for one who waits for as much of it', () => {
+  it('never costs a customer less by disconnecting than by waiting for as much', () => {
     fc.assert(
       fc.property(
         fc.nat(500),

@@ -5,7 +5,7 @@ import { failureOf } from '../storage/media-files.ts'
 const signal = new AbortController().signal
 
 describe('a budget of bytes', () => {
-  /** Takes a share, and notes its name once it has it. */
+  /** Requests a share, and records its name once it has it. */
   function taking(budget: ByteBudget, taken: string[], name: string, bytes: number, whose = signal) {
     return budget.take(bytes, whose).then((share) => {
       taken.push(name)
@@ -19,7 +19,7 @@ describe('a budget of bytes', () => {
       setImmediate(resolve)
     })
 
-  it('is shared out in the order of the requests: small ones do not overtake a large one', async () => {
+  it('is shared in the order of the requests: small ones do not overtake a large one', async () => {
     const budget = new ByteBudget(10)
     const taken: string[] = []
     const a = await taking(budget, taken, 'a', 8)
@@ -32,7 +32,7 @@ describe('a budget of bytes', () => {
     expect(taken).to.deep.equal(['a', 'large', 'small'])
   })
 
-  it('has again what a share was lowered by, and counts nothing twice', async () => {
+  it('gets back what a share is reduced by, and counts nothing twice', async () => {
     const budget = new ByteBudget(10)
     const taken: string[] = []
     const a = await taking(budget, taken, 'a', 10)
@@ -48,7 +48,7 @@ describe('a budget of bytes', () => {
     await c
   })
 
-  it('is not waited for by whoever is aborted, who takes nothing of it and stands in nobody’s way', async () => {
+  it('gives nothing to an aborted request, which blocks no other', async () => {
     const budget = new ByteBudget(10)
     const taken: string[] = []
     const call = new AbortController()

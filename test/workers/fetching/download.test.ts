@@ -7,7 +7,7 @@ import { failureOf } from '../storage/media-files.ts'
 import { LOOPBACK, answering, failed, hanging, signal, useFetchers } from './harness.ts'
 import { listening, serve } from './servers.ts'
 
-/** A key and certificate for tests, as a mail server has them: nobody vouches for it. */
+/** A key and a self-signed certificate for tests. */
 const untrustedTls = createRequire(import.meta.url)('smtp-server/lib/tls-options.js') as () => object
 
 describe('a download', () => {
@@ -22,7 +22,7 @@ describe('a download', () => {
       (request, response) =>
         request.url === '/end' ? response.end('end') : response.writeHead(302, { location }).end()
 
-    it('are followed three times, not four', async () => {
+    it('are followed at most three times', async () => {
       const { origin, requests } = await server((request, response) => {
         const left = Number(request.url!.slice(1))
         if (left === 0) response.end('end')
@@ -49,7 +49,7 @@ describe('a download', () => {
       expect(canary.connections()).to.equal(0)
     })
 
-    it('lead to http(s) only, without credentials', async () => {
+    it('lead only to http(s), without credentials', async () => {
       for (const location of [
         'file:///etc/passwd',
         'ftp://example.com/',
@@ -62,7 +62,7 @@ describe('a download', () => {
       }
     })
 
-    it('carry headers within the origin, and never to another one or back from it', async () => {
+    it('keep headers within the origin, and never send them to another one or back', async () => {
       const other = await server((_, response) => response.writeHead(302, { location: `${upstream.origin}/end` }).end())
       const upstream = await server((request, response) => {
         const location = { '/inside': '/outside', '/outside': `${other.origin}/` }[request.url!]
@@ -79,7 +79,7 @@ describe('a download', () => {
       expect(other.requests[0]!.headers['authorization']).to.equal(undefined)
     })
 
-    it('are an ordinary refusal where they lead nowhere', async () => {
+    it('are an ordinary refusal if they lead nowhere', async () => {
       const { origin } = await server((_, response) => response.writeHead(304).end())
       expect(await failed(fetchAll(`${origin}/`))).to.include({ problem: 'status', status: 304, retryable: false })
     })
@@ -98,7 +98,7 @@ describe('a download', () => {
     })
   })
 
-  it('refuses a certificate that nobody vouches for', async () => {
+  it('refuses an untrusted certificate', async () => {
     const secure = await secureServer((_, response) => response.end('ok'))
     expect(await failed(fetchAll(`${secure.origin}/`))).to.include({ problem: 'untrusted', retryable: false })
     expect(secure.requests.length).to.equal(0)
@@ -113,7 +113,7 @@ describe('a download', () => {
       expect(await fetchAll(`${origin}/`, { maxBytes: 101 })).to.have.length(101)
     })
 
-    it('stops at the limit when nothing is announced, and closes the connection', async () => {
+    it('stops at the limit without an announced length, and closes the connection', async () => {
       let closed: Promise<unknown> = Promise.resolve()
       const { origin } = await server((_, response) => {
         closed = once(response, 'close')
@@ -129,7 +129,7 @@ describe('a download', () => {
       await closed
     })
 
-    it('takes no compressed file: what it unpacks to could be any size', async () => {
+    it('refuses a compressed file, whose unpacked size is unknown', async () => {
       for (const encoding of ['gzip', 'br', 'deflate', 'identity, gzip']) {
         const { origin } = await server((_, response) =>
           response.writeHead(200, { 'content-encoding': encoding }).end('x'),
@@ -142,7 +142,7 @@ describe('a download', () => {
       expect(await fetchAll(`${origin}/`)).to.equal('x')
     })
 
-    it('takes status 200 alone, and tells which others may pass', async () => {
+    it('accepts only status 200, and tells which others are temporary', async () => {
       for (const [status, retryable] of [
         [204, false],
         [206, false],
@@ -163,7 +163,7 @@ describe('a download', () => {
       }
     })
 
-    it('waits only so long for a connection, the first byte, the next byte, and all of it', async () => {
+    it('limits the time for a connection, the first byte, the next byte, and the whole', async () => {
       const connecting = failed(
         fetchAll('http://slow.example.com/', {}, fetcherWith({ upstreamResolver: hanging, timeouts: { connect: 40 } })),
       )
@@ -182,7 +182,7 @@ describe('a download', () => {
     })
   })
 
-  it('never passes off a broken transfer as a whole one', async () => {
+  it('never passes off a broken transfer as complete', async () => {
     const handlers: RequestListener[] = [
       (_, response) => response.writeHead(200, { 'content-length': '100' }).write('half', () => response.destroy()),
       (_, response) => response.write('half', () => response.destroy()),
@@ -196,7 +196,7 @@ describe('a download', () => {
     }
   })
 
-  it('says so when nobody listens', async () => {
+  it('reports that nothing listens', async () => {
     const gone = await serve(() => {})
     await gone.close()
     expect(await failed(fetchAll(`${gone.origin}/`))).to.include({ problem: 'unreachable', retryable: true })
@@ -223,7 +223,7 @@ describe('a download', () => {
       expect(await looking).to.equal(reason)
     })
 
-    it('closes the connection of a body that is given up, read or unread', async () => {
+    it('closes the connection of an abandoned body, read or unread', async () => {
       for (const reads of [0, 1]) {
         let closed: Promise<unknown> = Promise.resolve()
         const { origin } = await server((_, response) => {

@@ -16,7 +16,7 @@ describe('the fetcher', () => {
   const { server, fetcherWith, fetchAll } = useFetchers()
 
   describe('at the configured origin of an upstream', () => {
-    it('gives the bytes and what the server declares', async () => {
+    it('returns the bytes and what the server declares', async () => {
       const { origin } = await server((_, response) =>
         response.writeHead(200, { 'content-type': 'image/png' }).end(fixture('rgb.png')),
       )
@@ -29,7 +29,7 @@ describe('the fetcher', () => {
       expect((await bytesOf(body)).equals(fixture('rgb.png'))).to.equal(true)
     })
 
-    it('sends its headers and asks for an uncompressed file', async () => {
+    it('sends its headers and requests an uncompressed file', async () => {
       const { origin, requests } = await server()
       await fetchAll(`${origin}/a?b=c`, { headers: { authorization: 'Bearer secret' } })
       expect(requests[0]!.url).to.equal('/a?b=c')
@@ -40,7 +40,7 @@ describe('the fetcher', () => {
       })
     })
 
-    it('resolves a name once and connects to that very answer', async () => {
+    it('resolves a name once and connects to that address', async () => {
       const canary = await server(undefined, '127.0.0.1')
       const resolver = answering(LOOPBACK, PUBLIC)
       const fetcher = fetcherWith({ upstreamResolver: resolver })
@@ -49,7 +49,7 @@ describe('the fetcher', () => {
       expect(canary.requests[0]!.headers['host']).to.equal(`media.example.com:${canary.port}`)
     })
 
-    it('trusts that origin exactly: no other port, scheme or name of the same machine', async () => {
+    it('trusts exactly that origin: no other port, scheme or name of the same machine', async () => {
       const canary = await server()
       const other = await server()
       const fetcher = fetcherWith({ resolver: answering(LOOPBACK), upstreamResolver: answering(LOOPBACK) })
@@ -123,7 +123,7 @@ describe('the fetcher', () => {
       expect(canary.connections()).to.equal(0)
     })
 
-    it('is not fooled by a name that is public when asked first and private when connected to', async () => {
+    it('refuses a name that resolves to a private address at the connection', async () => {
       const canary = await server()
       const resolver = answering(PUBLIC, LOOPBACK)
       const fetcher = fetcherWith({ resolver, timeouts: { connect: 200 } })
@@ -148,7 +148,7 @@ describe('the fetcher', () => {
       expect(canary.requests.length).to.equal(1)
     })
 
-    it('takes http and https addresses only, without credentials', async () => {
+    it('accepts only http and https addresses without credentials', async () => {
       for (const url of [
         'file:///etc/passwd',
         'ftp://example.com/',
@@ -166,7 +166,7 @@ describe('the fetcher', () => {
       }
     })
 
-    it('says so when a name does not resolve', async () => {
+    it('reports a name that does not resolve', async () => {
       const resolver: Resolver = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }))
       for (const fetcher of [fetcherWith({ resolver }), fetcherWith({ resolver: answering([]) })]) {
         const error = await failed(fetcher.download('http://nowhere.example.com/', { kind: 'image', signal }))
@@ -176,14 +176,14 @@ describe('the fetcher', () => {
   })
 
   describe('image', () => {
-    it('decodes a data URI and tells its type by its bytes', async () => {
+    it('decodes a data URI and detects its type by its bytes', async () => {
       const uri = `data:image/gif;base64,${fixture('rgb.png').toString('base64')}`
       const image = await imageOf(fetcherWith(), uri, signal)
       expect([image.contentType, image.extension]).to.deep.equal(['image/png', 'png'])
       expect(fixture('rgb.png').equals(Buffer.concat(image.pieces))).to.equal(true)
     })
 
-    it('refuses what is no complete image', async () => {
+    it('refuses what is not a complete image', async () => {
       for (const bytes of [Buffer.from('<svg/>'), fixture('rgb.png').subarray(0, -5), fixture('plain.mp4')]) {
         const uri = `data:image/png;base64,${bytes.toString('base64')}`
         expect(await failureOf(imageOf(fetcherWith(), uri, signal))).to.be.instanceOf(MediaRefused)
@@ -196,7 +196,7 @@ describe('the fetcher', () => {
       expect(await failureOf(imageOf(fetcherWith(), uri, signal))).to.include({ reason: 'too_large' })
     })
 
-    it('waits while the images in use take too much memory, and takes what it needs alone once it is known', async () => {
+    it('waits while the images in use need too much memory, and then reserves only what it needs', async () => {
       const size = fixture('rgb.png').length
       const fetcher = fetcherWith({ referenceBytes: MAX_REFERENCE_BYTES + size })
       const uri = `data:image/png;base64,${fixture('rgb.png').toString('base64')}`
@@ -210,7 +210,7 @@ describe('the fetcher', () => {
           })
         })
       const uses = ['a', 'b', 'c'].map(use)
-      // Two small images leave no room for what the third may be.
+      // Two small images leave no room for the largest that the third could be.
       await until('two in use', () => order.length === 2)
       expect(await failureOf(fetcher.withImage(uri, AbortSignal.timeout(50), async () => {}))).to.include({
         name: 'TimeoutError',
@@ -230,7 +230,7 @@ describe('the fetcher', () => {
   })
 
   describe('destinationOf', () => {
-    it('tells where an address leads', async () => {
+    it('classifies an address', async () => {
       const cases: [string, Resolver, string][] = [
         ['https://cdn.example.com/a.png', answering(PUBLIC), 'public'],
         ['https://8.8.8.8/a.png', answering(LOOPBACK), 'public'],
@@ -255,7 +255,7 @@ describe('the fetcher', () => {
       }
     })
 
-    it('tells the worst of several, and looks each name up once', async () => {
+    it('returns the worst of several, and looks each name up once', async () => {
       const zone: Record<string, Resolver> = {
         'a.example.com': answering(PUBLIC),
         'b.example.com': answering([]),
@@ -291,7 +291,7 @@ describe('the fetcher', () => {
     })
   })
 
-  it('asks the resolver of the machine for the names of upstreams', async () => {
+  it("uses the machine's resolver for the names of upstreams", async () => {
     expect((await systemResolver('localhost', signal)).map(({ address }) => address)).to.satisfy(
       (found: string[]) => found.length > 0 && found.every((address) => ['127.0.0.1', '::1'].includes(address)),
     )

@@ -19,7 +19,7 @@ export const PUBLIC = [
   { address: '2606:4700::1111', family: 6 },
 ]
 
-/** A resolver that gives one answer after the other, and the last one for ever. */
+/** A resolver that gives one answer after another, and then always the last. */
 export function answering(...answers: { address: string; family: number }[][]): Resolver & { asked: string[] } {
   const asked: string[] = []
   return Object.assign(
@@ -34,18 +34,18 @@ export function answering(...answers: { address: string; family: number }[][]): 
 /** A resolver that never answers. */
 export const hanging: Resolver = () => new Promise(() => {})
 
-/** The `FetchFailed` that something ends with. */
+/** The `FetchFailed` that a promise rejects with. */
 export async function failed(work: Promise<unknown>): Promise<FetchFailed> {
   const error = await failureOf(work)
   expect(error, String(error)).to.be.instanceOf(FetchFailed)
   return error as FetchFailed
 }
 
-/** The image that an address names, kept after its use. */
+/** The image at an address, kept after its use. */
 export const imageOf = (fetcher: Fetcher, url: string, whose: AbortSignal): Promise<FetchedImage> =>
   fetcher.withImage(url, whose, (image) => Promise.resolve(image))
 
-/** Makes servers and fetchers for the tests of the surrounding `describe`. */
+/** Makes servers and fetchers for the tests of the enclosing `describe`. */
 export function useFetchers() {
   const cleanUps: (() => Promise<unknown>)[] = []
 
@@ -69,7 +69,7 @@ export function useFetchers() {
     return fetcher
   }
 
-  /** Fetches everything behind an address, by default as a result of the upstream of that very origin. */
+  /** Fetches everything behind an address, by default as a result of the upstream at its origin. */
   async function fetchAll(
     url: string,
     options: Partial<DownloadOptions> = {},

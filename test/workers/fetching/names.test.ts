@@ -46,7 +46,7 @@ describe('a resolver of untrusted names', function () {
     expect(await addresses('four.example.')).to.deep.equal(['93.184.216.34'])
   })
 
-  it('tells a name that has no address from one whose name servers give no answer', async () => {
+  it('distinguishes a name without an address from one whose name servers do not answer', async () => {
     const cases = [
       ['nowhere.example', 'ENOTFOUND', 'The name does not resolve.'],
       ['empty.example', 'ENODATA', 'The name does not resolve.'],
@@ -64,7 +64,7 @@ describe('a resolver of untrusted names', function () {
     )
   })
 
-  it('finds what the hosts file says without asking anybody', async () => {
+  it('finds names of the hosts file without a question', async () => {
     const files = { ...NO_FILES, hosts: new Map([['four.example', ['10.0.0.9', '::1']]]) }
     expect(await resolver({ files })('FOUR.example.', signal)).to.deep.equal([
       { address: '10.0.0.9', family: 4 },
@@ -73,14 +73,14 @@ describe('a resolver of untrusted names', function () {
     expect(server.questions).to.deep.equal([])
   })
 
-  it('looks in the search domains as the machine does, so that a name of the cluster is not taken for a public one', async () => {
+  it('uses the search domains as the machine does, so that names of the cluster are recognised', async () => {
     const search = ['svc.cluster.local']
     expect(await addresses('db.prod', { files: { ...NO_FILES, search, ndots: 5 } })).to.deep.equal(['10.96.0.7'])
     expect(await addresses('db.prod', { files: { ...NO_FILES, search } })).to.deep.equal(['93.184.216.34'])
     expect(await addresses('db.prod.', { files: { ...NO_FILES, search, ndots: 5 } })).to.deep.equal(['93.184.216.34'])
   })
 
-  it('has at most so many names in flight, and asks for the next once one has ended', async () => {
+  it('limits the names in flight, and asks for the next when one has ended', async () => {
     const resolve = resolver({ inFlight: 2 })
     const stop = new AbortController()
     const silent = [1, 2].map((at) => failureOf(resolve(`silent-${at}.example`, stop.signal)))
@@ -92,7 +92,7 @@ describe('a resolver of untrusted names', function () {
     await Promise.all(silent)
   })
 
-  it('is cancelled by the signal, and then leaves no question open', async () => {
+  it('is cancelled by its signal, and then leaves no question open', async () => {
     const reason = new Error('stop')
     const stop = new AbortController()
     const work = failureOf(resolver({ inFlight: 1 })('silent.example', stop.signal))
@@ -100,7 +100,7 @@ describe('a resolver of untrusted names', function () {
     expect(await work).to.equal(reason)
   })
 
-  it('looks a name up once for a call, however often and however it is asked for', async () => {
+  it('looks a name up once for a call, however often it is requested', async () => {
     const namesOf = oncePerCall(resolver())
     const [one, other] = [new AbortController().signal, new AbortController().signal]
     await Promise.all(Array.from({ length: 50 }, () => namesOf(one)('both.example', one)))

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { candidatesOf, parseHosts, parseResolvConf, readNameFiles } from '../../../src/workers/fetching/resolv-files.ts'
 
-describe("the machine's files about names", () => {
+describe("the machine's resolver files", () => {
   it('give the addresses of the names in the hosts file, in any case', () => {
     const hosts = parseHosts('127.0.0.1 localhost Box # our own\n# 1.1.1.1 off\n::1\tlocalhost\n\nno address\n')
     expect([...hosts]).to.deep.equal([
@@ -10,15 +10,16 @@ describe("the machine's files about names", () => {
     ])
   })
 
-  it('give the last search list and the dots of a full name', () => {
+  it('have the last search list, and the dots of a full name', () => {
     expect(parseResolvConf('')).to.deep.equal({ search: [], ndots: 1 })
     expect(parseResolvConf('domain a.example\n')).to.deep.equal({ search: ['a.example'], ndots: 1 })
     const text =
-      'nameserver 10.0.0.10\nsearch old.example\nsearch prod.svc.cluster.local svc.cluster.local.\noptions timeout:1 ndots:5\n'
+      'nameserver 10.0.0.10\nsearch old.example\nsearch prod.svc.cluster.local svc.cluster.local.\n' +
+      'options timeout:1 ndots:5\n'
     expect(parseResolvConf(text)).to.deep.equal({ search: ['prod.svc.cluster.local', 'svc.cluster.local'], ndots: 5 })
   })
 
-  it('say which names are tried, and in which order', () => {
+  it('decide which names are tried, and in which order', () => {
     const search = ['a.example', 'b.example']
     expect(candidatesOf('x.y', { search, ndots: 1 })).to.deep.equal(['x.y', 'x.y.a.example', 'x.y.b.example'])
     expect(candidatesOf('x.y', { search, ndots: 2 })).to.deep.equal(['x.y.a.example', 'x.y.b.example', 'x.y'])

@@ -8,14 +8,14 @@ export type Listening = {
   port: number
   /** `http://127.0.0.1:<port>` */
   origin: string
-  /** How many connections were ever opened, whatever came over them. */
+  /** How many connections were ever opened. */
   connections: () => number
-  /** The requests that came, newest last. */
+  /** The received requests, newest last. */
   requests: { url: string; headers: Record<string, unknown> }[]
   close: () => Promise<void>
 }
 
-/** Starts any server of Node's on a free port. */
+/** Starts any Node server on a free port. */
 export async function listening(server: Server, host = '127.0.0.1', scheme = 'http'): Promise<Listening> {
   const sockets = new Set<Socket>()
   let connections = 0

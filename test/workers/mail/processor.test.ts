@@ -15,7 +15,7 @@ import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 import { startPrivateRedis } from '../../../scripts/harness/services.ts'
 
-/** The plan's number of tries, without its pauses. */
+/** The plan's number of attempts, without its pauses. */
 const HASTY: RetryPlan = { pauseMs: (tries, permanent) => (RETRY_PLAN.pauseMs(tries, permanent) === null ? null : 5) }
 
 describe('the mail worker', () => {
@@ -26,7 +26,7 @@ describe('the mail worker', () => {
     mailbox = await startMailbox()
     web = await startConsole(await consoleConfig({ SMTP_URL: mailbox.url }))
     queues = testQueues(web.config)
-    // What other tests asked for is not ours to deliver.
+    // Mails of other tests must not be delivered here.
     await web.db('mails').delete()
   })
   after(async () => {
@@ -50,7 +50,7 @@ describe('the mail worker', () => {
     mailCommands.find((command) => command.usage.startsWith(usage))!.run(web.db, args, options)
 
   describe('delivers', () => {
-    it('a mail once, however often it is nudged, and by however many workers', async () => {
+    it('a mail once, however often it is enqueued, and by however many workers', async () => {
       const { email } = await aPerson(web)
       const { id } = await rowOf(email)
       await during(() =>
@@ -58,7 +58,7 @@ describe('the mail worker', () => {
           for (let count = 0; count < 20; count += 1) await queues.queues.queue('mail').add('mail', { mailId: id })
           await sent(email)
           await until(
-            'all nudges are worked',
+            'all jobs have run',
             async () => (await queues.queues.queue('mail').getJobCounts('wait', 'active', 'prioritized')).wait === 0,
           )
         }),
@@ -67,7 +67,7 @@ describe('the mail worker', () => {
       expect((await rowOf(email)).tries).to.equal(1)
     })
 
-    it('a mail once the server is back, once, with the same link and Message-ID in all tries', async () => {
+    it('a mail once the server is back, with the same link and Message-ID in all attempts', async () => {
       const down = await startMailbox()
       const port = Number(new URL(down.url).port)
       await down.stop()
@@ -93,12 +93,12 @@ describe('the mail worker', () => {
       await back?.stop()
     })
 
-    it('the same mail again when its success could not be noted', async () => {
+    it('the same mail again if its success could not be recorded', async () => {
       const { email } = await aPerson(web)
       await during(async () => {
         await sent(email)
         const { id } = await rowOf(email)
-        // Its row says so before its job has ended, and a job that is still there is not made again.
+        // Its row says so before its job has ended, and a job that still exists is not made again.
         await until('the end of its job', async () => (await queues.queues.queue('mail').getJobState(id)) === 'unknown')
         await web
           .db('mails')
@@ -111,7 +111,7 @@ describe('the mail worker', () => {
       expect([two!.messageId, two!.token]).to.deep.equal([one!.messageId, one!.token])
     })
 
-    it('the others while one is refused again and again', async () => {
+    it('other mails while one is refused repeatedly', async () => {
       const { email: poisoned } = await aPerson(web)
       mailbox.refuse(...Array.from({ length: 3 }, () => ({ at: 'DATA' as const, code: 451, text: 'later' })))
       await during(
@@ -125,7 +125,7 @@ describe('the mail worker', () => {
       )
     })
 
-    it('what was asked for while Redis was away, by the sweep', async () => {
+    it('mails that were requested while Redis was away, by the sweep', async () => {
       const redis = await startPrivateRedis()
       const cut = await startConsole(await consoleConfig({ REDIS_URL: redis.url }))
       await redis.stop()
@@ -135,9 +135,9 @@ describe('the mail worker', () => {
       await during(async () => void (await mailbox.of(email)))
     })
 
-    it('what a flush of Redis forgot right after the registration, by the sweep', async () => {
+    it('mails that a flush of Redis lost right after the registration, by the sweep', async () => {
       const { email } = await aPerson(web)
-      await until('the nudge is there', async () => (await queues.queues.queue('mail').getJobCounts('wait')).wait! > 0)
+      await until('the job is there', async () => (await queues.queues.queue('mail').getJobCounts('wait')).wait! > 0)
       await queues.redis.flushdb()
       await during(async () => {
         await sweepMails({ db: web.db, queues: queues.queues }, 0)
@@ -145,7 +145,7 @@ describe('the mail worker', () => {
       })
     })
 
-    it('what waited for its next try when Redis was flushed, by the sweep', async () => {
+    it('mails that waited for their next attempt when Redis was flushed, by the sweep', async () => {
       const { email } = await aPerson(web)
       mailbox.refuse({ at: 'RCPT', code: 451, text: 'later' })
       await during(
@@ -165,7 +165,7 @@ describe('the mail worker', () => {
   })
 
   describe('gives up', () => {
-    /** A mail that is dead: a recipient that the server will never take. */
+    /** A dead letter: a mail to a recipient that the server always refuses. */
     const aDeadLetter = async (): Promise<Person & { mail: string }> => {
       const person = await aPerson(web)
       mailbox.refuse(...Array.from({ length: 5 }, () => ({ at: 'RCPT' as const, code: 550, text: 'no such mailbox' })))
@@ -176,14 +176,14 @@ describe('the mail worker', () => {
       return { ...person, mail: `mail_${id.replaceAll('-', '')}` }
     }
 
-    it('a mail whose recipient the server refuses for good, after 5 tries', async () => {
+    it('a mail whose recipient the server refuses permanently, after 5 attempts', async () => {
       const { email } = await aDeadLetter()
       const row = await rowOf(email)
       expect([row.status, row.tries]).to.deep.equal(['dead', 5])
       expect(row.note).to.contain('550').and.to.contain('no such mailbox')
     })
 
-    it('as a dead letter that operators list, and send again with its link', async () => {
+    it('with a dead letter that operators can list, and retry with its link', async () => {
       const { email, mail } = await aDeadLetter()
       const listed = (await admin('mail list')).json.mails as {
         id: string
@@ -208,7 +208,7 @@ describe('the mail worker', () => {
       ).to.equal('sent')
     })
 
-    it('nothing that an operator could revive twice, or make up', async () => {
+    it('with a dead letter that cannot be retried twice', async () => {
       const { mail } = await aDeadLetter()
       await admin('mail retry', [mail])
       for (const id of [mail, 'mail_1', 'x', '', `mail_${newId('mail').replaceAll('-', '')}`]) {
@@ -221,7 +221,7 @@ describe('the mail worker', () => {
         .delete()
     })
 
-    it('by a plan of growing pauses: at least 5 tries, about four hours where the server may come back', () => {
+    it('after growing pauses: at least 5 attempts, over about four hours if the server may come back', () => {
       const pauses = (permanent: boolean): number[] => {
         const all: number[] = []
         for (
@@ -247,7 +247,7 @@ describe('the mail worker', () => {
       expect(mailbox.received.filter(({ to }) => to.includes(email))).to.deep.equal([])
     })
 
-    it('with a link that is spent: a late try does not revive it', async () => {
+    it('with a spent link, which a late attempt does not revive', async () => {
       const { email } = await aPerson(web)
       await during(async () => {
         const { token } = await mailbox.first(email)
@@ -265,7 +265,7 @@ describe('the mail worker', () => {
       expect(mailbox.received.filter(({ to }) => to.includes(email))).to.have.length(1)
     })
 
-    it('for a reset that was asked for before the password changed', async () => {
+    it('for a reset that was requested before the password changed', async () => {
       const { email } = await aPerson(web)
       await web.post('/api/email/forgot', { email })
       await web
@@ -296,7 +296,7 @@ describe('the mail worker', () => {
       expect(await dueInMs(web.db, id)).to.be.within(55_000, 60_000)
     })
 
-    it('again from a worker that died with it, when its time has run out', async () => {
+    it('again from a killed worker, when its lease has expired', async () => {
       const id = await aMail()
       await claimMail(web.db, id, 60)
       expect(await claimMail(web.db, id, 60)).to.equal(null)
@@ -304,7 +304,7 @@ describe('the mail worker', () => {
       expect(await claimMail(web.db, id, 60)).to.include({ tries: 2 })
     })
 
-    it('not from the hands of the next one: a failure that comes late changes nothing, a success counts', async () => {
+    it('from no newer worker: a late failure changes nothing, a late success counts', async () => {
       const id = await aMail()
       const first = await claimMail(web.db, id, 0)
       await claimMail(web.db, id, 60)
@@ -326,7 +326,7 @@ describe('the mail worker', () => {
       ])
     })
 
-    it('out of the outbox when it is old: skipped ones after 2 days, sent ones after 30, dead ones after 90', async () => {
+    it('out of the outbox when it is old: skipped after 2 days, sent after 30, dead after 90', async () => {
       const aged = async (status: string, days: number): Promise<MailId> => {
         const id = await aMail()
         await web

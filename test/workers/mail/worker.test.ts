@@ -26,12 +26,12 @@ describe('the worker process and mail', () => {
     await mailbox.stop()
   })
 
-  it('delivers what a registration asked for', async () => {
+  it('delivers the mail of a registration', async () => {
     const { email } = await aPerson(web)
     expect((await mailbox.first(email)).mail.subject).to.contain('Confirm')
   })
 
-  it('delivers what Redis never heard of, by the reconciler', async () => {
+  it('delivers by the reconciler what Redis never got', async () => {
     await worker.stop()
     const { email } = await aPerson(web)
     await queues.redis.flushdb()

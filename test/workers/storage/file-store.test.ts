@@ -13,7 +13,7 @@ import { failureOf, fixture, inChunks } from './media-files.ts'
 
 const DAY_MS = 86_400_000
 
-/** A name for one new call, by the type of its result. */
+/** A name of a new call's result, by its type. */
 const namer = () => {
   const call = newId('call')
   return (extension: MediaExtension) => mediaName('a secret', call, 0, extension)
@@ -45,7 +45,7 @@ describe('the file store', () => {
     await utimes(path, then, then)
   }
 
-  it('keeps a result under the name of the type that its bytes are', async () => {
+  it('keeps a result under a name with the type of its bytes', async () => {
     const name = namer()
     const result = await saved('baseline.jpg', name)
     expect(result).to.deep.equal({
@@ -80,7 +80,7 @@ describe('the file store', () => {
     expect(kept.equals(fixture('rgb.png')) || kept.equals(fixture('palette.png'))).to.equal(true)
   })
 
-  it('leaves nothing behind of what it refuses', async () => {
+  it('leaves nothing of what it refuses', async () => {
     const name = namer()
     for (const bytes of [
       fixture('rgb.png').subarray(0, -1),
@@ -98,7 +98,7 @@ describe('the file store', () => {
     expect(await files().catch(() => [])).to.deep.equal([])
   })
 
-  it('keeps the earlier result when the bytes of a second collection break off', async () => {
+  it('keeps the earlier result when a second collection breaks off', async () => {
     const name = namer()
     await saved('rgb.png', name)
     const broke = new Error('the wire broke')
@@ -156,14 +156,14 @@ describe('the file store', () => {
     expect(most - before).to.be.lessThan(50 * 1024 * 1024)
   })
 
-  it('removes a result, and does not mind one that is gone', async () => {
+  it('removes a result, even one that is gone', async () => {
     const { name } = await saved()
     await store.remove(name)
     await store.remove(name)
     expect(await files()).to.deep.equal([])
   })
 
-  it('sweeps what is older than so many days, and nothing that is not its own', async () => {
+  it('deletes what is older than the given days, and only files of its own', async () => {
     const [old, young] = [await saved(), await saved()]
     await age(pathOf(old.name), 31)
     await age(pathOf(young.name), 29)
@@ -177,7 +177,7 @@ describe('the file store', () => {
     expect(await store.sweep(30)).to.equal(0)
   })
 
-  it('sweeps what a killed worker left half-written, once it is a day old', async () => {
+  it('deletes what a killed worker left incomplete, once it is a day old', async () => {
     await saved()
     const incoming = join(folder, 'media', '.incoming')
     await writeFile(join(incoming, 'of-yesterday'), 'half')
@@ -187,7 +187,7 @@ describe('the file store', () => {
     expect(await readdir(incoming)).to.deep.equal(['of-now'])
   })
 
-  it('sweeps a folder that does not exist yet', async () => {
+  it('can be swept before its folder exists', async () => {
     expect(await store.sweep(30)).to.equal(0)
   })
 })

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { fixture } from './media-files.ts'
 import { refusal, refused } from './inspecting.ts'
 
-/** A PNG chunk with a right checksum. */
+/** A PNG chunk with a correct checksum. */
 function pngChunk(type: string, data: Uint8Array): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
   const ends = Buffer.alloc(8)
@@ -48,7 +48,7 @@ describe('inspect, format by format', () => {
       expect((await refusal(pngAround(10, 10, Buffer.from('not packed')), 'image')).message).to.match(/do not unpack/)
     })
 
-    it('may not be a bomb', async () => {
+    it('must not be a decompression bomb', async () => {
       const bomb = pngAround(1000, 1000, deflateSync(Buffer.alloc(64 * 1024 * 1024)))
       expect((await refusal(bomb, 'image')).message).to.match(/more pixels/)
       expect((await refusal(pngAround(60_000, 60_000, deflateSync(Buffer.alloc(10))), 'image')).reason).to.equal(
@@ -67,7 +67,7 @@ describe('inspect, format by format', () => {
       expect(await refused(Buffer.concat([fixture('baseline.jpg'), Buffer.alloc(5000, 'x')]), 'image')).to.equal(false)
     })
 
-    it('needs a picture, not only markers', async () => {
+    it('needs an image, not only markers', async () => {
       for (const hex of [
         'ffd8ffd9',
         'ffd8ffe000104a46494600010100000100010000ffd9',
@@ -100,7 +100,7 @@ describe('inspect, format by format', () => {
       expect((await refusal(lying, 'image')).message).to.match(/do not add up/)
     })
 
-    it('needs a picture that begins as one', async () => {
+    it('needs an image that begins correctly', async () => {
       expect(await refused(Buffer.from('RIFF\x04\0\0\0WEBP', 'latin1'), 'image')).to.equal(true)
       const nothing = Buffer.from(fixture('lossless.webp'))
       nothing[20] = 0
@@ -117,7 +117,7 @@ describe('inspect, format by format', () => {
     const type = box('ftyp', Buffer.from('isom\0\0\0\0isom'))
     const data = box('mdat', Buffer.alloc(100))
 
-    it('may have its movie before or behind its data, and lengths in 64 bits', async () => {
+    it('can have its movie before or after its data, and lengths of 64 bits', async () => {
       const large = Buffer.concat([Buffer.from('\0\0\0\x01mdat\0\0\0\0\0\0\0\x74', 'latin1'), Buffer.alloc(100)])
       for (const parts of [
         [type, movie(), data],
@@ -159,7 +159,7 @@ describe('inspect, format by format', () => {
   })
 
   describe('WebM', () => {
-    it('may come from a live recorder, whose clusters have no length either', async () => {
+    it('can come from a live recorder, whose clusters have no length', async () => {
       const live = fixture('live.webm')
       const cluster = live.indexOf(Buffer.from('1f43b675', 'hex')) + 4
       const width = Math.clz32(live[cluster]!) - 24 + 1

@@ -62,7 +62,7 @@ describe('inspect', () => {
     }
   })
 
-  it('takes the bytes for what they are, not for what they are called', async () => {
+  it('judges the bytes by their content, not by their name', async () => {
     for (const text of [
       '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
       '<?xml version="1.0"?><svg/>',
@@ -81,7 +81,7 @@ describe('inspect', () => {
     }
   })
 
-  it('refuses what is neither image nor video, or of the other kind', async () => {
+  it('refuses what is neither an image nor a video, or of the other kind', async () => {
     for (const name of ['still.avif', 'sound.m4a', 'other.mkv']) {
       expect((await refusal(fixture(name), 'image')).reason, name).to.equal('unsupported_type')
       expect((await refusal(fixture(name), 'video')).reason, name).to.equal('unsupported_type')
@@ -90,13 +90,13 @@ describe('inspect', () => {
     expect((await refusal(fixture('rgb.png'), 'video')).message).to.match(/no MP4, WebM or QuickTime video/)
   })
 
-  it('refuses a video without a picture', async () => {
+  it('refuses a video without a video track', async () => {
     for (const name of ['sound.mp4', 'sound.webm']) {
       expect((await refusal(fixture(name), 'video')).message, name).to.match(/no video track/)
     }
   })
 
-  it('refuses nothing at all', async () => {
+  it('refuses an empty stream', async () => {
     expect((await refusal(Buffer.alloc(0), 'image')).reason).to.equal('damaged')
   })
 
@@ -106,7 +106,7 @@ describe('inspect', () => {
     expect((await read(fixture('rgb.png'), 'image', 10, fixture('rgb.png').length)).extension).to.equal('png')
   })
 
-  it('closes its source whether it takes the bytes, refuses them or is left', async () => {
+  it('closes its source whether it accepts the bytes, refuses them or is abandoned', async () => {
     for (const [bytes, readAll] of [
       [fixture('rgb.png'), true],
       [Buffer.alloc(3000), true],
@@ -134,7 +134,7 @@ describe('inspect', () => {
     }
   })
 
-  it('lets an error of its source through as it is', async () => {
+  it('passes on an error of its source', async () => {
     const broke = new Error('the wire broke')
     const source = async function* () {
       yield fixture('rgb.png').subarray(0, 300)
@@ -146,7 +146,7 @@ describe('inspect', () => {
     expect(body).to.equal(broke)
   })
 
-  it('survives any bytes behind a right beginning', async () => {
+  it('survives any bytes after a correct beginning', async () => {
     let state = 12_345
     const random = () => (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648)
     for (const [name, extension] of Object.entries(GOOD)) {

@@ -1,11 +1,11 @@
-/** What `inspect` makes of bytes: the file that it takes, or its refusal. */
+/** The outcome of `inspect`: the file that it accepts, or its refusal. */
 import { expect } from 'chai'
 import type { MediaKind } from '../../../src/shared/media/media.ts'
 import { inspect } from '../../../src/workers/storage/inspect.ts'
 import { MediaRefused } from '../../../src/workers/storage/refused.ts'
 import { bytesOf, failureOf, inChunks } from './media-files.ts'
 
-/** The file that bytes are taken for, and its bytes. */
+/** The accepted file and its bytes. */
 export async function read(bytes: Uint8Array, kind: MediaKind, chunk?: number, maxBytes = 1e6) {
   const { extension, body } = await inspect(inChunks(bytes, chunk), { kind, maxBytes })
   return { extension, bytes: await bytesOf(body) }

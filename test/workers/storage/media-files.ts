@@ -1,4 +1,4 @@
-/** Small real files, made by real encoders (FFmpeg, libwebp, ImageMagick), and ways to hand them over as a stream. */
+/** Small real files, made by real encoders (FFmpeg, libwebp, ImageMagick), and ways to read them as a stream. */
 import { readFileSync } from 'node:fs'
 
 /** The bytes of one of the files in `fixtures`. */
@@ -16,7 +16,7 @@ export async function bytesOf(source: AsyncIterable<Uint8Array>): Promise<Buffer
   return Buffer.concat(chunks)
 }
 
-/** Whatever a promise fails with; a test that expects a failure must not pass without one. */
+/** The error that a promise rejects with. Throws if it does not reject. */
 export async function failureOf(work: Promise<unknown>): Promise<Error> {
   try {
     await work

@@ -43,10 +43,10 @@ const STATUS: Record<string, number> = {
   InternalError: 500,
 }
 
-/** How many keys a page of a listing has: small, so that every listing has pages. */
+/** How many keys a page of a listing has: few, so that every listing has pages. */
 const PAGE = 2
 
-/** The smallest part but the last, in bytes. */
+/** The smallest size of a part other than the last, in bytes. */
 const MIN_PART = 5 * 1024 * 1024
 
 /** Starts a server with one empty bucket. */
@@ -97,7 +97,8 @@ export async function startS3(): Promise<S3Server> {
         .filter(([, upload]) => upload.key.startsWith(prefix))
         .map(
           ([id, { key, initiated }]) =>
-            `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated.toISOString()}</Initiated></Upload>`,
+            `<Upload><Key>${key}</Key><UploadId>${id}</UploadId>` +
+            `<Initiated>${initiated.toISOString()}</Initiated></Upload>`,
         )
       return xml(exchange, 'ListMultipartUploadsResult', open.join(''))
     }
@@ -107,7 +108,8 @@ export async function startS3(): Promise<S3Server> {
     const next = keys.length > PAGE ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ''
     const contents = page.map(
       (key) =>
-        `<Contents><Key>${key}</Key><LastModified>${objects.get(key)!.modified.toISOString()}</LastModified></Contents>`,
+        `<Contents><Key>${key}</Key>` +
+        `<LastModified>${objects.get(key)!.modified.toISOString()}</LastModified></Contents>`,
     )
     xml(exchange, 'ListBucketResult', `<IsTruncated>${keys.length > PAGE}</IsTruncated>${next}${contents.join('')}`)
   }

@@ -18,7 +18,7 @@ const namer = () => {
   return (extension: MediaExtension) => mediaName('a secret', call, 0, extension)
 }
 
-/** A real video with so much media data, in chunks; `cutAt` ends it before all of it has come. */
+/** A real video with so much media data, in chunks. `cutAt` ends it early. */
 async function* largeVideo(dataBytes: number, cutAt = Infinity): AsyncGenerator<Uint8Array> {
   const whole = fixture('faststart.mp4')
   yield whole.subarray(0, whole.indexOf('mdat') - 4)
@@ -51,7 +51,7 @@ describe('the S3 store', () => {
     expect(object.contentType).to.equal('image/webp')
   })
 
-  it('uploads a large video in parts while it is still coming', async () => {
+  it('uploads a large video in parts while it arrives', async () => {
     const name = namer()
     const { bytes } = await store.save({ ...video, name, source: largeVideo(20 * MB) })
     const object = s3.objects.get(`results/here/${name('mp4')}`)!
@@ -61,7 +61,7 @@ describe('the S3 store', () => {
     expect(s3.uploads.size).to.equal(0)
   })
 
-  it('lets nothing be seen, and leaves no parts, of what turns out to be cut short', async () => {
+  it('shows nothing, and leaves no parts, of what turns out to be cut short', async () => {
     const name = namer()
     for (const source of [largeVideo(20 * MB, 12 * MB), inChunks(fixture('plain.mp4').subarray(0, -1))]) {
       expect(await failureOf(store.save({ ...video, name, source }))).to.be.instanceOf(MediaRefused)
@@ -82,7 +82,7 @@ describe('the S3 store', () => {
     expect([s3.objects.size, s3.uploads.size]).to.deep.equal([0, 0])
   })
 
-  it('fails, and closes its source, when the bucket does not take the parts', async () => {
+  it('fails, and closes its source, when the bucket refuses the parts', async () => {
     s3.failOn((method, url) => method === 'PUT' && url.searchParams.has('partNumber'))
     let closed = () => {}
     const isClosed = new Promise<void>((resolve) => {
@@ -102,21 +102,21 @@ describe('the S3 store', () => {
     expect(s3.objects.size).to.equal(0)
   })
 
-  it('signs its requests: another secret gets nowhere', async () => {
+  it('signs its requests: another secret is refused', async () => {
     const intruder = createMediaStore(settings(), { credentials: { ...s3.credentials, secretAccessKey: 'guessed' } })
     const error = await failureOf(intruder.save({ ...image, name: namer(), source: inChunks(fixture('rgb.png')) }))
     expect(error).to.include({ name: 'SignatureDoesNotMatch' })
     expect(s3.objects.size).to.equal(0)
   })
 
-  it('removes a result, and does not mind one that is gone', async () => {
+  it('removes a result, even one that is gone', async () => {
     const { name } = await store.save({ ...image, name: namer(), source: inChunks(fixture('rgb.png')) })
     await store.remove(name)
     await store.remove(name)
     expect(s3.objects.size).to.equal(0)
   })
 
-  it('sweeps what is older than so many days, over all pages, and nothing that is not its own', async () => {
+  it('deletes what is older than the given days, over all pages, and only objects of its own', async () => {
     for (let at = 0; at < 7; at += 1) {
       const { name } = await store.save({ ...image, name: namer(), source: inChunks(fixture('rgb.png')) })
       s3.objects.get(`results/here/${name}`)!.modified = new Date(Date.now() - (at % 2 ? 29 : 31) * DAY_MS)
@@ -147,7 +147,7 @@ describe('the S3 store', () => {
   })
 
   describe('reading', () => {
-    it('gives an address under which anybody can read the result, for the asked method', async () => {
+    it('gives an address at which anybody can read the result, for the given method', async () => {
       const { name } = await store.save({ ...image, name: namer(), source: inChunks(fixture('rgb.png')) })
       const reader = createMediaReader(settings(), { credentials: s3.credentials })
       for (const method of ['GET', 'HEAD'] as const) {
@@ -163,7 +163,7 @@ describe('the S3 store', () => {
       }
     })
 
-    it('knows what is not there, and when it cannot know', async () => {
+    it('distinguishes a missing result from an unavailable bucket', async () => {
       const reader = createMediaReader(settings(), { credentials: s3.credentials })
       expect(await reader.locate(namer()('png'), 'GET')).to.equal(null)
       s3.failOn((method) => method === 'HEAD')

@@ -1,6 +1,6 @@
 /**
- * The checking side of AWS Signature Version 4, written from its documentation and independent of the SDK's signing
- * side, so that a wrong signature of ours is refused as AWS would refuse it.
+ * The verification of AWS Signature Version 4, written from its documentation and independent of the SDK, so that a
+ * wrong signature is refused as AWS would refuse it.
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -43,7 +43,7 @@ function isCurrent(claim: Claim, query: URLSearchParams): boolean {
   return age > -900 && age < lifetime
 }
 
-/** The error code that S3 would answer to a request with this body, or null when its signature is right. */
+/** The error code of S3 for a request with this body, or null if its signature is right. */
 export function signatureProblem(request: IncomingMessage, body: Buffer, keys: Record<string, string>): string | null {
   const [path, rawQuery = ''] = request.url!.split('?') as [string, string?]
   const query = new URLSearchParams(rawQuery)

@@ -27,7 +27,7 @@ const TOOLS = [
   },
 ]
 
-/** What a word of the sandbox makes of a chat, whole or streamed; null: it succeeds. */
+/** The outcome of a chat with a steering word, whole or streamed; null: it succeeds. */
 const OUTCOMES: [words: string, whole: FailureKind | null, streamed: FailureKind | null][] = [
   ['[status 400]', 'rejected', 'rejected'],
   ['[status 401]', 'rejected', 'rejected'],
@@ -64,7 +64,7 @@ for (const protocol of PROTOCOLS) {
     })
     after(() => world.close())
 
-    it("gives the whole answer in OpenAI's form, with the real usage beside it", async () => {
+    it("returns the whole answer in OpenAI's form, with the real usage", async () => {
       const result = await chat.chat(chatOf('[answer Good morning] [usage 12 34]'), world.context(protocol))
       expect(result.completion).to.include({ object: 'chat.completion' }).and.not.to.have.property('usage')
       expect(result.completion.id).to.be.a('string').that.is.not.empty
@@ -93,7 +93,7 @@ for (const protocol of PROTOCOLS) {
     })
 
     for (const [words, whole, streamed] of OUTCOMES) {
-      it(`${whole === null ? 'bears' : `calls it ${whole}`} when the upstream does ${words}`, async () => {
+      it(`${whole === null ? 'succeeds' : `fails as ${whole}`} when the upstream does ${words}`, async () => {
         const request = chatOf(promptOf(words))
         const { error } = await drained(chat.streamChat(request, world.context(protocol)))
         expect(error?.kind ?? null, 'streamed').to.equal(streamed)
@@ -105,7 +105,7 @@ for (const protocol of PROTOCOLS) {
       })
     }
 
-    it('keeps characters whole that the network cuts in two', async () => {
+    it('reassembles characters that the network splits', async () => {
       const { events } = await drained(chat.streamChat(chatOf('[cut-mid-char]'), world.context(protocol)))
       expect(textOf(events)).to.contain('Grüße, 你好 und 😀')
     })
@@ -115,7 +115,7 @@ for (const protocol of PROTOCOLS) {
       ['[usage-negative]', 'negative'],
       ['[usage-huge]', 'absurd'],
     ] as const) {
-      it(`believes no usage where the upstream reports ${about}`, async () => {
+      it(`ignores the usage if the upstream reports ${about}`, async () => {
         expect(await chat.chat(chatOf(words), world.context(protocol))).to.have.property('usage', null)
         const { events, error } = await drained(chat.streamChat(chatOf(words), world.context(protocol)))
         expect(error).to.equal(null)
@@ -123,12 +123,12 @@ for (const protocol of PROTOCOLS) {
       })
     }
 
-    it('says so when the answer was cut by max_tokens', async () => {
+    it('reports that the answer was cut by max_tokens', async () => {
       const result = await chat.chat(chatOf('[tokens 50]', { max_tokens: 5 }), world.context(protocol))
       expect(choiceOf(result).finish_reason).to.equal('length')
     })
 
-    it('takes of an answer that is too long what fits', async () => {
+    it('keeps what fits of an answer that is too long', async () => {
       const { completion, usage, isCut } = await chat.chat(chatOf('[big 5]'), world.context(protocol))
       expect([isCut, usage]).to.deep.equal([true, null])
       expect(choiceOf({ completion, usage }).finish_reason).to.equal('length')
@@ -138,7 +138,7 @@ for (const protocol of PROTOCOLS) {
       expect(textOf(events).length).to.be.above(15_000_000)
     })
 
-    it('passes a call of a tool on, whole and streamed', async () => {
+    it('passes a tool call on, whole and streamed', async () => {
       const request = chatOf('[tool]', { tools: TOOLS })
       const { message, finish_reason: finish } = choiceOf(await chat.chat(request, world.context(protocol)))
       expect(finish).to.equal('tool_calls')
@@ -153,7 +153,7 @@ for (const protocol of PROTOCOLS) {
     })
 
     for (const words of ['[error-after 2]', '[reset-after 2]']) {
-      it(`fails after the chunks it had when the stream ends by ${words}`, async () => {
+      it(`fails after the chunks so far when the stream ends by ${words}`, async () => {
         const { events, error } = await drained(
           chat.streamChat(chatOf(`${words} [chunks 5 1]`), world.context(protocol)),
         )
@@ -162,7 +162,7 @@ for (const protocol of PROTOCOLS) {
       })
     }
 
-    it('hears how long to wait, in seconds or milliseconds, and never more than a minute', async () => {
+    it('reads how long to wait, in seconds or milliseconds, and waits at most a minute', async () => {
       const waits = await Promise.all(
         ['retry-after 3', 'retry-after-ms 250', 'retry-after 4000'].map(
           async (words) =>
@@ -173,7 +173,7 @@ for (const protocol of PROTOCOLS) {
       expect(waits).to.deep.equal([3000, 250, 60_000])
     })
 
-    it('leaves the upstream at once when its signal says so, before and within a stream', async () => {
+    it('disconnects at once when its signal aborts, before and within a stream', async () => {
       const prompt = promptOf('[chunks 50 20]')
       const leaving = new AbortController()
       const context = world.context(protocol, {}, leaving.signal)
@@ -216,14 +216,14 @@ for (const protocol of PROTOCOLS) {
 
 type Message = { tool_calls: { index: number; id?: string; function?: { name?: string; arguments?: string } } }
 
-describe('chat with an upstream that keeps silent', () => {
+describe('chat with a silent upstream', () => {
   let world: World
   before(async () => {
     world = await startWorld({ timeouts: HASTY })
   })
   after(() => world.close())
 
-  it('gives up before the headers, within the body and within a stream', async () => {
+  it('times out before the headers, within the body and within a stream', async () => {
     const failures = await Promise.all(
       PROTOCOLS.flatMap((protocol) => {
         const chat = world.upstreams.adapterOf(protocol).chat!
@@ -241,7 +241,7 @@ describe('chat with an upstream that keeps silent', () => {
     for (const failure of failures) expect(failure).to.include({ kind: 'unknown' })
   })
 
-  it('knows that nothing was sent where nobody listens, no such host exists, or no TLS is spoken', async () => {
+  it('knows that nothing was sent if nothing listens, the host is unknown, or TLS fails', async () => {
     const chat = world.upstreams.adapterOf('openai').chat!
     const addresses = ['http://127.0.0.1:1', 'http://nobody.invalid', world.sandbox.url.replace('http:', 'https:')]
     const failures = await Promise.all(

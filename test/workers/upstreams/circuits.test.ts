@@ -20,12 +20,12 @@ async function failTimes(health: Health, times: number, kind: FailureKind): Prom
 
 const stateOf = (health: Health) => health.snapshot()[0]?.state
 
-/** Waits until the circuit of `a` would let a test through. */
+/** Waits until the circuit of `a` would allow a probe. */
 async function cooled(health: Health): Promise<void> {
   await until('the cool-down to be over', () => health.openUntil('a') === 0)
 }
 
-/** Work that ends when it is told to. */
+/** Work that ends on request. */
 function held() {
   let end = (): void => {}
   const done = new Promise<void>((resolve) => {
@@ -57,20 +57,20 @@ describe('the health of an upstream', () => {
     })
   }
 
-  it('is judged by failures in a row only', async () => {
+  it('is judged only by failures in a row', async () => {
     await failTimes(health, 2, 'overloaded')
     await health.during(upstreamOf(), never, () => Promise.resolve())
     await failTimes(health, 2, 'overloaded')
     expect(stateOf(health)).to.equal('closed')
   })
 
-  it('blocks nobody who insists', async () => {
+  it('does not block a request that must be sent', async () => {
     await failTimes(health, 3, 'unknown')
     expect(await health.during(upstreamOf(), never, () => Promise.resolve('done'))).to.equal('done')
     expect(stateOf(health)).to.equal('open')
   })
 
-  it('is tested by one request after the cool-down, while the others are sent elsewhere', async () => {
+  it('is probed by one request after the cool-down, while others are sent elsewhere', async () => {
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     const { work, end } = held()
@@ -84,7 +84,7 @@ describe('the health of an upstream', () => {
     expect([stateOf(health), health.openUntil('a')]).to.deep.equal(['closed', 0])
   })
 
-  it('stays bad where the test fails', async () => {
+  it('stays bad if the probe fails', async () => {
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     await fail(health, 'not_sent')
@@ -92,13 +92,13 @@ describe('the health of an upstream', () => {
     expect(health.openUntil('a')).to.be.greaterThan(0)
   })
 
-  it('is unknown of upstreams that nobody has used', () => {
+  it('is unknown for unused upstreams', () => {
     expect([health.openUntil('b'), health.snapshot()]).to.deep.equal([0, []])
   })
 })
 
 describe('the concurrency of an upstream', () => {
-  it('is never exceeded, and who comes first goes first', async () => {
+  it('is never exceeded, and requests run in order', async () => {
     const health = createHealth()
     const order: number[] = []
     let now = 0
@@ -118,7 +118,7 @@ describe('the concurrency of an upstream', () => {
     expect(health.snapshot()).to.deep.equal([{ upstream: 'a', state: 'closed', inFlight: 0, waiting: 0 }])
   })
 
-  it('shows who works and who waits', async () => {
+  it('shows how many run and how many wait', async () => {
     const health = createHealth()
     const { work, end } = held()
     const all = [1, 2, 3].map(() => health.during(upstreamOf(2), never, work))
@@ -127,7 +127,7 @@ describe('the concurrency of an upstream', () => {
     await Promise.all(all)
   })
 
-  it('is not held by who has left while it waited, nor by who failed', async () => {
+  it('is not held by requests that were aborted or that failed', async () => {
     const health = createHealth()
     const { work, end } = held()
     const first = health.during(upstreamOf(1), never, work)

@@ -11,7 +11,7 @@ const ANSWER = {
 }
 
 describe('JSON that was cut off', () => {
-  it('is the text that it was writing, and all that was complete', () => {
+  it('has the unfinished text and everything complete', () => {
     expect(readCut('{"a":{"text":"Hello wor')).to.deep.equal({ a: { text: 'Hello wor' } })
     expect(readCut('{"a":[1,2,{"b":tr')).to.deep.equal({ a: [1, 2, {}] })
     expect(readCut('{"a":1,"b')).to.deep.equal({ a: 1 })
@@ -22,12 +22,12 @@ describe('JSON that was cut off', () => {
     expect(readCut('{"a":"x\\u00e')).to.deep.equal({ a: 'x' })
   })
 
-  it('is nothing where it is no object', () => {
+  it('is nothing if it is not an object', () => {
     for (const text of ['', 'x', '[1', '"abc', '<html>', '['.repeat(100_000), '{"a":"\\x'])
       expect(readCut(text), text.slice(0, 20)).to.deep.equal({})
   })
 
-  it('can be read wherever it was cut, and holds nothing that it did not say', () => {
+  it('can be read wherever it was cut, and has nothing that it did not contain', () => {
     const text = JSON.stringify(ANSWER)
     fc.assert(
       fc.property(fc.integer({ min: 1, max: text.length }), fc.constantFrom(0, 2), (length, indent) => {

@@ -36,7 +36,7 @@ describe('a failed request', () => {
     })
   }
 
-  it("says in the upstream's words what was wrong, shortened", () => {
+  it("has the upstream's message, shortened", () => {
     expect(statusFailure(400, {}, JSON.stringify({ error: { message: 'too long', code: 'context' } }))).to.include({
       message: 'HTTP 400: too long',
       code: 'context',
@@ -68,7 +68,7 @@ describe('a failed request', () => {
     })
   }
 
-  it('may stand in an answer that looks well', () => {
+  it('can be in an answer with status 200', () => {
     expect([{}, { error: null }, { error: false }, [], 'x', null].map(failureIn)).to.deep.equal([
       null,
       null,

@@ -32,20 +32,20 @@ for (const protocol of ['openai', 'openrouter'] satisfies Protocol[]) {
     })
     after(() => world.close())
 
-    it('gives the bytes of the picture', async () => {
+    it('returns the bytes of the image', async () => {
       const source = await image.generate({ prompt: promptOf('a cat') }, world.context(protocol))
       expect(source.from === 'bytes' && Buffer.from(source.bytes).subarray(0, 8).toString('hex')).to.equal(PNG)
     })
 
     for (const [words, kind] of FAILURES) {
-      it(`calls it ${kind} when the upstream does ${words}`, async () => {
+      it(`fails as ${kind} when the upstream does ${words}`, async () => {
         expect(await failureOf(image.generate({ prompt: promptOf(words) }, world.context(protocol)))).to.include({
           kind,
         })
       })
     }
 
-    it('takes a picture whose answer is larger than that of a chat may be', async () => {
+    it('accepts an image whose answer is larger than that of a chat may be', async () => {
       const source = await image.generate({ prompt: promptOf('[big 33]') }, world.context(protocol))
       expect(source.from === 'bytes' && source.bytes.length).to.be.greaterThan(24 * 1024 * 1024)
     })
@@ -70,14 +70,14 @@ describe('an image request to OpenAI', () => {
     }
   }
 
-  it('names the model and a size, and nothing that it was not asked for', async () => {
+  it('has the model and a size, and nothing else that was not requested', async () => {
     const { path, body } = await sent({ resolution: '1K' })
     expect(path).to.equal('/v1/images/generations')
     expect(body).to.deep.equal({ model: 'some/model', prompt: body.prompt, size: '1024x1024' })
     expect((await sent({})).body).to.have.all.keys('model', 'prompt')
   })
 
-  it('uploads the picture to be edited', async () => {
+  it('uploads the image to be edited', async () => {
     const { path, body } = await sent({ image_url: PIXEL_URI, resolution: '9:16' }, { set: { quality: 'high', n: 1 } })
     expect(path).to.equal('/v1/images/edits')
     expect(body.fields).to.include({ model: 'some/model', size: '1024x1536', quality: 'high', n: '1' })
@@ -86,17 +86,17 @@ describe('an image request to OpenAI', () => {
     ])
   })
 
-  it('hands the address on where the route renames it', async () => {
+  it('passes the address on if the route renames it', async () => {
     const { path, body } = await sent({ image_url: PIXEL_URI }, { rename: { image_url: 'image:list' } })
     expect(path).to.equal('/v1/images/generations')
     expect(body.image).to.deep.equal([PIXEL_URI])
   })
 
-  it('is made without the picture where the route drops it', async () => {
+  it('is made without the image if the route drops it', async () => {
     expect((await sent({ image_url: PIXEL_URI }, { drop: ['image_url'] })).path).to.equal('/v1/images/generations')
   })
 
-  it('may be answered with an address, which opens without the key', async () => {
+  it('can be answered with an address, which is fetched without the key', async () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
     const own = await image.generate({ prompt: promptOf('own') }, world.context('openai', { model: 'makes-url' }))
     expect(own).to.include({ from: 'url' }).and.not.to.have.property('headers')
@@ -107,7 +107,7 @@ describe('an image request to OpenAI', () => {
     expect(foreign).to.deep.equal({ from: 'url', url: 'https://files.example.com/a.png' })
   })
 
-  it('fails where the answer names something else than an http address', async () => {
+  it('fails if the answer has something other than an http address', async () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
     for (const url of ['file:///etc/passwd', 'ftp://example.com/a.png', 'javascript:alert(1)', 'picture']) {
       expect(await failureOf(image.generate({ prompt: `[result-url ${url}]` }, world.context('openai')))).to.include({
@@ -116,7 +116,7 @@ describe('an image request to OpenAI', () => {
     }
   })
 
-  it('is given up when the upstream keeps silent within its answer', async () => {
+  it('times out when the upstream falls silent within its answer', async () => {
     const hasty = await startWorld({ timeouts: HASTY })
     const failures = await Promise.all(
       (['openai', 'openrouter'] as const).flatMap((protocol) => {
@@ -130,7 +130,7 @@ describe('an image request to OpenAI', () => {
     await hasty.close()
   })
 
-  it('never goes over a connection that was used before', async () => {
+  it('never uses a connection again', async () => {
     const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
     for (let at = 0; at < 2; at += 1) {
       const prompt = promptOf('fresh')
@@ -141,7 +141,7 @@ describe('an image request to OpenAI', () => {
 })
 
 describe('an image request to OpenRouter', () => {
-  it('gives the resolution the name that fits its form, and the picture as a reference', async () => {
+  it('names the resolution by its form, and has the image as a reference', async () => {
     const world = await startWorld()
     const image = world.upstreams.adapterOf('openrouter').image as DirectMediaAdapter
     const sent = async (resolution: string) => {

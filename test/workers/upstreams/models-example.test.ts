@@ -14,7 +14,7 @@ for (const file of ['models.example.json', 'models.json']) {
     const upstreams = createUpstreams({ withReference: decodeReference })
     after(() => upstreams.close())
 
-    it('names for each model only upstreams whose protocol serves its modality', () => {
+    it('has for each model only upstreams whose protocol serves its modality', () => {
       for (const { id, modality, routes } of catalogue.models.values()) {
         for (const { upstream } of routes)
           expect(upstreams.adapterOf(upstream.protocol)[modality] !== undefined, `${id} at ${upstream.name}`).to.equal(
@@ -23,7 +23,7 @@ for (const file of ['models.example.json', 'models.json']) {
       }
     })
 
-    it('states for each model what may be asked for at its price', () => {
+    it('states for each model what can be requested at its price', () => {
       for (const model of catalogue.models.values()) {
         if (model.modality !== 'chat') expect(model.resolutions, model.id).to.be.an('array')
         else expect(model, model.id).to.have.property('partTokens').that.has.property('image')
@@ -53,7 +53,7 @@ for (const file of ['models.example.json', 'models.json']) {
 }
 
 describe('models.example.json', () => {
-  it('shows every protocol, and holds nothing that is a key', () => {
+  it('shows every protocol, and contains no key', () => {
     const { upstreams } = readCatalogue('models.example.json', () => 'made-up')
     expect(new Set(upstreams.map(({ protocol }) => protocol))).to.deep.equal(new Set(PROTOCOLS))
     for (const { apiKey } of upstreams) expect(apiKey).to.be.oneOf(['made-up', null])

@@ -9,7 +9,7 @@ import { until } from '../../../scripts/until.ts'
 import type { World } from './sandbox-upstreams.ts'
 
 describe('the registry of adapters', () => {
-  it('has what the documentation promises of every protocol', async () => {
+  it('has what the documentation promises for every protocol', async () => {
     const world = await startWorld()
     const served = Object.fromEntries(
       PROTOCOLS.map((protocol) => [
@@ -34,7 +34,7 @@ describe('the registry of adapters', () => {
   })
 })
 
-describe('the tries of a call', () => {
+describe('the attempts of a call', () => {
   let world: World
   let chat: ChatAdapter
   const signal = new AbortController().signal
@@ -45,7 +45,7 @@ describe('the tries of a call', () => {
   after(() => world.close())
 
   let names = 0
-  /** A route of a name of its own, so that no other test's failures count against it. */
+  /** A route with a unique name, so that other tests' failures do not count against it. */
   const sandboxRoute = (protocol: Protocol = 'openai', model = protocol === 'fal' ? 'some/video' : 'm'): Route =>
     routeTo(protocol, world.context(protocol).route.upstream.baseUrl, { model, upstream: { name: `u${(names += 1)}` } })
   const deadRoute = (): Route => routeTo('openai', 'http://127.0.0.1:1', { upstream: { name: `u${(names += 1)}` } })
@@ -56,18 +56,18 @@ describe('the tries of a call', () => {
       result: await chat.chat(chatOf(prompt), contextOf(route, ended)),
     }))
 
-  it('go to the next upstream where one cannot be reached', async () => {
+  it('go to the next upstream if one cannot be reached', async () => {
     const { model } = await tryChat([deadRoute(), sandboxRoute('openai', 'second')], promptOf('x'))
     expect(model).to.equal('second')
   })
 
-  it('go to the next upstream where one is overloaded', async () => {
+  it('go to the next upstream if one is overloaded', async () => {
     expect(
       (await tryChat([sandboxRoute('openai', 'refusing'), sandboxRoute('openai', 'second')], promptOf('x'))).model,
     ).to.equal('second')
   })
 
-  it('come back to the only upstream until it has had its share', async () => {
+  it('return to the only upstream up to the limit', async () => {
     const route = sandboxRoute()
     expect((await tryChat([route], promptOf('[fail-times 2 503]'))).model).to.equal('m')
     expect(await failureOf(tryChat([sandboxRoute()], promptOf('[fail-times 3 503]')))).to.include({
@@ -84,14 +84,14 @@ describe('the tries of a call', () => {
     expect(Date.now() - began).to.be.at.least(120)
   })
 
-  it('send a chat of unknown fate once more, and never a third time', async () => {
+  it('send a chat with an unknown outcome once more, and never a third time', async () => {
     expect((await tryChat([sandboxRoute()], promptOf('[fail-times 1 500]'))).model).to.equal('m')
     const prompt = promptOf('[reset]')
     expect(await failureOf(tryChat([sandboxRoute()], prompt))).to.include({ kind: 'unknown' })
     expect(world.sandbox.billed(prompt).total).to.equal(2)
   })
 
-  it('never send media of unknown fate again', async () => {
+  it('never send media with an unknown outcome again', async () => {
     for (const words of ['[reset]', '[garbage]', '[truncated]']) {
       const picture = promptOf(words)
       const image = world.upstreams.adapterOf('openai').image as DirectMediaAdapter
@@ -116,7 +116,7 @@ describe('the tries of a call', () => {
     }
   })
 
-  it('end at once with what a retry cannot mend', async () => {
+  it('end at once with what a retry cannot solve', async () => {
     const prompt = promptOf('[quota]')
     expect(await failureOf(tryChat([sandboxRoute(), sandboxRoute()], prompt))).to.include({
       kind: 'rejected',
@@ -125,7 +125,7 @@ describe('the tries of a call', () => {
     expect(world.sandbox.journal(prompt)).to.have.length(1)
   })
 
-  it('end when a stream has begun: its reader must not see two answers in one', async () => {
+  it('end when a stream has begun, which must not contain two answers', async () => {
     const prompt = promptOf('[reset-after 2] [chunks 5 1]')
     const seen: unknown[] = []
     const failure = await failureOf(
@@ -145,7 +145,7 @@ describe('the tries of a call', () => {
     expect(seen.length).to.be.greaterThan(0)
   })
 
-  it('end at the signal, also between two tries', async () => {
+  it('end at the signal, also between two attempts', async () => {
     const leaving = new AbortController()
     const prompt = promptOf('[status 429 retry-after 60]')
     const failure = failureOf(tryChat([sandboxRoute()], prompt, leaving.signal))
@@ -154,7 +154,7 @@ describe('the tries of a call', () => {
     expect(await failure).to.include({ kind: 'aborted' })
   })
 
-  it('leave a sick upstream out while another is well, and are shown in the health', async () => {
+  it('skip a failing upstream while another works, and are shown in the health', async () => {
     const [sick, well] = [deadRoute(), sandboxRoute('openai', 'well')]
     for (let at = 0; at < 5; at += 1) await tryChat([sick, well], promptOf('x'))
     const stateOf = (route: Route) =>
@@ -173,7 +173,7 @@ describe('the tries of a call', () => {
     expect(await failureOf(tryChat([], 'x'))).to.include({ kind: 'rejected' })
   })
 
-  it('pass on at once what is no failure of an upstream', async () => {
+  it('pass on at once what is not a failure of an upstream', async () => {
     const defect = new Error('a defect')
     const outcome = await world.upstreams
       .tryRoutes({ modality: 'chat', routes: [sandboxRoute(), sandboxRoute()] }, signal, () => Promise.reject(defect))

@@ -13,7 +13,7 @@ const routesTo = (names: string) =>
 
 type Told = { modality?: Modality; open?: Record<string, number>; retryAfterMs?: number; random?: number }
 
-/** A situation told as a word an upstream's name and what it did: `a:overloaded b:not_sent`. */
+/** A situation, with a word for each attempt: `a:overloaded b:not_sent`. */
 function situation(
   names: string,
   story: string,
@@ -77,18 +77,18 @@ describe('the choice of the next upstream', () => {
     })
   }
 
-  it('waits as long as the upstream asks, before the same one alone', () => {
+  it('waits as long as the upstream asks, but only before the same one', () => {
     expect(told(nextAttempt(situation('ab', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('b after 0')
     expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 7000 })))).to.equal('a after 7000')
     expect(told(nextAttempt(situation('a', 'a:rate_limited', { retryAfterMs: 0 })))).to.equal('a after 0')
   })
 
-  it('counts the wait from the failure on', () => {
+  it('counts the wait from the failure', () => {
     const later = { ...situation('a', 'a:rate_limited', { retryAfterMs: 7000 }), now: NOW + 6000 }
     expect(told(nextAttempt(later))).to.equal('a after 1000')
   })
 
-  it('goes back to the upstream that is ready first', () => {
+  it('returns to the upstream that is ready first', () => {
     const one = situation('ab', 'a:rate_limited b:overloaded')
     const asking = {
       ...one,
@@ -100,17 +100,17 @@ describe('the choice of the next upstream', () => {
     expect(told(nextAttempt(asking))).to.equal('b after 500')
   })
 
-  it('spreads the tries of many callers', () => {
+  it('spreads the attempts of many callers', () => {
     expect(told(nextAttempt(situation('a', 'a:overloaded', { random: 0 })))).to.equal('a after 250')
   })
 
-  it('asks upstreams with an open circuit last, and at all only when the others have failed', () => {
+  it('tries upstreams with an open circuit only after all others have failed', () => {
     const open = { a: NOW + 9000 }
     expect(told(nextAttempt(situation('ab', '', { open })))).to.equal('b after 0')
     expect(told(nextAttempt(situation('ab', 'b:overloaded', { open })))).to.equal('a after 0')
   })
 
-  it('never fails a call untried because every circuit is open: it tries where the circuit closes first', () => {
+  it('tries the upstream whose circuit closes first if every circuit is open', () => {
     expect(told(nextAttempt(situation('abc', '', { open: { a: NOW + 9000, b: NOW + 100, c: NOW + 200 } })))).to.equal(
       'b after 0',
     )
@@ -132,7 +132,7 @@ describe('the choice of the next upstream', () => {
     open: fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 4, maxLength: 4 }),
   })
 
-  it('always ends, and never sends again what may have been accepted but a chat, and that once to each', () => {
+  it('always ends, and resends what may have been accepted only for a chat, once to each', () => {
     fc.assert(
       fc.property(world, ({ modality, routes: count, fates, open }) => {
         const routes = routesTo('abcd'.slice(0, count))

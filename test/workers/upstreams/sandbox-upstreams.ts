@@ -8,7 +8,7 @@ import { createUpstreams } from '../../../src/workers/upstreams/registry.ts'
 import type { UpstreamDeps, Upstreams } from '../../../src/workers/upstreams/registry.ts'
 import type { ChatRequest } from '../../../src/shared/calls/requests.ts'
 
-/** Where the sandbox speaks each protocol. */
+/** The paths at which the sandbox speaks each protocol. */
 const BASES: Record<Protocol, string> = {
   openai: '/v1',
   anthropic: '/anthropic',
@@ -17,18 +17,18 @@ const BASES: Record<Protocol, string> = {
   openrouter: '/openrouter/api/v1',
 }
 
-/** Fetches references by decoding data URIs alone. */
+/** Fetches references that are data URIs, and no others. */
 export const decodeReference: UpstreamDeps['withReference'] = (url, _signal, send) =>
   send({ pieces: [Buffer.from(url.split(',')[1]!, 'base64')], contentType: 'image/png', extension: 'png' })
 
 const short: Patience = { headersMs: 200, bodyMs: 200 }
 
-/** Time-outs that end a test of silence soon. */
+/** Short time-outs, for tests with a silent upstream. */
 export const HASTY: Timeouts = { connectMs: 200, chat: short, stream: short, image: short, submit: short, poll: short }
 
 let calls = 0
 
-/** A prompt that no other test uses, so that the sandbox's reports can be asked for it alone. */
+/** A unique prompt, by which the sandbox's reports can be filtered. */
 export const promptOf = (words: string): string => `${words} #${(calls += 1)}#`
 
 export type RouteChanges = Partial<Omit<Route, 'upstream'>> & { upstream?: Partial<Upstream> }
@@ -83,7 +83,7 @@ export const chatOf = (content: unknown, more: Partial<ChatRequest> = {}): ChatR
   ...more,
 })
 
-/** The UpstreamError that work fails with; anything else fails the test. */
+/** The UpstreamError that work fails with. Anything else fails the test. */
 export async function failureOf(work: Promise<unknown>): Promise<UpstreamError> {
   const outcome = await work.then(
     (value) => ({ value }),
@@ -95,7 +95,7 @@ export async function failureOf(work: Promise<unknown>): Promise<UpstreamError> 
   })
 }
 
-/** All that a stream yields, and the error it may end with. */
+/** All events of a stream, and the error that it may end with. */
 export async function drained(
   events: AsyncIterable<ChatEvent>,
 ): Promise<{ events: ChatEvent[]; error: UpstreamError | null }> {
@@ -115,7 +115,7 @@ type Choice = { index: number; delta: Record<string, unknown>; finish_reason: st
 export const choicesOf = (events: ChatEvent[]): Choice[] =>
   events.flatMap((event) => (event.type === 'chunk' ? [(event.chunk.choices as Choice[])[0]!] : []))
 
-/** The text that a stream's chunks add up to. */
+/** The text of all chunks of a stream. */
 export const textOf = (events: ChatEvent[]): string =>
   choicesOf(events)
     .map(({ delta }) => (delta.content ?? '') as string)

@@ -7,7 +7,7 @@ describe('what a protocol serves', () => {
   after(() => upstreams.close())
 
   for (const protocol of PROTOCOLS) {
-    it(`is what the catalogue believes of ${protocol}`, () => {
+    it(`is what the catalogue has for ${protocol}`, () => {
       expect(Object.keys(upstreams.adapterOf(protocol))).to.have.members([...SERVED[protocol]])
     })
   }

@@ -27,7 +27,7 @@ const KINDS: Kind[] = [
   ['openrouter', 'video', 'some/veo'],
 ]
 
-/** What a word does to the submission. */
+/** The outcome of the submission with a steering word. */
 const REFUSED: [words: string, kind: FailureKind][] = [
   ['[status 400]', 'rejected'],
   ['[quota]', 'rejected'],
@@ -39,10 +39,10 @@ const REFUSED: [words: string, kind: FailureKind][] = [
   ['[truncated]', 'unknown'],
 ]
 
-/** A reference as it comes back from the database. */
+/** A reference as it is read from the database. */
 const stored = (ref: UpstreamRef): UpstreamRef => JSON.parse(JSON.stringify(ref)) as UpstreamRef
 
-/** Asks again and again, without the pauses that are advised, until the task has ended. */
+/** Polls without the advised pauses until the task has ended. */
 async function endOf(
   adapter: TaskMediaAdapter,
   ref: UpstreamRef,
@@ -85,19 +85,19 @@ for (const [protocol, modality, model] of KINDS) {
       expect(JSON.stringify(ref)).to.not.contain('made-up')
     })
 
-    it('take the picture that a request refers to', async () => {
+    it('use the image of a request', async () => {
       expect(await run('edit', { image_url: PIXEL_URI, duration: 5, resolution: '720p' })).to.include({
         state: 'succeeded',
       })
     })
 
     for (const [words, kind] of REFUSED) {
-      it(`call it ${kind} when the submission ends by ${words}`, async () => {
+      it(`fail as ${kind} when the submission ends by ${words}`, async () => {
         expect(await failureOf(tasks.submit({ prompt: promptOf(words) }, context))).to.include({ kind })
       })
     }
 
-    it('run while the upstream calls their state something unheard of', async () => {
+    it('run while the upstream reports an unknown state', async () => {
       const ref = await tasks.submit({ prompt: promptOf('[weird-status] [stuck] [duration 0.001]') }, context)
       expect(await tasks.check(ref, context)).to.include({ state: 'running' })
       expect(await run('[weird-status]')).to.include({ state: 'succeeded' })
@@ -112,7 +112,7 @@ for (const [protocol, modality, model] of KINDS) {
       })
     }
 
-    it('may be unknown for a moment, but not for long', async () => {
+    it('can be unknown for a moment, but not for long', async () => {
       expect(await run('[not-found-first]')).to.include({ state: 'succeeded' })
       const ref = await tasks.submit({ prompt: promptOf('[poll-errors 9 404]') }, context)
       const old = { ...ref, submittedAt: Date.now() - 60_000 }
@@ -120,7 +120,7 @@ for (const [protocol, modality, model] of KINDS) {
       expect(await failureOf(tasks.check(old, context))).to.deep.include({ kind: 'rejected', status: 404 })
     })
 
-    it('outlive polls that fail', async () => {
+    it('survive failed polls', async () => {
       const kinds = await Promise.all(
         [
           [500, 'unknown'],
@@ -135,7 +135,7 @@ for (const [protocol, modality, model] of KINDS) {
       expect(kinds).to.deep.equal(['succeeded', 'succeeded', 'succeeded'])
     })
 
-    it('can be cancelled, and nothing that goes wrong with that matters', async () => {
+    it('can be cancelled, and a failure of that is ignored', async () => {
       const prompt = promptOf('[stuck]')
       const ref = await tasks.submit({ prompt }, context)
       await tasks.cancel(ref, context)
@@ -144,14 +144,14 @@ for (const [protocol, modality, model] of KINDS) {
       await tasks.cancel(ref, { ...context, route: routeTo(protocol, 'http://127.0.0.1:1') })
     })
 
-    it('refuse a reference that is none of theirs', async () => {
+    it('refuse a foreign reference', async () => {
       expect(await failureOf(tasks.check({ some: 'thing' }, context))).to.include({ kind: 'rejected' })
     })
   })
 }
 
 describe('a submission that is never answered', () => {
-  it('is given up, whether it was accepted or not', async () => {
+  it('times out, whether it was accepted or not', async () => {
     const hasty = await startWorld({ timeouts: HASTY })
     const silent = KINDS.flatMap(([protocol, modality, model]) =>
       ['[hang]', '[hang-body]'].map((words) => {
@@ -165,7 +165,7 @@ describe('a submission that is never answered', () => {
 })
 
 describe('the pace of polls', () => {
-  it('begins fast, grows with the age of the task, and ends at 15 s', () => {
+  it('starts fast, and slows down with the age of the task to 15 s', () => {
     expect([0, 1000, 10_000, 60_000, 3_600_000].map((age) => pauseAfter(age, 0.5))).to.deep.equal([
       500, 500, 5000, 15_000, 15_000,
     ])
@@ -193,7 +193,7 @@ describe('what is submitted', () => {
 
   const all = { image_url: PIXEL_URI, duration: 5, resolution: '720p' }
 
-  it("is the model's own input at fal, under the names that the route gives", async () => {
+  it("is the model's own input at fal, with the names of the route", async () => {
     const plain = await sent(['fal', 'video', 'fal-ai/kling/v3'], all)
     expect(plain.path).to.equal('/fal/fal-ai/kling/v3')
     expect(plain.body).to.deep.equal({ prompt: plain.prompt, ...all })
@@ -236,15 +236,15 @@ describe('what is submitted', () => {
     ])
   })
 
-  it("is a form at servers with OpenAI's videos, with seconds as a text", async () => {
+  it("is a form at servers with OpenAI's videos, with seconds as text", async () => {
     const { body } = await sent(['openai', 'video', 'sora'], all)
     expect(body.fields).to.include({ model: 'sora', seconds: '5', size: '1280x720' })
     expect(body.files).to.have.length(1).and.to.have.nested.property('[0].field', 'input_reference')
   })
 })
 
-describe('addresses that an upstream names', () => {
-  it('are never asked, and never get the key, where they are of another origin', async () => {
+describe('addresses from an upstream', () => {
+  it('are never polled, and never get the key, if they are of another origin', async () => {
     const asked: string[] = []
     const other = createServer((req, res) => {
       asked.push(`${req.method} ${req.headers.authorization}`)
@@ -278,7 +278,7 @@ describe('addresses that an upstream names', () => {
     liar.close()
   })
 
-  it("come with the key where the result is on the upstream's own origin, and without it elsewhere", async () => {
+  it("are fetched with the key on the upstream's own origin, and without it elsewhere", async () => {
     const world = await startWorld()
     const tasks = world.upstreams.adapterOf('openrouter').video as TaskMediaAdapter
     const context = world.context('openrouter')
@@ -293,7 +293,7 @@ describe('addresses that an upstream names', () => {
     await world.close()
   })
 
-  it('are found in whatever form a model puts its output', async () => {
+  it("are found in every form of a model's output", async () => {
     const world = await startWorld()
     for (const [protocol, modality, form] of [
       ['replicate', 'image', 'string'],

@@ -21,7 +21,7 @@ describe('an answer of the Messages API', () => {
 
   const messageOf = ({ choices }: ChatCompletion) => choices[0]!.message as Record<string, unknown>
 
-  it('keeps texts, thoughts and calls apart', () => {
+  it('separates texts, thinking and tool calls', () => {
     const content = [
       { type: 'thinking', thinking: 'hm', signature: 's' },
       { type: 'text', text: 'a' },
@@ -37,7 +37,7 @@ describe('an answer of the Messages API', () => {
     })
   })
 
-  it('may be empty only where the model refused', () => {
+  it('can be empty only if the model refused', () => {
     expect(() => completionOf({ content: [], stop_reason: 'end_turn' }))
       .to.throw()
       .with.property('kind', 'unknown')
@@ -101,7 +101,7 @@ describe('a stream of the Messages API', () => {
   const end = { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 9 } }
   const stop = { type: 'message_stop' }
 
-  it('says nothing before its first content, so that another upstream may still be asked', async () => {
+  it('sends nothing before its first content, so that another upstream can still be tried', async () => {
     const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }
     const typesOf = ({ events }: Awaited<ReturnType<typeof read>>) => events.map(({ type }) => type)
     const early = await read(start, block, { type: 'ping' }, overloaded)
@@ -115,7 +115,7 @@ describe('a stream of the Messages API', () => {
     expect(events.at(-1)).to.deep.nested.include({ type: 'usage', 'usage.input': 7, 'usage.output': 9 })
   })
 
-  it('passes thoughts on and skips what nobody asked for', async () => {
+  it('passes thinking on and skips unknown content', async () => {
     const thought = { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }
     const signature = { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 's' } }
     const search = {
@@ -136,7 +136,7 @@ describe('a stream of the Messages API', () => {
     ])
   })
 
-  it('numbers the calls of tools, whatever blocks stand between them', async () => {
+  it('numbers the tool calls, whatever blocks are between them', async () => {
     const call = (index: number, id: string) => ({
       type: 'content_block_start',
       index,
@@ -164,7 +164,7 @@ describe('a stream of the Messages API', () => {
     expect(indexes).to.deep.equal([0, 0, 1, 1])
   })
 
-  it('is an answer where it says nothing but why it ended and what it used', async () => {
+  it('is an answer if it has only a stop reason and a usage', async () => {
     const { events, error } = await read(start, end, stop)
     expect([events.at(-1)?.type, error]).to.deep.equal(['usage', null])
   })
@@ -179,18 +179,18 @@ describe('a stream of the Messages API', () => {
     ['has a text that is none', [start, block, { ...text('a'), delta: { type: 'text_delta', text: 5 } }]],
   ]
   for (const [what, events] of CUT) {
-    it(`is unknown where it ${what}`, async () => {
+    it(`is unknown if it ${what}`, async () => {
       expect((await read(...events)).error).to.include({ kind: 'unknown' })
     })
   }
 
-  it('may lack its last event', async () => {
+  it('can lack its last event', async () => {
     expect((await read(start, block, text('a'), end)).error).to.equal(null)
   })
 })
 
-describe("an upstream of Anthropic's kind", () => {
-  it('is reached with and without the version in its base address, and told which rules to follow', async () => {
+describe('an Anthropic upstream', () => {
+  it('is reached with and without the version in its base address, and gets the version header', async () => {
     const world = await startWorld()
     const chat = world.upstreams.adapterOf('anthropic').chat!
     for (const base of ['/anthropic', '/anthropic/v1']) {

@@ -31,7 +31,7 @@ describe('a chat request to the Messages API', () => {
     ).to.have.all.keys('model', 'max_tokens', 'messages')
   })
 
-  it('hoists what the system and the developer say, in their order', () => {
+  it('moves system and developer messages to the top, in order', () => {
     const body = bodyOf({
       messages: [{ role: 'system', content: 'one' }, hello, { role: 'developer', content: [text('two')] }],
     })
@@ -43,7 +43,7 @@ describe('a chat request to the Messages API', () => {
     })
   })
 
-  it('lets users and assistants take turns, and leaves empty texts out', () => {
+  it('alternates users and assistants, and omits empty texts', () => {
     expect(
       turnsOf(
         hello,
@@ -54,7 +54,7 @@ describe('a chat request to the Messages API', () => {
     ).to.deep.equal([{ role: 'user', content: [text('hello'), text('again'), text('third')] }])
   })
 
-  it('shows images by address or as bytes', () => {
+  it('has images by address or as bytes', () => {
     const [turn] = turnsOf({
       role: 'user',
       content: [
@@ -68,7 +68,7 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
-  it("passes parts of kinds that are the API's own on, and a cached prefix for its short life alone", () => {
+  it("passes on the API's own parts, and a cached prefix only with the short lifetime", () => {
     const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' } }
     expect(turnsOf({ role: 'user', content: [document] })).to.deep.equal([{ role: 'user', content: [document] }])
     const cached = { ...text('book'), cache_control: { type: 'ephemeral' } }
@@ -76,7 +76,7 @@ describe('a chat request to the Messages API', () => {
     expect(turnsOf({ role: 'user', content: [asked] })).to.deep.equal([{ role: 'user', content: [cached] }])
   })
 
-  it('turns calls of tools and their results into blocks, the results in one turn of the user', () => {
+  it('turns tool calls and their results into blocks, the results in one user turn', () => {
     const calls = ['a', 'b'].map((id) => ({
       id,
       type: 'function',
@@ -111,7 +111,7 @@ describe('a chat request to the Messages API', () => {
     ])
   })
 
-  it('is refused where a call of a tool has arguments that are no object, or become longer than what was paid for', () => {
+  it("is refused if a tool call's arguments are not an object, or become longer than was charged", () => {
     for (const args of ['{', '[]', '"x"', 'null', '{"grows":[1e20,1e20,1e20]}']) {
       const message = { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: args } }] }
       expect(() => turnsOf(hello, message), args)
@@ -123,7 +123,7 @@ describe('a chat request to the Messages API', () => {
     ).to.have.length(2)
   })
 
-  it('is refused where a result of a tool answers no call before it, or one that has its result', () => {
+  it('is refused if a tool result has no earlier call, or a second one for a call', () => {
     const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
     const calling = { role: 'assistant', tool_calls: [call] }
     const result = { role: 'tool', tool_call_id: 'a', content: 'x' }
@@ -156,28 +156,28 @@ describe('a chat request to the Messages API', () => {
     ],
   ]
   for (const [given, choice] of CHOICES) {
-    it(`offers functions alone under ${JSON.stringify(given)}`, () => {
+    it(`offers only functions under ${JSON.stringify(given)}`, () => {
       const body = bodyOf({ tools, ...given })
       expect(body.tools).to.deep.equal([{ name: 'f', description: 'd', input_schema: { type: 'object' } }])
       expect(body.tool_choice).to.deep.equal(choice)
     })
   }
 
-  it('has no sampling parameter for a Claude unless the route sets it, elsewhere a temperature of at most 1', () => {
+  it('has no sampling parameter for Claude unless the route sets it, elsewhere a temperature up to 1', () => {
     const sampling = { temperature: 1.5, top_p: 0.9 }
     expect(bodyOf(sampling)).to.not.have.any.keys('temperature', 'top_p')
     expect(bodyOf(sampling, { model: 'claude-3', set: { temperature: 0.2 } })).to.include({ temperature: 0.2 })
     expect(bodyOf(sampling, { model: 'kimi-k3' })).to.include({ temperature: 1, top_p: 0.9 })
   })
 
-  it('makes one choice only', () => {
+  it('requests only one choice', () => {
     expect(() => bodyOf({ n: 2 }))
       .to.throw(UpstreamError)
       .with.property('kind', 'rejected')
     expect(bodyOf({ n: 1 })).to.not.have.property('n')
   })
 
-  it("translates stops, the user and a JSON schema, and passes those of the API's own fields that the route allows", () => {
+  it("translates stops, the user and a JSON schema, and passes the API's own fields if allowed", () => {
     expect(bodyOf({ stop: 'END' }).stop_sequences).to.deep.equal(['END'])
     expect(bodyOf({ stop: ['a', ' ', 'b'] }).stop_sequences).to.deep.equal(['a', 'b'])
     expect(bodyOf({ user: 'u1' }).metadata).to.deep.equal({ user_id: 'u1' })
@@ -192,7 +192,7 @@ describe('a chat request to the Messages API', () => {
     expect(bodyOf({ thinking })).not.to.have.property('thinking')
   })
 
-  it('is dressed by the route', () => {
+  it('is changed by the route', () => {
     expect(bodyOf({}, { model: 'm', rename: { max_tokens: 'limit' }, drop: ['system'], set: { service_tier: 'auto' } }))
       .to.include({ limit: 100, service_tier: 'auto' })
       .and.not.to.have.property('max_tokens')

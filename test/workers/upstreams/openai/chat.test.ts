@@ -6,7 +6,7 @@ import type { ChatAdapter } from '../../../../src/workers/upstreams/adapter.ts'
 import { chatOf, choiceOf, contextOf, drained, failureOf, promptOf, routeTo, startWorld } from '../sandbox-upstreams.ts'
 import type { RouteChanges, World } from '../sandbox-upstreams.ts'
 
-describe("a chat request to an upstream of OpenAI's kind", () => {
+describe('a chat request to an OpenAI-compatible upstream', () => {
   let world: World
   let chat: ChatAdapter
   before(async () => {
@@ -23,7 +23,7 @@ describe("a chat request to an upstream of OpenAI's kind", () => {
     return world.sandbox.journal(prompt)[0]!.body as Record<string, unknown>
   }
 
-  it("carries every field of the list under the upstream's name for the model, and what the route allows", async () => {
+  it("has every listed field, the upstream's name of the model, and what the route allows", async () => {
     const listed = { model: 'ours', temperature: 0.3, seed: 7, logit_bias: { 1: 2 } }
     const further = { service_tier: 'flex', something_new: { deep: [1] } }
     expect(await sent({ ...listed, ...further }))
@@ -37,7 +37,7 @@ describe("a chat request to an upstream of OpenAI's kind", () => {
     })
   })
 
-  it('never allows more output than was paid for, by whichever name', async () => {
+  it('never allows more output than was paid for, by either name', async () => {
     expect(await sent({ max_completion_tokens: 100_000 }))
       .to.include({ max_tokens: 100 })
       .and.not.to.have.property('max_completion_tokens')
@@ -45,13 +45,13 @@ describe("a chat request to an upstream of OpenAI's kind", () => {
     expect(renamed).to.include({ max_completion_tokens: 100 }).and.not.to.have.property('max_tokens')
   })
 
-  it('asks for the usage of a stream, whatever the client wanted', async () => {
+  it('requests the usage of a stream, even if the client does not', async () => {
     const body = await sent({ stream: true, stream_options: { include_usage: false, include_obfuscation: false } })
     expect(body).to.deep.include({ stream: true, stream_options: { include_usage: true, include_obfuscation: false } })
     expect(await sent({ stream_options: { include_usage: true } })).to.not.have.any.keys('stream', 'stream_options')
   })
 
-  it('is dressed by the route for models that reason', async () => {
+  it('is changed by the route for models that reason', async () => {
     const changes = {
       model: 'reasoning-1',
       rename: { max_tokens: 'max_completion_tokens' },
@@ -64,24 +64,24 @@ describe("a chat request to an upstream of OpenAI's kind", () => {
     })
   })
 
-  it('keeps the fields of the answer that we do not know, also within choices', async () => {
+  it('keeps unknown fields of the answer, also within choices', async () => {
     const { completion } = await chat.chat(chatOf('hello'), world.context('openai'))
     expect(completion).to.include({ service_tier: 'default', system_fingerprint: 'fp_sandbox', model: 'some/model' })
     expect(completion.choices[0]).to.have.property('logprobs', null)
   })
 
-  it('brings all choices', async () => {
+  it('returns all choices', async () => {
     const { completion } = await chat.chat(chatOf('hello', { n: 3 }), world.context('openai'))
     expect(completion.choices.map(({ index }) => index)).to.deep.equal([0, 1, 2])
   })
 
-  it("is settled on what counts tokens alone: the upstream's prices stay between it and the operator", async () => {
+  it("is settled only on token counts: the upstream's prices concern only the operator", async () => {
     const { usage } = await chat.chat(chatOf('hello'), world.context('openrouter'))
     expect(usage!.details).to.have.all.keys('prompt_tokens_details', 'completion_tokens_details')
   })
 })
 
-describe("an odd answer of OpenAI's kind", () => {
+describe('an irregular answer of an OpenAI-compatible upstream', () => {
   let server: Server
   let world: World
   let reply: { type?: string; body: string }
@@ -115,7 +115,7 @@ describe("an odd answer of OpenAI's kind", () => {
     ...more,
   })
 
-  it('is completed where only formalities are missing', async () => {
+  it('is completed if only formalities are missing', async () => {
     const result = await whole({ choices: [{ message: { content: 'hi' } }] })
     expect(result.completion).to.include({ object: 'chat.completion' })
     expect(result.completion.id).to.match(/^chatcmpl-/)
@@ -133,12 +133,12 @@ describe("an odd answer of OpenAI's kind", () => {
     ['a content that is a number', { choices: [{ message: { content: 5 } }] }],
   ]
   for (const [what, answer] of NONSENSE) {
-    it(`is unknown where it is ${what}`, async () => {
+    it(`is unknown if it is ${what}`, async () => {
       expect(await failureOf(whole(answer))).to.include({ kind: 'unknown' })
     })
   }
 
-  it('is the error that stands in it, though the status is 200', async () => {
+  it('is the error that it contains, even with status 200', async () => {
     expect(await failureOf(whole({ error: { code: 429, message: 'slow' } }))).to.include({ kind: 'rate_limited' })
     expect(await failureOf(whole({ error: { code: 502, message: 'down' } }))).to.include({ kind: 'unknown' })
     expect(await failureOf(whole({ error: { type: 'insufficient_quota' } }))).to.include({
@@ -163,7 +163,7 @@ describe("an odd answer of OpenAI's kind", () => {
     })
   }
 
-  it('may be a stream with usage in every chunk, of which the last counts', async () => {
+  it('can be a stream with usage in every chunk, of which the last counts', async () => {
     const usage = (output: number) => ({ usage: { prompt_tokens: 1, completion_tokens: output } })
     const { events } = await streamed(
       chunk({ content: 'a' }, null, usage(1)),
@@ -174,7 +174,7 @@ describe("an odd answer of OpenAI's kind", () => {
     expect(events.at(-1)).to.deep.nested.include({ 'usage.output': 2 })
   })
 
-  it('may be a stream whose first chunk has no choices: it is left out', async () => {
+  it('can be a stream whose first chunk has no choices, which is omitted', async () => {
     const { events, error } = await streamed(
       { choices: [], prompt_filter_results: [] },
       chunk({ content: 'a' }, 'stop'),
@@ -183,7 +183,7 @@ describe("an odd answer of OpenAI's kind", () => {
     expect([error, events.length]).to.deep.equal([null, 1])
   })
 
-  it('is whole where it ends with the last finish_reason or with [DONE], else cut off', async () => {
+  it('is complete if it ends with the last finish_reason or with [DONE], otherwise cut off', async () => {
     expect((await streamed(chunk({ content: 'a' }), '[DONE]')).error).to.equal(null)
     expect((await streamed(chunk({ content: 'a' }), chunk({}, 'stop'))).error).to.equal(null)
     expect((await streamed(chunk({ content: 'a' }))).error).to.include({ kind: 'unknown' })
@@ -192,14 +192,14 @@ describe("an odd answer of OpenAI's kind", () => {
     expect((await streamed('[DONE]')).error).to.include({ kind: 'unknown' })
   })
 
-  it('is unknown where a chunk has no real choice, or one that makes its reader build an endless list', async () => {
+  it('is unknown if a chunk has no valid choice, or one with a huge index', async () => {
     const calls = chunk({ tool_calls: [{ index: 4_000_000_000, function: { arguments: '' } }] })
     expect((await streamed(calls, '[DONE]')).error).to.include({ kind: 'unknown' })
     expect((await streamed({ choices: [{ index: -1, delta: {} }] }, '[DONE]')).error).to.include({ kind: 'unknown' })
     expect((await streamed({ choices: ['x'] }, chunk({}, 'stop'))).error).to.include({ kind: 'unknown' })
   })
 
-  it('may lack the blank line behind its last event', async () => {
+  it('can lack the blank line after its last event', async () => {
     reply = { type: 'text/event-stream', body: `data: ${JSON.stringify(chunk({ content: 'a' }))}\n\ndata: [DONE]` }
     expect((await drained(chat().streamChat(chatOf('x'), context()))).error).to.equal(null)
   })
