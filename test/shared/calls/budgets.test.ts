@@ -57,7 +57,7 @@ describe('the budget of a key, judged by the charge', () => {
 
   describe('a budget', () => {
     for (const period of ['total', 'day', 'week', 'month'] as const) {
-      it(`opens exactly 50 of 200 parallel calls on a budget for 50 (${period}), whichever process opens them`, async () => {
+      it(`opens exactly 50 of 200 parallel calls on a budget for 50 (${period}) at several processes`, async () => {
         const account = await withBudget(350 + 6, period)
         const processes = Array.from({ length: 4 }, () => verbs(db))
         const words = (
@@ -160,7 +160,7 @@ describe('the budget of a key, judged by the charge', () => {
     })
 
     for (const period of ['day', 'week', 'month'] as const) {
-      it(`begins anew each ${period}; what ends later counts for the ${period} that its call was opened in`, async () => {
+      it(`resets each ${period}, and counts a call in the ${period} in which it was opened`, async () => {
         const account = await withBudget(10, period)
         const calls = verbs(db)
         const [failing, dear] = [await opened(calls, account, 4), await opened(calls, account, 4)]
