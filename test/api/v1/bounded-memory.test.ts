@@ -6,6 +6,7 @@ import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
+import { build, buildIsStale } from '../../../scripts/builder.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import type { Installation, Program } from '../../../scripts/harness/installation.ts'
 import { install } from '../../../scripts/harness/installation.ts'
@@ -39,9 +40,15 @@ const PROBE = `
 
 describe('the memory of a web process', function () {
   this.timeout(120_000)
+  // Half a second is short on a machine whose cores other tests have: what blocks the process does so every time.
+  this.retries(2)
   let sandbox: Sandbox
   let installation: Installation
   let web: Program
+  // The promise is that of the compiled process.
+  before(async () => {
+    if (buildIsStale()) await build()
+  })
   beforeEach(async () => {
     sandbox = await createSandbox({})
     installation = await install(sandbox, { LOG_LEVEL: 'info' })
@@ -53,7 +60,7 @@ describe('the memory of a web process', function () {
     await sandbox.close()
   })
 
-  /** The slowest /healthz, over what it takes at rest, and the most memory while something is done. */
+  /** The slowest /healthz and the most memory while something is done. */
   async function watch(work: () => Promise<unknown>): Promise<{ mb: number; ms: number }> {
     // In a thread of its own, so that this one's work on answers does not count.
     const prober = new Worker(PROBE, { eval: true, workerData: `${web.url}/healthz` })
@@ -63,13 +70,13 @@ describe('the memory of a web process', function () {
       return ms
     }
     await once(prober, 'message')
-    const atRest = await worst()
+    await worst()
     let mb = 0
     const looking = setInterval(() => {
       mb = Math.max(mb, ownMb(web.pid))
     }, 20)
     await work().finally(() => clearInterval(looking))
-    const ms = (await worst()) - atRest
+    const ms = await worst()
     await prober.terminate()
     return { mb, ms }
   }
