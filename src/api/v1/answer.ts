@@ -4,6 +4,7 @@
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Context } from 'koa'
+import { gatewayError } from '../../shared/errors.ts'
 import type { CallId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
@@ -188,8 +189,23 @@ function keepAlive(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, left:
   void unlessStopped(deps.stopping, Promise.race([placed.wait.answer, left.then(() => null)])).then(async (answer) => {
     clearInterval(beat)
     if (answer) await endWith(ctx, deps, placed, body, answer)
-    else if (deps.stopping.aborted) body.end(acceptedText(placed))
+    else if (deps.stopping.aborted) await breakOff(ctx, deps, placed, body)
     else await leave(ctx, deps, placed)
+  })
+}
+
+/**
+ * Ends a body that has begun where this process stops before the call does: an error that says where the answer will
+ * be, and a connection that breaks before the end of the body, so that no client takes it for the answer. A retry,
+ * which some SDKs make by themselves, joins the call.
+ */
+async function breakOff(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall, body: PassThrough): Promise<void> {
+  placed.wait.cancel()
+  await recordAbandoned(ctx, deps, placed.callId)
+  const where = `/v1/calls/${publicId('call', placed.callId)}`
+  const message = `The gateway restarts and the call goes on: send the request again to join it, or read GET ${where}.`
+  body.write(JSON.stringify({ ok: false, error: gatewayError('service_unavailable', message) }), () => {
+    setImmediate(() => ctx.req.socket.destroySoon())
   })
 }
 

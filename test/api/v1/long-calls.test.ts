@@ -21,6 +21,17 @@ function eventsOf(text: string): Event[] {
   return events
 }
 
+/** The text of a body that ends before its end. Fails where it ends as it should. */
+async function readUntilBroken(response: Response): Promise<string> {
+  let text = ''
+  try {
+    for await (const piece of response.body!) text += Buffer.from(piece).toString()
+  } catch {
+    return text
+  }
+  throw new Error(`the body came whole: ${text}`)
+}
+
 describe('a call that takes long', () => {
   let gateway: Gateway
   let account: TestAccount
@@ -88,6 +99,33 @@ describe('a call that takes long', () => {
       expect(reply.json.ok).to.equal(false)
       expect(reply.json.error).to.include({ type: 'upstream_failed', code: 'upstream_failed', param: null })
       expect(await balanceOf(gateway.db, account.id)).to.equal(1000)
+    })
+
+    it('breaks off when its process stops first, says where the answer will be, and is joined by a retry', async () => {
+      const stopping = await startTestWeb(
+        Object.freeze({ ...gateway.config, LONG_CALL_REPLY: 'heartbeat' as const, LONG_CALL_AFTER_SECONDS: 1 }),
+      )
+      const headers = {
+        'content-type': 'application/json',
+        authorization: `Bearer ${account.key}`,
+        'x-stainless-retry-count': '0',
+      }
+      const body = JSON.stringify(imageBody(prompted('[delay 4000]')))
+      const response = await fetch(`${stopping.url}${IMAGES}`, { method: 'POST', headers, body })
+      expect(response.status).to.equal(200)
+      const id = response.headers.get('x-call-id')
+      const [text] = await Promise.all([readUntilBroken(response), stopping.stop()])
+      expect(JSON.parse(text)).to.deep.include({ ok: false })
+      expect(text)
+        .to.match(/"type":"service_unavailable"/)
+        .and.to.include(`/v1/calls/${id}`)
+      const retried = await fetch(`${gateway.url}${IMAGES}`, {
+        method: 'POST',
+        headers: { ...headers, 'x-stainless-retry-count': '1' },
+        body,
+      })
+      expect([retried.status, retried.headers.get('x-call-id')]).to.deep.equal([200, id])
+      expect(await balanceOf(gateway.db, account.id)).to.equal(960)
     })
 
     it('has the status of an early failure', async () => {
