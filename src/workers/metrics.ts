@@ -73,6 +73,13 @@ function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {
     buckets: TRY_BUCKETS,
     registers,
   })
+  const firstTokens = new Histogram({
+    name: 'tollgate_time_to_first_token_seconds',
+    help: 'How long after its request the first chunk of a streamed chat came from the upstream.',
+    labelNames: ['upstream'],
+    buckets: TRY_BUCKETS,
+    registers,
+  })
   const measured =
     <T>(work: Work<T>): Work<T> =>
     async (route, begun) => {
@@ -80,7 +87,10 @@ function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {
       const startedAt = performance.now()
       let outcome = 'ok'
       try {
-        return await work(route, begun)
+        return await work(route, () => {
+          firstTokens.observe({ upstream }, (performance.now() - startedAt) / 1000)
+          begun()
+        })
       } catch (error) {
         outcome = error instanceof UpstreamError ? error.kind : 'defect'
         throw error

@@ -273,7 +273,8 @@ export class Calls {
     const ended = await retryWhileUnreachable(patienceMs, () => this.endTogether({ row, output }))
     if (!ended) return null
     failpoint(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
-    this.observer?.ended(ended, performance.now() - startedAt)
+    const tokens = { input: row.input_tokens ?? 0, output: row.output_tokens ?? 0 }
+    this.observer?.ended(ended, performance.now() - startedAt, tokens)
     return {
       callId: ended.id,
       accountId: ended.account_id,

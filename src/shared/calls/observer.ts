@@ -6,6 +6,9 @@ import type { EndedRow } from './statements.ts'
 import type { OpenRequest } from './types.ts'
 import type { Modality } from './lifecycle.ts'
 
+/** The tokens of a call that has ended, as they stand on its row; 0 where there are none. */
+export type EndedTokens = { input: number; output: number }
+
 export type CallsObserver = {
   /** How many calls one statement opened or ended. */
   batch: (verb: 'open' | 'end', size: number) => void
@@ -14,5 +17,5 @@ export type CallsObserver = {
   /** A worker has taken a call for the first time, so many ms after its acceptance, by the database's clock. */
   begun: (modality: Modality, waitedMs: number) => void
   /** A call has ended, and writing that took so many ms. */
-  ended: (call: EndedRow, ms: number) => void
+  ended: (call: EndedRow, ms: number, tokens: EndedTokens) => void
 }

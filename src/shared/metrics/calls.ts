@@ -36,7 +36,7 @@ export function measureCalls(registry: Registry): CallMetrics {
     buckets: BATCH_BUCKETS,
     registers: [registry],
   })
-  const { opened, ended, charged, settled, refunded, uncollected } = counters(registry)
+  const { opened, ended, charged, settled, refunded, uncollected, tokens } = counters(registry)
   const stage = (name: Stage, modality: string, ms: number): void =>
     stages.observe({ stage: name, modality }, ms / 1000)
   return {
@@ -49,12 +49,18 @@ export function measureCalls(registry: Registry): CallMetrics {
         charged.inc({ model }, amount)
       },
       begun: (modality, waitedMs) => stage('queue', modality, waitedMs),
-      ended: ({ modality, model, status, upstream, precharged, credits, uncollected: missing, running_ms }, ms) => {
+      ended: (
+        { modality, model, status, upstream, precharged, credits, uncollected: missing, running_ms },
+        ms,
+        read,
+      ) => {
         stage('settle', modality, ms)
         if (running_ms !== null) stage('upstream', modality, running_ms)
         ended.inc({ modality, model, status, upstream: upstream ?? 'none' })
         if (status === 'failed') refunded.inc({ model }, precharged)
         else settled.inc({ model }, credits)
+        if (read.input > 0) tokens.inc({ model, direction: 'input' }, read.input)
+        if (read.output > 0) tokens.inc({ model, direction: 'output' }, read.output)
         if (missing > 0) uncollected.inc({ model }, missing)
       },
     },
@@ -75,6 +81,7 @@ function counters(registry: Registry) {
     charged: counter('credits_charged', 'Credits charged when calls were opened.', ['model']),
     settled: counter('credits_settled', 'Credits that succeeded calls cost in the end.', ['model']),
     refunded: counter('credits_refunded', 'Credits given back for failed calls.', ['model']),
+    tokens: counter('tokens', 'Tokens of chats that ended, as they were billed.', ['model', 'direction']),
     uncollected: counter('credits_uncollected', 'Credits that calls cost beyond what their accounts had.', ['model']),
   }
 }

@@ -2,13 +2,20 @@
  * The metrics of one process, in Prometheus' words: base units (seconds, bytes), `_total` for what only grows. Label
  * values come from fixed lists and the catalogue, never from what a client sends: each new one is kept for ever.
  */
-import { Registry, collectDefaultMetrics } from 'prom-client'
+import { Gauge, Registry, collectDefaultMetrics } from 'prom-client'
 import type { Config } from '../config.ts'
+import { RELEASE } from '../release.ts'
 import { isSameSecret } from '../infra/same-secret.ts'
 
 /** The registry of a process; not prom-client's global one, since tests run several processes in one. */
 export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>): Registry {
   const registry = new Registry()
+  new Gauge({
+    name: 'tollgate_build_info',
+    help: 'Which release this process is, and on which Node it runs. Always 1.',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version: RELEASE, node: process.versions.node }, 1)
   // The event loop and the garbage collector are only watched if metrics are enabled.
   if (METRICS_TOKEN !== undefined) collectDefaultMetrics({ register: registry })
   return registry
