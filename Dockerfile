@@ -1,7 +1,8 @@
 # One image, three commands:
 #   node dist/src/api/main.js        web (the default)
 #   node dist/src/workers/main.js    worker
-#   node dist/src/admin/migrate.js   migrations, once before a release
+#   node dist/src/admin/migrate.js   migrations and catalogue, once before a release; for a catalogue of your own mount a
+#                                    folder at /app/catalogue, and set MODELS_FILE=catalogue/models.json
 
 FROM node:24-slim AS build
 WORKDIR /app

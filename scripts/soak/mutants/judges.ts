@@ -11,6 +11,8 @@ export const ARITHMETIC = 'test/shared/calls/price-arithmetic.test.ts'
 export const GUARDS = 'test/api/v1/price-guards.test.ts'
 export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const ENDS = 'test/workers/calls/chat-settlement.test.ts'
+export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
+export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 
 /** The tests that must pass where no bug is planted. */
@@ -27,4 +29,6 @@ export const JUDGES = [
   PRECHARGE,
   ENDS,
   CUT_CHATS,
+  VERSIONS,
+  VERSION_OF_CALL,
 ]

@@ -1,9 +1,17 @@
 import { OF_BUDGETS } from './budgets.ts'
 import { CALL_PATH } from './call-path.ts'
+import { OF_CATALOGUE } from './catalogue.ts'
 import { CHARGING } from './charging.ts'
 import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
 import { PRICES } from './prices.ts'
 
 /** All bugs that the tests must find. */
-export const MUTANTS: readonly Mutant[] = [...CHARGING, ...ENDING, ...OF_BUDGETS, ...CALL_PATH, ...PRICES]
+export const MUTANTS: readonly Mutant[] = [
+  ...CHARGING,
+  ...ENDING,
+  ...OF_BUDGETS,
+  ...CALL_PATH,
+  ...PRICES,
+  ...OF_CATALOGUE,
+]

@@ -1,0 +1,30 @@
+import type { Mutant } from './mutant.ts'
+import { VERSIONS, VERSION_OF_CALL } from './judges.ts'
+
+/** Bugs in how versions of the catalogue are applied and used. */
+export const OF_CATALOGUE: readonly Mutant[] = [
+  {
+    name: "a worker uses its own version of the catalogue instead of the call's",
+    why: 'A call is served by the version that it was opened at, whatever its worker uses by now.',
+    edits: [
+      {
+        file: 'src/workers/calls/processor.ts',
+        find: 'deps.catalogue.at(catalogueVersion)',
+        replace: 'deps.catalogue.at(null)',
+      },
+    ],
+    tests: [VERSION_OF_CALL],
+  },
+  {
+    name: 'a catalogue is applied whatever version was expected',
+    why: 'Of two operators who apply at once, the second must see what the first has changed.',
+    edits: [
+      {
+        file: 'src/shared/catalogue/changes.ts',
+        find: 'application.expect !== (current?.version ?? 0)',
+        replace: 'application.expect < 0',
+      },
+    ],
+    tests: [VERSIONS],
+  },
+]

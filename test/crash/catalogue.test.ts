@@ -1,0 +1,129 @@
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import type { Sandbox } from '../../src/sandbox/server.ts'
+import { createSandbox } from '../../src/sandbox/server.ts'
+import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
+import { announceVersion } from '../../src/shared/catalogue/notice.ts'
+import { readVersion } from '../../src/shared/catalogue/versions.ts'
+import { anAccount } from '../../scripts/harness/factories.ts'
+import type { Catalogue } from '../../scripts/harness/harness.ts'
+import type { Installation } from '../../scripts/harness/installation.ts'
+import { install } from '../../scripts/harness/installation.ts'
+import { freePort } from '../../scripts/services/ports.ts'
+import { until } from '../../scripts/until.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { untilEnded } from '../support/crash.ts'
+import { Crowd, image, statuses } from './clients.ts'
+import { inSoak, report } from './scale.ts'
+
+/** How many versions are applied under load, one a second, and how many clients there are. */
+const VERSIONS = inSoak ? 30 : 4
+const CLIENTS = 8
+
+/** How soon every process must use a version, in ms. */
+const WITHIN_MS = 2000
+
+const TOKEN = 'a token of this test'
+
+type Row = { catalogue_version: number; credits: number; upstream: string; status: string; price: { credits: number } }
+
+describe('a catalogue that changes under load', () => {
+  let sandbox: Sandbox
+  let town: Installation
+  let redis: Redis
+  let first: { version: number; content: Catalogue }
+  /** Where the metrics of each process are. */
+  let places: string[]
+  let webs: string[]
+
+  before(async () => {
+    sandbox = await createSandbox({ imageSeconds: 0.05 })
+    town = await install(sandbox, { METRICS_TOKEN: TOKEN }, undefined, ({ upstreams }) => {
+      upstreams['even'] = upstreams['sandbox']!
+    })
+    redis = new Redis(town.config.REDIS_URL)
+    const { version, content } = (await readVersion(town.db, 'newest'))!
+    first = { version, content: content as Catalogue }
+    const programs = await Promise.all([town.start('web'), town.start('web')])
+    webs = programs.map(({ url }) => url)
+    places = [...webs]
+    for (let nth = 0; nth < 2; nth++) {
+      const port = await freePort()
+      await town.start('worker', { HEALTH_PORT: String(port) })
+      places.push(`http://127.0.0.1:${port}`)
+    }
+  })
+  after(async () => {
+    redis.disconnect()
+    await town.end()
+    await sandbox.close()
+  })
+  afterEach(() => expectBooksToBalance(town.db))
+
+  /** What version `version` charges for a picture, and who makes it: each differs from the one before in both. */
+  const creditsOf = (version: number): number => 40 + version
+  const upstreamOf = (version: number): string => (version % 2 === 0 ? 'even' : 'sandbox')
+
+  async function apply(version: number): Promise<void> {
+    const content = structuredClone(first.content)
+    const upstreams = [{ upstream: upstreamOf(version), model: 'image-sandbox' }]
+    Object.assign(
+      content.models.find(({ id }) => id === 'sandbox-image')!,
+      { credits: creditsOf(version), upstreams },
+    )
+    const about = { content, source: 'command', operator: null, note: null, expect: version - 1 } as const
+    expect(await applyCatalogue(town.db, about)).to.include({ is: 'applied', version })
+    await announceVersion(redis, town.config.REDIS_PREFIX, version)
+  }
+
+  async function versionAt(place: string): Promise<number> {
+    const answer = await fetch(`${place}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
+    return Number(/^tollgate_catalogue_version (\d+)$/m.exec(await answer.text())?.[1])
+  }
+
+  /** Applies a version, and waits until every process uses it. @returns how long that took, in ms. */
+  async function change(version: number): Promise<number> {
+    await apply(version)
+    const appliedAt = performance.now()
+    await until(`version ${version} in every process`, async () =>
+      (await Promise.all(places.map(versionAt))).every((one) => one === version),
+    )
+    return performance.now() - appliedAt
+  }
+
+  it('fails no call, charges and serves each by the version it was opened at, and is everywhere within 2 s', async () => {
+    const account = await anAccount(town.db, 100_000_000)
+    let turn = 0
+    const crowd = new Crowd(
+      CLIENTS,
+      () => webs[turn++ % webs.length]!,
+      account.key,
+      (nth) => image(`change ${nth}`),
+    )
+    const took: number[] = []
+    for (let nth = 1; nth <= VERSIONS; nth++) {
+      const before = crowd.outcomes.length
+      took.push(await change(first.version + nth))
+      await until('calls at this version', () => crowd.outcomes.length >= before + CLIENTS * 2)
+    }
+    // Redis forgets everything: calls that wait in it may be given back, and versions are used as before.
+    const flushedAt = Date.now()
+    await redis.flushdb()
+    took.push(await change(first.version + VERSIONS + 1))
+    await until('calls after it', () => crowd.outcomes.some(({ at, status }) => at > flushedAt && status === 200))
+    const outcomes = await crowd.stop()
+    report(`${took.length} versions, each everywhere after ${Math.round(Math.max(...took))} ms: ${statuses(outcomes)}`)
+    const failed = outcomes.filter(({ at, ms, status }) => status !== 200 && !(at <= flushedAt && at + ms >= flushedAt))
+    expect(failed.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`)).to.deep.equal([])
+    expect(Math.max(...took)).to.be.below(WITHIN_MS)
+
+    await untilEnded(town.db, account.id)
+    const rows = await town.db('calls').where({ account_id: account.id, status: 'succeeded' }).select<Row[]>('*')
+    expect(new Set(rows.map((row) => row.catalogue_version)).size).to.be.at.least(VERSIONS)
+    for (const row of rows) {
+      const named = row.catalogue_version
+      if (named === first.version) continue
+      expect(row, `a call of version ${named}`).to.include({ credits: creditsOf(named), upstream: upstreamOf(named) })
+    }
+  }).timeout(180_000)
+})
