@@ -62,6 +62,7 @@ const variables = z.object({
   LONG_CALL_REPLY: z.enum(['wait', 'heartbeat', 'accepted']).default('wait'),
   LONG_CALL_AFTER_SECONDS: wholeNumber(20, 1, 3600),
   APP_SECRET: z.string({ error: 'is required' }).min(32, 'must have at least 32 characters'),
+  APP_SECRET_PREVIOUS: z.string().min(32, 'must have at least 32 characters').optional(),
   WORKER_QUEUES: queueList.default([...QUEUE_NAMES]),
   CHAT_CONCURRENCY: wholeNumber(100, 1, 100_000),
   IMAGE_CONCURRENCY: wholeNumber(20, 1, 100_000),

@@ -43,11 +43,18 @@ export async function issueToken(trx: Trx, { mailId, userId, purpose, token, mai
     SELECT m.id, u.id, m.kind, :hash, m.recipient, :mailbox, m.created_at, now() + make_interval(secs => :life)
     FROM mails m JOIN users u ON u.id = :userId
     WHERE m.id = :mailId AND (m.kind = 'verification' OR m.created_at > u.password_changed_at)
-    ON CONFLICT (mail_id) DO UPDATE SET expires_at = excluded.expires_at WHERE t.spent_at IS NULL`,
+    ON CONFLICT (mail_id) DO UPDATE
+    SET expires_at = excluded.expires_at, token_hash = excluded.token_hash WHERE t.spent_at IS NULL`,
     { mailId, userId, mailbox, hash: hashOf(token), life: LIFE_SECONDS[purpose] },
   )
   return rowCount === 1
 }
+
+/** Whether a mail was tried with this token before: its next try carries the same one. */
+export const isIssued = async (trx: Trx, mailId: MailId, token: string): Promise<boolean> =>
+  (await trx('one_time_tokens')
+    .where({ mail_id: mailId, token_hash: hashOf(token) })
+    .first('mail_id')) !== undefined
 
 /**
  * What makes a token good: its purpose, unspent, in its time, for the address that the user still has; and of reset

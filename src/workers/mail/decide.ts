@@ -5,7 +5,7 @@
 import { mailboxOf } from '../../shared/users/emails.ts'
 import { noticeOf } from '../../shared/accounts/budget-notices.ts'
 import type { LinkKind, TokenMint } from '../../shared/users/one-time-tokens.ts'
-import { issueToken, lockMailbox, tokensOfLastHour } from '../../shared/users/one-time-tokens.ts'
+import { isIssued, issueToken, lockMailbox, tokensOfLastHour } from '../../shared/users/one-time-tokens.ts'
 import type { UserFields } from '../../shared/users/users.ts'
 import { findUserByEmail, lockUser } from '../../shared/users/users.ts'
 import type { Db, Trx } from '../../shared/infra/db.ts'
@@ -16,7 +16,8 @@ import type { ClaimedMail } from '../../shared/mail/mails.ts'
 /** `skip`: why this mail is not sent, for operators. */
 export type Decision = { content: MailContent } | { skip: string }
 
-type Terms = { mint: TokenMint; baseUrl: string; hourlyLimit: number }
+/** `previous` makes the tokens of a secret that was replaced: mails that were tried with one keep it. */
+type Terms = { mint: TokenMint; previous?: TokenMint; baseUrl: string; hourlyLimit: number }
 
 /** Decides, and activates the link of a mail that is to be sent. Mails about money are always due. */
 export async function decide(db: Db, mail: ClaimedMail, terms: Terms): Promise<Decision> {
@@ -37,7 +38,7 @@ async function decideOfBudget(trx: Trx, mail: ClaimedMail, baseUrl: string): Pro
 async function decideOfLink(
   db: Db,
   mail: ClaimedMail & { kind: LinkKind },
-  { mint, baseUrl, hourlyLimit }: Terms,
+  { mint, previous, baseUrl, hourlyLimit }: Terms,
 ): Promise<Decision> {
   const mailbox = mailboxOf(mail.recipient)
   return db.transaction(async (trx) => {
@@ -48,7 +49,9 @@ async function decideOfLink(
     if ((await tokensOfLastHour(trx, mailbox, mail.kind, mail.id)) >= hourlyLimit) {
       return { skip: `the mailbox had its ${mail.kind} mails for this hour` }
     }
-    const token = mint(mail.kind, mail.id)
+    const earlier = previous?.(mail.kind, mail.id)
+    const isOld = earlier !== undefined && (await isIssued(trx, mail.id, earlier))
+    const token = isOld ? earlier : mint(mail.kind, mail.id)
     if (!(await issueToken(trx, { mailId: mail.id, userId: user.id, purpose: mail.kind, token, mailbox }))) {
       return { skip: 'the link was used, or the password changed since' }
     }

@@ -5,6 +5,7 @@
  */
 import type { Job, Processor } from 'bullmq'
 import { DelayedError } from 'bullmq'
+import type { TokenMint } from '../../shared/users/one-time-tokens.ts'
 import { createTokenMint } from '../../shared/users/one-time-tokens.ts'
 import { retryWhileUnreachable } from '../../shared/infra/db.ts'
 import type { MailId } from '../../shared/ids.ts'
@@ -36,10 +37,14 @@ const AFTER_DUE_MS = 20
 
 /** The processor of the mail queue. */
 export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
-  const mint = createTokenMint(deps.config.APP_SECRET)
+  const { APP_SECRET, APP_SECRET_PREVIOUS } = deps.config
+  const mints = {
+    mint: createTokenMint(APP_SECRET),
+    ...(APP_SECRET_PREVIOUS !== undefined && { previous: createTokenMint(APP_SECRET_PREVIOUS) }),
+  }
   return async (job: Job<MailJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
     const mail = await claimMail(deps.db, job.data.mailId, LEASE_SECONDS)
-    const againInMs = mail ? await work(deps, mint, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
+    const againInMs = mail ? await work(deps, mints, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
     if (againInMs === null) return
     await job.moveToDelayed(Date.now() + againInMs + AFTER_DUE_MS, token)
     throw new DelayedError()
@@ -49,13 +54,13 @@ export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
 /** One try. @returns in how many ms the next one is due; null when the mail is finished. */
 async function work(
   deps: MailDeps,
-  mint: ReturnType<typeof createTokenMint>,
+  mints: { mint: TokenMint; previous?: TokenMint },
   mail: ClaimedMail,
   shutdown?: AbortSignal,
 ): Promise<number | null> {
   const { config, db, log, mailer } = deps
   const about = { mail: publicId('mail', mail.id), kind: mail.kind, try: mail.tries }
-  const decision = await decide(db, mail, { mint, baseUrl: config.BASE_URL, hourlyLimit: config.MAIL_RATE_LIMIT })
+  const decision = await decide(db, mail, { ...mints, baseUrl: config.BASE_URL, hourlyLimit: config.MAIL_RATE_LIMIT })
   if ('skip' in decision) {
     await finishMail(db, mail.id, 'skipped', decision.skip)
     log.info({ ...about, reason: decision.skip }, 'mail skipped')
