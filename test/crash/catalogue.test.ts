@@ -91,7 +91,7 @@ describe('a catalogue that changes under load', () => {
     return performance.now() - appliedAt
   }
 
-  it('fails no call, charges and serves each by the version it was opened at, and is everywhere within 2 s', async () => {
+  it('fails no call, serves each by the version it was opened at, and is everywhere within 2 s', async () => {
     const account = await anAccount(town.db, 100_000_000)
     let turn = 0
     const crowd = new Crowd(

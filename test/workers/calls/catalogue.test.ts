@@ -17,7 +17,7 @@ describe('a worker whose catalogue is another than that of a call', () => {
   })
   after(() => gateway.stop())
 
-  it('charges and serves the call by the version that it was opened at, though its model is no longer offered', async () => {
+  it('charges and serves it by the version it was opened at, though its model is no longer offered', async () => {
     const { db, config, url } = gateway
     const account = await anAccount(db, 1000)
     await gateway.stopWorker()
