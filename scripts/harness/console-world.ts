@@ -11,6 +11,9 @@ import type { Gateway, Settings } from './harness.ts'
 import { send } from './http.ts'
 import { until } from '../until.ts'
 
+/** Edits the catalogue of a world. */
+type Change = Parameters<typeof startGateway>[1]
+
 export const PASSWORD = 'correct horse 1'
 
 /** The console with all that is behind it: web, worker, mail, sandbox. Its public address is the one it listens on. */
@@ -25,14 +28,10 @@ export type World = Gateway & {
 }
 
 /** Builds the console if its sources have changed, and starts everything behind it. */
-export async function startWorld(settings: Settings = {}): Promise<World> {
+export async function startWorld(settings: Settings = {}, change?: Change): Promise<World> {
   await ensureConsole()
   const port = await freePort()
-  const gateway = await startGateway({
-    PORT: String(port),
-    BASE_URL: `http://127.0.0.1:${port}`,
-    ...settings,
-  })
+  const gateway = await startGateway({ PORT: String(port), BASE_URL: `http://127.0.0.1:${port}`, ...settings }, change)
   const { db, url, config } = gateway
   return {
     ...gateway,

@@ -36,7 +36,7 @@ const INSIDE: Route[] = [
     page: lazyPage(async () => (await import('./pages/operator/page.tsx')).OperatorPage),
   },
   { path: '/keys', page: lazyPage(async () => (await import('./pages/keys.tsx')).KeysPage) },
-  { path: '/credits', page: lazyPage(async () => (await import('./pages/credits.tsx')).CreditsPage) },
+  { path: '/credits', page: lazyPage(async () => (await import('./pages/credits/page.tsx')).CreditsPage) },
   { path: '/models/:id?', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
   { path: '/gallery', page: lazyPage(async () => (await import('./pages/gallery.tsx')).GalleryPage) },
   { path: '/settings', page: lazyPage(async () => (await import('./pages/settings.tsx')).SettingsPage) },

@@ -33,6 +33,8 @@ const INSIDE: [string, string][] = [
   ['/settings', 'Settings'],
   ['/operator', 'Operator'],
   ['/operator/accounts/:account', 'Operator'],
+  ['/operator/codes', 'Operator'],
+  ['/operator/debts', 'Operator'],
   ['/operator/calls/:call', 'Operator'],
   ['/operator/mails', 'Operator'],
   ['/operator/upstreams', 'Operator'],

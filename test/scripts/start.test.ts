@@ -11,7 +11,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../scripts/folders.ts'
 import { lives, markOf } from '../../scripts/services/processes.ts'
-import { seenWithin } from '../../scripts/until.ts'
+import { get, post } from '../../scripts/harness/http.ts'
+import { seenWithin, until } from '../../scripts/until.ts'
 import type { ProcessMark } from '../../scripts/services/processes.ts'
 import { readIfThere } from '../../scripts/services/secrets.ts'
 import { examples } from '../../scripts/start/banner.ts'
@@ -54,6 +55,22 @@ function line(text: string, name: string): string {
   return new RegExp(`^  ${name} +(.+)$`, 'm').exec(text)?.[1] ?? `no ${name} in:\n${text}`
 }
 
+/** Buys the smallest pack by the console's API and by a click on the sandbox's page; answers the balance after it. */
+async function buyCredits(base: string, signIn: string): Promise<number> {
+  const [email, password] = signIn.split(/ +/)
+  const { token } = (await post(`${base}/api/auth/login`, '', { email, password })).json
+  const before = (await get(`${base}/api/account`, token)).json.credits
+  const { url } = (await post(`${base}/api/billing/checkout`, token, { pack: 'small' })).json
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const paid = await fetch(url, { method: 'POST', headers: form, body: 'way=card', redirect: 'manual' })
+  expect(paid.headers.get('location')).to.match(new RegExp(`^${base}/credits\\?payment=pay_`))
+  // Nobody goes back to the page: the event has to come by itself.
+  return await until('the credits', async () => {
+    const { credits } = (await get(`${base}/api/account`, token)).json
+    return credits > before && (credits as number)
+  })
+}
+
 describe('npm start', function () {
   // It may compile first.
   this.timeout(120_000)
@@ -70,7 +87,8 @@ describe('npm start', function () {
       expect(line(first.text(), 'Sign in')).to.match(/^demo@tollgate\.local {3}\S{8,}$/)
       const answer = await fetch(`${base}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
       expect(answer.status).to.equal(200)
-      for (const secret of ['demo.json', 'app-secret', 'running.json']) {
+      expect(await buyCredits(base, line(first.text(), 'Sign in'))).to.equal(20_000)
+      for (const secret of ['demo.json', 'app-secret', 'running.json', 'stripe-sandbox.json']) {
         expect(statSync(join(folder, secret)).mode & 0o777, secret).to.equal(0o600)
       }
       processes = runningIn(folder)?.processes ?? []
@@ -87,7 +105,8 @@ describe('npm start', function () {
     const again = await start(folder)
     try {
       expect(line(again.text(), 'API key')).to.equal(key)
-      expect(line(again.text(), 'Balance')).to.equal('10000 credits')
+      expect(line(again.text(), 'Balance')).to.equal('20000 credits')
+      expect(await buyCredits(base, line(again.text(), 'Sign in')), 'the customer is known again').to.equal(30_000)
       const [, , , , worker] = runningIn(folder)?.processes ?? []
       process.kill(worker!.pid, 'SIGKILL')
       expect(await again.ended).to.equal(1)

@@ -6,6 +6,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { AccountState, CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
 import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
+import { GetCredits } from '../parts/get-credits.tsx'
 import { Action, Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import type { Measure } from '../parts/chart.tsx'
@@ -262,7 +263,7 @@ function Steps() {
         <a href="/keys">Create an API key</a>
       </>,
     ],
-    [(account.value?.credits ?? 0) > 0, <>Get credits: ask your operator for some</>],
+    [(account.value?.credits ?? 0) > 0, <GetCredits />],
     [
       false,
       <>

@@ -11,7 +11,7 @@ import { credits, number } from '../../parts/format.ts'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account as own } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
-import { GrantTable } from '../credits.tsx'
+import { GrantTable } from '../credits/ledger.tsx'
 import { Standing } from './accounts.tsx'
 import { ActionTable } from './reports.tsx'
 

@@ -4,14 +4,22 @@
 import { Empty, Page } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
+import { buying } from '../../state/billing.ts'
 import { AccountSection } from './account.tsx'
 import { AccountsSection } from './accounts.tsx'
 import { MarginsSection } from './margins.tsx'
 import { CatalogueSection } from './catalogue.tsx'
+import { CodesSection } from './codes.tsx'
+import { DebtsSection } from './debts.tsx'
+import { PaymentSection } from './payment.tsx'
+import { PaymentsSection } from './payments.tsx'
 import { ActionsSection, CallSection, MailsSection, UpstreamsSection } from './reports.tsx'
 
 const SECTIONS = [
   ['accounts', 'Accounts'],
+  ['payments', 'Payments'],
+  ['codes', 'Codes'],
+  ['debts', 'Debts'],
   ['calls', 'Calls'],
   ['mails', 'Mails'],
   ['upstreams', 'Upstreams'],
@@ -19,6 +27,9 @@ const SECTIONS = [
   ['catalogue', 'Catalogue'],
   ['actions', 'Audit'],
 ] as const
+
+/** Without a provider there are no payments to look at. */
+const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()?.provider != null)
 
 export function OperatorPage({ params, query }: PageProps) {
   const section = SECTIONS.find(([one]) => one === params.section)?.[0] ?? 'accounts'
@@ -34,7 +45,7 @@ export function OperatorPage({ params, query }: PageProps) {
   return (
     <Page title="Operator">
       <nav class="tabs" aria-label="Sections">
-        {SECTIONS.map(([one, name]) => (
+        {sections().map(([one, name]) => (
           <a key={one} href={`/operator/${one}`} aria-current={one === section ? 'page' : undefined}>
             {name}
           </a>
@@ -46,6 +57,10 @@ export function OperatorPage({ params, query }: PageProps) {
         ) : (
           <AccountsSection search={query.search ?? ''} />
         ))}
+      {section === 'payments' &&
+        (params.id ? <PaymentSection key={params.id} id={params.id} /> : <PaymentsSection query={query} />)}
+      {section === 'codes' && <CodesSection />}
+      {section === 'debts' && <DebtsSection />}
       {section === 'calls' && <CallSection id={params.id ?? ''} />}
       {section === 'mails' && <MailsSection />}
       {section === 'upstreams' && <UpstreamsSection />}

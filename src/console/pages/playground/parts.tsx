@@ -6,6 +6,7 @@ import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, Cost, MediaFields } from '../../api/gateway.ts'
 import { Code } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
+import { GetCredits } from '../../parts/get-credits.tsx'
 import { credits, duration, number, priceText } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
@@ -97,7 +98,11 @@ export function Ceiling({ most }: { most: number }) {
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
       At most <strong class="digits">{credits(most)}</strong>
-      {short ? `. You have ${number(balance)}, so the call would be refused` : ''}
+      {short && (
+        <>
+          . You have {number(balance)}, so the call would be refused. <GetCredits />
+        </>
+      )}
     </p>
   )
 }

@@ -2,24 +2,24 @@
  * Where credits came from, and where they went.
  */
 import { useEffect } from 'preact/hooks'
-import type { Grant, LedgerEntry } from '../api/endpoints.ts'
-import { getGrants, getLedger } from '../api/endpoints.ts'
-import { Action, Amount, Empty, Page, Time, ErrorMessage } from '../parts/basics.tsx'
-import { KIND_WORDS, ORIGIN_WORDS, credits, number, shortId, signed, expiryText } from '../parts/format.ts'
-import { useSubmit } from '../parts/forms.tsx'
-import { List } from '../parts/list.tsx'
-import type { PageProps } from '../parts/route.ts'
-import type { Column } from '../parts/table.tsx'
-import { Table } from '../parts/table.tsx'
-import { account } from '../state/account.ts'
-import { useLoad } from '../state/load.ts'
+import type { Grant, LedgerEntry } from '../../api/endpoints.ts'
+import { getGrants, getLedger } from '../../api/endpoints.ts'
+import { Action, Amount, Empty, Time, ErrorMessage } from '../../parts/basics.tsx'
+import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed, expiryText } from '../../parts/format.ts'
+import { useSubmit } from '../../parts/forms.tsx'
+import { List } from '../../parts/list.tsx'
+import type { PageProps } from '../../parts/route.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { account } from '../../state/account.ts'
+import { useLoad } from '../../state/load.ts'
 
 const PAGE = 50
 
 /** The most entries of one download: 100 pages of them. */
 const MAX_EXPORT_ENTRIES = 10_000
 
-export function CreditsPage({ query }: PageProps) {
+export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
   const grants = useLoad('grants', getGrants)
   const ledger = useLoad(`ledger ${query.cursor ?? ''}`, () => getLedger({ cursor: query.cursor, limit: String(PAGE) }))
   const { credits: balance, debt = 0 } = account.value ?? {}
@@ -30,24 +30,10 @@ export function CreditsPage({ query }: PageProps) {
     if (!query.cursor) ledger.reload()
   }, [balance, debt, grants.reload, ledger.reload])
   return (
-    <Page title="Credits" aside={<Download />}>
-      {debt > 0 && (
-        <div class="notice" role="status" data-testid="debt">
-          <p>
-            <strong>You owe {credits(debt)}.</strong> Past calls cost more than your balance could pay. The next credits
-            you receive repay this first; until then, new calls are refused.
-          </p>
-        </div>
-      )}
+    <>
       <section class="panel">
         <h2>Grants</h2>
-        <List
-          of={grants}
-          rows={3}
-          empty={
-            <Empty title="No credits yet">Your operator can grant you some. They will appear here right away.</Empty>
-          }
-        >
+        <List of={grants} rows={3} empty={<Empty title="No credits yet">They will appear here right away.</Empty>}>
           {(items) => <GrantTable grants={items} />}
         </List>
       </section>
@@ -67,7 +53,7 @@ export function CreditsPage({ query }: PageProps) {
           )}
         </p>
       </section>
-    </Page>
+    </>
   )
 }
 
@@ -113,12 +99,12 @@ const LEDGER_COLUMNS: Column<LedgerEntry>[] = [
   },
 ]
 
-const LedgerTable = ({ entries }: { entries: LedgerEntry[] }) => (
+export const LedgerTable = ({ entries }: { entries: LedgerEntry[] }) => (
   <Table label="Ledger" testId="ledger" columns={LEDGER_COLUMNS} rows={entries} keyOf={(entry) => entry.id} />
 )
 
 /** The ledger as a file for spreadsheets, newest first. */
-function Download() {
+export function Download() {
   const { busy, problem, run } = useSubmit()
   const download = (): void =>
     run(async () => {

@@ -1,0 +1,96 @@
+/**
+ * Buying credits: the packs, and an amount of one's own. The provider's page takes the money.
+ */
+import { useState } from 'preact/hooks'
+import type { Billing, Pack, TopUp } from '../../api/billing.ts'
+import { checkout } from '../../api/billing.ts'
+import { Action, ErrorMessage } from '../../parts/basics.tsx'
+import { credits, number } from '../../parts/format.ts'
+import { Field, useSubmit } from '../../parts/forms.tsx'
+import { amountFault, creditsFor, minorOf, money } from '../../parts/money.ts'
+
+export function Buy({ billing: { packs, topUp } }: { billing: Billing }) {
+  const { busy, problem, run } = useSubmit()
+  const [chosen, setChosen] = useState<string | null>(null)
+  const buy = (what: { pack: string } | { amountMinor: number }, name: string): void =>
+    run(async () => {
+      setChosen(name)
+      const { url } = await checkout(what)
+      location.assign(url)
+    })
+  return (
+    <section class="panel" id="buy">
+      <h2>Buy credits</h2>
+      {packs.length > 0 && (
+        <ul class="packs">
+          {packs.map((pack) => (
+            <PackCard
+              key={pack.id}
+              pack={pack}
+              busy={busy && chosen === pack.id}
+              buy={() => buy({ pack: pack.id }, pack.id)}
+            />
+          ))}
+        </ul>
+      )}
+      {topUp && (
+        <FreeAmount topUp={topUp} busy={busy && chosen === ''} buy={(amountMinor) => buy({ amountMinor }, '')} />
+      )}
+      <ErrorMessage problem={problem} />
+      <p class="soft small-print">You pay on the page of our payment provider, and come back here.</p>
+    </section>
+  )
+}
+
+function PackCard({ pack, busy, buy }: { pack: Pack; busy: boolean; buy: () => void }) {
+  const price = money(pack.amountMinor, pack.currency)
+  return (
+    <li class="pack">
+      <strong class="digits">{number(pack.credits)}</strong>
+      <span class="soft">credits</span>
+      <span class="bonus">{pack.bonus > 0 && `+ ${number(pack.bonus)} bonus`}</span>
+      <Action busy={busy} busyText="Opening…" aria-label={`Buy ${credits(pack.credits)} for ${price}`} onClick={buy}>
+        {price}
+      </Action>
+    </li>
+  )
+}
+
+/** An amount of one's own, with what it gives while it is typed. */
+function FreeAmount({ topUp, busy, buy }: { topUp: TopUp; busy: boolean; buy: (minor: number) => void }) {
+  const [text, setText] = useState('')
+  const [tried, setTried] = useState(false)
+  const minor = minorOf(text, topUp.currency)
+  const fault = amountFault(minor, topUp)
+  const submit = (event: Event): void => {
+    event.preventDefault()
+    setTried(true)
+    if (fault === null) buy(minor!)
+  }
+  const { currency, minMinor, maxMinor } = topUp
+  return (
+    <form class="finder" onSubmit={submit} noValidate>
+      <Field
+        label={`Another amount (${currency.toUpperCase()})`}
+        name="amount"
+        inputMode="decimal"
+        autoComplete="off"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        invalid={tried && fault !== null}
+        hint={
+          <span data-testid="gives" aria-live="polite">
+            {fault === null
+              ? `Gives ${credits(creditsFor(minor!, topUp))}.`
+              : tried && text !== ''
+                ? fault
+                : `From ${money(minMinor, currency)} to ${money(maxMinor, currency)}.`}
+          </span>
+        }
+      />
+      <Action type="submit" busy={busy} busyText="Opening…">
+        Buy
+      </Action>
+    </form>
+  )
+}

@@ -1,0 +1,72 @@
+/**
+ * The page of credits: buying them, where they came from, and where they went.
+ */
+import { useCallback, useEffect } from 'preact/hooks'
+import { getPayments } from '../../api/billing.ts'
+import { ErrorMessage, Loading, Page } from '../../parts/basics.tsx'
+import { credits } from '../../parts/format.ts'
+import { GetCredits } from '../../parts/get-credits.tsx'
+import type { PageProps } from '../../parts/route.ts'
+import { account } from '../../state/account.ts'
+import { buying, useBilling } from '../../state/billing.ts'
+import { useLoad } from '../../state/load.ts'
+import { Automatic } from './automatic.tsx'
+import { Buy } from './buy.tsx'
+import { Download, GrantsAndLedger } from './ledger.tsx'
+import { Payments, Returned } from './payments.tsx'
+import { Redeem } from './redeem.tsx'
+
+export function CreditsPage({ query }: PageProps) {
+  const { debt = 0 } = account.value ?? {}
+  const provider = buying()?.provider
+  return (
+    <Page title="Credits" aside={<Download />}>
+      {debt > 0 && (
+        <div class="notice" role="status" data-testid="debt">
+          <p>
+            <strong>You owe {credits(debt)}.</strong> Past calls cost more than your balance could pay, or a payment was
+            taken back. The next credits you receive repay this first; until then, new calls are refused.
+          </p>
+        </div>
+      )}
+      {provider ? <Shop query={query} /> : provider === null && <NoShop />}
+      <Redeem />
+      <GrantsAndLedger query={query} />
+    </Page>
+  )
+}
+
+/** Everything that needs a provider. */
+function Shop({ query }: { query: Record<string, string> }) {
+  const { data: billing, problem, reload } = useBilling()
+  const cursor = query['payments']
+  const payments = useLoad(`payments ${cursor ?? ''}`, () => getPayments({ cursor }))
+  const balance = account.value?.credits
+  const changed = useCallback(() => {
+    payments.reload()
+    reload()
+  }, [payments.reload, reload])
+  useEffect(() => {
+    if (balance !== undefined && !cursor) payments.reload()
+  }, [balance, cursor, payments.reload])
+  return (
+    <>
+      {query['payment'] && <Returned key={query['payment']} id={query['payment']} changed={changed} />}
+      <ErrorMessage problem={problem} retry={reload} />
+      {billing ? <Buy billing={billing} /> : !problem && <Loading rows={6} />}
+      <Payments payments={payments} cursor={cursor} />
+      {billing && (
+        <Automatic key={JSON.stringify([billing.settings, billing.card])} billing={billing} changed={reload} />
+      )}
+    </>
+  )
+}
+
+const NoShop = () => (
+  <section class="panel">
+    <h2>Get credits</h2>
+    <p>
+      <GetCredits />
+    </p>
+  </section>
+)

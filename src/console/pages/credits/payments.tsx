@@ -1,0 +1,151 @@
+/**
+ * What was bought: every payment with its state and receipt, and the one that somebody comes back from.
+ */
+import { useEffect, useState } from 'preact/hooks'
+import type { Payment } from '../../api/billing.ts'
+import { syncPayment } from '../../api/billing.ts'
+import type { Problem } from '../../api/client.ts'
+import { problemOf } from '../../api/client.ts'
+import type { Page } from '../../api/endpoints.ts'
+import { Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
+import { credits, number } from '../../parts/format.ts'
+import { List } from '../../parts/list.tsx'
+import { creditsOf, money } from '../../parts/money.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { loadAccount } from '../../state/account.ts'
+import type { Loaded } from '../../state/load.ts'
+
+/** How often a payment that is still open is looked at again, in ms; the last pause repeats. */
+const LOOKS_MS = [1000, 2000, 3000, 5000, 10_000]
+
+/** The classes are those of calls: a payment that is on its way looks like a call that is. */
+export const STATUSES: Record<Payment['status'], readonly [word: string, look: string]> = {
+  created: ['Starting', 'queued'],
+  open: ['Waiting for payment', 'running'],
+  paid: ['Paid', 'succeeded'],
+  expired: ['Expired', 'rejected'],
+  failed: ['Failed', 'failed'],
+  review: ['Being checked', 'running'],
+}
+
+export const PaymentStatus = ({ payment: { status, reversed } }: { payment: Pick<Payment, 'status' | 'reversed'> }) => (
+  <>
+    <span class={`status ${STATUSES[status][1]}`}>{STATUSES[status][0]}</span>
+    {reversed > 0 && <small class="soft"> {number(reversed)} taken back</small>}
+  </>
+)
+
+const COLUMNS: Column<Payment>[] = [
+  { header: 'Time', cell: (payment) => <Time iso={payment.createdAt} /> },
+  { header: 'Amount', right: true, class: 'digits', cell: (payment) => money(payment.amountMinor, payment.currency) },
+  { header: 'Credits', right: true, class: 'digits', cell: (payment) => number(creditsOf(payment)) },
+  { header: 'How', cell: (payment) => (payment.kind === 'auto' ? 'Automatic' : 'Checkout') },
+  { header: 'Status', cell: (payment) => <PaymentStatus payment={payment} /> },
+  {
+    header: 'Receipt',
+    cell: ({ receiptUrl }) =>
+      receiptUrl && (
+        <a href={receiptUrl} target="_blank" rel="noreferrer">
+          Receipt
+        </a>
+      ),
+  },
+]
+
+type Props = { payments: Loaded<Page<Payment>>; cursor: string | undefined }
+
+export const Payments = ({ payments, cursor }: Props) => (
+  <section class="panel">
+    <h2>Payments</h2>
+    <List of={payments} rows={3} empty={<Empty title="No payments yet">What you buy will appear here.</Empty>}>
+      {(items) => (
+        <Table label="Payments" testId="payments" columns={COLUMNS} rows={items} keyOf={(payment) => payment.id} />
+      )}
+    </List>
+    <p class="pager">
+      {cursor && <a href="/credits">← Newest</a>}
+      {payments.data?.nextCursor && (
+        <a href={`/credits?payments=${encodeURIComponent(payments.data.nextCursor)}`}>Older →</a>
+      )}
+    </p>
+  </section>
+)
+
+const isOver = ({ status }: Payment): boolean => status === 'paid' || status === 'expired' || status === 'failed'
+
+/** The payment that somebody comes back from: looked at until it has come to its end. */
+export function Returned({ id, changed }: { id: string; changed: () => void }) {
+  const [payment, setPayment] = useState<Payment | null>(null)
+  const [problem, setProblem] = useState<Problem | null>(null)
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let gone = false
+    const look = async (tries: number): Promise<void> => {
+      let found: Payment | null = null
+      try {
+        found = (await syncPayment(id)).payment
+        if (gone) return
+        setPayment(found)
+        setProblem(null)
+      } catch (thrown) {
+        if (gone) return
+        setProblem(problemOf(thrown))
+        if (problemOf(thrown).code === 'not_found') return
+      }
+      changed()
+      void loadAccount()
+      if (!found || !isOver(found)) {
+        timer = setTimeout(() => void look(tries + 1), LOOKS_MS[Math.min(tries, LOOKS_MS.length - 1)])
+      }
+    }
+    void look(0)
+    return () => {
+      gone = true
+      clearTimeout(timer)
+    }
+  }, [id, changed])
+  if (problem && !payment) {
+    return <ErrorMessage problem={problem.code === 'not_found' ? 'There is no such payment.' : problem} />
+  }
+  return (
+    <div class="notice" role="status" data-testid="returned">
+      <p>{payment ? <Told payment={payment} /> : 'Looking at your payment…'}</p>
+    </div>
+  )
+}
+
+function Told({ payment }: { payment: Payment }) {
+  const price = money(payment.amountMinor, payment.currency)
+  const gives = credits(creditsOf(payment))
+  switch (payment.status) {
+    case 'paid':
+      return (
+        <>
+          <strong>Thank you. {price} paid,</strong> {gives} received.
+          {payment.receiptUrl && (
+            <>
+              {' '}
+              <a href={payment.receiptUrl} target="_blank" rel="noreferrer">
+                Receipt
+              </a>
+            </>
+          )}
+        </>
+      )
+    case 'expired':
+      return <>The payment of {price} was not made in time. Nothing was charged.</>
+    case 'failed':
+      return <>The payment of {price} failed. Nothing was charged; you can try again below.</>
+    case 'review':
+      return <>We are checking your payment of {price}. Its credits follow as soon as that is done.</>
+    case 'created':
+    case 'open':
+      return (
+        <>
+          Your payment of {price} is not confirmed yet. {gives} arrive here by themselves as soon as it is; some ways to
+          pay take days.
+        </>
+      )
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Codes that are worth credits.
+ */
+import { useRef, useState } from 'preact/hooks'
+import { redeem } from '../../api/billing.ts'
+import { Action, ErrorMessage } from '../../parts/basics.tsx'
+import { credits } from '../../parts/format.ts'
+import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { loadAccount } from '../../state/account.ts'
+
+export function Redeem() {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const submit = (event: Event): void => {
+    const { code = '' } = fieldsOf(event)
+    setSaid(null)
+    run(async () => {
+      const answer = await redeem(code.trim())
+      setSaid(`${credits(answer.credits)} received. Your balance is ${credits(answer.balance)}.`)
+      form.current?.reset()
+      void loadAccount()
+    })
+  }
+  return (
+    <section class="panel">
+      <h2>Redeem a code</h2>
+      <form ref={form} class="finder" onSubmit={submit} noValidate>
+        <Field
+          label="Code"
+          name="code"
+          autoComplete="off"
+          autoCapitalize="off"
+          spellcheck={false}
+          maxLength={100}
+          required
+          invalid={problem !== null}
+        />
+        <Action type="submit" busy={busy} busyText="Redeeming…">
+          Redeem
+        </Action>
+      </form>
+      <ErrorMessage problem={problem} />
+      <p class="done" role="status">
+        {said}
+      </p>
+    </section>
+  )
+}

@@ -1,0 +1,198 @@
+/**
+ * One payment, and what an operator can do about it.
+ */
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { problemOf } from '../../api/client.ts'
+import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
+import { getPayment, lookAnew, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
+import { Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { credits, number } from '../../parts/format.ts'
+import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { creditsOf, majorText, minorOf, money } from '../../parts/money.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+import { LedgerTable } from '../credits/ledger.tsx'
+import { PaymentStatus } from '../credits/payments.tsx'
+
+export function PaymentSection({ id }: { id: string }) {
+  const { data, problem, reload } = useLoad(`payment ${id}`, () => getPayment(id))
+  if (problem?.code === 'not_found') return <ErrorMessage problem="There is no such payment." />
+  if (!data) return problem ? <ErrorMessage problem={problem} retry={reload} /> : <Loading rows={8} />
+  return (
+    <>
+      <ErrorMessage problem={problem} retry={reload} />
+      <Head details={data} reload={reload} />
+      {data.refunds.length > 0 && (
+        <section class="panel">
+          <h2>Refunds</h2>
+          <Table label="Refunds" columns={refundColumns(data.payment)} rows={data.refunds} keyOf={({ id }) => id} />
+        </section>
+      )}
+      <section class="panel">
+        <h2>Ledger</h2>
+        {data.ledger.length === 0 ? <p class="soft">Nothing was credited.</p> : <LedgerTable entries={data.ledger} />}
+      </section>
+    </>
+  )
+}
+
+type Refunded = PaymentDetails['refunds'][number]
+
+const REFUND_WORDS: Record<Refunded['status'], string> = {
+  asked: 'Asked for',
+  taken: 'Accepted by Stripe',
+  refused: 'Refused by Stripe',
+}
+
+const refundColumns = ({ currency }: OperatedPayment): Column<Refunded>[] => [
+  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: 'Amount', right: true, class: 'digits', cell: ({ amountMinor }) => money(amountMinor, currency) },
+  { header: 'Status', cell: ({ status, failure }) => `${REFUND_WORDS[status]}${failure ? `: ${failure}` : ''}` },
+]
+
+/** What can still be refunded, in minor units: what a dispute has taken cannot. */
+const leftOf = ({ amountMinor, refundedMinor, disputedMinor }: OperatedPayment): number =>
+  amountMinor - refundedMinor - disputedMinor
+
+function Head({ details: { payment, spent }, reload }: { details: PaymentDetails; reload: () => void }) {
+  const { busy, problem, run } = useSubmit()
+  const [refunding, setRefunding] = useState(false)
+  const doing = (work: () => Promise<unknown>) => (): void =>
+    run(async () => {
+      await work()
+      reload()
+    })
+  const left = leftOf(payment)
+  return (
+    <section class="panel">
+      <div class="row between">
+        <h2 class="name">{money(payment.amountMinor, payment.currency)}</h2>
+        <span class="row">
+          <Action class="small quiet" busy={busy} busyText="Looking…" onClick={doing(() => lookAnew(payment.id))}>
+            Look at Stripe now
+          </Action>
+          {payment.status === 'paid' && left > 0 && (
+            <button type="button" class="small danger" onClick={() => setRefunding(true)}>
+              Refund
+            </button>
+          )}
+        </span>
+      </div>
+      {payment.status === 'review' && (
+        <div class="notice" role="status">
+          <p>
+            <strong>Needs a decision:</strong> {payment.reviewReason}. Look at it at Stripe first.
+          </p>
+          <span class="row">
+            <Action class="small" busy={busy} onClick={doing(() => resolvePayment(payment.id, 'grant'))}>
+              Grant the credits
+            </Action>
+            <Action class="small danger" busy={busy} onClick={doing(() => resolvePayment(payment.id, 'dismiss'))}>
+              Dismiss
+            </Action>
+          </span>
+        </div>
+      )}
+      <ErrorMessage problem={problem} />
+      <Facts payment={payment} spent={spent} />
+      {refunding && <Refund payment={payment} spent={spent} close={() => setRefunding(false)} done={reload} />}
+    </section>
+  )
+}
+
+function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) {
+  const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
+  const facts: [name: string, value: ComponentChildren, testId?: string][] = [
+    ['Status', <PaymentStatus payment={payment} />],
+    ['Account', <a href={`/operator/accounts/${payment.accountId}`}>{payment.accountEmail}</a>],
+    ['Credits', number(creditsOf(payment))],
+    ['Spent already', number(spent), 'spent'],
+    ['Taken back', number(payment.reversed), 'reversed'],
+    ['Refunded', money(refundedMinor, currency)],
+    ['Disputed', money(disputedMinor, currency)],
+    ['Ordered', <Time iso={payment.createdAt} />],
+    ['Paid', payment.paidAt ? <Time iso={payment.paidAt} /> : 'not yet'],
+    ['Id', <code>{payment.id}</code>],
+    ['At Stripe', <code>{payment.intent ?? payment.session ?? 'nothing yet'}</code>],
+  ]
+  return (
+    <dl class="facts">
+      {facts.map(([name, value, testId]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd data-testid={testId}>{value}</dd>
+        </div>
+      ))}
+      {receiptUrl && (
+        <div>
+          <dt>Receipt</dt>
+          <dd>
+            <a href={receiptUrl} target="_blank" rel="noreferrer">
+              Receipt
+            </a>
+          </dd>
+        </div>
+      )}
+    </dl>
+  )
+}
+
+type RefundProps = { payment: OperatedPayment; spent: number; close: () => void; done: () => void }
+
+/** Says what is spent before it is asked to go on, and again when the server says so. */
+function Refund({ payment, spent, close, done }: RefundProps) {
+  const { id, currency } = payment
+  const left = leftOf(payment)
+  const { busy, problem, run } = useSubmit()
+  const [mustForce, setMustForce] = useState(spent > 0)
+  const submit = (event: Event): void => {
+    const { amount = '', force } = fieldsOf(event)
+    const amountMinor = minorOf(amount, currency) ?? 0
+    run(async () => {
+      try {
+        await refundPayment(id, { ...(amountMinor !== left && { amountMinor }), ...(force && { force: true }) })
+      } catch (thrown) {
+        if (problemOf(thrown).code === 'credits_spent') setMustForce(true)
+        throw thrown
+      }
+      close()
+      done()
+    })
+  }
+  return (
+    <Dialog title="Refund this payment?" close={close}>
+      <form onSubmit={submit} noValidate>
+        <p>
+          Its credits are taken back first, then the customer gets the money. {credits(spent)} of it{' '}
+          {spent === 1 ? 'is' : 'are'} spent already.
+        </p>
+        <Field
+          label={`Amount (${currency.toUpperCase()})`}
+          name="amount"
+          inputMode="decimal"
+          defaultValue={majorText(left, currency)}
+          hint={`At most ${money(left, currency)}.`}
+          required
+        />
+        {mustForce && (
+          <label class="check">
+            <input type="checkbox" name="force" value="yes" />
+            Refund although credits are spent: they become a debt of the account
+          </label>
+        )}
+        <ErrorMessage problem={problem} />
+        <div class="row">
+          <Action type="submit" class="danger" busy={busy} busyText="Refunding…">
+            Refund
+          </Action>
+          <button type="button" class="quiet" onClick={close}>
+            Cancel
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,66 @@
+/**
+ * Finding payments.
+ */
+import { useLocation } from 'preact-iso'
+import type { OperatedPayment } from '../../api/operator-billing.ts'
+import { searchPayments } from '../../api/operator-billing.ts'
+import { Empty, Time } from '../../parts/basics.tsx'
+import { number, shortId } from '../../parts/format.ts'
+import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
+import { List } from '../../parts/list.tsx'
+import { creditsOf, money } from '../../parts/money.ts'
+import { withFields } from '../../parts/route.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+import { PaymentStatus, STATUSES } from '../credits/payments.tsx'
+
+const PATH = '/operator/payments'
+
+const CHOICES = [['', 'Any'], ...Object.entries(STATUSES).map(([status, [word]]) => [status, word] as const)] as const
+
+const COLUMNS: Column<OperatedPayment>[] = [
+  { header: 'Payment', cell: ({ id }) => <a href={`${PATH}/${id}`}>{shortId(id)}</a> },
+  { header: 'Time', cell: ({ createdAt }) => <Time iso={createdAt} /> },
+  { header: 'Account', cell: (one) => <a href={`/operator/accounts/${one.accountId}`}>{one.accountEmail}</a> },
+  { header: 'Amount', right: true, class: 'digits', cell: (one) => money(one.amountMinor, one.currency) },
+  { header: 'Credits', right: true, class: 'digits', cell: (one) => number(creditsOf(one)) },
+  { header: 'How', cell: ({ kind }) => (kind === 'auto' ? 'Automatic' : 'Checkout') },
+  { header: 'Status', cell: (one) => <PaymentStatus payment={one} /> },
+]
+
+export function PaymentsSection({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation()
+  const { search, status, cursor } = query
+  const payments = useLoad(`payments of all ${search} ${status} ${cursor}`, () =>
+    searchPayments({ search, status, cursor }),
+  )
+  const submit = (event: Event): void => {
+    const fields = fieldsOf(event)
+    route(withFields(PATH, {}, { search: fields['search']?.trim(), status: fields['status'] }))
+  }
+  const next = payments.data?.nextCursor
+  return (
+    <section class="panel">
+      <form class="finder" onSubmit={submit}>
+        <Field
+          label="Find a payment"
+          name="search"
+          type="search"
+          defaultValue={search}
+          hint="Part of an e-mail address, the payment's id, or Stripe's."
+          maxLength={254}
+        />
+        <Choice label="Status" name="status" options={CHOICES} defaultValue={status ?? ''} />
+        <button type="submit">Find</button>
+      </form>
+      <List of={payments} empty={<Empty title="No matching payments" />}>
+        {(items) => <Table label="Payments" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />}
+      </List>
+      <p class="pager">
+        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
+        {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
+      </p>
+    </section>
+  )
+}

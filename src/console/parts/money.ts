@@ -1,0 +1,48 @@
+/**
+ * Money as people write it, and what it buys.
+ */
+import type { Pack, TopUp } from '../api/billing.ts'
+
+const formats = new Map<string, Intl.NumberFormat>()
+
+function formatOf(currency: string): Intl.NumberFormat {
+  const found = formats.get(currency) ?? new Intl.NumberFormat(undefined, { style: 'currency', currency })
+  formats.set(currency, found)
+  return found
+}
+
+/** How many digits a currency has after the point: 2 for euros, 0 for yen. */
+const digitsOf = (currency: string): number => formatOf(currency).resolvedOptions().maximumFractionDigits ?? 2
+
+/** An amount of minor units with its currency, like €10.00. */
+export const money = (minor: number, currency: string): string =>
+  formatOf(currency).format(minor / 10 ** digitsOf(currency))
+
+/** A whole number of minor units as the text of a field, without the currency: 10.00. */
+export const majorText = (minor: number, currency: string): string =>
+  (minor / 10 ** digitsOf(currency)).toFixed(digitsOf(currency))
+
+/** What was typed into a field, in minor units; null for what is no amount of this currency. */
+export function minorOf(text: string, currency: string): number | null {
+  const found = /^(\d{1,9})(?:[.,](\d{1,3}))?$/.exec(text.trim())
+  const digits = digitsOf(currency)
+  if (!found || (found[2] ?? '').length > digits) return null
+  return Number(`${found[1]}${(found[2] ?? '').padEnd(digits, '0')}`)
+}
+
+/** The smallest step of a currency, for number fields: 0.01. */
+export const stepOf = (currency: string): string => majorText(1, currency)
+
+/** The credits that a free amount buys: rounded down, as the server counts them. */
+export const creditsFor = (minor: number, { creditsPer, perMinor }: TopUp): number =>
+  Number((BigInt(minor) * BigInt(creditsPer)) / BigInt(perMinor))
+
+/** Why an amount cannot be bought, in a sentence; null where it can. */
+export function amountFault(minor: number | null, { currency, minMinor, maxMinor }: TopUp): string | null {
+  if (minor === null) return 'Enter an amount, like 25.00.'
+  if (minor >= minMinor && minor <= maxMinor) return null
+  return `Choose an amount from ${money(minMinor, currency)} to ${money(maxMinor, currency)}.`
+}
+
+/** What a pack gives altogether. */
+export const creditsOf = ({ credits, bonus }: Pick<Pack, 'credits' | 'bonus'>): number => credits + bonus
