@@ -14,6 +14,8 @@ export interface StripeAccount {
   readonly fault: (at: string, fault: string, times?: number) => Promise<void>
   /** Pays for a session as its page does; answers what came of it. */
   readonly pay: (session: string, way?: string, more?: { keep?: boolean; authenticated?: boolean }) => Promise<Answered>
+  /** Every object of a kind (`payment_intent`, `event`), newest first, whatever faults were ordered. */
+  readonly list: <T>(kind: string) => Promise<T[]>
   /** Sends the account's events there. */
   readonly deliverTo: (url: string, secret: string, more?: { hold?: boolean; retryMs?: number[] }) => Promise<void>
 }
@@ -43,6 +45,7 @@ export function stripeAccountAt(url: string, name = `n${randomBytes(8).readBigUI
     control,
     fault: async (at, fault, times = 1) => void (await control('POST', 'faults', { at, fault, times })),
     pay: (session, way = 'card', more = {}) => control('POST', `sessions/${session}/pay`, { way, ...more }),
+    list: async <T>(kind: string) => (await control('GET', `list/${kind}`))['data'] as T[],
     deliverTo: async (to, secret, more = {}) => void (await control('POST', 'endpoint', { url: to, secret, ...more })),
   }
 }

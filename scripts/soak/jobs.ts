@@ -15,6 +15,10 @@ export type Job = { name: string; run: () => Promise<Result> }
 const SCHEDULES = 10_000
 const SHARDS = 4
 
+/** How many random schedules of payments there are, and how many processes run them. */
+const PAYMENT_SCHEDULES = 5000
+const PAYMENT_SHARDS = 2
+
 /** Random chats whose pre-charge is compared with a bill. */
 const CHATS = 20_000
 
@@ -46,15 +50,17 @@ export function jobsOf(
       return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, mutant: false }
     },
   })
-  const shard = (nth: number): Job => {
-    const runs = Math.ceil(SCHEDULES / SHARDS)
-    return test(
-      `schedules ${nth + 1} of ${SHARDS}`,
-      ['test/crash/schedules.test.ts'],
-      { TOLLGATE_SCHEDULES: String(runs), TOLLGATE_SEED: String(seed + nth) },
-      runs,
-    )
-  }
+  const shards = (name: string, file: string, variable: string, total: number, parts: number): Job[] =>
+    Array.from({ length: parts }, (_one, nth) => {
+      const runs = Math.ceil(total / parts)
+      const env = { [variable]: String(runs), TOLLGATE_SEED: String(seed + nth) }
+      return test(`${name} ${nth + 1} of ${parts}`, [file], env, runs)
+    })
+  const [calls, payments] = ['test/crash/schedules.test.ts', 'test/crash/payments.test.ts'] as const
+  const schedules = [
+    ...shards('schedules', calls, 'TOLLGATE_SCHEDULES', SCHEDULES, SHARDS),
+    ...shards('schedules of payments', payments, 'TOLLGATE_PAYMENT_SCHEDULES', PAYMENT_SCHEDULES, PAYMENT_SHARDS),
+  ]
   const mutants = MUTANTS.map((mutant): Job => ({
     name: `planted bug: ${mutant.name}`,
     run: async () => {
@@ -72,7 +78,6 @@ export function jobsOf(
   }
   const preCharges = test('pre-charges', ['test/upstreams/precharge.test.ts'], { TOLLGATE_REQUESTS: String(CHATS) })
   const quotes = test('quotes', ['test/api/v1/quotes.test.ts'])
-  const shards = Array.from({ length: SHARDS }, (_one, nth) => shard(nth))
   return {
     alone: [test('load', ['test/crash/load.test.ts'])],
     waiting: [
@@ -83,6 +88,6 @@ export function jobsOf(
       ...mutants,
       healthy,
     ],
-    busy: [test('kills', ['test/crash/kills.test.ts']), ...shards, preCharges, quotes],
+    busy: [test('kills', ['test/crash/kills.test.ts']), ...schedules, preCharges, quotes],
   }
 }

@@ -9,7 +9,7 @@ import { endDispute, openDispute, reinstate, withdraw } from './disputes.ts'
 import { need, stripeError } from './errors.ts'
 import { deliver, emit } from './events.ts'
 import { EVENT_FAULTS, REQUEST_FAULTS } from './faults.ts'
-import type { StoredEvent } from './objects.ts'
+import type { Kinds, StoredEvent } from './objects.ts'
 import { LATER, pay, settle } from './paying.ts'
 import type { Payment } from './paying.ts'
 import { finishRefund } from './refunds.ts'
@@ -88,6 +88,8 @@ const CONTROLS: Readonly<Record<string, Control>> = {
     if (!object) throw new Refusal({ status: 404, message: `No such object: '${id}'` })
     return Object.assign(object, fields)
   },
+  /** Every object of a kind, newest first, whatever faults were ordered. */
+  'GET /stripe/control/list/:id': (account, id) => ({ data: account.objects.list(id as keyof Kinds) }),
   /** Tells of an object, as it is now or with other fields: `{type, object, set?}`. */
   'POST /stripe/control/events': (account, _id, fields) => {
     const object = account.objects.any(text(fields, 'object'))

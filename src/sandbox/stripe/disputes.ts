@@ -70,13 +70,15 @@ export function reinstate(account: StripeAccount, dispute: Stripe.Dispute): Stri
   return dispute
 }
 
-/** Ends a dispute; one that is won gives back what was taken. @throws {Refusal} 400 for one that has ended */
+/** Ends a dispute; one that is won gives back what was taken, one that is lost has cost its funds. @throws {Refusal} 400 for one that has ended */
 export function endDispute(
   account: StripeAccount,
   dispute: Stripe.Dispute,
   status: 'won' | 'lost' | 'warning_closed',
 ): Stripe.Dispute {
   if (['won', 'lost', 'warning_closed'].includes(dispute.status)) throw badField('This dispute is closed.', 'id')
+  // A dispute is never lost before its funds are withdrawn.
+  if (status === 'lost' && dispute.balance_transactions.length === 0) withdraw(account, dispute)
   dispute.status = status
   dispute.is_charge_refundable = status !== 'lost'
   if (status === 'won' && held(dispute) > 0) reinstate(account, dispute)

@@ -1,0 +1,231 @@
+import type Stripe from 'stripe'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import type { Answered, StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
+import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
+import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
+import { ApiError } from '../../../src/shared/errors.ts'
+import type { CallId } from '../../../src/shared/ids.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { createLog } from '../../../src/shared/infra/log.ts'
+import { startCheckout, termsOf } from '../../../src/shared/payments/checkout.ts'
+import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
+import { providerOf } from '../../../src/shared/payments/deps.ts'
+import { storeEvent } from '../../../src/shared/payments/events.ts'
+import { followEvent, look } from '../../../src/shared/payments/look.ts'
+import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
+import { ProviderAway, ProviderRefused } from '../../../src/shared/payments/provider.ts'
+import { refundPayment } from '../../../src/shared/payments/refunds.ts'
+import { changeSettings } from '../../../src/shared/payments/settings.ts'
+import { attend } from '../../../src/shared/payments/sweep.ts'
+import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
+import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
+import { live, mortalDb, mortalProvider } from './lives.ts'
+import type { Act, Event, Move } from './moves.ts'
+
+const SECRET = 'whsec_of_the_schedules'
+const pack = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
+const catalogue = { packs: [pack], topUp: null } as unknown as Catalogue
+const TERMS = termsOf(catalogue, { pack: pack.id })
+
+/** A schedule that is played: its accounts here and at Stripe, and what was done to them. */
+export type Story = {
+  db: Db
+  stripe: StripeAccount
+  deps: PaymentDeps
+  accounts: TestAccount[]
+  calls: CallId[]
+  tampered: Set<string>
+  /** What an operator, a customer or a bank wanted and could not have: for a failure's story. */
+  history: string[]
+}
+
+/** Plays a schedule, then lets the sweep alone put everything right. */
+export async function play(db: Db, sandboxUrl: string, moves: readonly Move[]): Promise<Story> {
+  const story = await begin(db, sandboxUrl)
+  try {
+    for (const move of moves) {
+      story.history.push(JSON.stringify(move))
+      if (move.do === 'together') await Promise.all(move.acts.map((act) => doAct(story, act)))
+      else await happen(story, move)
+    }
+    await heal(story)
+    return story
+  } catch (error) {
+    throw toldOf(story, error)
+  }
+}
+
+/** An error with everything that came before it. */
+export const toldOf = ({ history }: Story, error: unknown): Error =>
+  new Error(`${(error as Error).stack}\nafter\n${history.join('\n')}`)
+
+async function begin(db: Db, sandboxUrl: string): Promise<Story> {
+  const stripe = stripeAccountAt(sandboxUrl)
+  // Events are kept back: a schedule delivers them, or does not.
+  await stripe.deliverTo('http://127.0.0.1:9', SECRET, { hold: true })
+  const provider = providerOf({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: stripe.key,
+    STRIPE_WEBHOOK_SECRET: SECRET,
+    STRIPE_API_BASE: sandboxUrl,
+  })!
+  const deps: PaymentDeps = {
+    db: mortalDb(db),
+    log: createLog('silent', 'worker'),
+    provider: mortalProvider(provider),
+    baseUrl: 'http://tollgate.test',
+    observer: { became: () => {}, differed: () => {}, event: () => {} },
+    tell: () => {},
+  }
+  const accounts = [await anAccount(db), await anAccount(db)]
+  return { db, stripe, deps, accounts, calls: [], tampered: new Set(), history: [] }
+}
+
+const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
+
+/** The orders of a story, oldest first. */
+export const ordersOf = ({ db, accounts }: Story): Promise<PaymentRow[]> =>
+  db('payments')
+    .whereIn(
+      'account_id',
+      accounts.map(({ id }) => id),
+    )
+    .orderBy('id')
+    .select<PaymentRow[]>('*')
+
+/** What is expected to go wrong: a provider that was told to, and wishes that cannot be had. */
+function isExpected(error: unknown): boolean {
+  return error instanceof ProviderAway || error instanceof ProviderRefused || error instanceof ApiError
+}
+
+async function doAct(story: Story, act: Act): Promise<void> {
+  const { history } = story
+  try {
+    const whole = await live(act.dies, () => process(story, act))
+    if (!whole) history.push(`  ${act.do} was killed at ${act.dies}`)
+  } catch (error) {
+    if (!isExpected(error)) throw error
+    history.push(`  ${act.do}: ${String(error)}`)
+  }
+}
+
+async function process(story: Story, act: Act): Promise<unknown> {
+  const { deps, accounts, db } = story
+  if (act.do === 'order') return order(story, act)
+  if (act.do === 'hear') return hear(story, act.which)
+  if (act.do === 'top up') return topUp(deps, catalogue, pick(accounts, act.who)!.id)
+  if (act.do === 'follow') {
+    const ids = await db('payment_events').whereNotNull('next_try_at').orderBy('created_at').pluck<string[]>('id')
+    const id = pick(ids, act.which)
+    return id && followEvent(deps, id)
+  }
+  return onOrder(story, act)
+}
+
+async function onOrder(story: Story, act: Extract<Act, { do: 'return' | 'sweep' | 'refund' }>): Promise<unknown> {
+  const { deps } = story
+  const row = pick(await ordersOf(story), act.which)
+  if (!row) return undefined
+  if (act.do === 'return') return look(deps, row.id)
+  if (act.do === 'sweep') return attend(deps, row.id)
+  const amountMinor = act.share === 100 ? undefined : Math.floor((row.amount_minor * act.share) / 100)
+  return refundPayment(deps, null, row.id, { amountMinor, force: act.force })
+}
+
+async function order({ deps, accounts, db }: Story, { who }: Extract<Act, { do: 'order' }>): Promise<void> {
+  const account = pick(accounts, who)!
+  await startCheckout(deps, account.id, TERMS)
+  // Once a card is kept, the balance is topped up by it.
+  const wanted = { threshold: 500, pack: pack.id, monthlyCapMinor: 2 * pack.amountMinor }
+  await changeSettings(db, account.id, { autoTopUp: wanted })
+}
+
+/** The webhook takes one of all events that Stripe ever had, again or for the first time. */
+async function hear({ stripe, deps }: Story, which: number): Promise<void> {
+  const all = await stripe.list<Stripe.Event>('event')
+  const event = pick(
+    all.filter(({ type }) => /^(checkout|charge|refund|payment_intent)\./.test(type)),
+    which * 3,
+  )
+  if (!event) return
+  const payload = JSON.stringify(event, null, 2)
+  const header = stripe.stripe.webhooks.generateTestHeaderString({ payload, secret: SECRET })
+  const { provider } = deps
+  const hint = provider.verify(Buffer.from(payload), header)
+  await storeEvent(deps.db, provider.name, hint)
+}
+
+/** Does what the sandbox may refuse, and writes down that it did. */
+async function wish({ history }: Story, what: () => Promise<unknown>): Promise<void> {
+  await what().catch((error: unknown) => void history.push(`  ${String(error).slice(0, 200)}`))
+}
+
+async function happen(story: Story, event: Event): Promise<void> {
+  const { stripe, db, accounts, calls } = story
+  if (event.do === 'fault') return stripe.fault('*', event.fault, event.times)
+  if (event.do === 'call')
+    return wish(story, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
+  if (event.do === 'call ends') return endCall(story, event)
+  const listed = async <T>(kind: string): Promise<T | undefined> =>
+    pick((await stripe.list<T>(kind)).toReversed(), event.which)
+  await wish(story, async () => {
+    if (event.do === 'dispute goes') {
+      const dispute = await listed<Stripe.Dispute>('dispute')
+      return dispute && stripe.control('POST', `disputes/${dispute.id}`, { to: event.to })
+    }
+    if (event.do === 'refund fails') {
+      const refund = await listed<Stripe.Refund>('refund')
+      return refund && stripe.control('POST', `refunds/${refund.id}`, { status: 'failed' })
+    }
+    if (event.do === 'refund at Stripe' || event.do === 'dispute') {
+      const charge = await listed<Stripe.Charge>('charge')
+      return charge && onCharge(stripe, charge, event)
+    }
+    const session = await listed<Stripe.Checkout.Session>('checkout.session')
+    return session && onSession(story, session, event)
+  })
+}
+
+function onCharge(
+  stripe: StripeAccount,
+  { id, amount }: Stripe.Charge,
+  event: Extract<Event, { share: number }>,
+): Promise<unknown> {
+  const part = Math.floor((amount * event.share) / 100)
+  if (event.do === 'dispute') return stripe.control('POST', `charges/${id}/dispute`, { amount: part })
+  return stripe.stripe.refunds.create({ charge: id, amount: part })
+}
+
+async function onSession(
+  { stripe, tampered }: Story,
+  session: Stripe.Checkout.Session,
+  event: Extract<Event, { do: 'pay' | 'bank' | 'expire' | 'tamper' }>,
+): Promise<Answered | Stripe.Checkout.Session | undefined> {
+  if (event.do === 'pay') return stripe.pay(session.id, event.way, { keep: true })
+  if (event.do === 'bank') return stripe.control('POST', `sessions/${session.id}/settle`, { paid: event.paid })
+  if (event.do === 'expire') return stripe.stripe.checkout.sessions.expire(session.id)
+  if (session.status !== 'open') return undefined
+  tampered.add(session.client_reference_id!)
+  return stripe.control('POST', `objects/${session.id}`, { amount_total: session.amount_total! - 1 })
+}
+
+async function endCall({ db, calls }: Story, { which, cost }: Extract<Event, { do: 'call ends' }>): Promise<void> {
+  const id = pick(calls, which)
+  if (!id) return
+  calls.splice(calls.indexOf(id), 1)
+  if (cost === null) await verbs(db).refund(id, gatewayError('upstream_failed'))
+  else await verbs(db).settle(id, 'image', aResult(cost))
+}
+
+/** Every event is lost from now on, and nobody comes back: the sweep alone finds how each order stands. */
+async function heal(story: Story): Promise<void> {
+  const { stripe, deps, db } = story
+  await stripe.control('DELETE', 'faults')
+  const due = new Set(await dueTopUps(db, 1000))
+  for (const { id } of story.accounts) if (due.has(id)) await topUp(deps, catalogue, id)
+  for (let round = 0; round < 2; round++) {
+    for (const { id } of await ordersOf(story)) await attend(deps, id)
+  }
+}
