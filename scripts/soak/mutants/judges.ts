@@ -6,6 +6,8 @@ export const VERBS = 'test/shared/calls/verbs.test.ts'
 export const DEBTS = 'test/shared/calls/debts.test.ts'
 export const BATCHES = 'test/shared/calls/batches.test.ts'
 export const BUDGETS = 'test/shared/calls/budgets.test.ts'
+export const PAYMENTS = 'test/shared/payments/payments.test.ts'
+export const PAYMENT_SCHEDULES = 'test/crash/payments.test.ts'
 export const PRICING = 'test/shared/calls/pricing.test.ts'
 export const ARITHMETIC = 'test/shared/calls/price-arithmetic.test.ts'
 export const GUARDS = 'test/api/v1/price-guards.test.ts'
@@ -31,4 +33,6 @@ export const JUDGES = [
   CUT_CHATS,
   VERSIONS,
   VERSION_OF_CALL,
+  PAYMENTS,
+  PAYMENT_SCHEDULES,
 ]

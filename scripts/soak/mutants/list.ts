@@ -4,6 +4,7 @@ import { OF_CATALOGUE } from './catalogue.ts'
 import { CHARGING } from './charging.ts'
 import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
+import { OF_PAYMENTS } from './payments.ts'
 import { PRICES } from './prices.ts'
 
 /** All bugs that the tests must find. */
@@ -11,6 +12,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHARGING,
   ...ENDING,
   ...OF_BUDGETS,
+  ...OF_PAYMENTS,
   ...CALL_PATH,
   ...PRICES,
   ...OF_CATALOGUE,

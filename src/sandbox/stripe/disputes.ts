@@ -70,7 +70,10 @@ export function reinstate(account: StripeAccount, dispute: Stripe.Dispute): Stri
   return dispute
 }
 
-/** Ends a dispute; one that is won gives back what was taken, one that is lost has cost its funds. @throws {Refusal} 400 for one that has ended */
+/**
+ * Ends a dispute; one that is won gives back what was taken, one that is lost has cost its funds.
+ * @throws {Refusal} 400 for one that has ended
+ */
 export function endDispute(
   account: StripeAccount,
   dispute: Stripe.Dispute,
