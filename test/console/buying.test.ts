@@ -58,7 +58,7 @@ describe('buying credits in the console', () => {
     await page.getByTestId('returned').getByText('Thank you.').waitFor()
   }
 
-  it('leads from nothing to paid calls; a refund of spent credits is a debt, which the next purchase repays', async () => {
+  it('leads from nothing to paid calls; a refund of spent credits is a debt that is repaid first', async () => {
     const email = 'buyer@example.com'
     const { secret } = await aCustomer(world, email, 0)
     await world.person('seller@example.com', { admin: true })
@@ -114,7 +114,7 @@ describe('buying credits in the console', () => {
     await customer.close()
   })
 
-  it('sells an amount of one\u2019s own on a phone, redeems a code, and keeps what is set for low balances', async () => {
+  it('sells any amount on a phone, redeems a code, and keeps the setting for low balances', async () => {
     const email = 'phone@example.com'
     await world.person(email)
     const customer = await visit(browser, world, { viewport: { width: 360, height: 740 } })

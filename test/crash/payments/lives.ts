@@ -39,7 +39,7 @@ const check = (): void => {
   if (lives.getStore()?.alive === false) throw new Killed()
 }
 
-/** The database as a process reaches it while it lives. A transaction that has begun goes on, as it does in Postgres. */
+/** The database as a process reaches it while it lives. A transaction that has begun goes on, as in Postgres. */
 export const mortalDb = (db: Db): Db =>
   new Proxy(db, {
     apply: (target, self, given: Parameters<Db>) => {
