@@ -9,6 +9,7 @@ import { changeAccount, createAccount, login, logout, replacePassword, showAccou
 import { showCall, showCalls } from './console/calls.ts'
 import { forgot, resend, reset, verify } from './console/email.ts'
 import { accountEvents } from './console/events.ts'
+import { exportCalls, exportLedger } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
 import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
 import { showLedger } from './console/ledger.ts'
@@ -81,6 +82,8 @@ const records = [
   showCalls,
   showCall,
   showLedger,
+  exportCalls,
+  exportLedger,
   showGrants,
   showUsage,
 ] as const

@@ -17,7 +17,8 @@ import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
 import { endOf, keyId, moment, pageCursor, pageLimit, startOf } from '../fields.ts'
 
-const callsQuery = z.object({
+/** What a list of calls can be narrowed to. */
+export const callFilter = {
   model: z
     .string({ error: 'must appear only once' })
     .min(1, 'must not be empty')
@@ -30,9 +31,9 @@ const callsQuery = z.object({
     .optional()
     .meta({ description: 'Calls accepted at or after this: a day in UTC, or a time with its zone.' }),
   to: moment.optional().meta({ description: 'Calls accepted at or before this; a day is included as a whole.' }),
-  limit: pageLimit,
-  cursor: pageCursor,
-})
+}
+
+const callsQuery = z.object({ ...callFilter, limit: pageLimit, cursor: pageCursor })
 
 /** Lists calls, newest first. A page stays what it is while calls arrive. */
 export const showCalls = endpoint({
@@ -53,7 +54,8 @@ export const showCalls = endpoint({
   }
 })
 
-function filterOf({ from, to, ...same }: Omit<z.infer<typeof callsQuery>, 'limit' | 'cursor'>): CallFilter {
+/** The filter that the fields of a query mean. @throws ApiError invalid_request where it ends before it begins. */
+export function filterOf({ from, to, ...same }: Omit<z.infer<typeof callsQuery>, 'limit' | 'cursor'>): CallFilter {
   const filter = { ...same, ...(from && { from: startOf(from) }), ...(to && { before: endOf(to) }) }
   if (filter.from && filter.before && filter.from >= filter.before) {
     throw new ApiError('invalid_request', { param: 'to', message: 'to must not be before from.' })

@@ -52,7 +52,11 @@ export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 
 export const getModels = () => ask('GET /api/models')
 export const getKeys = () => ask('GET /api/keys')
-export const createKey = (name: string) => ask('POST /api/keys', { body: { name } })
+/** What a key can be limited to; null lifts a limit. */
+export type KeyLimits = Omit<BodyOf<'PATCH /api/keys/:id'>, 'name'>
+
+export const createKey = (name: string, limits: KeyLimits = {}) => ask('POST /api/keys', { body: { name, ...limits } })
+export const changeKey = (id: string, body: KeyLimits) => ask('PATCH /api/keys/:id', { params: { id }, body })
 export const rotateKey = (id: string, graceSeconds: number) =>
   ask('POST /api/keys/:id/rotate', { params: { id }, body: { graceSeconds } })
 export const revokeKey = (id: string) => ask('DELETE /api/keys/:id', { params: { id } })

@@ -8,6 +8,7 @@ import { Action, Code, Empty, Page, Time, ErrorMessage } from '../parts/basics.t
 import { Dialog } from '../parts/dialogs.tsx'
 import { Field, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
+import { BudgetMeter, EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 import { useLoad } from '../state/load.ts'
@@ -16,6 +17,8 @@ export function KeysPage() {
   const keys = useLoad('keys', getKeys)
   const [making, setMaking] = useState(false)
   const [revoking, setRevoking] = useState<ApiKey | null>(null)
+  const [editing, setEditing] = useState<ApiKey | null>(null)
+  const [rotating, setRotating] = useState<ApiKey | null>(null)
   const put = (key: ApiKey): void =>
     keys.change(({ data }) => ({
       data: data.some(({ id }) => id === key.id) ? data.map((one) => (one.id === key.id ? key : one)) : [key, ...data],
@@ -34,10 +37,12 @@ export function KeysPage() {
       </p>
       <section class="panel">
         <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
-          {(items) => <KeyTable keys={items} revoke={setRevoking} />}
+          {(items) => <KeyTable keys={items} revoke={setRevoking} edit={setEditing} rotate={setRotating} />}
         </List>
       </section>
       {making && <NewKey close={() => setMaking(false)} made={put} />}
+      {editing && <EditKey apiKey={editing} close={() => setEditing(null)} changed={put} />}
+      {rotating && <RotateKey apiKey={rotating} close={() => setRotating(null)} changed={put} />}
       {revoking && (
         <Revoke
           apiKey={revoking}
@@ -64,9 +69,12 @@ const KEY_COLUMNS: Column<ApiKey>[] = [
         'never'
       ),
   },
+  { header: 'Budget', cell: (key) => <BudgetMeter budget={key.budget} /> },
 ]
 
-function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => void }) {
+type Chosen = (key: ApiKey) => void
+
+function KeyTable({ keys, revoke, edit, rotate }: { keys: ApiKey[]; revoke: Chosen; edit: Chosen; rotate: Chosen }) {
   const revoking: Column<ApiKey> = {
     header: 'Revoke',
     hidden: true,
@@ -77,9 +85,17 @@ function KeyTable({ keys, revoke }: { keys: ApiKey[]; revoke: (key: ApiKey) => v
           revoked <Time iso={key.revokedAt} />
         </span>
       ) : (
-        <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
-          Revoke
-        </button>
+        <span class="row">
+          <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
+            Limits
+          </button>
+          <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
+            Rotate
+          </button>
+          <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
+            Revoke
+          </button>
+        </span>
       ),
   }
   return (
@@ -98,9 +114,9 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
   const { busy, problem, run } = useSubmit()
   const [secret, setSecret] = useState<string | null>(null)
   const submit = (event: Event): void => {
-    const { name = '' } = fieldsOf(event)
+    const { name = '', ...texts } = fieldsOf(event)
     run(async () => {
-      const answer = await createKey(name)
+      const answer = await createKey(name, limitsOf(texts, null))
       setSecret(answer.secret)
       made(answer.key, answer.secret)
     })
@@ -136,6 +152,10 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           hint="Something to recognize it by: laptop, server, …"
           invalid={problem?.code === 'invalid_request'}
         />
+        <details>
+          <summary>Limits</summary>
+          <LimitFields apiKey={null} />
+        </details>
         <ErrorMessage problem={problem} />
         <Action type="submit" busy={busy} busyText="Creating…">
           Create key

@@ -28,6 +28,8 @@ export const requests: Requests = {
     await me('GET', '/api/calls?limit=2')
     await me('GET', `/api/calls/${id}`)
     await me('GET', '/api/ledger')
+    await me('GET', '/api/exports/calls')
+    await me('GET', '/api/exports/ledger')
     await me('GET', '/api/grants')
     await me('GET', '/api/usage')
     await me('GET', '/api/keys')

@@ -1,0 +1,218 @@
+/**
+ * The limits of a key: their fields, what is used of a budget, and the dialogs that change them or the secret.
+ */
+import { useState } from 'preact/hooks'
+import type { ApiKey, KeyLimits } from '../api/endpoints.ts'
+import { changeKey, rotateKey } from '../api/endpoints.ts'
+import { Action, Code, ErrorMessage, Time } from '../parts/basics.tsx'
+import { Dialog } from '../parts/dialogs.tsx'
+import { number } from '../parts/format.ts'
+import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
+
+const PERIODS = [
+  ['total', 'in total'],
+  ['day', 'each day'],
+  ['week', 'each week'],
+  ['month', 'each month'],
+] as const
+
+type Texts = Record<string, string>
+
+/** The limits of a key as texts of its form; empty where there is none. */
+const textsOf = (key: ApiKey | null): Texts => ({
+  credits: key?.budget ? String(key.budget.credits) : '',
+  period: key?.budget?.period ?? 'month',
+  models: key?.models?.join(', ') ?? '',
+  modalities: key?.modalities?.join(', ') ?? '',
+  allowedIps: key?.allowedIps?.join(', ') ?? '',
+  expiresAt: key?.expiresAt?.slice(0, 10) ?? '',
+  rateLimit: key?.rateLimit ? String(key.rateLimit) : '',
+  maxOutstanding: key?.maxOutstanding ? String(key.maxOutstanding) : '',
+})
+
+const listOf = (text: string): string[] | null => {
+  const parts = text.split(/[\s,]+/).filter(Boolean)
+  return parts.length > 0 ? parts : null
+}
+const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text))
+
+/** What the texts of a form ask for, beyond what the key has. A field that was emptied lifts its limit. */
+export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
+  const before = textsOf(key)
+  const changed = (name: string): boolean => (texts[name] ?? '') !== before[name]
+  const text = (name: string): string => texts[name] ?? ''
+  const credits = numberOf(text('credits'))
+  return {
+    ...((changed('credits') || (credits !== null && changed('period'))) && {
+      budget: credits === null ? null : { credits, period: text('period') as 'total' | 'day' | 'week' | 'month' },
+    }),
+    ...(changed('models') && { models: listOf(text('models')) }),
+    ...(changed('modalities') && { modalities: listOf(text('modalities')) as KeyLimits['modalities'] }),
+    ...(changed('allowedIps') && { allowedIps: listOf(text('allowedIps')) }),
+    ...(changed('expiresAt') && { expiresAt: text('expiresAt') === '' ? null : `${text('expiresAt')}T00:00:00Z` }),
+    ...(changed('rateLimit') && { rateLimit: numberOf(text('rateLimit')) }),
+    ...(changed('maxOutstanding') && { maxOutstanding: numberOf(text('maxOutstanding')) }),
+  }
+}
+
+/** The fields of a form that limits a key. */
+export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
+  const texts = textsOf(apiKey)
+  const [period, setPeriod] = useState(texts.period)
+  return (
+    <>
+      <Field
+        label="Budget (credits)"
+        name="credits"
+        type="number"
+        min={0}
+        defaultValue={texts.credits}
+        hint="The most that its calls may cost. Empty: no budget."
+      />
+      <Choice
+        label="Budget period (UTC)"
+        name="period"
+        options={PERIODS}
+        value={period}
+        onChange={(event) => setPeriod(event.currentTarget.value)}
+      />
+      <Field label="Models" name="models" defaultValue={texts.models} hint="Ids, with commas between. Empty: all." />
+      <Field
+        label="Modalities"
+        name="modalities"
+        defaultValue={texts.modalities}
+        hint="chat, image, video. Empty: all."
+      />
+      <Field
+        label="Allowed addresses"
+        name="allowedIps"
+        defaultValue={texts.allowedIps}
+        hint="Addresses or ranges, such as 203.0.113.0/24. Empty: everywhere."
+      />
+      <Field label="Expires on (UTC)" name="expiresAt" type="date" defaultValue={texts.expiresAt} />
+      <Field label="Requests a minute" name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
+      <Field label="Open calls" name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
+    </>
+  )
+}
+
+/** What is used of a budget. */
+export function BudgetMeter({ budget }: { budget: ApiKey['budget'] }) {
+  if (!budget) return <span class="soft">none</span>
+  const words = `${number(budget.used)} of ${number(budget.credits)} credits`
+  return (
+    <span>
+      <meter
+        min={0}
+        max={Math.max(1, budget.credits)}
+        high={0.8 * budget.credits}
+        value={Math.min(budget.used, budget.credits)}
+        aria-label={`Budget used: ${words}`}
+      />{' '}
+      {words} {PERIODS.find(([period]) => period === budget.period)![1]}
+      {budget.remaining === 0 && budget.resetsAt && (
+        <small>
+          {' '}
+          spent until <Time iso={budget.resetsAt} />
+        </small>
+      )}
+    </span>
+  )
+}
+
+/** Changes the limits of a key. `change` is asked for operators, who change any key, in place of the owner's own. */
+export function EditKey({
+  apiKey,
+  close,
+  changed,
+  change = changeKey,
+}: {
+  apiKey: ApiKey
+  close: () => void
+  changed: (key: ApiKey) => void
+  change?: (id: string, limits: KeyLimits) => Promise<{ key: ApiKey; warnings: string[] }>
+}) {
+  const { busy, problem, run } = useSubmit()
+  const [warnings, setWarnings] = useState<string[]>([])
+  const submit = (event: Event): void => {
+    const texts = fieldsOf(event)
+    run(async () => {
+      const answer = await change(apiKey.id, limitsOf(texts, apiKey))
+      changed(answer.key)
+      if (answer.warnings.length === 0) close()
+      setWarnings(answer.warnings)
+    })
+  }
+  return (
+    <Dialog title={`Limits of ${apiKey.name}`} close={close}>
+      <Form problem={problem} onSubmit={submit}>
+        <LimitFields apiKey={apiKey} />
+        <FormError />
+        {warnings.map((warning) => (
+          <div class="notice" role="status" key={warning}>
+            Saved. {warning}
+          </div>
+        ))}
+        <Action type="submit" busy={busy} busyText="Saving…">
+          Save limits
+        </Action>
+      </Form>
+    </Dialog>
+  )
+}
+
+const GRACES = [
+  ['0', 'at once'],
+  ['3600', 'in an hour'],
+  ['86400', 'in a day'],
+  ['604800', 'in a week'],
+] as const
+
+/** Gives a key another secret, which is shown until the dialog is closed. */
+export function RotateKey({
+  apiKey,
+  close,
+  changed,
+}: {
+  apiKey: ApiKey
+  close: () => void
+  changed: (key: ApiKey) => void
+}) {
+  const { busy, problem, run } = useSubmit()
+  const [secret, setSecret] = useState<string | null>(null)
+  const submit = (event: Event): void => {
+    const { grace = '0' } = fieldsOf(event)
+    run(async () => {
+      const answer = await rotateKey(apiKey.id, Number(grace))
+      setSecret(answer.secret)
+      changed(answer.key)
+    })
+  }
+  if (secret !== null) {
+    return (
+      <Dialog key="secret" title="The new secret" close={close} keep>
+        <div class="notice" role="status">
+          Copy it now. It will not be shown again.
+        </div>
+        <div data-testid="secret">
+          <Code text={secret} label="Copy the key" />
+        </div>
+        <button type="button" onClick={close}>
+          Done
+        </button>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title={`Rotate ${apiKey.name}?`} close={close}>
+      <form onSubmit={submit}>
+        <p>The key stays what it is, with its limits and its usage, and gets a new secret.</p>
+        <Choice label="The old secret stops working" name="grace" options={GRACES} />
+        <ErrorMessage problem={problem} />
+        <Action type="submit" busy={busy} busyText="Rotating…">
+          Rotate key
+        </Action>
+      </form>
+    </Dialog>
+  )
+}

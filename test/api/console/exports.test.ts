@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import { newId, publicId } from '../../../src/shared/ids.ts'
+import { grantCredits } from '../../../src/shared/operators/changes.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import type { DescribedWeb } from './support/records.ts'
+import { aCall, startDescribed } from './support/records.ts'
+
+describe('/api/exports', () => {
+  let web: DescribedWeb
+  before(async () => {
+    web = await startDescribed()
+  })
+  after(() => web.stop())
+  afterEach(() => expectBooksToBalance(web.db))
+
+  const linesOf = (text: string): string[] => text.trimEnd().split('\r\n')
+
+  it('has all calls and all entries, newest first, beyond any page', async () => {
+    const { account, api } = await web.signedIn(Array.from({ length: 520 }, () => ({ amount: 1 })))
+    await web.db.raw(
+      `
+      INSERT INTO calls (id, account_id, key_id, modality, model, status, http_status, error_type, finished_at,
+        created_at)
+      SELECT gen_random_uuid(), ?, ?, 'image', 'm', 'rejected', 402, 'insufficient_credits', now(),
+        now() - (n / 3) * interval '1 second'
+      FROM generate_series(1, 1201) n`,
+      [account.id, account.keyId],
+    )
+    const calls = await api('GET', '/api/exports/calls')
+    expect(calls.headers.get('content-type')).to.match(/^text\/csv/)
+    expect(calls.headers.get('content-disposition')).to.contain('tollgate-calls.csv')
+    const ids = linesOf(calls.text)
+      .slice(1)
+      .map((line) => line.split(',')[0])
+    expect([ids.length, new Set(ids).size]).to.deep.equal([1201, 1201])
+    expect(ids[0]).to.equal((await api('GET', '/api/calls?limit=1')).json.data[0].id)
+    const entries = linesOf((await api('GET', '/api/exports/ledger')).text)
+    expect([entries.length, entries[1]!.endsWith('entry_520')]).to.deep.equal([521, true])
+  })
+
+  it('narrows calls as their list does, and refuses what it refuses', async () => {
+    const { account, api } = await web.signedIn(1000)
+    await aCall(web.db, account, { model: '=SUM(A1)' })
+    await aCall(web.db, account, { end: 'failed' })
+    const rows = async (query: string) => linesOf((await api('GET', `/api/exports/calls${query}`)).text).length - 1
+    expect([await rows(''), await rows('?status=failed')]).to.deep.equal([2, 1])
+    expect(await rows(`?keyId=${publicId('key', account.keyId)}&modality=image`)).to.equal(2)
+    expect(await rows('?modality=video')).to.equal(0)
+    for (const query of ['?keyId=x', '?status=x', '?from=2030-01-02&to=2030-01-01'])
+      expect((await api('GET', `/api/exports/calls${query}`)).status, query).to.equal(400)
+    expect((await api('GET', '/api/exports/calls')).text).to.contain(`,'=SUM(A1),`)
+  })
+
+  it('quotes what would break a line, and runs no formula', async () => {
+    const { account, api } = await web.signedIn()
+    const note = '=1+1, "really"'
+    await grantCredits(web.db, null, { id: newId('grant'), accountId: account.id, origin: 'bonus', amount: 5, note })
+    expect((await api('GET', '/api/exports/ledger')).text).to.contain(`"'=1+1, ""really"""`)
+  })
+})
