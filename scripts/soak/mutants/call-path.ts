@@ -141,11 +141,11 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: 'src/api/v1/answer.ts',
-        find: '  placed.wait.cancel()\n  await recordAbandoned',
-        replace: `  placed.wait.cancel()
+        find: 'recordAbandoned(ctx, deps, placed.callId)\n  ctx.respond = false',
+        replace: `recordAbandoned(ctx, deps, placed.callId)
   const error = { type: 'upstream_failed', message: '', param: null, code: 'upstream_failed' }
   await deps.calls.refund(placed.callId, error)
-  await recordAbandoned`,
+  ctx.respond = false`,
       },
     ],
     tests: ['test/api/v1/coming-back.test.ts', 'test/api/v1/long-calls.test.ts', 'test/api/v1/idempotency.test.ts'],
