@@ -62,7 +62,9 @@ let prompts = 0
 /** The cases that cut before and after every statement of an undisturbed call of this kind. */
 export async function casesOf(arena: Arena, kind: Kind, lines: readonly Line[] = LINES): Promise<Case[]> {
   for (const { side, store } of lines) arena.proxies[side][store].watch()
-  await request(arena, kind, `watched ${++prompts}`)
+  const { reply } = await request(arena, kind, `watched ${++prompts}`)
+  // Otherwise there would be no call to cut.
+  expect(reply.status, reply.text).to.equal(200)
   return lines.flatMap((line) => {
     const counts = new Map<string, number>()
     return arena.proxies[line.side][line.store].seen.flatMap((label): Case[] => {

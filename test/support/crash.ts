@@ -38,7 +38,8 @@ export async function startArena(
   const names = ['web', 'worker'] as const
   const proxies = {} as Arena['proxies']
   const configs = {} as Record<'web' | 'worker', Config>
-  const config = await testConfig(sandbox.url, { LOG_LEVEL: 'silent', ...settings }, change)
+  const own = { DATABASE_URL: databaseUrl, LOG_LEVEL: 'silent', ...settings }
+  const config = await testConfig(sandbox.url, own, change)
   for (const name of names) {
     const postgres = await startPostgresProxy(Number(new URL(databaseUrl).port))
     const redis = await startRedisProxy(Number(new URL(redisUrl).port))
