@@ -24,6 +24,15 @@ export const label = (max: number) =>
     .refine((text) => text.trim() !== '', 'is empty')
     .meta({ override: { minLength: 1, maxLength: max } })
 
+/** What a list is searched for; an empty text by default. */
+export const searchText = (description: string) =>
+  z
+    .string({ error: 'must appear only once' })
+    .max(254, 'must be at most 254 characters')
+    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not valid text')
+    .default('')
+    .meta({ description })
+
 /** A whole number that comes as a text of the query. */
 export const wholeNumber = (minimum: number, maximum: number) => {
   const fault = `is a whole number from ${minimum} to ${maximum}`

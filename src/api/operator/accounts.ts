@@ -16,7 +16,7 @@ import { findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { grantCredits, setAccountStatus } from '../../shared/operators/changes.ts'
 import { call, credits, grant, id, listOf, ok } from '../answers.ts'
-import { line, moment, startOf } from '../fields.ts'
+import { line, moment, searchText, startOf } from '../fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
@@ -38,12 +38,7 @@ export const searchAccounts = endpoint({
   path: '/api/operator/accounts',
   summary: 'Find accounts',
   query: z.object({
-    search: z
-      .string({ error: 'must appear only once' })
-      .max(254, 'must be at most 254 characters')
-      .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not valid text')
-      .default('')
-      .meta({ description: 'Part of an e-mail address, or the id of an account.' }),
+    search: searchText('Part of an e-mail address, or the id of an account.'),
   }),
   answers: { 200: { description: 'At most 50 accounts, newest first.', schema: listOf(operatedAccount) } },
   errors: [],

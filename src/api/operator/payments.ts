@@ -22,7 +22,7 @@ import { lookNow } from '../billing/payments.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import { pageCursor, pageLimit } from '../fields.ts'
+import { pageCursor, pageLimit, searchText } from '../fields.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
 
@@ -82,12 +82,7 @@ export const findPayments = endpoint({
   path: '/api/operator/payments',
   summary: 'Find payments',
   query: z.object({
-    search: z
-      .string({ error: 'must appear only once' })
-      .max(254, 'must be at most 254 characters')
-      .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not valid text')
-      .default('')
-      .meta({ description: 'Part of an e-mail address, an id of ours, or an id of the provider.' }),
+    search: searchText('Part of an e-mail address, an id of Tollgate, or an id of the provider.'),
     status: z.enum(PAYMENT_STATUSES, { error: `must be one of ${PAYMENT_STATUSES.join(', ')}` }).optional(),
     limit: pageLimit,
     cursor: pageCursor,
