@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { CommandError } from '../../src/admin/command.ts'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
+import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { moneyCommands } from '../../src/admin/commands/money.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
@@ -9,7 +10,7 @@ import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
-const COMMANDS = [...accountCommands, ...moneyCommands]
+const COMMANDS = [...accountCommands, ...keyCommands, ...moneyCommands]
 
 describe("the operator's commands", () => {
   let db: Db
