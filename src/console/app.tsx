@@ -7,6 +7,7 @@ import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { token } from './state/session.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
+import { ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Shell } from './parts/shell.tsx'
@@ -19,8 +20,8 @@ const OUTSIDE: Route[] = [
   { path: '/sign-in', page: SignInPage },
   { path: '/sign-up', page: SignUpPage },
   { path: '/forgot', page: ForgotPage },
-  { path: '/reset', page: lazyPage(async () => (await import('./pages/mailed-links.tsx')).ResetPage) },
-  { path: '/verify', page: lazyPage(async () => (await import('./pages/mailed-links.tsx')).VerifyPage) },
+  { path: '/reset', page: ResetPage },
+  { path: '/verify', page: VerifyPage },
 ]
 
 /** Pages for who is signed in. */

@@ -40,10 +40,21 @@ export function withQuery(path: string, query: Query): string {
 }
 
 /** Sends a request with the session token, if there is one. @throws Problem; a session that is over is forgotten. */
-export async function send<Answer>(method: string, path: string, fields?: Fields): Promise<Answer> {
+export const send = <Answer>(method: string, path: string, fields?: Fields): Promise<Answer> =>
+  request(method, path, fields, (response) => response.json() as Promise<Answer>)
+
+/** Fetches a file with the session token. @throws Problem; a session that is over is forgotten. */
+export const fetchFile = (path: string): Promise<Blob> => request('GET', path, undefined, (response) => response.blob())
+
+async function request<Answer>(
+  method: string,
+  path: string,
+  fields: Fields | undefined,
+  read: (response: Response) => Promise<Answer>,
+): Promise<Answer> {
   const sent = token.value
   let response: Response
-  let body: unknown
+  let refusal: { error: ErrorCode; message: string }
   try {
     response = await fetch(path, {
       method,
@@ -55,12 +66,12 @@ export async function send<Answer>(method: string, path: string, fields?: Fields
       },
       body: fields && JSON.stringify(fields),
     })
-    body = await response.json()
+    if (response.ok) return await read(response)
+    refusal = (await response.json()) as typeof refusal
   } catch {
     throw new Problem('unreachable', UNREACHABLE)
   }
-  if (response.ok) return body as Answer
-  throw failed(response, body as { error: ErrorCode; message: string }, sent)
+  throw failed(response, refusal, sent)
 }
 
 function failed(

@@ -4,10 +4,12 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { CallQuery, CallRecord } from '../api/endpoints.ts'
+import { withQuery } from '../api/client.ts'
 import { getCalls, getKeys, getModels } from '../api/endpoints.ts'
 import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import { STATUS_WORDS } from '../parts/format.ts'
+import { Download } from '../parts/download.tsx'
 import { Fold } from '../parts/fold.tsx'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
@@ -61,7 +63,7 @@ export function CallsPage({ params, query }: PageProps) {
   const set = (name: string, value: string): void =>
     route(withFields('/calls', query, { [name]: value, cursor: undefined }))
   return (
-    <Page title="Calls">
+    <Page title="Calls" aside={<Download path={withQuery('/api/exports/calls', filters)} name="tollgate-calls.csv" />}>
       <Filters query={query} keyNames={keyNames} set={set} />
       <section class="panel" aria-live="off">
         <List of={calls} rows={12} empty={<Nothing filtered={filtered || query.cursor !== undefined} />}>

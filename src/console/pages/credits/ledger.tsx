@@ -4,9 +4,8 @@
 import { useEffect } from 'preact/hooks'
 import type { Grant, LedgerEntry } from '../../api/endpoints.ts'
 import { getGrants, getLedger } from '../../api/endpoints.ts'
-import { Action, Amount, Empty, Time, ErrorMessage } from '../../parts/basics.tsx'
+import { Amount, Empty, Time } from '../../parts/basics.tsx'
 import { KIND_WORDS, ORIGIN_WORDS, number, shortId, signed, expiryText } from '../../parts/format.ts'
-import { useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import type { Column } from '../../parts/table.tsx'
@@ -15,9 +14,6 @@ import { account } from '../../state/account.ts'
 import { useLoad } from '../../state/load.ts'
 
 const PAGE = 50
-
-/** The most entries of one download: 100 pages of them. */
-const MAX_EXPORT_ENTRIES = 10_000
 
 export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
   const grants = useLoad('grants', getGrants)
@@ -102,56 +98,3 @@ const LEDGER_COLUMNS: Column<LedgerEntry>[] = [
 export const LedgerTable = ({ entries }: { entries: LedgerEntry[] }) => (
   <Table label="Ledger" testId="ledger" columns={LEDGER_COLUMNS} rows={entries} keyOf={(entry) => entry.id} />
 )
-
-/** The ledger as a file for spreadsheets, newest first. */
-export function Download() {
-  const { busy, problem, run } = useSubmit()
-  const download = (): void =>
-    run(async () => {
-      const entries: LedgerEntry[] = []
-      for (let cursor: string | undefined; entries.length < MAX_EXPORT_ENTRIES;) {
-        const page = await getLedger({ limit: '100', cursor })
-        entries.push(...page.data)
-        if (page.nextCursor === null) break
-        cursor = page.nextCursor
-      }
-      save('tollgate-ledger.csv', csvOf(entries))
-    })
-  return (
-    <span class="row">
-      <ErrorMessage problem={problem} />
-      <Action
-        class="quiet small"
-        busy={busy}
-        busyText="Collecting…"
-        title={`The newest ${number(MAX_EXPORT_ENTRIES)} entries at most`}
-        onClick={download}
-      >
-        Download CSV
-      </Action>
-    </span>
-  )
-}
-
-const COLUMNS = ['createdAt', 'kind', 'amount', 'balanceAfter', 'origin', 'callId', 'grantId', 'note', 'id'] as const
-
-const csvOf = (entries: LedgerEntry[]): string =>
-  [COLUMNS.join(','), ...entries.map((entry) => COLUMNS.map((column) => cell(entry[column])).join(','))].join('\r\n')
-
-/** What a formula begins with; some spreadsheets take the wide forms too. */
-const FORMULA = /^[=+\-@\t\r＝＋－＠]/
-
-/** A spreadsheet runs a text that begins like a formula: a quote before it makes it a text. */
-function cell(value: string | number | null): string {
-  if (typeof value === 'number') return String(value)
-  const text = value ?? ''
-  const safe = FORMULA.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
-
-function save(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: name })
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}

@@ -12,7 +12,8 @@ import { buying, useBilling } from '../../state/billing.ts'
 import { useLoad } from '../../state/load.ts'
 import { Automatic } from './automatic.tsx'
 import { Buy } from './buy.tsx'
-import { Download, GrantsAndLedger } from './ledger.tsx'
+import { Download } from '../../parts/download.tsx'
+import { GrantsAndLedger } from './ledger.tsx'
 import { Payments, Returned } from './payments.tsx'
 import { Redeem } from './redeem.tsx'
 
@@ -20,7 +21,7 @@ export function CreditsPage({ query }: PageProps) {
   const { debt = 0 } = account.value ?? {}
   const provider = buying()?.provider
   return (
-    <Page title="Credits" aside={<Download />}>
+    <Page title="Credits" aside={<Download path="/api/exports/ledger" name="tollgate-ledger.csv" />}>
       {debt > 0 && (
         <div class="notice" role="status" data-testid="debt">
           <p>

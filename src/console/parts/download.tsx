@@ -1,0 +1,34 @@
+/**
+ * A file of the API, on demand. It is fetched with the session, which a plain link could not carry.
+ */
+import { fetchFile } from '../api/client.ts'
+import { Action, ErrorMessage } from './basics.tsx'
+import { useSubmit } from './forms.tsx'
+
+/** How long the browser may take to begin writing a file, in ms. */
+const BEGIN_MS = 10_000
+
+function save(name: string, file: Blob): void {
+  const url = URL.createObjectURL(file)
+  const link = Object.assign(document.createElement('a'), { href: url, download: name })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), BEGIN_MS)
+}
+
+/** Downloads what stands at `path` as a file of this name. */
+export function Download({ path, name }: { path: string; name: string }) {
+  const { busy, problem, run } = useSubmit()
+  return (
+    <span class="row">
+      <ErrorMessage problem={problem} />
+      <Action
+        class="quiet small"
+        busy={busy}
+        busyText="Collecting…"
+        onClick={() => run(async () => save(name, await fetchFile(path)))}
+      >
+        Download CSV
+      </Action>
+    </span>
+  )
+}
