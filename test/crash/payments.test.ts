@@ -51,5 +51,5 @@ describe('any schedule of payments and faults', () => {
     report(`${played} schedules of payments, ${each.toFixed(0)} ms each, seed ${seed}`)
     const story = result.errorInstance instanceof Error ? result.errorInstance.message : ''
     expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; ${story}`).to.equal(false)
-  }).timeout(120_000 + 400 * RUNS)
+  }).timeout(120_000 + 2500 * RUNS)
 })
