@@ -102,15 +102,6 @@ const said = fc.record({
   annotations: now(json),
 })
 
-/** The size of most long conversations, in bytes. Few have megabytes, since these take most of the time. */
-const LONG_BYTES = 100_000
-
-/** Turns repeated 97 times, or as often as fits into so many bytes. */
-function repeated(turns: object[][], bytes: number): object[][] {
-  const fitting = Math.floor(bytes / JSON.stringify(turns).length)
-  return Array.from({ length: Math.max(1, Math.min(97, fitting)) }, () => turns).flat()
-}
-
 /** A tool call with its result, or a result without a call. */
 const called = fc
   .tuple(word, often(fc.constant(true)), args, content)
@@ -125,7 +116,7 @@ const turns = fc
     minLength: 1,
     maxLength: 8,
   })
-  .chain((few) => fc.nat(999).map((lot) => (lot < 970 ? few : repeated(few, lot < 995 ? LONG_BYTES : Infinity))))
+  .chain((few) => fc.nat(99).map((more) => (more < 97 ? few : Array.from({ length: more }, () => few).flat())))
   .map((all) => all.flat())
 
 const fn = fc.record({ name: word, description: now(text), parameters: now(schema), strict: now(fc.boolean()) })
