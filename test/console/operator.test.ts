@@ -52,7 +52,8 @@ describe("the operator's pages", () => {
     const { secret } = (await send('POST', `${world.url}/api/keys`, { key: token, body: { name: 'mine' } })).json
     const bought = await image(world, { key: secret as string }, prompted())
     expect(bought.status, bought.text).to.equal(200)
-    await world.db('calls').where({ account_id: id }).update({ cost_micro_usd: 12_500, model: 'margin-image' })
+    const told = { cost_micro_usd: 12_500, model: 'margin-image', price_version: null }
+    await world.db('calls').where({ account_id: id }).update(told)
     const { page, signIn, open, faults, close } = await visit(browser, world)
     await signIn('seller@example.com')
     await open('/operator/margins', 'Operator')
