@@ -31,7 +31,8 @@ const queueList = z.string().transform((text, context) => {
   return names as QueueName[]
 })
 
-const stripeKey = z.string().regex(/^[\w-]+$/, 'must be a key of Stripe')
+const stripeSecret = z.string({ error: 'is required with PAYMENTS=stripe' })
+const stripeKey = stripeSecret.regex(/^[\w-]+$/, 'must be a key of Stripe')
 
 const variables = z.object({
   PORT: wholeNumber(3000, 0, 65535),
@@ -94,8 +95,8 @@ const variables = z.object({
 
 /** With a provider, its secrets must be there: an empty one would let anybody sign events. */
 const variablesWithPayments = variables.extend({
-  STRIPE_SECRET_KEY: stripeKey.nonoptional('is required with PAYMENTS=stripe'),
-  STRIPE_WEBHOOK_SECRET: z.string({ error: 'is required with PAYMENTS=stripe' }),
+  STRIPE_SECRET_KEY: stripeKey,
+  STRIPE_WEBHOOK_SECRET: stripeSecret.regex(/^\S+$/, 'must have no spaces'),
 })
 
 const variablesFor = ({ PAYMENTS }: NodeJS.ProcessEnv) => (PAYMENTS === 'stripe' ? variablesWithPayments : variables)

@@ -164,6 +164,19 @@ describe('the configuration', () => {
     }
   })
 
+  it('requires the key and the secret of payments, which may not be blank, where payments are on', () => {
+    const said = (more: NodeJS.ProcessEnv) => problem({ ...least, PAYMENTS: 'stripe', ...more }).split(': ')[1]
+    const missing = (name: string) => `${name} is required with PAYMENTS=stripe`
+    const [key, secret] = [{ STRIPE_SECRET_KEY: 'sk_test_1' }, { STRIPE_WEBHOOK_SECRET: 'whsec_1' }]
+    const both = `${missing('STRIPE_SECRET_KEY')}; ${missing('STRIPE_WEBHOOK_SECRET')}.`
+    expect(said({ STRIPE_SECRET_KEY: '', STRIPE_WEBHOOK_SECRET: '' })).to.equal(both)
+    expect(said(secret)).to.equal(`${missing('STRIPE_SECRET_KEY')}.`)
+    expect(said({ ...key, STRIPE_WEBHOOK_SECRET: '' })).to.equal(`${missing('STRIPE_WEBHOOK_SECRET')}.`)
+    expect(said({ ...key, STRIPE_WEBHOOK_SECRET: ' ' })).to.equal('STRIPE_WEBHOOK_SECRET must have no spaces.')
+    expect(read({ PAYMENTS: 'stripe', ...key, ...secret })).to.include({ PAYMENTS: 'stripe', ...secret })
+    expect(read().PAYMENTS).to.equal(undefined)
+  })
+
   it('warns of unknown names that resemble settings, and of no others', () => {
     const warned = (names: string[]) =>
       configWarnings(read(), Object.fromEntries(names.map((name) => [name, 'x']))).map((line) => line.split(' ')[2]!)

@@ -78,6 +78,12 @@ describe('a process that cannot start', function () {
       ),
     },
     {
+      what: 'payments without the secret that signs events',
+      in: ['web', 'worker'],
+      settings: () => ({ PAYMENTS: 'stripe', STRIPE_SECRET_KEY: 'sk_test_hunter2', STRIPE_WEBHOOK_SECRET: '' }),
+      says: /: STRIPE_WEBHOOK_SECRET is required with PAYMENTS=stripe\.$/,
+    },
+    {
       what: 'a catalogue with mistakes, all in one message',
       in: ['release'],
       settings: () => ({ MODELS_FILE: models }),

@@ -3,20 +3,30 @@ import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
-import { newId } from '../../../src/shared/ids.ts'
+import { newId, parseId } from '../../../src/shared/ids.ts'
 import { chatCost } from '../../../src/shared/calls/pricing.ts'
-import type { CallId, KeyId } from '../../../src/shared/ids.ts'
+import type { CallId, KeyId, PaymentId } from '../../../src/shared/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
+import { aPaidPayment } from '../payments/world.ts'
 
 /** The price of the chat, in which each count has its own. */
 const PRICE = { input: 5, cachedInput: 1, cacheWrite: 7, output: 20, perCall: 2, perTokens: 100, minimum: 1 }
 
-/** What is looked at before anything else of the account is: a settled call, a refunded one and one that runs. */
-type Scene = { account: TestAccount; settled: CallId; refunded: CallId; open: CallId; chat: CallId }
+/** An account's calls (a settled one, a refunded one, one that runs, a chat), its payment and the code it redeemed. */
+type Scene = {
+  account: TestAccount
+  settled: CallId
+  refunded: CallId
+  open: CallId
+  chat: CallId
+  payment: PaymentId
+  code: string
+}
 
 describe('the audit', () => {
   // A database of its own: what is falsified here would be a breach for other tests.
@@ -37,6 +47,10 @@ describe('the audit', () => {
   beforeEach(async () => {
     const calls = verbs(db)
     const account = await anAccount(db, [{ amount: 60, days: 3 }, { amount: 60 }])
+    const { id: payment } = await aPaidPayment(db, account.id)
+    const lot = { credits: 5, maxUses: 2, expiresAt: null, creditsExpireAt: null, note: null }
+    const { code, made } = await createCode(db, null, lot)
+    await redeemCode(db, account.id, code)
     const chat = await opened(calls, account, 9, { modality: 'chat', price: PRICE })
     const tokens = { input: 10, cached: 100, written: 20, output: 3, inputAgain: 5 }
     await calls.settle(chat, 'chat', { ...aResult(chatCost(PRICE, tokens)), tokens })
@@ -48,7 +62,7 @@ describe('the audit', () => {
     ]
     await calls.settle(settled, 'image', aResult(25))
     await calls.refund(refunded, gatewayError('upstream_failed'))
-    scene = { account, settled, refunded, open, chat }
+    scene = { account, settled, refunded, open, chat, payment, code: parseId('code', made.id)! }
   })
 
   /** Changes rows as only a superuser can: triggers and foreign keys are off. */
@@ -74,6 +88,8 @@ describe('the audit', () => {
       scene.refunded,
       scene.open,
       scene.chat,
+      scene.payment,
+      scene.code,
     ] as string[]
     return breaches
       .filter(({ row }) => Object.values(row).some((value) => mine.includes(value as string)))
@@ -248,6 +264,51 @@ describe('the audit', () => {
       "UPDATE calls SET deadline_at = now() - interval '2 minutes' WHERE id = ?",
       (it) => [it.open],
       ['no call is open longer than a minute past its deadline'],
+    ],
+    [
+      'a grant of a payment that was made larger',
+      "UPDATE grants SET amount = amount + 1, remaining = remaining + 1 WHERE payment_id = ? AND origin = 'purchase'",
+      (it) => [it.payment],
+      ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+    ],
+    [
+      'a grant that its payment has lost',
+      "UPDATE grants SET payment_id = NULL WHERE payment_id = ? AND origin = 'bonus'",
+      (it) => [it.payment],
+      ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+    ],
+    [
+      'a payment with grants that was never paid',
+      "UPDATE payments SET status = 'failed', paid_at = NULL WHERE id = ?",
+      (it) => [it.payment],
+      ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+    ],
+    [
+      'a payment that says it gave more than it did',
+      'UPDATE payments SET credits = credits + 1 WHERE id = ?',
+      (it) => [it.payment],
+      ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+    ],
+    [
+      'credits of a payment that count as reversed and never moved',
+      'UPDATE payments SET reversed = 1 WHERE id = ?',
+      (it) => [it.payment],
+      [
+        "a payment's reversed credits are the sum of its reversals, and these moved what the ledger says",
+        'a payment is reversed as far as its money went back',
+      ],
+    ],
+    [
+      'a refund that took no credits',
+      'UPDATE payments SET refunded_minor = 500 WHERE id = ?',
+      (it) => [it.payment],
+      ['a payment is reversed as far as its money went back'],
+    ],
+    [
+      'a code that hides a use',
+      'UPDATE redemption_codes SET uses = 0 WHERE id = ?',
+      (it) => [it.code],
+      ['a code was redeemed as often as it says, each time for its credits'],
     ],
   ]
 

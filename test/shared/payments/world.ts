@@ -3,12 +3,15 @@ import type { Sandbox } from '../../../src/sandbox/server.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
+import { newId } from '../../../src/shared/ids.ts'
+import { grantOrdered } from '../../../src/shared/payments/apply.ts'
 import { startCheckout } from '../../../src/shared/payments/checkout.ts'
 import type { OrderTerms } from '../../../src/shared/payments/checkout.ts'
 import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
 import { look } from '../../../src/shared/payments/look.ts'
-import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
+import type { NewOrder, PaymentRow } from '../../../src/shared/payments/orders.ts'
+import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 
@@ -16,6 +19,28 @@ export const WEBHOOK_SECRET = 'whsec_of_the_tests'
 
 /** A pack of 1,000 credits and a bonus of 50 for 10.00 EUR. */
 export const PACK: OrderTerms = { pack: 'starter', currency: 'eur', amount_minor: 1000, credits: 1000, bonus: 50 }
+
+/** An order of a pack, as it is written before Stripe is asked. */
+export const anOrder = (account: AccountId): NewOrder => ({
+  id: newId('payment'),
+  account_id: account,
+  provider: 'stripe',
+  kind: 'checkout',
+  live_mode: false,
+  ...PACK,
+})
+
+/** A payment that was paid, with its grants, and that no Stripe knows. */
+export const aPaidPayment = (db: Db, account: AccountId): Promise<PaymentRow> =>
+  db.transaction(async (trx) => {
+    const row = await placeOrder(trx, anOrder(account))
+    const { id } = row
+    await trx('payments')
+      .where({ id })
+      .update({ status: 'paid', paid_at: trx.fn.now(), session: `cs_${id}`, intent: `pi_${id}` })
+    await grantOrdered(trx, row)
+    return (await findPayment(trx, id))!
+  })
 
 /** The verbs of payments over a Stripe that is the sandbox. */
 export type PaymentWorld = {
