@@ -74,6 +74,7 @@ function fingerprint(): string {
 /** The policy allows neither inline scripts (`modulePreload.polyfill`) nor `data:` URIs (inlined assets). */
 async function bundle(outDir: string): Promise<void> {
   const { build } = await import('vite')
+  const { NODE_ENV } = process.env
   await build({
     configFile: false,
     root: join(root, 'src/console'),
@@ -92,6 +93,9 @@ async function bundle(outDir: string): Promise<void> {
       reportCompressedSize: false,
     },
   })
+  // Vite says `production` to the whole process, and so to the tests that are started after a build.
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV
+  else process.env.NODE_ENV = NODE_ENV
 }
 
 /** Writes the compressed forms of every file that gains by them. */

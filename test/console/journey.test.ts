@@ -80,7 +80,7 @@ describe('the console, from sign-up to sign-out', () => {
     // A streamed chat.
     await useKey(page, secret)
     expect(await page.getByTestId('ceiling').innerText()).to.match(/^At most 4 credits/)
-    await page.getByLabel('Message').fill('[chunks 8 60] [answer one two three four five six seven eight] hi')
+    await page.getByLabel('Message').fill('[chunks 8 200] [answer one two three four five six seven eight] hi')
     await page.keyboard.press('Enter')
     const answer = page.locator('.message.assistant p')
     const lengths = new Set<number>()

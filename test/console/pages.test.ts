@@ -81,6 +81,7 @@ describe('the pages of the console', () => {
     until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
 
   it('have no serious accessibility fault, in light and dark', async function () {
+    this.timeout(240_000)
     const { page, open, signIn, faults, close } = await visit(browser, world, { reducedMotion: 'reduce' })
     const look = async (path: string, heading: string): Promise<void> => {
       await page.emulateMedia({ colorScheme: 'light' })

@@ -87,9 +87,9 @@ describe('the playground', () => {
   })
 
   it('shows answers as Markdown, and nothing in them as more than text', async () => {
-    const { secret } = await aCustomer(world, 'reader@example.com', 1000)
+    const { secret } = await aCustomer(world, 'markdown@example.com', 1000)
     const { page, signIn, open, faults, close } = await visit(browser, world)
-    await signIn('reader@example.com')
+    await signIn('markdown@example.com')
     await open('/playground', 'Playground')
     await page.getByRole('button', { name: 'Paste a key' }).click()
     await page.getByLabel('API key').fill(secret)

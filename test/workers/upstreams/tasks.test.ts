@@ -288,7 +288,7 @@ describe('addresses from an upstream', () => {
     const foreign = await endOf(tasks, await tasks.submit({ prompt }, context), context)
     expect(foreign).to.deep.equal({
       state: 'succeeded',
-      media: { from: 'url', url: 'https://files.example.com/a.mp4' },
+      media: { from: 'url', url: 'https://files.example.com/a.mp4', costMicroUsd: 200_000 },
     })
     await world.close()
   })
