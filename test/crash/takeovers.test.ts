@@ -16,7 +16,7 @@ import { inSoak, report } from './scale.ts'
 const LONGEST_MS = 25_000
 
 /** How long the upstream takes for what is lost with its worker, in ms: another worker is up within it. */
-const UPSTREAM_MS = 8000
+const UPSTREAM_MS = 12_000
 
 const FROZEN_MS = inSoak ? 30_000 : 9000
 const VIDEO_SECONDS = inSoak ? 30 : 6
