@@ -48,14 +48,14 @@ describe("the operator's pages", () => {
   })
 
   it('shows operators what calls brought in and what they cost, and says what is unknown', async () => {
-    const { id, token } = await world.person('seller@example.com', { credits: 1000, admin: true })
+    const { id, token } = await world.person('margins@example.com', { credits: 1000, admin: true })
     const { secret } = (await send('POST', `${world.url}/api/keys`, { key: token, body: { name: 'mine' } })).json
     const bought = await image(world, { key: secret as string }, prompted())
     expect(bought.status, bought.text).to.equal(200)
     const told = { cost_micro_usd: 12_500, model: 'margin-image', price_version: null }
     await world.db('calls').where({ account_id: id }).update(told)
     const { page, signIn, open, faults, close } = await visit(browser, world)
-    await signIn('seller@example.com')
+    await signIn('margins@example.com')
     await open('/operator/margins', 'Operator')
     const row = page.getByRole('row', { name: /margin-image/ })
     expect(await row.innerText()).to.match(/sandbox\s+1\s+40\s+unknown\s+\$0\.0125\s+unknown/)
