@@ -1,6 +1,11 @@
 import type { Db } from '../../src/shared/infra/db.ts'
 import type { AccountId, KeyId } from '../../src/shared/ids.ts'
 
+/** An id as calls have it, UUIDv7, of a time: lists are sorted by it. */
+const idAt = (at: string): string =>
+  `(lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '7' ||
+    substr(md5(random()::text), 1, 3) || '8' || substr(md5(random()::text), 1, 15))::uuid`
+
 /**
  * Gives an account a history of calls over the last 30 days, more on weekdays than on Sundays, for screenshots and
  * measurements. No credits move, so the books of such a database do not balance.
@@ -11,7 +16,7 @@ export async function inventCalls(db: Db, accountId: AccountId, keyId: KeyId, co
     INSERT INTO calls (id, account_id, key_id, modality, model, status, price, credits_precharged, credits,
       balance_after, input_tokens, output_tokens, http_status, error_type, latency_ms, upstream, attempts, request_id,
       created_at, started_at, finished_at)
-    SELECT gen_random_uuid(), ?, ?, kind.modality, kind.model, kind.status, '{"credits": 1}', kind.credits,
+    SELECT ${idAt('kind.at')}, ?, ?, kind.modality, kind.model, kind.status, '{"credits": 1}', kind.credits,
       CASE WHEN kind.status = 'succeeded' THEN kind.credits ELSE 0 END, 1000,
       CASE WHEN kind.modality = 'chat' THEN 200 END, CASE WHEN kind.modality = 'chat' THEN 300 END,
       CASE WHEN kind.status = 'succeeded' THEN 200 ELSE 502 END,
