@@ -1,15 +1,50 @@
 import type { Edit } from '../scripts/tree-copy.ts'
+import type { KeyChanges } from '../src/shared/accounts/key-limits.ts'
 
-/** An optimization, and the edits that take it out of a copy of the sources. */
-export type Ablation = { name: string; edits: Edit[] }
+/**
+ * An optimization, and the edits that take it out of a copy of the sources; or something that is off, and what turns it
+ * on in the copy: the environment of its processes, or the limits of the key that calls it.
+ */
+export type Ablation = {
+  name: string
+  edits: Edit[]
+  environment?: (upstreamPort: number) => Record<string, string>
+  limits?: KeyChanges
+}
 
 const BATCHER = 'src/shared/infra/batcher.ts'
-const STATEMENTS = 'src/shared/calls/statements.ts'
+const PREPARED = 'src/shared/infra/prepared.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
 
 /** The rows of the table in docs/performance.md. The first changes nothing, and shows the noise. */
 export const ABLATIONS: readonly Ablation[] = [
   { name: 'nothing (the noise)', edits: [] },
+  {
+    name: 'no endpoint for telemetry',
+    edits: [],
+    // The upstream answers everything at once, and so serves as one.
+    environment: (port) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }),
+  },
+  {
+    name: 'budgets, for a key without one',
+    edits: [
+      ...['open_plain_calls', 'end_plain_calls'].map((name) => ({
+        file: `sql/${name}.sql`,
+        find: ' AND NOT held.keys_limited',
+        replace: '',
+      })),
+      ...['open_calls', 'end_calls'].map((name) => ({
+        file: `sql/${name}.sql`,
+        find: 'SELECT bool_or(held.keys_limited)',
+        replace: 'SELECT bool_or(false)',
+      })),
+    ],
+  },
+  {
+    name: 'no budget for the key',
+    edits: [],
+    limits: { budget: { credits: 1_000_000_000_000, period: 'month' } },
+  },
   {
     name: 'concurrent calls share their statements',
     edits: [
@@ -27,16 +62,20 @@ export const ABLATIONS: readonly Ablation[] = [
   },
   {
     name: 'named prepared statements',
-    edits: ['open_calls', 'end_calls', 'begin_calls'].map((name) => ({
-      file: STATEMENTS,
-      find: `.options({ name: '${name}' })`,
-      replace: '',
+    edits: [{ file: PREPARED, find: '{ ...statement, values }', replace: '{ text: statement.text, values }' }],
+  },
+  {
+    name: 'short statements for the common case',
+    edits: ['sql/open_plain_calls.sql', 'sql/end_plain_calls.sql'].map((file) => ({
+      file,
+      find: 'IF is_plain IS NOT TRUE THEN',
+      replace: 'IF true THEN',
     })),
   },
   {
     name: 'kept plans within the functions of the money',
-    edits: ['sql/open_calls.sql', 'sql/end_calls.sql'].map((file) => ({
-      file,
+    edits: ['open_calls', 'end_calls', 'open_plain_calls', 'end_plain_calls'].map((name) => ({
+      file: `sql/${name}.sql`,
       find: 'SET plan_cache_mode = force_generic_plan',
       replace: 'SET plan_cache_mode = auto',
     })),

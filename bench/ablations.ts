@@ -15,6 +15,8 @@ import { root } from '../scripts/folders.ts'
 import { removeDataFolder } from '../scripts/services/postgres-place.ts'
 import { copyTree, editTree } from '../scripts/tree-copy.ts'
 import type { TreeCopy } from '../scripts/tree-copy.ts'
+import type { KeyChanges } from '../src/shared/accounts/key-limits.ts'
+import { changeKey } from '../src/shared/accounts/key-limits.ts'
 import { connectDb } from '../src/shared/infra/db.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import type { Ablation } from './ablations-list.ts'
@@ -51,6 +53,7 @@ const PARTS = [
   'dist',
   'assets',
   'package.json',
+  'models.json',
   'tsconfig.json',
   'tsconfig.build.json',
   'knexfile.ts',
@@ -65,7 +68,13 @@ async function buildWithout({ name, edits }: Ablation): Promise<TreeCopy> {
   return copy
 }
 
-async function startSide(name: string, tree: string, { postgres, redis }: Services, catalogue: string): Promise<Side> {
+async function startSide(
+  name: string,
+  tree: string,
+  { postgres, redis }: Services,
+  catalogue: string,
+  { environment = {}, limits }: { environment?: Record<string, string>; limits?: KeyChanges | undefined } = {},
+): Promise<Side> {
   const main = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   await main.raw('CREATE DATABASE ??', [name])
   await main.destroy()
@@ -75,9 +84,10 @@ async function startSide(name: string, tree: string, { postgres, redis }: Servic
     env: { ...process.env, DATABASE_URL: databaseUrl },
   })
   const db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 1 })
-  const { key } = await anAccount(db, 1_000_000_000_000)
+  const { key, keyId } = await anAccount(db, 1_000_000_000_000)
+  if (limits) await changeKey(db, keyId, limits)
   await db.destroy()
-  const processes = await startStack({ name, tree, folder, catalogue, databaseUrl, redisUrl: redis.url })
+  const processes = await startStack({ name, tree, folder, catalogue, databaseUrl, redisUrl: redis.url, environment })
   return { name, key, ...processes }
 }
 
@@ -135,13 +145,20 @@ async function compare(
   )
 }
 
-/** Starts both sides anew for each optimization: the side that has run longer would be faster. */
-async function judge(ablation: Ablation, nth: number, services: Services, catalogue: string): Promise<void> {
+/** Restarts both sides for each optimization: the side that has run longer would be faster. */
+async function judge(
+  ablation: Ablation,
+  nth: number,
+  services: Services,
+  upstream: { catalogue: string; port: number },
+): Promise<void> {
+  const { catalogue, port } = upstream
   const copy = await buildWithout(ablation)
+  const on = { environment: ablation.environment?.(port) ?? {}, limits: ablation.limits }
   const sides: Side[] = []
   try {
     sides.push(await startSide(`whole_${nth}`, root, services, catalogue))
-    sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue))
+    sides.push(await startSide(`without_${nth}`, copy.folder, services, catalogue, on))
     for (const side of [...sides, ...sides]) await loadSide(side, 50, WARM_UP_MS)
     for (const connections of options['in-flight'].split(',').map(Number))
       await compare(ablation.name, sides as [Side, Side], connections, services)
@@ -172,7 +189,7 @@ async function main(): Promise<void> {
     )
     for (const [nth, ablation] of ABLATIONS.filter(({ name }) => name.includes(options.only)).entries()) {
       say(`without: ${ablation.name}`)
-      await judge(ablation, nth, services, catalogue)
+      await judge(ablation, nth, services, { catalogue, port: upstream.port })
     }
   } finally {
     for (const one of running.toReversed()) killTree(one.pid)

@@ -12,6 +12,8 @@ import { fileURLToPath } from 'node:url'
 export type LoadJob = {
   host: string
   port: number
+  /** POST with the body unless it is said. */
+  method?: 'GET'
   path: string
   headers: Record<string, string>
   body: string
@@ -29,20 +31,25 @@ export type LoadResult = {
   firstError: string | null
   seconds: number
   latencies: { p50: number; p90: number; p99: number }
+  /** How long after an upstream wrote them chunks were here (bench/upstream.ts), in ms; null where none says when. */
+  delays: { p50: number; p99: number } | null
 }
 
 /** The file that a child process runs. */
 export const loadProgram = fileURLToPath(import.meta.url)
 
-function requestBytes({ host, port, path, headers, body }: LoadJob): Buffer {
+function requestBytes({ host, port, method, path, headers, body }: LoadJob): Buffer {
   const lines = Object.entries({
     Host: `${host}:${port}`,
-    'Content-Type': 'application/json',
-    'Content-Length': String(Buffer.byteLength(body)),
+    ...(method !== 'GET' && {
+      'Content-Type': 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+    }),
     ...headers,
   })
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${body}`,
+    `${method ?? 'POST'} ${path} HTTP/1.1\r\n` +
+      `${lines.map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n\r\n${method === 'GET' ? '' : body}`,
   )
 }
 
@@ -69,11 +76,15 @@ function endOfAnswer(text: string): number {
   return end < 0 ? -1 : end + 7
 }
 
+/** When a chunk was written, by the clock that all processes of a machine share. */
+const WRITTEN_AT = /@(\d+)@/g
+
 /** One connection: sends, waits for the answer, sends again. */
 function loop(
   job: LoadJob,
   nextRequest: () => Buffer,
   onAnswer: (ms: number) => void,
+  onDelay: (ms: number) => void,
   onBroken: (why: string) => void,
 ): () => void {
   let received = ''
@@ -88,6 +99,7 @@ function loop(
   }
   socket.on('connect', send)
   socket.on('data', (chunk: string) => {
+    for (const [, at] of chunk.matchAll(WRITTEN_AT)) onDelay(Number(process.hrtime.bigint() - BigInt(at!)) / 1e6)
     received += chunk
     const end = endOfAnswer(received)
     if (end < 0) return
@@ -108,9 +120,15 @@ function loop(
   }
 }
 
+function quantilesOf(values: number[]): (share: number) => number {
+  const sorted = Float64Array.from(values).toSorted()
+  return (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
 async function run(job: LoadJob): Promise<LoadResult> {
   const nextRequest = requestsOf(job)
   const latencies: number[] = []
+  const delays: number[] = []
   let counting = false
   let errors = 0
   let firstError: string | null = null
@@ -120,6 +138,9 @@ async function run(job: LoadJob): Promise<LoadResult> {
       nextRequest,
       (ms) => {
         if (counting) latencies.push(ms)
+      },
+      (ms) => {
+        if (counting) delays.push(ms)
       },
       (why) => {
         errors++
@@ -134,9 +155,16 @@ async function run(job: LoadJob): Promise<LoadResult> {
   counting = false
   const seconds = (performance.now() - began) / 1000
   stops.forEach((stop) => stop())
-  const sorted = Float64Array.from(latencies).toSorted()
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-  return { calls: sorted.length, errors, firstError, seconds, latencies: { p50: at(0.5), p90: at(0.9), p99: at(0.99) } }
+  const at = quantilesOf(latencies)
+  const late = quantilesOf(delays)
+  return {
+    calls: latencies.length,
+    errors,
+    firstError,
+    seconds,
+    latencies: { p50: at(0.5), p90: at(0.9), p99: at(0.99) },
+    delays: delays.length > 0 ? { p50: late(0.5), p99: late(0.99) } : null,
+  }
 }
 
 if (process.argv[1] === loadProgram) {

@@ -1,74 +1,117 @@
 /**
- * The benchmark's table, and the same as JSON.
+ * The benchmark's table, and its rounds as JSON.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-
-/** The median round of a subject. Latencies in ms, CPU in µs a call by process, memory in MB. */
-export type Row = {
-  subject: string
-  inFlight: number
-  rate: number
-  p50: number
-  p90: number
-  p99: number
-  cpuMicros: Record<string, number>
-  memoryMb: Record<string, number>
-}
+import type { Counts } from './counts.ts'
+import type { Round } from './rounds.ts'
+import { median } from './stack.ts'
 
 const sum = (parts: Record<string, number>): number => Object.values(parts).reduce((total, part) => total + part, 0)
-const parts = (of: Record<string, number>): string =>
-  Object.entries(of)
-    .map(([name, value]) => `${name} ${value}`)
+const cpuOf = ({ cpuMicros }: Round): number => sum(cpuMicros)
+
+/** A value's median and its spread over the rounds. */
+function spread(values: number[], digits = 0): string {
+  const sorted = values.toSorted((a, b) => a - b)
+  return `${median(values).toFixed(digits)} (${sorted[0]!.toFixed(digits)}–${sorted.at(-1)!.toFixed(digits)})`
+}
+
+/** The median of a process's CPU, and of each process. */
+const byProcess = (rounds: Round[], of: 'cpuMicros' | 'memoryMb'): string =>
+  Object.keys(rounds[0]![of])
+    .map((name) => `${name} ${median(rounds.map((one) => one[of][name]!))}`)
     .join(', ')
 
-/** Prints the table and writes the rows. Added latency is over the upstream directly; ratios are of calls a second. */
-export function printReport(rows: Row[], file: string, machine: string): void {
-  const lines = [
-    [
-      'in flight',
-      'subject',
-      'calls/s',
-      'p50 ms',
-      'p90 ms',
-      'p99 ms',
-      'added p50',
-      'of proxy',
-      'of peer',
-      'CPU µs/call',
-      'by process',
-      'memory MB',
-    ],
-  ]
-  for (const row of rows) {
-    const other = (name: string) => rows.find((one) => one.subject === name && one.inFlight === row.inFlight)
-    const ratio = (name: string) => (other(name) ? (row.rate / other(name)!.rate).toFixed(2) : '–')
-    const direct = other('upstream')
-    lines.push([
-      String(row.inFlight),
-      row.subject,
-      row.rate.toFixed(0),
-      row.p50.toFixed(2),
-      row.p90.toFixed(2),
-      row.p99.toFixed(2),
-      direct ? (row.p50 - direct.p50).toFixed(2) : '–',
-      ratio('proxy'),
-      ratio('peer'),
-      String(sum(row.cpuMicros)),
-      parts(row.cpuMicros),
-      parts(row.memoryMb),
-    ])
+/** Rounds of two subjects that were run one after the other, as ratios of a value. */
+const ratios = (mine: Round[], others: Round[], of: (round: Round) => number): number[] =>
+  mine.map((round, nth) => of(round) / of(others[nth]!))
+
+/** How close a subject comes to the floor: calls a second, and CPU a call, both as medians of pairs of rounds. */
+export type Closeness = { rate: number; cpu: number }
+
+/** The closeness of a subject at so many in flight; null where one of both was not measured. */
+export function closeness(rounds: Round[], subject: string, inFlight: number): Closeness | null {
+  const of = (name: string) => rounds.filter((one) => one.subject === name && one.inFlight === inFlight)
+  const [mine, floor] = [of(subject), of('floor')]
+  if (mine.length === 0 || floor.length === 0) return null
+  return {
+    rate: median(ratios(mine, floor, ({ rate }) => rate)),
+    cpu: median(ratios(floor, mine, cpuOf)),
   }
-  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
+}
+
+const HEAD = ['in flight', 'subject', 'CPU µs a call', 'by process', 'calls/s', 'p50 ms', 'p99 ms']
+
+/** A row of the table: medians, with the lowest and highest of the rounds; ratios are medians of pairs of rounds. */
+function row(rounds: Round[], all: Round[]): string[] {
+  const { subject, inFlight } = rounds[0]!
+  const ratio = (other: string, of: (round: Round) => number) => {
+    const theirs = all.filter((one) => one.subject === other && one.inFlight === inFlight)
+    return theirs.length === rounds.length ? median(ratios(rounds, theirs, of)).toFixed(2) : '–'
+  }
+  return [
+    String(inFlight),
+    subject,
+    spread(rounds.map(cpuOf)),
+    byProcess(rounds, 'cpuMicros'),
+    spread(rounds.map(({ rate }) => rate)),
+    spread(
+      rounds.map(({ p50 }) => p50),
+      2,
+    ),
+    median(rounds.map(({ p99 }) => p99)).toFixed(1),
+    ratio('floor', cpuOf),
+    ratio('floor', ({ rate }) => rate),
+    ratio('peer', ({ rate }) => rate),
+    byProcess(rounds, 'memoryMb'),
+  ]
+}
+
+/** Prints the tables. @param counts what a call of a subject asks of Postgres and Redis. */
+export function printReport(rounds: Round[], counts: Map<string, Counts>, machine: string): void {
+  const groups = new Map<string, Round[]>()
+  for (const round of rounds) {
+    const name = `${round.inFlight} ${round.subject}`
+    groups.set(name, [...(groups.get(name) ?? []), round])
+  }
   console.log(`\n${machine}\n`)
-  for (const line of lines)
-    console.log(
-      line
-        .map((cell, column) =>
-          column < 2 || column > 9 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
-        )
-        .join('  '),
-    )
+  table([
+    [...HEAD, 'CPU of floor', 'calls/s of floor', 'of peer', 'memory MB'],
+    ...[...groups.values()].map((one) => row(one, rounds)),
+  ])
+  for (const one of groups.values()) {
+    const delays = one.flatMap(({ delays }) => delays ?? [])
+    if (delays.length === 0) continue
+    const [p50, p99] = [
+      spread(
+        delays.map(({ p50 }) => p50),
+        2,
+      ),
+      spread(
+        delays.map(({ p99 }) => p99),
+        1,
+      ),
+    ]
+    console.log(`\nChunks of a paced stream, ${one[0]!.inFlight} streams: p50 ${p50} ms, p99 ${p99} ms late`)
+  }
+  if (counts.size === 0) return
+  console.log('\nAsked of Postgres and Redis by one call, one in flight:')
+  table([
+    ['subject', 'commits', 'syncs of the log', 'scripts', 'publications'],
+    ...[...counts].map(([name, { commits, walSyncs, scripts, publishes }]) => [
+      name,
+      ...[commits, walSyncs, scripts, publishes].map((one) => one.toFixed(2)),
+    ]),
+  ])
+}
+
+function table(lines: string[][]): void {
+  const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
+  for (const line of lines) console.log(line.map((cell, column) => cell.padEnd(widths[column]!)).join('  '))
+}
+
+/** Writes the rounds. */
+export function writeRounds(rounds: Round[], file: string, machine: string): void {
   mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, JSON.stringify({ machine, at: new Date().toISOString(), rows }, null, 2))
+  writeFileSync(file, JSON.stringify({ machine, at: new Date().toISOString(), rounds }, null, 2))
 }

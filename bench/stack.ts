@@ -33,7 +33,10 @@ export async function startServices(folder: string) {
   return { postgres, redis }
 }
 
-/** A catalogue of one chat model. At its price every call is charged, and its settlement gives something back. */
+/** The services of a run. */
+export type Services = Awaited<ReturnType<typeof startServices>>
+
+/** A catalogue of a chat and an image model. Every chat is charged, and its settlement gives something back. */
 export function writeCatalogue(folder: string, upstreamPort: number): string {
   const file = join(folder, 'models.json')
   writeFileSync(
@@ -45,6 +48,12 @@ export function writeCatalogue(folder: string, upstreamPort: number): string {
           id: 'bench-chat',
           modality: 'chat',
           pricing: { input: 100, output: 300, perTokens: 1000, minimum: 1 },
+          upstreams: [{ upstream: 'bench', model: 'bench' }],
+        },
+        {
+          id: 'bench-image',
+          modality: 'image',
+          credits: 5,
           upstreams: [{ upstream: 'bench', model: 'bench' }],
         },
       ],
@@ -61,6 +70,7 @@ export type StackOptions = {
   catalogue: string
   databaseUrl: string
   redisUrl: string
+  environment?: Record<string, string>
 }
 
 /**
@@ -74,6 +84,7 @@ export async function startStack({
   catalogue,
   databaseUrl,
   redisUrl,
+  environment: more = {},
 }: StackOptions): Promise<{ web: Process; worker: Process }> {
   const environment = {
     DATABASE_URL: databaseUrl,
@@ -83,19 +94,21 @@ export async function startStack({
     APP_SECRET: 'a secret of the benchmark, long enough',
     GATEWAY_RATE_LIMIT: '1000000000',
     CHAT_CONCURRENCY: '500',
+    IMAGE_CONCURRENCY: '100',
     STORAGE_URL: `file:${join(folder, 'media')}`,
     MAIL_FILE: join(folder, 'mail.jsonl'),
     NODE_ENV: 'production',
+    ...more,
   }
   await offer(databaseUrl, readCatalogueFile(catalogue) as object)
   const web = await runCompiled('web', tree, 'api/main.js', environment, /"port":(\d+)/)
-  const worker = await runCompiled('worker', tree, 'workers/main.js', environment, /worker process runs()/)
+  const worker = await runCompiled('worker', tree, 'workers/main.js', environment, /worker process running()/)
   return { web, worker }
 }
 
 /** Loads an address from a process of its own. @throws where any answer was an error: such a run is void. */
-export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'>): Promise<LoadResult> {
-  const whole: LoadJob = { ...job, host: '127.0.0.1', path: '/v1/chat/completions' }
+export async function load(what: string, job: Omit<LoadJob, 'host' | 'path'> & { path?: string }): Promise<LoadResult> {
+  const whole: LoadJob = { path: '/v1/chat/completions', ...job, host: '127.0.0.1' }
   const { stdout } = await runFile(process.execPath, ['--import', 'tsx', loadProgram, JSON.stringify(whole)], {
     cwd: root,
     maxBuffer: 1 << 24,

@@ -1,8 +1,10 @@
 /**
- * The fast upstream: one fixed chat completion, or one fixed stream of chunks. It costs next to nothing, so that what
- * is measured is the gateway in front of it. Prints its port.
+ * The fast upstream: one fixed chat completion, image or stream of chunks. It costs next to nothing, so that what is
+ * measured is the gateway in front of it. A stream for a user `paced` comes in chunks of 20 ms each, which say when
+ * they were written. Prints its port.
  */
 import { createServer } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 const completion = Buffer.from(
@@ -39,13 +41,47 @@ const stream = Buffer.from(
   ].join(''),
 )
 
+const image = Buffer.from(
+  JSON.stringify({
+    created: 1_795_000_000,
+    data: [
+      {
+        b64_json: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+      },
+    ],
+  }),
+)
+
+/** Chunks of a paced stream, and the pause before each, in ms. */
+const PACED = { chunks: 25, pauseMs: 20 }
+
+function pace(response: ServerResponse): void {
+  let left = PACED.chunks
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  const ticks = setInterval(() => {
+    if (left-- === 0) {
+      clearInterval(ticks)
+      const usage = { prompt_tokens: 20, completion_tokens: 80, total_tokens: 100 }
+      const end = [chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }), chunk({ choices: [], usage })]
+      response.end(`${end.join('')}data: [DONE]\n\n`)
+      return
+    }
+    const content = `@${process.hrtime.bigint()}@`
+    response.write(chunk({ choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }] }))
+  }, PACED.pauseMs)
+}
+
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
-  let streamed = false
+  let [streamed, paced] = [false, false]
   request.on('data', (bytes: Buffer) => {
     streamed ||= bytes.includes('"stream":true')
+    paced ||= bytes.includes('"user":"paced"')
   })
   request.on('end', () => {
-    if (streamed) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream)
+    if (paced) pace(response)
+    else if (request.url?.endsWith('/images/generations'))
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': image.length }).end(image)
+    else if (streamed) response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream)
     else
       response
         .writeHead(200, { 'content-type': 'application/json', 'content-length': completion.length })
