@@ -52,6 +52,7 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT accounts_outstanding_not_negative CHECK (outstanding_calls >= 0),
       CONSTRAINT accounts_request_bytes_not_negative CHECK (request_bytes >= 0)
     ) WITH (fillfactor = 70);
+    CREATE INDEX accounts_suspended ON accounts (id) WHERE status = 'suspended';
     COMMENT ON TABLE accounts IS 'Who pays. The row is the lock of everything that moves its credits.';
     COMMENT ON COLUMN accounts.id IS 'UUIDv7, made by the caller; acc_… in text.';
     COMMENT ON COLUMN accounts.status IS 'active or suspended (set by an operator).';

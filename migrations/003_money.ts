@@ -46,6 +46,34 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN grants.note IS 'The operator''s remark.';
     COMMENT ON COLUMN grants.created_at IS 'When it was granted.';
 
+    CREATE TABLE deductions (
+      id uuid NOT NULL,
+      account_id uuid NOT NULL,
+      credits bigint NOT NULL,
+      moved bigint NOT NULL,
+      owed bigint NOT NULL,
+      reason text NOT NULL,
+      idempotency_key text,
+      created_at timestamptz NOT NULL DEFAULT now(),
+      CONSTRAINT deductions_pkey PRIMARY KEY (id),
+      CONSTRAINT deductions_of_account_key UNIQUE (account_id, id),
+      CONSTRAINT deductions_once UNIQUE (account_id, idempotency_key),
+      CONSTRAINT deductions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts (id),
+      CONSTRAINT deductions_credits_positive CHECK (credits BETWEEN 1 AND 1000000000000),
+      CONSTRAINT deductions_parts CHECK (moved >= 0 AND owed >= 0 AND credits = moved + owed),
+      CONSTRAINT deductions_reason_length CHECK (char_length(reason) BETWEEN 1 AND 200),
+      CONSTRAINT deductions_idempotency_key_length CHECK (char_length(idempotency_key) BETWEEN 1 AND 255)
+    );
+    COMMENT ON TABLE deductions IS 'Credits that operators took back; append-only.';
+    COMMENT ON COLUMN deductions.id IS 'UUIDv7; ded_… in text.';
+    COMMENT ON COLUMN deductions.account_id IS 'From whose account.';
+    COMMENT ON COLUMN deductions.credits IS 'How many credits.';
+    COMMENT ON COLUMN deductions.moved IS 'Of these, by ledger entries of kind adjustment.';
+    COMMENT ON COLUMN deductions.owed IS 'Of these, by debt: what could not be spent.';
+    COMMENT ON COLUMN deductions.reason IS 'Why, in the operator''s words; the customer sees it.';
+    COMMENT ON COLUMN deductions.idempotency_key IS 'The client''s name for the request, so that it is done once.';
+    COMMENT ON COLUMN deductions.created_at IS 'When.';
+
     CREATE TABLE ledger_entries (
       account_id uuid NOT NULL,
       seq bigint NOT NULL,
@@ -56,23 +84,28 @@ export async function up(db: Knex): Promise<void> {
       balance_after bigint NOT NULL,
       note text,
       created_at timestamptz NOT NULL DEFAULT now(),
+      deduction_id uuid,
       CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
       CONSTRAINT ledger_entries_seq_positive CHECK (seq > 0),
       CONSTRAINT ledger_entries_balance_not_negative CHECK (balance_after >= 0),
       CONSTRAINT ledger_entries_call_where_needed
         CHECK ((kind IN ('charge', 'settlement', 'refund')) = (call_id IS NOT NULL)),
+      CONSTRAINT ledger_entries_deduction_where_needed CHECK ((kind = 'adjustment') = (deduction_id IS NOT NULL)),
+      CONSTRAINT ledger_entries_deduction_fkey FOREIGN KEY (account_id, deduction_id)
+        REFERENCES deductions (account_id, id),
       CONSTRAINT ledger_entries_sign_of_kind CHECK (CASE kind
         WHEN 'grant' THEN amount > 0
         WHEN 'charge' THEN amount < 0
         WHEN 'refund' THEN amount > 0
         WHEN 'expiry' THEN amount < 0
         WHEN 'settlement' THEN amount <> 0
-        WHEN 'adjustment' THEN amount <> 0
+        WHEN 'adjustment' THEN amount < 0
         WHEN 'collection' THEN amount < 0
         ELSE false END)
     ) WITH (${FEW_EARLY_STATISTICS});
     CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries (call_id, grant_id, kind)
       WHERE call_id IS NOT NULL;
+    CREATE INDEX ledger_entries_deduction ON ledger_entries (deduction_id) WHERE deduction_id IS NOT NULL;
     COMMENT ON TABLE ledger_entries
       IS 'Every movement of credits, append-only, numbered without gaps within its account.';
     COMMENT ON COLUMN ledger_entries.account_id IS 'Whose credits.';
@@ -86,12 +119,14 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN ledger_entries.balance_after IS 'The balance after this very entry.';
     COMMENT ON COLUMN ledger_entries.note IS 'A remark for people.';
     COMMENT ON COLUMN ledger_entries.created_at IS 'Start of its transaction; seq, not time, is the order.';
+    COMMENT ON COLUMN ledger_entries.deduction_id IS 'The deduction that it is a part of.';
   `)
 }
 
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
     DROP TABLE ledger_entries;
+    DROP TABLE deductions;
     DROP TABLE grants;
   `)
 }

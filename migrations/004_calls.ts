@@ -73,6 +73,7 @@ export async function up(db: Knex): Promise<void> {
     -- update of an indexed column writes into every index of the table. By finished_at, which says the same as status
     -- (calls_ended_are_complete): calls leave dead entries here until the next vacuum, so no statement that has a
     -- call's id may be planned over it.
+    CREATE INDEX calls_of_errors ON calls (id) WHERE error_type IS NOT NULL;
     CREATE INDEX calls_open ON calls (created_at) WHERE finished_at IS NULL;
     CREATE UNIQUE INDEX calls_idempotency ON calls (account_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
     CREATE INDEX calls_idempotency_expiry ON calls (idempotency_expires_at) WHERE idempotency_key IS NOT NULL;
@@ -103,7 +104,7 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN calls.http_status IS 'The status of its answer.';
     COMMENT ON COLUMN calls.error_type IS 'The error code of its answer, where it failed or was refused.';
     COMMENT ON COLUMN calls.latency_ms IS 'From its acceptance to its end, in milliseconds.';
-    COMMENT ON COLUMN calls.upstream IS 'The upstream that served it, by its name in the catalogue.';
+    COMMENT ON COLUMN calls.upstream IS 'The upstream that served or failed it, by its name in the catalogue.';
     COMMENT ON COLUMN calls.upstream_ref IS 'The upstream''s own task, so that another worker can go on with it.';
     COMMENT ON COLUMN calls.attempts IS 'How often a worker began it.';
     COMMENT ON COLUMN calls.result_url IS 'Where the media result is.';

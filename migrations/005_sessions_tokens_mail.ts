@@ -52,7 +52,7 @@ export async function up(db: Knex): Promise<void> {
       finished_at timestamptz,
       CONSTRAINT mails_pkey PRIMARY KEY (id),
       CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users (id),
-      CONSTRAINT mails_kind_known CHECK (kind IN ('verification', 'reset')),
+      CONSTRAINT mails_kind_known CHECK (kind IN ('verification', 'reset', 'address', 'address_notice')),
       CONSTRAINT mails_status_known CHECK (status IN ('queued', 'sending', 'sent', 'skipped', 'dead')),
       CONSTRAINT mails_recipient_is_lowercase CHECK (recipient = lower(recipient) AND length(recipient) BETWEEN 3
         AND 254),
@@ -69,9 +69,9 @@ export async function up(db: Knex): Promise<void> {
     CREATE INDEX mails_dead ON mails (id) WHERE status = 'dead';
     COMMENT ON TABLE mails IS 'The outbox: written with what causes a mail, delivered by the mail workers.';
     COMMENT ON COLUMN mails.id IS 'UUIDv7; mail_… in text. Message-ID and link are made of it.';
-    COMMENT ON COLUMN mails.kind IS 'verification or reset.';
+    COMMENT ON COLUMN mails.kind IS 'verification, reset, address or address_notice.';
     COMMENT ON COLUMN mails.recipient IS 'The address, ASCII, lowercased.';
-    COMMENT ON COLUMN mails.user_id IS 'The user of a verification; null for a reset.';
+    COMMENT ON COLUMN mails.user_id IS 'The user whom it is about; null for a reset.';
     COMMENT ON COLUMN mails.status
       IS 'queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).';
     COMMENT ON COLUMN mails.tries IS 'Times that a worker took it.';
@@ -95,7 +95,7 @@ export async function up(db: Knex): Promise<void> {
       CONSTRAINT one_time_tokens_hash_key UNIQUE (token_hash),
       CONSTRAINT one_time_tokens_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails (id) ON DELETE CASCADE,
       CONSTRAINT one_time_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users (id),
-      CONSTRAINT one_time_tokens_purpose_known CHECK (purpose IN ('verification', 'reset')),
+      CONSTRAINT one_time_tokens_purpose_known CHECK (purpose IN ('verification', 'reset', 'address')),
       CONSTRAINT one_time_tokens_hash_is_sha256 CHECK (octet_length(token_hash) = 32)
     );
     CREATE INDEX one_time_tokens_user ON one_time_tokens (user_id, purpose, asked_at);
@@ -107,11 +107,11 @@ export async function up(db: Knex): Promise<void> {
     COMMENT ON COLUMN one_time_tokens.purpose IS 'The kind of the mail: a link does one thing.';
     COMMENT ON COLUMN one_time_tokens.token_hash IS 'SHA-256 of the token.';
     COMMENT ON COLUMN one_time_tokens.email
-      IS 'The address it was mailed to; the link is dead once the user has another.';
+      IS 'The address it was mailed to; dead once the user has another or, for a new one, once somebody has it.';
     COMMENT ON COLUMN one_time_tokens.mailbox
       IS 'The mailbox that the address leads to, without tags: the hourly limit counts by it.';
     COMMENT ON COLUMN one_time_tokens.asked_at
-      IS 'When its mail was asked for: the newest reset link ends the older ones.';
+      IS 'When its mail was asked for: the newest link of a reset or a new address ends the older ones.';
     COMMENT ON COLUMN one_time_tokens.created_at IS 'First try of its mail.';
     COMMENT ON COLUMN one_time_tokens.expires_at IS 'Counted from the last try of its mail.';
     COMMENT ON COLUMN one_time_tokens.spent_at IS 'When it was used; null while it was not.';

@@ -110,9 +110,9 @@ export async function up(db: Knex): Promise<void> {
       IS 'The mail about it; null where a higher mark was passed at once, or the mail was swept.';
 
     ALTER TABLE mails DROP CONSTRAINT mails_kind_known;
-    ALTER TABLE mails ADD CONSTRAINT mails_kind_known CHECK (kind IN ('verification', 'reset', 'budget'));
-    COMMENT ON COLUMN mails.kind IS 'verification, reset or budget.';
-    COMMENT ON COLUMN mails.user_id IS 'The user whom it is about; null for a reset.';
+    ALTER TABLE mails ADD CONSTRAINT mails_kind_known CHECK (kind IN
+      ('verification', 'reset', 'address', 'address_notice', 'budget'));
+    COMMENT ON COLUMN mails.kind IS 'verification, reset, address, address_notice or budget.';
 
     ALTER TABLE operator_actions DROP CONSTRAINT operator_actions_action_known;
     ALTER TABLE operator_actions ADD CONSTRAINT operator_actions_action_known CHECK (action IN
@@ -133,9 +133,9 @@ export async function down(db: Knex): Promise<void> {
     DROP TABLE budgets;
     DELETE FROM mails WHERE kind = 'budget';
     ALTER TABLE mails DROP CONSTRAINT mails_kind_known;
-    ALTER TABLE mails ADD CONSTRAINT mails_kind_known CHECK (kind IN ('verification', 'reset'));
-    COMMENT ON COLUMN mails.kind IS 'verification or reset.';
-    COMMENT ON COLUMN mails.user_id IS 'The user of a verification; null for a reset.';
+    ALTER TABLE mails ADD CONSTRAINT mails_kind_known CHECK (kind IN
+      ('verification', 'reset', 'address', 'address_notice'));
+    COMMENT ON COLUMN mails.kind IS 'verification, reset, address or address_notice.';
     DROP INDEX api_keys_previous_hash;
     ALTER TABLE api_keys
       DROP CONSTRAINT api_keys_of_account,

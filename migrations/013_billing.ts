@@ -8,7 +8,7 @@ import { addKnown, removeKnown } from './known.ts'
 export async function up(db: Knex): Promise<void> {
   await db.raw(`${INDEXES};${CODES};${SETTINGS};${KNOWN_ELSEWHERE}`)
   await addKnown(db, 'mails', 'mails_kind_known', MAILS)
-  await addKnown(db, 'operator_actions', 'operator_actions_action_known', ACTIONS)
+  await addKnown(db, 'operator_actions', 'operator_actions_action_known', [...ACTIONS, ...OPERATING])
 }
 
 const INDEXES = `
@@ -107,6 +107,26 @@ const SETTINGS = `
   COMMENT ON COLUMN billing_settings.top_up_monthly_cap_minor IS 'The most that it pays a month of UTC; null: off.';
   COMMENT ON COLUMN billing_settings.top_up_declines IS 'Declines in a row; the third turns it off.';
 
+  CREATE TABLE customers_to_forget (
+    provider text NOT NULL,
+    customer text NOT NULL,
+    is_whole boolean NOT NULL,
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    tries integer NOT NULL DEFAULT 0,
+    next_try_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT customers_to_forget_pkey PRIMARY KEY (provider, customer),
+    CONSTRAINT customers_to_forget_tries_not_negative CHECK (tries >= 0)
+  );
+  CREATE INDEX customers_to_forget_due ON customers_to_forget (next_try_at);
+  COMMENT ON TABLE customers_to_forget
+    IS 'What a provider has still to forget: a worker asks it until it has, and removes the row.';
+  COMMENT ON COLUMN customers_to_forget.provider IS 'Who is to forget.';
+  COMMENT ON COLUMN customers_to_forget.customer IS 'The provider''s id of the customer.';
+  COMMENT ON COLUMN customers_to_forget.is_whole IS 'The customer; otherwise only the cards that were kept until then.';
+  COMMENT ON COLUMN customers_to_forget.asked_at IS 'Since when. Cards that are kept later stay.';
+  COMMENT ON COLUMN customers_to_forget.tries IS 'Times that a worker took it.';
+  COMMENT ON COLUMN customers_to_forget.next_try_at IS 'When a worker takes it (again).';
+
   ALTER TABLE accounts
     ADD COLUMN low_balance_below bigint,
     ADD COLUMN low_balance_state text NOT NULL DEFAULT 'armed',
@@ -130,20 +150,31 @@ const SETTINGS = `
 
 const KNOWN_ELSEWHERE = `
   ALTER TABLE mails ADD COLUMN details jsonb NOT NULL DEFAULT '{}';
-  COMMENT ON COLUMN mails.kind IS 'verification, reset, budget, receipt, low_balance or top_up_off.';
-  COMMENT ON COLUMN mails.details IS 'What a mail about money says: amounts and links.'`
+  COMMENT ON COLUMN mails.kind
+    IS 'verification, reset, address, address_notice, budget, receipt, low_balance or top_up_off.';
+  COMMENT ON COLUMN mails.details IS 'What a mail says beside its links: amounts, addresses.'`
 
 const MAILS = ['receipt', 'low_balance', 'top_up_off']
 const ACTIONS = ['payment_refunded', 'payment_resolved', 'code_created', 'code_disabled', 'debt_forgiven']
+
+/** What operators do in the console beside that. */
+const OPERATING = [
+  'credits_deducted',
+  'account_viewed',
+  'mail_discarded',
+  'actions_exported',
+  'banner_set',
+  'banner_removed',
+]
 
 const textOf = (values: string[]): string => values.map((value) => `'${value}'`).join(', ')
 
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
-    DELETE FROM operator_actions WHERE action IN (${textOf(ACTIONS)});
+    DELETE FROM operator_actions WHERE action IN (${textOf([...ACTIONS, ...OPERATING])});
     DELETE FROM mails WHERE kind IN (${textOf(MAILS)});
     ALTER TABLE mails DROP COLUMN details;
-    COMMENT ON COLUMN mails.kind IS 'verification, reset or budget.';
+    COMMENT ON COLUMN mails.kind IS 'verification, reset, address, address_notice or budget.';
     ALTER TABLE accounts DROP COLUMN low_balance_below, DROP COLUMN low_balance_state, DROP COLUMN top_up_below,
       DROP COLUMN top_up_state;
     DROP INDEX accounts_in_debt, grants_once_per_payment, ledger_entries_payment, ledger_entries_collected;
@@ -151,8 +182,8 @@ export async function down(db: Knex): Promise<void> {
       IS
       'Credits that its calls left uncollected, less what was collected since. '
       'While there is any, nothing can be spent.';
-    DROP TABLE billing_settings, redemptions, redemption_codes;
+    DROP TABLE customers_to_forget, billing_settings, redemptions, redemption_codes;
   `)
   await removeKnown(db, 'mails', 'mails_kind_known', MAILS)
-  await removeKnown(db, 'operator_actions', 'operator_actions_action_known', ACTIONS)
+  await removeKnown(db, 'operator_actions', 'operator_actions_action_known', [...ACTIONS, ...OPERATING])
 }

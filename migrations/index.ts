@@ -72,7 +72,7 @@ export type Migrated = { migrations: string[]; functions: string[]; newer: strin
  * Brings a database up to date: the migrations that it has not had, each in a transaction of its own, then the files of
  * `sql/` that have changed. Two that migrate at once take turns. A table's lock is waited for so briefly that calls do
  * not notice, and asked for again. Where a later release has migrated, its functions stay as they are.
- * @param settings `migrations` are for tests; `say` is told of what is waited for.
+ * @param settings `migrations` are for tests; `say` gets a line for whatever is waited for.
  * @throws where a lock was not to be had for minutes: what was applied until then stays.
  */
 export async function migrate(

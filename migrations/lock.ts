@@ -8,37 +8,51 @@ import type { Knex } from 'knex'
 // An arbitrary number, the same in every process that migrates.
 const MIGRATION_LOCK = 7_604_113
 
-/** How long a lock of a table is waited for: less than a call may wait. */
-const LOCK_TIMEOUT = '500ms'
+/** How long a lock of a table is waited for, while nobody waits behind it. */
+const LOCK_TIMEOUT = '2s'
+
+/** How often it is looked whether somebody waits behind it, in ms. */
+const LOOK_MS = 100
 
 /** Pauses between two tries, in ms, and how long to go on trying. */
 const PAUSE_MS = { turn: 100, lock: 1000 }
 const PATIENCE_MS = 10 * 60_000
 
-// Another one holds the lock; or we were the victim of a deadlock.
-const TRY_AGAIN = new Set(['55P03', '40P01'])
+// Another one holds the lock; or we gave way, or were the victim of a deadlock.
+const TRY_AGAIN = new Set(['55P03', '57014', '40P01'])
 
 export class MigrationLock {
   private readonly db: Knex
   private readonly say: (waitsFor: string) => void
   private readonly giveUpAt = performance.now() + PATIENCE_MS
 
-  /** @param say is told once of each thing that is waited for. */
+  /** @param say gets a line once for whatever is waited for. */
   constructor(db: Knex, say: (waitsFor: string) => void) {
     this.db = db
     this.say = say
   }
 
-  /** Runs work in a transaction while nobody else migrates; it is run again where a lock is not to be had at once. */
+  /**
+   * Runs work in a transaction while nobody else migrates; it is run again where a lock is not to be had, or where
+   * others had to wait behind it.
+   */
   async turn<T>(name: string, work: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
-    return this.persist(name, () =>
-      this.db.transaction(async (trx) => {
-        await trx.raw('SET LOCAL statement_timeout = 0')
-        if (!(await isOurs(trx.raw('SELECT pg_try_advisory_xact_lock(?) AS ours', [MIGRATION_LOCK])))) return null
-        await trx.raw(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
-        return { result: await work(trx) }
-      }),
-    )
+    return this.persist(name, async () => {
+      const ended = new AbortController()
+      let watching: Promise<void> | undefined
+      try {
+        return await this.db.transaction(async (trx) => {
+          await trx.raw('SET LOCAL statement_timeout = 0')
+          if (!(await isOurs(trx.raw('SELECT pg_try_advisory_xact_lock(?) AS ours', [MIGRATION_LOCK])))) return null
+          await trx.raw(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`)
+          watching = giveWay(this.db, await processOf(trx), ended.signal)
+          return { result: await work(trx) }
+        })
+      } finally {
+        ended.abort()
+        await watching
+      }
+    })
   }
 
   /**
@@ -87,6 +101,27 @@ export class MigrationLock {
     }
   }
 }
+
+/**
+ * Cancels what a transaction waits for as soon as others wait behind it, until it has ended. Needs a second connection;
+ * without one the time-out alone ends the wait.
+ */
+async function giveWay(db: Knex, pid: number, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    await pause(LOOK_MS, undefined, { signal: ended }).catch(() => {})
+    if (ended.aborted) return
+    await db
+      .raw(
+        `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = ? AND wait_event_type = 'Lock'
+         AND EXISTS (SELECT FROM pg_locks l WHERE NOT l.granted AND ? = ANY (pg_blocking_pids(l.pid)))`,
+        [pid, pid],
+      )
+      .catch(() => {})
+  }
+}
+
+const processOf = async (trx: Knex): Promise<number> =>
+  ((await trx.raw('SELECT pg_backend_pid() AS pid')) as { rows: { pid: number }[] }).rows[0]!.pid
 
 async function isOurs(asked: PromiseLike<unknown>): Promise<boolean> {
   return ((await asked) as { rows: { ours: boolean }[] }).rows[0]!.ours

@@ -35,6 +35,7 @@ CREATE TABLE accounts (
 ) WITH (fillfactor=70);
 CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE (debt > 0);
 CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_balance_state = 'due'::text);
+CREATE INDEX accounts_suspended ON accounts USING btree (id) WHERE (status = 'suspended'::text);
 CREATE INDEX accounts_to_empty ON accounts USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (emptied_at IS NULL));
 CREATE INDEX accounts_top_up_due ON accounts USING btree (id) WHERE (top_up_state = 'due'::text);
 CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW WHEN ((((new.low_balance_below IS NOT NULL) OR (new.top_up_below IS NOT NULL)) AND (new.credits <> old.credits))) EXECUTE FUNCTION watch_balance();
@@ -88,6 +89,22 @@ CREATE TABLE applied_sql (
   CONSTRAINT applied_sql_pkey PRIMARY KEY (name)
 );
 
+-- What stands above every page of the console: one banner at a time.
+CREATE TABLE banners (
+  id uuid NOT NULL, -- UUIDv7; banner_… in text. Who has dismissed a banner did so by its id.
+  text text NOT NULL, -- What it says.
+  level text NOT NULL, -- info, warning or critical.
+  shown_from timestamptz NOT NULL, -- From when on it is shown.
+  shown_until timestamptz, -- Until when; null: until it is removed.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When it was set.
+  removed_at timestamptz, -- When it was removed, or replaced by another; null while neither.
+  CONSTRAINT banners_pkey PRIMARY KEY (id),
+  CONSTRAINT banners_end_after_they_begin CHECK ((shown_until > shown_from)),
+  CONSTRAINT banners_level_known CHECK ((level = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text]))),
+  CONSTRAINT banners_text_length CHECK (((char_length(text) >= 1) AND (char_length(text) <= 300)))
+);
+CREATE UNIQUE INDEX banners_one ON banners USING btree (((removed_at IS NULL))) WHERE (removed_at IS NULL);
+
 -- How an account pays. A row is made when it first buys or sets something.
 CREATE TABLE billing_settings (
   account_id uuid NOT NULL, -- Whose settings.
@@ -138,7 +155,7 @@ CREATE TABLE budget_windows (
   CONSTRAINT budget_windows_budget_fkey FOREIGN KEY (budget_id) REFERENCES budgets(id) ON DELETE CASCADE,
   CONSTRAINT budget_windows_used_not_negative CHECK (((used >= 0) AND (swept >= 0)))
 ) WITH (fillfactor=70);
-CREATE TRIGGER budget_windows_told AFTER INSERT OR UPDATE OF used ON budget_windows FOR EACH ROW EXECUTE FUNCTION tell_of_budget();
+CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
 
 -- How many credits may be spent in a period. Whoever changes one holds the account's row.
 CREATE TABLE budgets (
@@ -190,7 +207,7 @@ CREATE TABLE calls (
   http_status integer, -- The status of its answer.
   error_type text, -- The error code of its answer, where it failed or was refused.
   latency_ms bigint, -- From its acceptance to its end, in milliseconds.
-  upstream text, -- The upstream that served it, by its name in the catalogue.
+  upstream text, -- The upstream that served or failed it, by its name in the catalogue.
   upstream_ref jsonb, -- The upstream's own task, so that another worker can go on with it.
   attempts integer NOT NULL DEFAULT 0, -- How often a worker began it.
   result_url text, -- Where the media result is.
@@ -239,6 +256,7 @@ CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DES
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
 CREATE UNIQUE INDEX calls_idempotency ON calls USING btree (account_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
 CREATE INDEX calls_idempotency_expiry ON calls USING btree (idempotency_expires_at) WHERE (idempotency_key IS NOT NULL);
+CREATE INDEX calls_of_errors ON calls USING btree (id) WHERE (error_type IS NOT NULL);
 CREATE INDEX calls_open ON calls USING btree (created_at) WHERE (finished_at IS NULL);
 CREATE INDEX calls_to_join ON calls USING btree (account_id, request_hash, id DESC) WHERE ((finished_at IS NULL) OR (abandoned_at IS NOT NULL));
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls REFERENCING OLD TABLE AS swept FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();
@@ -265,6 +283,49 @@ CREATE TABLE catalogue_versions (
 );
 CREATE INDEX catalogue_versions_files ON catalogue_versions USING btree (version) WHERE (source = 'file'::text);
 CREATE TRIGGER catalogue_versions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON catalogue_versions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+-- When circuits of upstreams opened; kept for a week.
+CREATE TABLE circuit_openings (
+  minute timestamptz NOT NULL, -- In which minute.
+  upstream text NOT NULL, -- Of which upstream, by its name in the catalogue.
+  openings integer NOT NULL, -- How often, all workers together.
+  CONSTRAINT circuit_openings_pkey PRIMARY KEY (minute, upstream),
+  CONSTRAINT circuit_openings_positive CHECK ((openings > 0))
+);
+
+-- What a provider has still to forget: a worker asks it until it has, and removes the row.
+CREATE TABLE customers_to_forget (
+  provider text NOT NULL, -- Who is to forget.
+  customer text NOT NULL, -- The provider's id of the customer.
+  is_whole boolean NOT NULL, -- The customer; otherwise only the cards that were kept until then.
+  asked_at timestamptz NOT NULL DEFAULT now(), -- Since when. Cards that are kept later stay.
+  tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
+  next_try_at timestamptz NOT NULL DEFAULT now(), -- When a worker takes it (again).
+  CONSTRAINT customers_to_forget_pkey PRIMARY KEY (provider, customer),
+  CONSTRAINT customers_to_forget_tries_not_negative CHECK ((tries >= 0))
+);
+CREATE INDEX customers_to_forget_due ON customers_to_forget USING btree (next_try_at);
+
+-- Credits that operators took back; append-only.
+CREATE TABLE deductions (
+  id uuid NOT NULL, -- UUIDv7; ded_… in text.
+  account_id uuid NOT NULL, -- From whose account.
+  credits bigint NOT NULL, -- How many credits.
+  moved bigint NOT NULL, -- Of these, by ledger entries of kind adjustment.
+  owed bigint NOT NULL, -- Of these, by debt: what could not be spent.
+  reason text NOT NULL, -- Why, in the operator's words; the customer sees it.
+  idempotency_key text, -- The client's name for the request, so that it is done once.
+  created_at timestamptz NOT NULL DEFAULT now(), -- When.
+  CONSTRAINT deductions_pkey PRIMARY KEY (id),
+  CONSTRAINT deductions_of_account_key UNIQUE (account_id, id),
+  CONSTRAINT deductions_once UNIQUE (account_id, idempotency_key),
+  CONSTRAINT deductions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  CONSTRAINT deductions_credits_positive CHECK (((credits >= 1) AND (credits <= '1000000000000'::bigint))),
+  CONSTRAINT deductions_idempotency_key_length CHECK (((char_length(idempotency_key) >= 1) AND (char_length(idempotency_key) <= 255))),
+  CONSTRAINT deductions_parts CHECK (((moved >= 0) AND (owed >= 0) AND (credits = (moved + owed)))),
+  CONSTRAINT deductions_reason_length CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 200)))
+);
+CREATE TRIGGER deductions_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON deductions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
 -- Debts that operators let go; append-only.
 CREATE TABLE forgiven_debts (
@@ -306,6 +367,8 @@ CREATE INDEX grants_account_open ON grants USING btree (account_id) WHERE open;
 CREATE INDEX grants_expiry ON grants USING btree (expires_at) WHERE (open AND (expires_at IS NOT NULL));
 CREATE UNIQUE INDEX grants_once_per_payment ON grants USING btree (payment_id, origin) WHERE (payment_id IS NOT NULL);
 CREATE UNIQUE INDEX grants_signup_once ON grants USING btree (account_id) WHERE (origin = 'signup'::text);
+CREATE CONSTRAINT TRIGGER grants_are_missed_by_payments AFTER DELETE ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.payment_id IS NOT NULL)) EXECUTE FUNCTION check_payment();
+CREATE CONSTRAINT TRIGGER grants_keep_matching_payments AFTER UPDATE OF amount, origin, payment_id ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.payment_id IS NOT NULL) OR (new.payment_id IS NOT NULL))) EXECUTE FUNCTION check_payment();
 CREATE CONSTRAINT TRIGGER grants_match_payments AFTER INSERT ON grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.payment_id IS NOT NULL)) EXECUTE FUNCTION check_payment();
 
 -- Work that one process does at a time, whatever happens to Redis.
@@ -326,28 +389,26 @@ CREATE TABLE ledger_entries (
   balance_after bigint NOT NULL, -- The balance after this very entry.
   note text, -- A remark for people.
   created_at timestamptz NOT NULL DEFAULT now(), -- Start of its transaction; seq, not time, is the order.
+  deduction_id uuid, -- The deduction that it is a part of.
   payment_id uuid, -- The payment that was reversed or reinstated.
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
+  CONSTRAINT ledger_entries_deduction_fkey FOREIGN KEY (account_id, deduction_id) REFERENCES deductions(account_id, id),
   CONSTRAINT ledger_entries_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
   CONSTRAINT ledger_entries_balance_not_negative CHECK ((balance_after >= 0)),
   CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
+  CONSTRAINT ledger_entries_deduction_where_needed CHECK (((kind = 'adjustment'::text) = (deduction_id IS NOT NULL))),
   CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
   CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
   CONSTRAINT ledger_entries_sign_of_kind CHECK (
-CASE kind
-    WHEN 'grant'::text THEN (amount > 0)
-    WHEN 'charge'::text THEN (amount < 0)
-    WHEN 'refund'::text THEN (amount > 0)
-    WHEN 'expiry'::text THEN (amount < 0)
-    WHEN 'settlement'::text THEN (amount <> 0)
-    WHEN 'adjustment'::text THEN (amount <> 0)
-    WHEN 'collection'::text THEN (amount < 0)
-    WHEN 'reversal'::text THEN (amount < 0)
-    WHEN 'reinstatement'::text THEN (amount > 0)
+CASE
+    WHEN (kind = ANY ('{grant,refund,reinstatement}'::text[])) THEN (amount > 0)
+    WHEN (kind = ANY ('{charge,expiry,adjustment,collection,reversal}'::text[])) THEN (amount < 0)
+    WHEN (kind = 'settlement'::text) THEN (amount <> 0)
     ELSE false
 END)
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX ledger_entries_collected ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
+CREATE INDEX ledger_entries_deduction ON ledger_entries USING btree (deduction_id) WHERE (deduction_id IS NOT NULL);
 CREATE UNIQUE INDEX ledger_entries_once_per_call ON ledger_entries USING btree (call_id, grant_id, kind) WHERE (call_id IS NOT NULL);
 CREATE INDEX ledger_entries_payment ON ledger_entries USING btree (payment_id) WHERE (payment_id IS NOT NULL);
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
@@ -356,7 +417,7 @@ CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries REFEREN
 -- The outbox: written with what causes a mail, delivered by the mail workers.
 CREATE TABLE mails (
   id uuid NOT NULL, -- UUIDv7; mail_… in text. Message-ID and link are made of it.
-  kind text NOT NULL, -- verification, reset, budget, receipt, low_balance or top_up_off.
+  kind text NOT NULL, -- verification, reset, address, address_notice, budget, receipt, low_balance or top_up_off.
   recipient text NOT NULL, -- The address, ASCII, lowercased.
   user_id uuid, -- The user whom it is about; null for a reset.
   status text NOT NULL DEFAULT 'queued'::text, -- queued, sending, sent, skipped (no mail was due) or dead (given up, a dead letter).
@@ -365,11 +426,11 @@ CREATE TABLE mails (
   note text, -- What the last try ran into, or why no mail was due.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it was asked for.
   finished_at timestamptz, -- When it was sent, skipped or given up.
-  details jsonb NOT NULL DEFAULT '{}'::jsonb, -- What a mail about money says: amounts and links.
+  details jsonb NOT NULL DEFAULT '{}'::jsonb, -- What a mail says beside its links: amounts, addresses.
   CONSTRAINT mails_pkey PRIMARY KEY (id),
   CONSTRAINT mails_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT mails_finished_or_not CHECK (((status = ANY (ARRAY['sent'::text, 'skipped'::text, 'dead'::text])) = (finished_at IS NOT NULL))),
-  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text]))),
+  CONSTRAINT mails_kind_known CHECK ((kind = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text, 'address_notice'::text, 'budget'::text, 'receipt'::text, 'low_balance'::text, 'top_up_off'::text]))),
   CONSTRAINT mails_note_length CHECK ((char_length(note) <= 500)),
   CONSTRAINT mails_recipient_is_lowercase CHECK (((recipient = lower(recipient)) AND ((length(recipient) >= 3) AND (length(recipient) <= 254)))),
   CONSTRAINT mails_reset_knows_no_account CHECK (((kind = 'reset'::text) = (user_id IS NULL))),
@@ -400,9 +461,9 @@ CREATE TABLE one_time_tokens (
   user_id uuid NOT NULL, -- Whose address or password it is about.
   purpose text NOT NULL, -- The kind of the mail: a link does one thing.
   token_hash bytea NOT NULL, -- SHA-256 of the token.
-  email text NOT NULL, -- The address it was mailed to; the link is dead once the user has another.
+  email text NOT NULL, -- The address it was mailed to; dead once the user has another or, for a new one, once somebody has it.
   mailbox text NOT NULL, -- The mailbox that the address leads to, without tags: the hourly limit counts by it.
-  asked_at timestamptz NOT NULL, -- When its mail was asked for: the newest reset link ends the older ones.
+  asked_at timestamptz NOT NULL, -- When its mail was asked for: the newest link of a reset or a new address ends the older ones.
   created_at timestamptz NOT NULL DEFAULT now(), -- First try of its mail.
   expires_at timestamptz NOT NULL, -- Counted from the last try of its mail.
   spent_at timestamptz, -- When it was used; null while it was not.
@@ -411,7 +472,7 @@ CREATE TABLE one_time_tokens (
   CONSTRAINT one_time_tokens_mail_fkey FOREIGN KEY (mail_id) REFERENCES mails(id) ON DELETE CASCADE,
   CONSTRAINT one_time_tokens_user_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   CONSTRAINT one_time_tokens_hash_is_sha256 CHECK ((octet_length(token_hash) = 32)),
-  CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text])))
+  CONSTRAINT one_time_tokens_purpose_known CHECK ((purpose = ANY (ARRAY['verification'::text, 'reset'::text, 'address'::text])))
 );
 CREATE INDEX one_time_tokens_mailbox ON one_time_tokens USING btree (mailbox, purpose, created_at);
 CREATE INDEX one_time_tokens_user ON one_time_tokens USING btree (user_id, purpose, asked_at);
@@ -427,9 +488,11 @@ CREATE TABLE operator_actions (
   CONSTRAINT operator_actions_pkey PRIMARY KEY (id),
   CONSTRAINT operator_actions_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT operator_actions_operator_fkey FOREIGN KEY (operator_id) REFERENCES users(id),
-  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text])))
+  CONSTRAINT operator_actions_action_known CHECK ((action = ANY (ARRAY['credits_granted'::text, 'account_suspended'::text, 'account_activated'::text, 'role_changed'::text, 'mail_revived'::text, 'catalogue_applied'::text, 'catalogue_rolled_back'::text, 'key_limited'::text, 'key_rotated'::text, 'key_revoked'::text, 'account_created'::text, 'account_deleted'::text, 'account_exported'::text, 'password_reset_sent'::text, 'sessions_revoked'::text, 'payment_refunded'::text, 'payment_resolved'::text, 'code_created'::text, 'code_disabled'::text, 'debt_forgiven'::text, 'credits_deducted'::text, 'account_viewed'::text, 'mail_discarded'::text, 'actions_exported'::text, 'banner_set'::text, 'banner_removed'::text])))
 );
 CREATE INDEX operator_actions_account ON operator_actions USING btree (account_id, id DESC) WHERE (account_id IS NOT NULL);
+CREATE INDEX operator_actions_action ON operator_actions USING btree (action, id DESC);
+CREATE INDEX operator_actions_operator ON operator_actions USING btree (operator_id, id DESC);
 
 -- Signed events of providers, once each. They are hints: nothing is credited by them.
 CREATE TABLE payment_events (
@@ -438,7 +501,7 @@ CREATE TABLE payment_events (
   type text NOT NULL, -- What it says happened.
   live_mode boolean NOT NULL, -- Whether it is about real money.
   hint jsonb NOT NULL, -- Which object it is about, and which order that names.
-  outcome text, -- looked, ignored, unknown or given up; null while a worker has to look.
+  outcome text, -- checked, ignored, unknown, given up; null until a worker handled it.
   tries integer NOT NULL DEFAULT 0, -- Times that a worker took it.
   next_try_at timestamptz DEFAULT now(), -- When a worker takes it (again); null once decided.
   created_at timestamptz NOT NULL DEFAULT now(), -- When it came in.
@@ -495,6 +558,7 @@ END),
   CONSTRAINT payment_reversals_parts CHECK ((credits = ((moved + owed) + elsewhere)))
 );
 CREATE INDEX payment_reversals_account ON payment_reversals USING btree (account_id);
+CREATE INDEX payment_reversals_time ON payment_reversals USING btree (created_at);
 CREATE TRIGGER payment_reversals_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON payment_reversals FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE CONSTRAINT TRIGGER payment_reversals_match_payments AFTER INSERT ON payment_reversals DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
 
@@ -555,7 +619,7 @@ CREATE INDEX payments_account ON payments USING btree (account_id, id DESC);
 CREATE INDEX payments_due ON payments USING btree (next_check_at) WHERE (next_check_at IS NOT NULL);
 CREATE UNIQUE INDEX payments_one_auto ON payments USING btree (account_id) WHERE ((kind = 'auto'::text) AND (status = ANY (ARRAY['created'::text, 'open'::text, 'review'::text])));
 CREATE INDEX payments_review ON payments USING btree (id) WHERE (status = 'review'::text);
-CREATE CONSTRAINT TRIGGER payments_match_grants AFTER INSERT OR UPDATE ON payments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
+CREATE CONSTRAINT TRIGGER payments_match_grants AFTER INSERT OR UPDATE OF id, status, credits, bonus, reversed ON payments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
 CREATE TRIGGER payments_terms_stand BEFORE UPDATE ON payments FOR EACH ROW EXECUTE FUNCTION keep_payment_terms();
 
 -- Every price that a call was opened at, for good.
@@ -663,8 +727,14 @@ CREATE FUNCTION collect_debts(account_ids uuid[]) RETURNS TABLE(account_id uuid,
 -- Counts the open calls of a key and what it used of its budget, after its limits were changed.
 CREATE FUNCTION count_key_use(counted_key uuid) RETURNS void;
 
+-- Takes credits back from an account, once for a request; what it cannot spend becomes debt or refuses it all.
+CREATE FUNCTION deduct_credits(the_deduction uuid, the_account uuid, wanted bigint, may_owe boolean, why text, request_key text) RETURNS TABLE(outcome text, deduction uuid, taken bigint, left_owing bigint, balance bigint, spendable bigint);
+
 -- Settles or refunds calls and keeps their results; a row for each call that this very statement ended, none for the others.
 CREATE FUNCTION end_calls(outcomes jsonb, outputs text[]) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
+
+-- Settles or refunds calls as end_calls does: a row for each call that this very statement ended.
+CREATE FUNCTION end_plain_calls(outputs text[], ids uuid[], statuses text[], costs bigint[], attempts_of integer[], from_statuses text[], overdues boolean[], http_statuses integer[], error_types text[], inputs bigint[], cached_inputs bigint[], cache_writes bigint[], repeated_inputs bigint[], output_counts bigint[], costs_micro_usd bigint[], upstreams text[], result_urls text[], result_seconds integer) RETURNS TABLE(id uuid, account_id uuid, status text, credits bigint, uncollected bigint, balance bigint, latency_ms bigint, created_at timestamptz, reply_to text, model text, modality text, upstream text, precharged bigint, running_ms bigint) SET plan_cache_mode=force_generic_plan;
 
 -- Judges requests by the limits of their keys, a row for each in its place.
 CREATE FUNCTION judge_keys(requests jsonb, keys uuid[], moment timestamptz) RETURNS TABLE(place bigint, refusal text, fate text) SET plan_cache_mode=force_generic_plan;
@@ -675,8 +745,14 @@ CREATE FUNCTION keep_payment_terms() RETURNS trigger;
 -- Keeps what the calls of swept records used of a budget.
 CREATE FUNCTION keep_swept_use() RETURNS trigger;
 
+-- Asks for the mail about a budget of which 80 or 100 percent is used.
+CREATE FUNCTION notify_of_budget() RETURNS trigger;
+
 -- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or try_alone (only a batch of its own can tell).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
+
+-- Charges and opens calls that have no Idempotency-Key and no guard: the outcomes of open_calls.
+CREATE FUNCTION open_plain_calls(ids uuid[], accounts_of uuid[], keys_of uuid[], modalities text[], models text[], prices_of uuid[], amounts bigint[], estimated_inputs bigint[], estimated_outputs bigint[], catalogue_versions integer[], lease_seconds integer, deadline_seconds integer[], request_ids text[], replies_to text[], request_hashes text[], bytes_of bigint[], max_outstanding integer, max_request_bytes bigint, secret_versions integer[], addresses text[], new_prices jsonb) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
@@ -686,9 +762,6 @@ CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(m
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
-
--- Asks for the mail about a budget of which 80 or 100 percent are used.
-CREATE FUNCTION tell_of_budget() RETURNS trigger;
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

@@ -79,8 +79,9 @@ async function apply(trx: Knex.Transaction, name: string, text: string): Promise
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
     if (code !== undefined && OTHER_FUNCTION.has(code)) throw needsNewName(name)
-    // Knex puts the whole text in front of what Postgres says.
-    throw new Error(`sql/${name}.sql: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
+    // Knex puts the whole text in front of what Postgres says. Its code stays: some mean that it is tried again.
+    const said = new Error(`sql/${name}.sql: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
+    throw Object.assign(said, { code })
   }
 }
 

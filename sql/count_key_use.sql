@@ -16,8 +16,11 @@ BEGIN
   INSERT INTO budget_windows (budget_id, starts_at, used)
   SELECT b.id, current.starts_at, (
     SELECT coalesce(sum(c.credits + c.credits_uncollected), 0) FROM calls c
-    WHERE c.account_id = b.account_id AND c.key_id = b.key_id AND c.created_at >= current.starts_at)
-  FROM budgets b CROSS JOIN LATERAL (SELECT budget_window(b.period, moment) AS starts_at) current
+    -- A new key has none to read the account's calls for.
+    WHERE c.account_id = b.account_id AND c.key_id = b.key_id
+      AND c.created_at >= greatest(current.starts_at, k.created_at))
+  FROM budgets b JOIN api_keys k ON k.id = b.key_id
+  CROSS JOIN LATERAL (SELECT budget_window(b.period, moment) AS starts_at) current
   WHERE b.key_id = counted_key
     AND NOT EXISTS (SELECT FROM budget_windows w WHERE w.budget_id = b.id AND w.starts_at = current.starts_at);
 

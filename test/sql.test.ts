@@ -69,6 +69,26 @@ describe('the functions of the money', () => {
     expect(await apply()).to.deep.equal(['check_ledger'])
   })
 
+  it('are applied later where a lock is not to be had, which the error still says', async () => {
+    edit('keep_swept_use', 'Keeps what', 'Preserves what')
+    const holder = await db.transaction()
+    await holder.raw('LOCK TABLE calls IN ACCESS SHARE MODE')
+    const tried = db.transaction(async (trx) => {
+      await trx.raw(`SET LOCAL lock_timeout = '50ms'`)
+      return applySql(trx, folder)
+    })
+    const error = await tried.then(
+      () => null,
+      (thrown: unknown) => thrown as { code?: string; message: string },
+    )
+    await holder.rollback()
+    expect(error).to.include({
+      code: '55P03',
+      message: 'sql/keep_swept_use.sql: canceling statement due to lock timeout',
+    })
+    expect(await apply()).to.deep.equal(['keep_swept_use'])
+  })
+
   it('keep their parameters and return type under the same name', async () => {
     edit('open_calls', 'max_request_bytes bigint)', 'max_request_bytes bigint, hint text)')
     const changed = await apply().then(

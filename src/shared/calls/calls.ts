@@ -211,6 +211,7 @@ export class Calls {
         http_status: statusOf(error.type),
         error_type: error.type,
         cost_micro_usd: guard.costMicroUsd ?? undefined,
+        upstream: guard.upstream ?? undefined,
         attempt: guard.attempt,
         from_status: guard.from,
         overdue: guard.overdue,

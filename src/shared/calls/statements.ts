@@ -3,6 +3,7 @@
  * credits, and the begin between them.
  */
 import type { Db } from '../infra/db.ts'
+import { plainArray, runPrepared, textArray } from '../infra/prepared.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { AccountId, CallId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
@@ -62,11 +63,15 @@ export type OpenRow = { id: CallId; outcome: string; existing_id: CallId | null;
  */
 export type AccountLimits = { maxOutstanding: number; maxRequestBytes?: number }
 
-/** The price of a call, and the version of it that the statement writes where it is new. */
-function pricedBy({ model, price }: OpenRequest) {
-  const { id, hash } = priceVersionOf(model, price)
-  return { price, price_version: id, price_hash: hash }
-}
+const OPEN = { name: 'open_calls', text: 'SELECT * FROM open_calls($1::jsonb, $2, $3)' }
+
+/** A statement over a function of so many parameters. */
+const calling = (name: string, parameters: number) => ({
+  name,
+  text: `SELECT * FROM ${name}(${Array.from({ length: parameters }, (_, nth) => `$${nth + 1}`).join()})`,
+})
+const OPEN_PLAIN = calling('open_plain_calls', 21)
+const END_PLAIN = calling('end_plain_calls', 18)
 
 /** Opens calls; a row for each, in the order of the requests. */
 export async function openCalls(
@@ -74,45 +79,98 @@ export async function openCalls(
   requests: OpenRequest[],
   { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES }: AccountLimits,
 ): Promise<OpenRow[]> {
-  const parameter = JSON.stringify(
-    requests.map((request) => ({
-      ...pricedBy(request),
-      id: request.id,
-      account_id: request.accountId,
-      key_id: request.keyId,
-      modality: request.modality,
-      model: request.model,
-      catalogue_version: request.catalogueVersion,
-      amount: request.amount,
-      guarded: request.guarded,
-      estimated_input: request.estimate?.input,
-      estimated_output: request.estimate?.output,
-      lease_seconds: QUEUED_LEASE_SECONDS,
-      deadline_seconds: request.deadlineSeconds,
-      request_id: request.requestId,
-      reply_to: request.replyTo,
-      idempotency_key: request.idempotency?.key,
-      idempotency_seconds: request.idempotency?.seconds,
-      request_hash: request.requestHash,
-      request_bytes: request.requestBytes,
-      secret_version: request.secretVersion,
-      address: request.address,
-    })),
-  )
-  const { rows } = await db
-    .raw<{ rows: OpenRow[] }>('SELECT * FROM open_calls(?::jsonb, ?, ?)', [parameter, maxOutstanding, maxRequestBytes])
-    .options({ name: 'open_calls' })
-  return inOrderOf(requests, rows)
+  const isPlain = requests.every(({ idempotency, guarded }) => idempotency === null && !guarded)
+  const rows = isPlain
+    ? await runPrepared<OpenRow>(db, OPEN_PLAIN, listsOf(requests, maxOutstanding, maxRequestBytes))
+    : await runPrepared<OpenRow>(db, OPEN, [JSON.stringify(requests.map(rowOf)), maxOutstanding, maxRequestBytes])
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return requests.map((request) => byId.get(request.id)!)
+}
+
+/** A request as `open_calls` reads it. */
+function rowOf(request: OpenRequest) {
+  const version = priceVersionOf(request.model, request.price)
+  return {
+    id: request.id,
+    account_id: request.accountId,
+    key_id: request.keyId,
+    modality: request.modality,
+    model: request.model,
+    price: request.price,
+    price_version: version.id,
+    price_hash: version.hash,
+    catalogue_version: request.catalogueVersion,
+    amount: request.amount,
+    guarded: request.guarded,
+    estimated_input: request.estimate?.input,
+    estimated_output: request.estimate?.output,
+    lease_seconds: QUEUED_LEASE_SECONDS,
+    deadline_seconds: request.deadlineSeconds,
+    request_id: request.requestId,
+    reply_to: request.replyTo,
+    idempotency_key: request.idempotency?.key,
+    idempotency_seconds: request.idempotency?.seconds,
+    request_hash: request.requestHash,
+    request_bytes: request.requestBytes,
+    secret_version: request.secretVersion,
+    address: request.address,
+  }
+}
+
+/** Requests as `open_plain_calls` reads them: a list of each field. */
+function listsOf(requests: OpenRequest[], maxOutstanding: number, maxRequestBytes: number): unknown[] {
+  const prices = requests.map(({ model, price }) => priceVersionOf(model, price))
+  const known = new Map(prices.map(({ id, hash }, nth) => [id, { id, hash, price: requests[nth]!.price }]))
+  return [
+    plainArray(requests.map(({ id }) => id)),
+    plainArray(requests.map(({ accountId }) => accountId)),
+    plainArray(requests.map(({ keyId }) => keyId)),
+    plainArray(requests.map(({ modality }) => modality)),
+    textArray(requests.map(({ model }) => model)),
+    plainArray(prices.map(({ id }) => id)),
+    plainArray(requests.map(({ amount }) => amount)),
+    plainArray(requests.map(({ estimate }) => estimate?.input)),
+    plainArray(requests.map(({ estimate }) => estimate?.output)),
+    plainArray(requests.map(({ catalogueVersion }) => catalogueVersion)),
+    QUEUED_LEASE_SECONDS,
+    plainArray(requests.map(({ deadlineSeconds }) => deadlineSeconds)),
+    textArray(requests.map(({ requestId }) => requestId)),
+    textArray(requests.map(({ replyTo }) => replyTo)),
+    plainArray(requests.map(({ requestHash }) => requestHash)),
+    plainArray(requests.map(({ requestBytes }) => requestBytes)),
+    maxOutstanding,
+    maxRequestBytes,
+    plainArray(requests.map(({ secretVersion }) => secretVersion)),
+    textArray(requests.map(({ address }) => address)),
+    JSON.stringify([...known.values()]),
+  ]
 }
 
 /** Ends calls; null for each that had ended before. */
 export async function endCalls(db: Db, items: { row: OutcomeRow; output: string }[]): Promise<(EndedRow | null)[]> {
-  const { rows } = await db
-    .raw<{ rows: EndedRow[] }>('SELECT * FROM end_calls(?::jsonb, ?::text[])', [
-      JSON.stringify(items.map((item) => item.row)),
-      items.map((item) => item.output),
-    ])
-    .options({ name: 'end_calls' })
+  const outcomes = items.map(({ row }) => row)
+  const plain = (field: keyof OutcomeRow): string => plainArray(outcomes.map((row) => row[field]))
+  const texts = (field: 'upstream' | 'result_url'): string => textArray(outcomes.map((row) => row[field]))
+  const rows = await runPrepared<EndedRow>(db, END_PLAIN, [
+    textArray(items.map(({ output }) => output)),
+    plain('id'),
+    plain('status'),
+    plain('cost'),
+    plain('attempt'),
+    plain('from_status'),
+    plain('overdue'),
+    plain('http_status'),
+    plain('error_type'),
+    plain('input_tokens'),
+    plain('cached_input_tokens'),
+    plain('cache_write_tokens'),
+    plain('repeated_input_tokens'),
+    plain('output_tokens'),
+    plain('cost_micro_usd'),
+    texts('upstream'),
+    texts('result_url'),
+    outcomes[0]!.result_seconds,
+  ])
   const ended = new Map(rows.map((row) => [row.id, row]))
   return items.map(({ row }) => {
     const mine = ended.get(row.id) ?? null
@@ -120,11 +178,6 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
     ended.delete(row.id)
     return mine
   })
-}
-
-function inOrderOf(requests: OpenRequest[], rows: OpenRow[]): OpenRow[] {
-  const byId = new Map(rows.map((row) => [row.id, row]))
-  return requests.map((request) => byId.get(request.id)!)
 }
 
 /** What a worker reads of a call that it takes. */
@@ -163,17 +216,18 @@ export type Begin = { id: CallId; run: string }
  */
 export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
   const ids = begins.map(({ id }) => id)
-  const { rows } = await db
-    .raw<{ rows: BegunRow[] }>(
-      `
-    UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
-      started_by = coalesce(started_by, (:runs::uuid[])[array_position(:ids::uuid[], id)]),
-      lease_until = now() + make_interval(secs => :lease)
-    WHERE id = ANY (:ids::uuid[]) AND status IN ('queued', 'running')
-    RETURNING ${BEGUN_COLUMNS}, started_by <> (:runs::uuid[])[array_position(:ids::uuid[], id)] AS resumed`,
-      { ids, runs: begins.map(({ run }) => run), lease: RUNNING_LEASE_SECONDS },
-    )
-    .options({ name: 'begin_calls' })
+  const runs = plainArray(begins.map(({ run }) => run))
+  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS])
   const begun = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id, index) => (ids.indexOf(id) === index ? (begun.get(id) ?? null) : 'try_alone'))
+}
+
+const BEGIN = {
+  name: 'begin_calls',
+  text: `
+    UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
+      started_by = coalesce(started_by, ($2::uuid[])[array_position($1::uuid[], id)]),
+      lease_until = now() + make_interval(secs => $3)
+    WHERE id = ANY ($1::uuid[]) AND status IN ('queued', 'running')
+    RETURNING ${BEGUN_COLUMNS}, started_by <> ($2::uuid[])[array_position($1::uuid[], id)] AS resumed`,
 }

@@ -22,6 +22,10 @@ const TLS = { off: false, require: { rejectUnauthorized: false }, verify: { reje
 // Files of certificates in the address are left to the library where certificates are checked.
 const SSL_PARAMETERS = ['sslmode', 'ssl', 'uselibpqcompat']
 
+/** The sum of something over all accounts, as SQL: at most what JavaScript counts exactly. `of`: of which rows. */
+export const boundedSum = (what: string, of = ''): string =>
+  `least(coalesce(sum(${what})${of && ` FILTER (WHERE ${of})`}, 0), ${Number.MAX_SAFE_INTEGER})::bigint`
+
 // Keeps knex from writing lost connections to the console: each statement reports its own error.
 const silent = { warn() {}, error() {}, deprecate() {}, debug() {} }
 
@@ -80,21 +84,29 @@ const UNREACHABLE_CODES = new Set([
 ])
 const UNREACHABLE_TEXTS = [
   /connection terminated|server closed the connection|not queryable/i,
-  /timeout exceeded when trying to connect|client has encountered a connection error/i,
+  /timeout expired|timeout exceeded when trying to connect|client has encountered a connection error/i,
 ]
 
 /** Whether an error means that the other side could not be reached, or hung up. */
 export const isNetworkFailure = (error: unknown): boolean =>
   error instanceof Error && UNREACHABLE_CODES.has(String((error as { code?: unknown }).code))
 
+// A password that was changed, a role or a database that is gone: while an operator replaces them.
+const LOCKED_OUT_STATES = new Set(['28P01', '28000', '3D000'])
+
+/** Whether an error means that Postgres lets nobody in with this address any more, or not yet. */
+export const isLockedOut = (error: unknown): boolean =>
+  error instanceof Error && LOCKED_OUT_STATES.has(String((error as { code?: unknown }).code))
+
 /**
- * Whether an error means that Postgres could not be reached or went away. The statement may still have committed: in
+ * Whether an error means that Postgres could not be reached, went away, or lets this process in no more: a new password
+ * reaches it by a restart. The statement may still have committed: in
  * a test, 20 of 20 COMMITs that failed this way had.
  */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as { code?: unknown }).code
-  if (isNetworkFailure(error)) return true
+  if (isNetworkFailure(error) || isLockedOut(error)) return true
   if (typeof code === 'string' && (code.startsWith('08') || UNREACHABLE_STATES.has(code))) return true
   return error.name === 'KnexTimeoutError' || UNREACHABLE_TEXTS.some((text) => text.test(error.message))
 }
@@ -118,7 +130,7 @@ const PAUSES_MS = [50, 200, 500, 1000, 2000]
 
 /**
  * Retries a statement until Postgres answers. Only for statements that are safe to repeat (same ids, guarded by their
- * own WHERE), because a lost answer cannot be told from a lost statement.
+ * own WHERE), because a lost answer looks like a lost statement.
  * @param patienceMs how long to keep trying while Postgres is away; the last error is thrown after it.
  */
 export async function retryWhileUnreachable<T>(patienceMs: number, run: () => Promise<T>): Promise<T> {

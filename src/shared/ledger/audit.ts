@@ -85,7 +85,7 @@ const INVARIANTS: Record<string, string> = {
       FROM calls c
       WHERE status = 'succeeded' AND price ->> 'perTokens' IS NOT NULL AND cached_input_tokens IS NOT NULL
     ) c WHERE credits + credits_uncollected <> due`,
-  "an account's debt is what calls and reversals left uncollected, less what was collected or forgiven since": `
+  "an account's debt is what was left uncollected, less what was collected or forgiven since": `
     SELECT acc.id AS account_id, acc.debt, coalesce(c.uncollected, 0) AS uncollected, coalesce(e.collected,
       0) AS collected
     FROM accounts acc
@@ -99,7 +99,9 @@ const INVARIANTS: Record<string, string> = {
       ON r.account_id = acc.id
     LEFT JOIN (SELECT account_id, sum(credits)::bigint AS forgiven FROM forgiven_debts GROUP BY account_id) f
       ON f.account_id = acc.id
-    WHERE acc.debt <> coalesce(c.uncollected, 0) + coalesce(r.owed, 0) - coalesce(f.forgiven, 0)
+    LEFT JOIN (SELECT account_id, sum(owed)::bigint AS owed FROM deductions GROUP BY account_id) d
+      ON d.account_id = acc.id
+    WHERE acc.debt <> coalesce(c.uncollected, 0) + coalesce(r.owed, 0) + coalesce(d.owed, 0) - coalesce(f.forgiven, 0)
       - coalesce(e.collected, 0)`,
   'a paid payment has exactly the grants that it bought, and no other payment has any': `
     SELECT p.id AS payment_id, p.status, p.credits, p.bonus, coalesce(g.credits, 0) AS granted,
@@ -126,6 +128,14 @@ const INVARIANTS: Record<string, string> = {
     SELECT id AS payment_id, credits, bonus, amount_minor, refunded_minor, disputed_minor, reversed FROM payments
     WHERE reversed <> CASE WHEN refunded_minor + disputed_minor >= amount_minor THEN credits + bonus
       ELSE floor(credits::numeric * (refunded_minor + disputed_minor) / amount_minor) END`,
+  'a deduction moved what the ledger says': `
+    SELECT d.id AS deduction_id, d.account_id, d.credits, d.moved, d.owed, coalesce(e.moved, 0) AS entries
+    FROM deductions d LEFT JOIN (SELECT deduction_id, account_id, -sum(amount)::bigint AS moved FROM ledger_entries
+      WHERE kind = 'adjustment' GROUP BY deduction_id, account_id) e
+      ON e.deduction_id = d.id AND e.account_id = d.account_id
+    WHERE d.moved <> coalesce(e.moved, 0) OR d.credits <> d.moved + d.owed
+    UNION ALL SELECT e.deduction_id, e.account_id, -e.amount, 0, 0, e.seq FROM ledger_entries e
+      LEFT JOIN deductions d ON d.id = e.deduction_id WHERE e.kind = 'adjustment' AND d.id IS NULL`,
   'a code was redeemed as often as it says, each time for its credits': `
     SELECT c.id AS code_id, c.uses, c.credits, count(r.code_id) AS redemptions FROM redemption_codes c
     LEFT JOIN redemptions r ON r.code_id = c.id LEFT JOIN grants g ON g.id = r.grant_id
@@ -182,6 +192,7 @@ const PART = [
   'payments WHERE account_id',
   'payment_reversals WHERE account_id',
   'forgiven_debts WHERE account_id',
+  'deductions WHERE account_id',
 ].map((part) => `${part.split(' ')[0]} AS (SELECT * FROM ${part} = ANY (?::uuid[]))`)
 
 const TABLES = ['accounts', 'grants', 'ledger_entries', 'calls', 'budgets', 'payments']
@@ -239,7 +250,7 @@ const BREACHES = Object.entries(INVARIANTS)
 
 const COUNTS = TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`).join(', ')
 
-/** @param accounts whose invariants to check; all of them where absent. */
+/** @param accounts whose invariants to check; all of them if absent. */
 async function check(trx: Trx, accounts?: string[]): Promise<Audit> {
   const [part, bindings] = accounts ? [`WITH ${PART.join(', ')} `, PART.map(() => accounts)] : ['', []]
   const { rows: breaches } = await trx.raw<{ rows: Breach[] }>(`${part}${BREACHES}`, bindings)

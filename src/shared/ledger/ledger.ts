@@ -129,7 +129,7 @@ async function collectDebt(trx: Trx, accountId: AccountId): Promise<number> {
 }
 
 /** Where an account stands, its row locked. In credits. */
-export type LockedAccount = { credits: number; debt: number; ledger_seq: number }
+export type LockedAccount = { credits: number; debt: number; ledger_seq: number; deleted_at: Date | null }
 
 /**
  * Locks an account's row: it is the lock of everything that moves its credits.
@@ -139,7 +139,7 @@ export async function lockAccount(trx: Trx, accountId: AccountId): Promise<Locke
   const row = await trx('accounts')
     .where({ id: accountId })
     .forNoKeyUpdate()
-    .first<LockedAccount | undefined>('credits', 'debt', 'ledger_seq')
+    .first<LockedAccount | undefined>('credits', 'debt', 'ledger_seq', 'deleted_at')
   if (!row) throw new Error('there is no such account')
   return row
 }

@@ -131,7 +131,7 @@ describe('the database itself', () => {
     for (const [kind, amount] of [
       ['grant', 1],
       ['expiry', -1],
-      ['adjustment', 1],
+      ['adjustment', -1],
       ['collection', -1],
     ] as const) {
       expect(await refusal(write({ call_id: id, kind, amount })), kind).to.equal('ledger_entries_call_where_needed')
@@ -141,10 +141,10 @@ describe('the database itself', () => {
   it("refuses entries over another account's lot or call, and over a lot that does not exist", async () => {
     const other = await anAccount(db, 100)
     const id = await opened(calls, other, 10)
-    expect(await refusal(write({ kind: 'adjustment', amount: 1, grant_id: other.grants[0] }))).to.equal(
+    expect(await refusal(write({ kind: 'grant', amount: 1, grant_id: other.grants[0] }))).to.equal(
       'ledger_entries_grant_of_the_account',
     )
-    expect(await refusal(write({ kind: 'adjustment', amount: 1, grant_id: newId('grant') }))).to.equal(
+    expect(await refusal(write({ kind: 'grant', amount: 1, grant_id: newId('grant') }))).to.equal(
       'ledger_entries_grant_of_the_account',
     )
     expect(await refusal(write({ call_id: id, kind: 'charge', amount: -10 }))).to.equal('ledger_entries_match_calls')
@@ -158,7 +158,6 @@ describe('the database itself', () => {
       ['refund', -1],
       ['expiry', 1],
       ['settlement', 0],
-      ['adjustment', 0],
       ['collection', 1],
       ['gift', 1],
     ] as const
@@ -208,7 +207,7 @@ describe('the database itself', () => {
     const entry = {
       account_id: account.id,
       grant_id: account.grants[0],
-      kind: 'adjustment',
+      kind: 'grant',
       amount: 1,
       balance_after: 1,
     }

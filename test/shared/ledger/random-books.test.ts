@@ -3,7 +3,9 @@ import fc from 'fast-check'
 import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
+import { newId } from '../../../src/shared/ids.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
+import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -55,6 +57,7 @@ type Step =
   | { do: 'refund'; call: number }
   | { do: 'grant'; amount: number; days: number | null }
   | { do: 'expire'; lot: number }
+  | { do: 'deduct'; amount: number; mayOwe: boolean }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ do: fc.constant('open' as const), amount: fc.integer({ min: 0, max: 40 }) }) },
@@ -76,6 +79,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('expire' as const), lot: fc.nat(5) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('deduct' as const),
+      amount: fc.integer({ min: 1, max: 60 }),
+      mayOwe: fc.boolean(),
+    }),
+  },
 )
 
 const failure = gatewayError('upstream_failed')
@@ -92,6 +103,11 @@ describe('the books under any sequence of movements', () => {
     account.grants.push(await aGrant(db, account.id, { amount, ...(days !== null && { days }) }))
     model.lots.push({ left: amount, expires: days ?? Infinity })
   }
+
+  const take = ({ id: accountId }: TestAccount, { amount, mayOwe }: { amount: number; mayOwe: boolean }) =>
+    db.transaction((trx) =>
+      deduct(trx, { id: newId('deduction'), accountId, amount, mayOwe, reason: 'a step', key: null }),
+    )
 
   it('agree with a model of ten lines, to every credit of every lot', async function () {
     this.timeout(60_000)
@@ -127,7 +143,15 @@ describe('the books under any sequence of movements', () => {
             await calls.refund(call.id, failure)
             model.giveBack(call, call.amount, call.order)
           } else if (one.do === 'grant') await addLot(model, account, one.amount, one.days)
-          else if (one.do === 'expire') {
+          else if (one.do === 'deduct') {
+            const spendable = model.spendable()
+            const isTaken = one.mayOwe || one.amount <= spendable
+            expect((await take(account, one))?.is).to.equal(isTaken ? 'deducted' : 'too_little')
+            if (isTaken) {
+              model.take(Math.min(one.amount, spendable))
+              model.debt += Math.max(0, one.amount - spendable)
+            }
+          } else if (one.do === 'expire') {
             const at = one.lot % model.lots.length
             model.lots[at] = { left: 0, expires: 0 }
             await letExpire(db, account.grants[at]!)
@@ -170,6 +194,7 @@ describe('the books under any sequence of movements', () => {
             else if (one.do === 'refund' && call) await calls.refund(call, failure)
             else if (one.do === 'grant')
               await aGrant(db, account.id, { amount: one.amount, ...(one.days !== null && { days: one.days }) })
+            else if (one.do === 'deduct') await take(account, one)
             else if (one.do === 'expire')
               await letExpire(db, account.grants[one.lot % 2]!).then(() => expireGrants(db, 100))
           }),
@@ -183,8 +208,8 @@ describe('the books under any sequence of movements', () => {
           (SELECT sum(amount)::bigint FROM grants WHERE account_id = u.id)
             - (SELECT coalesce(sum(credits), 0)::bigint FROM calls WHERE account_id = u.id)
             + (SELECT coalesce(sum(amount), 0)::bigint FROM ledger_entries
-               WHERE account_id = u.id AND kind IN ('expiry', 'collection'))
-            AS granted_less_paid_less_expired_less_collected
+               WHERE account_id = u.id AND kind IN ('expiry', 'collection', 'adjustment'))
+            AS granted_less_paid_less_expired_less_taken
         FROM accounts u WHERE u.id = ?`,
           [account.id],
         )

@@ -1,6 +1,6 @@
--- Asks for the mail about a budget of which 80 or 100 percent are used, in the statement that uses them: a mail for the
--- highest mark that is passed, once a window. Its owner is told, once they have proved their address.
-CREATE OR REPLACE FUNCTION tell_of_budget() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Asks for the mail about a budget of which 80 or 100 percent is used, in the statement that uses them: a mail for the
+-- highest mark that is passed, once a window. It goes to the owner, if their address is verified.
+CREATE OR REPLACE FUNCTION notify_of_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   mark integer;
   mail uuid;
@@ -28,7 +28,7 @@ BEGIN
   RETURN NULL;
 END $$;
 
-DROP TRIGGER IF EXISTS budget_windows_told ON budget_windows;
-CREATE TRIGGER budget_windows_told AFTER INSERT OR UPDATE OF used ON budget_windows
-  FOR EACH ROW EXECUTE FUNCTION tell_of_budget();
-COMMENT ON FUNCTION tell_of_budget IS 'Asks for the mail about a budget of which 80 or 100 percent are used.';
+DROP TRIGGER IF EXISTS budget_windows_notify ON budget_windows;
+CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows
+  FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
+COMMENT ON FUNCTION notify_of_budget IS 'Asks for the mail about a budget of which 80 or 100 percent is used.';

@@ -1,0 +1,57 @@
+-- Takes credits back from an account, as an operator decides: from what it can spend, in burn order, by entries of kind
+-- adjustment. What it cannot spend any more is debt where that is allowed; else nothing is taken at all. A request that
+-- was made before, by its id or its idempotency key, moves nothing. No row: there is no such account.
+CREATE OR REPLACE FUNCTION deduct_credits(the_deduction uuid, the_account uuid, wanted bigint, may_owe boolean,
+  why text, request_key text)
+RETURNS TABLE (outcome text, deduction uuid, taken bigint, left_owing bigint, balance bigint, spendable bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  made deductions%ROWTYPE;
+BEGIN
+  SELECT a.credits INTO balance FROM accounts a WHERE a.id = the_account FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN; END IF;
+  SELECT d.* INTO made FROM deductions d
+  WHERE d.account_id = the_account AND (d.id = the_deduction OR d.idempotency_key = request_key);
+  IF FOUND THEN
+    outcome := CASE WHEN made.credits = wanted AND made.reason = why THEN 'repeated' ELSE 'conflict' END;
+    deduction := made.id;
+    taken := made.moved;
+    left_owing := made.owed;
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  spendable := coalesce((SELECT max(lot.upto) FROM spendable_lots(ARRAY[the_account]) lot), 0);
+  taken := least(wanted, spendable);
+  left_owing := wanted - taken;
+  IF left_owing > 0 AND NOT may_owe THEN
+    outcome := 'too_little';
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  INSERT INTO deductions (id, account_id, credits, moved, owed, reason, idempotency_key)
+  VALUES (the_deduction, the_account, wanted, taken, left_owing, why, request_key);
+  WITH part AS MATERIALIZED (
+    SELECT lot.grant_id, overlap.amount, row_number() OVER movement_order AS nth,
+      sum(overlap.amount) OVER movement_order AS upto
+    FROM spendable_lots(ARRAY[the_account]) lot
+    CROSS JOIN LATERAL (SELECT (least(lot.upto, taken) - (lot.upto - lot.remaining))::bigint AS amount) overlap
+    WHERE lot.upto - lot.remaining < taken
+    WINDOW movement_order AS (ORDER BY lot.upto)
+  ), new_entry AS (
+    INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after, note, deduction_id)
+    SELECT the_account, a.ledger_seq + p.nth, p.grant_id, 'adjustment', -p.amount, a.credits - p.upto, why,
+      the_deduction
+    FROM part p, accounts a WHERE a.id = the_account
+  ), burnt AS (
+    UPDATE grants g SET remaining = g.remaining - p.amount, open = g.remaining > p.amount
+    FROM part p WHERE g.id = p.grant_id AND g.account_id = the_account
+  )
+  UPDATE accounts a SET credits = a.credits - taken, debt = a.debt + left_owing,
+    ledger_seq = a.ledger_seq + (SELECT count(*) FROM part)
+  WHERE a.id = the_account RETURNING a.credits INTO balance;
+  outcome := 'deducted';
+  deduction := the_deduction;
+  RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION deduct_credits IS
+  'Takes credits back from an account, once for a request; what it cannot spend becomes debt or refuses it all.';

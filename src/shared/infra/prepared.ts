@@ -1,0 +1,32 @@
+/**
+ * Prepared statements straight on a connection of the pool. Knex builds each statement again and copies its values on
+ * the way; the few statements that every call runs pass it by (docs/performance.md#what-paid).
+ */
+import type pg from 'pg'
+import type { Db } from './db.ts'
+
+/** A statement that each connection prepares once, under its name. `$1` to `$n` are its values. */
+export type Prepared = { name: string; text: string }
+
+/** Runs a prepared statement. @returns its rows. @throws where no connection is to be had, and what Postgres says. */
+export async function runPrepared<Row extends object>(db: Db, statement: Prepared, values: unknown[]): Promise<Row[]> {
+  const connection = (await db.client.acquireConnection()) as pg.Client
+  try {
+    return (await connection.query<Row>({ ...statement, values })).rows
+  } finally {
+    await db.client.releaseConnection(connection)
+  }
+}
+
+/** What an array literal may have of one element. */
+type Element = string | number | boolean | null | undefined
+
+/**
+ * An array as Postgres reads it, of elements that need no quotes: ids, numbers, truth values and our own words. What is
+ * missing is NULL.
+ */
+export const plainArray = (elements: readonly Element[]): string => `{${elements.map((one) => one ?? 'NULL').join()}}`
+
+/** The same of any texts. */
+export const textArray = (texts: readonly (string | null | undefined)[]): string =>
+  `{${texts.map((text) => (text == null ? 'NULL' : `"${text.replace(/["\\]/g, '\\$&')}"`)).join()}}`

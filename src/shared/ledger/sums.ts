@@ -1,0 +1,28 @@
+/**
+ * What all accounts together were given, for operators.
+ */
+import type { Db } from '../infra/db.ts'
+import { boundedSum } from '../infra/db.ts'
+import { firstIdAt } from '../ids.ts'
+
+/** Credits. `sold`: purchases. `given`: sign-up credits, bonuses, adjustments. `takenBack`: for refunded money. */
+export type GivenCredits = { sold: number; given: number; takenBack: number }
+
+const DAY_MS = 86_400_000
+
+/** How far the clock of who makes the ids of grants may be from the database's. */
+const CLOCKS_MS = 3_600_000
+
+/** The credits of the last `days`. Grants of a time are an interval of their ids. */
+export async function givenSince(db: Db, days: number): Promise<GivenCredits> {
+  const { rows } = await db.raw<{ rows: GivenCredits[] }>(
+    `
+    SELECT ${boundedSum('amount', "origin = 'purchase'")} AS sold,
+      ${boundedSum('amount', "origin <> 'purchase'")} AS given,
+      (SELECT ${boundedSum('credits')} FROM payment_reversals
+        WHERE created_at > now() - make_interval(days => :days)) AS "takenBack"
+    FROM grants WHERE id > :first AND created_at > now() - make_interval(days => :days)`,
+    { days, first: firstIdAt('grant', Date.now() - days * DAY_MS - CLOCKS_MS) },
+  )
+  return rows[0]!
+}

@@ -1,0 +1,241 @@
+import type { CallId, PaymentId } from '../../../src/shared/ids.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+
+/** An account's calls (a settled one, a refunded one, one that runs, a chat), its payment and the code it redeemed. */
+export type Scene = {
+  account: TestAccount
+  settled: CallId
+  refunded: CallId
+  open: CallId
+  chat: CallId
+  payment: PaymentId
+  code: string
+}
+
+/** What a careless hand could do to the books, as SQL, and the invariants that must name it. */
+export const FALSIFICATIONS: [title: string, sql: string, of: (it: Scene) => unknown[], invariants: string[]][] = [
+  [
+    'a balance that was raised',
+    'UPDATE accounts SET credits = credits + 1 WHERE id = ?',
+    (it) => [it.account.id],
+    ["a balance is the sum of its account's entries", "a balance is the sum of its grants' remainders"],
+  ],
+  [
+    'a balance below zero',
+    'UPDATE accounts SET credits = -5 WHERE id = ?',
+    (it) => [it.account.id],
+    ['no balance, no debt and no remainder is negative'],
+  ],
+  [
+    'a remainder that was raised',
+    'UPDATE grants SET remaining = remaining + 1 WHERE id = ?',
+    (it) => [it.account.grants[0]],
+    ["a grant's remainder is the sum of its entries", "a balance is the sum of its grants' remainders"],
+  ],
+  [
+    'a grant that was made larger',
+    'UPDATE grants SET amount = amount + 1 WHERE id = ?',
+    (it) => [it.account.grants[0]],
+    ['a grant has exactly one grant entry, of its amount'],
+  ],
+  [
+    'an entry whose amount was changed',
+    "UPDATE ledger_entries SET amount = amount - 1 WHERE call_id = ? AND kind = 'charge'",
+    (it) => [it.settled],
+    [
+      "a call's entries add up to its credits",
+      "a call's charge entries add up to its pre-charge",
+      'entries are numbered without gaps, and balanceAfter follows from the entry before',
+    ],
+  ],
+  [
+    'an entry that was deleted',
+    "DELETE FROM ledger_entries WHERE call_id = ? AND kind = 'refund'",
+    (it) => [it.refunded],
+    ["a call's entries add up to its credits", "an account's number of entries is its newest entry's"],
+  ],
+  [
+    'a balanceAfter that was changed',
+    'UPDATE ledger_entries SET balance_after = balance_after + 1 WHERE account_id = ? AND seq = 2',
+    (it) => [it.account.id],
+    ['entries are numbered without gaps, and balanceAfter follows from the entry before'],
+  ],
+  [
+    'a call whose credits were lowered',
+    'UPDATE calls SET credits = credits - 1 WHERE id = ?',
+    (it) => [it.settled],
+    ["a call's entries add up to its credits"],
+  ],
+  [
+    'a failed call that was made to succeed',
+    "UPDATE calls SET status = 'succeeded', error_type = NULL WHERE id = ?",
+    (it) => [it.refunded],
+    ['only a failed call is refunded, and only a succeeded one settled'],
+  ],
+  [
+    'a settled call that was made to fail',
+    "UPDATE calls SET status = 'failed', error_type = 'upstream_failed' WHERE id = ?",
+    (it) => [it.settled],
+    [
+      'only a failed call is refunded, and only a succeeded one settled',
+      'a call that ended has its end, and a failed one costs nothing',
+    ],
+  ],
+  [
+    'a refund that was moved to another lot',
+    "UPDATE ledger_entries SET grant_id = ? WHERE call_id = ? AND kind = 'refund'",
+    (it) => [it.account.grants[1], it.refunded],
+    ['no call gives a grant more than it took from it', "a grant's remainder is the sum of its entries"],
+  ],
+  [
+    "an entry over another account's lot",
+    `UPDATE ledger_entries SET grant_id = (SELECT id FROM grants WHERE account_id <> ? LIMIT 1)
+     WHERE call_id = ? AND kind = 'charge'`,
+    (it) => [it.account.id, it.settled],
+    ['a call and its grants belong to the account of its entries'],
+  ],
+  [
+    "a budget's use that was lowered",
+    'UPDATE budget_windows SET used = used - 1 WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
+    (it) => [it.account.keyId],
+    ['what was used of a budget is what the calls of its key in that window cost'],
+  ],
+  [
+    "a budget's window that was deleted",
+    'DELETE FROM budget_windows WHERE budget_id = (SELECT id FROM budgets WHERE key_id = ?)',
+    (it) => [it.account.keyId],
+    ['every call of a key is counted since it has a budget'],
+  ],
+  [
+    "a key's outstanding calls that were raised",
+    'UPDATE api_keys SET outstanding_calls = outstanding_calls + 1 WHERE id = ?',
+    (it) => [it.account.keyId],
+    ["a key's outstanding calls are its open calls, where they are limited"],
+  ],
+  [
+    'an account that hides its limited key',
+    'UPDATE accounts SET keys_limited = false WHERE id = ?',
+    (it) => [it.account.id],
+    ['an account with a limited key says so'],
+  ],
+  [
+    'an open call with an end',
+    'UPDATE calls SET finished_at = now() WHERE id = ?',
+    (it) => [it.open],
+    ['a call that ended has its end, and a failed one costs nothing'],
+  ],
+  [
+    'a chat that cost something else',
+    'UPDATE calls SET cached_input_tokens = 0 WHERE id = ?',
+    (it) => [it.chat],
+    ['a chat costs what its price says of its tokens'],
+  ],
+  [
+    'a call with the price of today',
+    `UPDATE calls SET price = jsonb_set(price, '{input}', '600') WHERE id = ?`,
+    (it) => [it.chat],
+    ['a call has the price of its version', 'a chat costs what its price says of its tokens'],
+  ],
+  [
+    'a call with a version that nobody knows',
+    'UPDATE calls SET price_version = gen_random_uuid() WHERE id = ?',
+    (it) => [it.open],
+    ['a call has the price of its version'],
+  ],
+  [
+    'a debt that nothing left',
+    'UPDATE accounts SET debt = debt + 1 WHERE id = ?',
+    (it) => [it.account.id],
+    [
+      "an account's debt is what was left uncollected, less what was collected or forgiven since",
+      'an account with debt has nothing to spend',
+    ],
+  ],
+  [
+    'a debt that was forgotten',
+    'UPDATE calls SET credits_uncollected = 7 WHERE id = ?',
+    (it) => [it.settled],
+    ["an account's debt is what was left uncollected, less what was collected or forgiven since"],
+  ],
+  [
+    'a sum of request bytes that is wrong',
+    'UPDATE accounts SET request_bytes = request_bytes + 1 WHERE id = ?',
+    (it) => [it.account.id],
+    ["an account's request bytes are those of its open calls"],
+  ],
+  [
+    'a count of open calls that is wrong',
+    'UPDATE accounts SET outstanding_calls = outstanding_calls + 1 WHERE id = ?',
+    (it) => [it.account.id],
+    ["an account's outstanding calls are its open calls"],
+  ],
+  [
+    'a call that nobody finished',
+    "UPDATE calls SET deadline_at = now() - interval '2 minutes' WHERE id = ?",
+    (it) => [it.open],
+    ['no call is open longer than a minute past its deadline'],
+  ],
+  [
+    'a grant of a payment that was made larger',
+    "UPDATE grants SET amount = amount + 1, remaining = remaining + 1 WHERE payment_id = ? AND origin = 'purchase'",
+    (it) => [it.payment],
+    ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+  ],
+  [
+    'a grant that its payment has lost',
+    "UPDATE grants SET payment_id = NULL WHERE payment_id = ? AND origin = 'bonus'",
+    (it) => [it.payment],
+    ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+  ],
+  [
+    'a payment with grants that was never paid',
+    "UPDATE payments SET status = 'failed', paid_at = NULL WHERE id = ?",
+    (it) => [it.payment],
+    ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+  ],
+  [
+    'a payment that says it gave more than it did',
+    'UPDATE payments SET credits = credits + 1 WHERE id = ?',
+    (it) => [it.payment],
+    ['a paid payment has exactly the grants that it bought, and no other payment has any'],
+  ],
+  [
+    'credits of a payment that count as reversed and never moved',
+    'UPDATE payments SET reversed = 1 WHERE id = ?',
+    (it) => [it.payment],
+    [
+      "a payment's reversed credits are the sum of its reversals, and these moved what the ledger says",
+      'a payment is reversed as far as its money went back',
+    ],
+  ],
+  [
+    'a refund that took no credits',
+    'UPDATE payments SET refunded_minor = 500 WHERE id = ?',
+    (it) => [it.payment],
+    ['a payment is reversed as far as its money went back'],
+  ],
+  [
+    'a deduction that says it took more than it did',
+    'UPDATE deductions SET moved = moved + 1, credits = credits + 1 WHERE account_id = ?',
+    (it) => [it.account.id],
+    ['a deduction moved what the ledger says'],
+  ],
+  [
+    'an adjustment that nobody decided',
+    'DELETE FROM deductions WHERE account_id = ?',
+    (it) => [it.account.id],
+    ['a deduction moved what the ledger says'],
+  ],
+  [
+    'a deduction that hides a debt',
+    'UPDATE deductions SET owed = owed + 3, credits = credits + 3 WHERE account_id = ?',
+    (it) => [it.account.id],
+    ["an account's debt is what was left uncollected, less what was collected or forgiven since"],
+  ],
+  [
+    'a code that hides a use',
+    'UPDATE redemption_codes SET uses = 0 WHERE id = ?',
+    (it) => [it.code],
+    ['a code was redeemed as often as it says, each time for its credits'],
+  ],
+]
