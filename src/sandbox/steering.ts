@@ -1,5 +1,5 @@
 /**
- * Steering by the prompt: words in brackets tell the sandbox how to misbehave. The one list of them, `WORDS`, parses
+ * Steering by the prompt: words in brackets make the sandbox misbehave. The one list of them, `WORDS`, parses
  * prompts, types the result and prints the help.
  */
 
@@ -14,7 +14,7 @@ export interface Word<T> {
   readonly read: (rest: string) => T | undefined
 }
 
-/** What `[status …]` asks for; `headers` are those that tell a client when to come back. */
+/** What `[status …]` asks for; `headers` are those that say when to retry. */
 export interface StatusOrder {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

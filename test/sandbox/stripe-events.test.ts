@@ -32,7 +32,7 @@ describe('the events of the sandbox as Stripe', () => {
     return account.stripe.customers.create({ email: 'a@example.com' })
   }
 
-  it('are signed so that the official client takes them, and not when a byte is another', async () => {
+  it('are signed so that the official client accepts them, unless a byte was changed', async () => {
     const { id } = await customerEvent()
     const [hooked] = await until('the event', () => hook.received.length > 0 && hook.received)
     const event = verified(hooked!)
@@ -45,7 +45,7 @@ describe('the events of the sandbox as Stripe', () => {
     expect(() => verified(encodedAnew)).to.throw(Stripe.errors.StripeSignatureVerificationError)
   })
 
-  it('are sent again until they are taken, signed anew', async () => {
+  it('are sent again until they are accepted, each time with a new signature', async () => {
     hook.answers.push(500, 302)
     await customerEvent()
     await until('the third try', () => hook.received.length === 3)
@@ -57,7 +57,7 @@ describe('the events of the sandbox as Stripe', () => {
     expect(tries.map(({ status }) => status)).to.deep.equal([500, 302, 200])
   })
 
-  it('are lost, doubled, or overtaken by the next one when a fault says so', async () => {
+  it('are lost, sent twice, or sent after the next one when a fault says so', async () => {
     await account.fault('customer.created', 'lost')
     await account.fault('customer.created', 'doubled')
     await customerEvent()
@@ -88,7 +88,7 @@ describe('the events of the sandbox as Stripe', () => {
     expect(() => verified(hook.received[2]!)).to.throw('No signatures found matching')
   })
 
-  it('say what a control wants them to say', async () => {
+  it('have the content that a control gives them', async () => {
     const { id } = await customerEvent()
     await account.control('POST', 'events', { type: 'customer.updated', object: id, set: { livemode: true } })
     await until('both events', () => hook.received.length === 2)

@@ -5,7 +5,7 @@ import type { StripeAccount } from '../../scripts/harness/stripe-sandbox.ts'
 import { useSandbox } from './support/client.ts'
 import { order, refusalOf } from './support/stripe.ts'
 
-describe('the sandbox as Stripe, asked again', () => {
+describe('the sandbox as Stripe, when requests are repeated', () => {
   const own = useSandbox()
   let account: StripeAccount
   let stripe: Stripe
@@ -15,7 +15,7 @@ describe('the sandbox as Stripe, asked again', () => {
   })
 
   describe('idempotency keys', () => {
-    it('bring the same answer again, and refuse another body', async () => {
+    it('repeat the same answer, and refuse another body', async () => {
       const key = { idempotencyKey: 'pay_1' }
       const first = await stripe.checkout.sessions.create(order(), key)
       const again = await stripe.checkout.sessions.create(order(), key)
@@ -27,7 +27,7 @@ describe('the sandbox as Stripe, asked again', () => {
       expect((await stripe.checkout.sessions.list()).data).to.have.length(1)
     })
 
-    it('keep a declined charge, and nothing of a request that was refused for its fields', async () => {
+    it('repeat a declined charge, and forget a request that was refused for its fields', async () => {
       const customer = (await stripe.customers.create()).id
       const method = await stripe.paymentMethods.attach('pm_card_chargeDeclined', { customer })
       const asked = {
@@ -47,7 +47,7 @@ describe('the sandbox as Stripe, asked again', () => {
       expect((await refusalOf(stripe.paymentIntents.create(asked, free))).statusCode).to.equal(402)
     })
 
-    it('bring what was made when its answer was lost, or the 500 again where that was kept', async () => {
+    it('repeat what was created when its answer was lost, or the 500 if that was kept', async () => {
       const create = (idempotencyKey: string): Promise<Stripe.Checkout.Session> =>
         stripe.checkout.sessions.create(order(), { idempotencyKey })
       const count = async (): Promise<number> => (await stripe.checkout.sessions.list({ limit: 100 })).data.length

@@ -146,7 +146,7 @@ describe('the sandbox as Stripe', () => {
       }
     })
 
-    it('expires when it is told to, and cannot be paid for then', async () => {
+    it('expires on request, and cannot be paid afterwards', async () => {
       const { id, url } = await stripe.checkout.sessions.create(order())
       expect(await stripe.checkout.sessions.expire(id)).to.include({ status: 'expired', url: null })
       expect((await send(url!)).text).to.include('This page has expired.')
@@ -155,7 +155,7 @@ describe('the sandbox as Stripe', () => {
     })
   })
 
-  describe('cards that are kept', () => {
+  describe('saved cards', () => {
     async function keptCard(way: string, keep = true): Promise<{ customer: string; methods: Stripe.PaymentMethod[] }> {
       const customer = (await stripe.customers.create({ email: 'a@example.com' })).id
       const { id } = await stripe.checkout.sessions.create(
@@ -178,7 +178,7 @@ describe('the sandbox as Stripe', () => {
       })
     }
 
-    it('belong to the customer who ticked the box, and to nobody who did not', async () => {
+    it('belong only to the customer who ticked the box', async () => {
       const { methods } = await keptCard('card')
       expect(methods[0]!.card).to.include({ brand: 'visa', last4: '4242', exp_month: 12, exp_year: 2034 })
       expect(methods[0]!.allow_redisplay).to.equal('always')
@@ -210,7 +210,7 @@ describe('the sandbox as Stripe', () => {
       }
     })
 
-    it('change their ways when a control says so', async () => {
+    it('change their outcome when a control says so', async () => {
       const { customer, methods } = await keptCard('card')
       await account.control('POST', `cards/${methods[0]!.id}`, { card: 'no-funds' })
       expect((await refusalOf(charge(customer, methods[0]!.id))).decline_code).to.equal('insufficient_funds')
@@ -231,7 +231,7 @@ describe('the sandbox as Stripe', () => {
       expect(await typesOf(charge.id)).to.deep.equal(['charge.succeeded', 'charge.refunded', 'charge.refunded'])
     })
 
-    it('takes a refund back that fails, at once or while it is pending', async () => {
+    it('reverses a refund that fails, at once or while it is pending', async () => {
       for (const way of ['refunds-pending', 'card']) {
         const { charge } = await paidOrder(way)
         const refund = await stripe.refunds.create({ charge: charge.id })
@@ -286,7 +286,7 @@ describe('the sandbox as Stripe', () => {
     )
   })
 
-  it('finds its accounts again in a file, after a restart', async () => {
+  it('restores its accounts from a file after a restart', async () => {
     const stripeFile = join(mkdtempSync(join(tmpdir(), 'stripe-')), 'accounts.json')
     const { session, customer } = await withSandbox({ stripeFile }, async (client) => {
       const { id } = await client.customers.create({ email: 'a@example.com' })

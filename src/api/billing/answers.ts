@@ -1,24 +1,24 @@
 /**
- * What is answered of payments.
+ * Schemas of answers about payments.
  */
 import { z } from 'zod'
 import type { Config } from '../../shared/config.ts'
 import { PAYMENT_KINDS, PAYMENT_STATUSES } from '../../shared/payments/orders.ts'
 import { credits, entry, id, ok, time } from '../answers.ts'
 
-/** Whether a provider takes payments: without one there are no endpoints about them. */
+/** Whether a provider takes payments: without one these endpoints do not exist. */
 export const sells = ({ PAYMENTS }: Config): boolean => PAYMENTS !== undefined
 
 const minor = z.int().meta({ description: "In the currency's minor unit." })
 const currency = z.string().meta({ description: 'ISO 4217, lower case.' })
 
-/** An order's fields, as everybody sees them. */
+/** An order. */
 export const payment = z
   .strictObject({
     id: id('pay'),
     kind: z.enum(PAYMENT_KINDS),
     status: z.enum(PAYMENT_STATUSES).meta({
-      description: '`review`: what the provider says differs from the order, and an operator looks at it.',
+      description: '`review`: the payment differs from the order, and an operator has to decide.',
     }),
     currency,
     amountMinor: minor,
@@ -41,7 +41,10 @@ const pack = z
 
 const topUp = z
   .strictObject({ currency, minMinor: minor, maxMinor: minor, creditsPer: credits, perMinor: minor })
-  .meta({ id: 'TopUp', description: 'Free amounts: `creditsPer` credits for `perMinor` of the minor unit.' })
+  .meta({
+    id: 'TopUp',
+    description: "Amounts of the customer's choice: `creditsPer` credits for `perMinor` of the minor unit.",
+  })
 
 export const settings = z
   .strictObject({
@@ -67,5 +70,5 @@ export const billing = z.strictObject({
   card: z
     .strictObject({ brand: z.string(), last4: z.string(), expMonth: z.int(), expYear: z.int() })
     .nullable()
-    .meta({ description: 'The card that a checkout kept.' }),
+    .meta({ description: 'The card that was saved at a checkout.' }),
 })

@@ -18,24 +18,27 @@ const wanted = z
     amountMinor: z
       .unknown()
       .optional()
-      .meta({ description: "A free amount, in the currency's minor unit.", override: { type: 'integer' } }),
+      .meta({
+        description: "An amount instead of a pack, in the currency's minor unit.",
+        override: { type: 'integer' },
+      }),
   })
   .transform(({ pack, amountMinor }, context): Wanted => {
     if (pack !== undefined && amountMinor === undefined) return { pack }
-    // Whatever it is: what is no amount that can be paid is refused as such.
+    // Not checked here: anything that is not a payable amount is `invalid_amount`.
     if (amountMinor !== undefined && pack === undefined) return { amountMinor: amountMinor as number }
     context.addIssue({ code: 'custom', message: 'must have either pack or amountMinor' })
     return z.NEVER
   })
   .meta({ id: 'CheckoutRequest' })
 
-/** Orders credits, and answers with the page on which they are paid. */
+/** Places an order, and answers with the page on which it is paid. */
 export const beginCheckout = endpoint({
   method: 'post',
   path: '/api/billing/checkout',
   tag: 'Billing',
   summary: 'Buy credits',
-  description: 'Answers with the address of the page on which the order is paid.',
+  description: 'Answers with the address of the checkout page.',
   who: session,
   offered: sells,
   limits: [{ limit: 'checkouts', per: 'account' }],
@@ -61,7 +64,12 @@ export const redeem = endpoint({
   who: session,
   limits: [{ limit: 'redemptions', per: 'account' }],
   body: z
-    .object({ code: z.string({ error: 'must be a code' }).min(1, 'is empty').max(100, 'is too long') })
+    .object({
+      code: z
+        .string({ error: 'must be a string' })
+        .min(1, 'must not be empty')
+        .max(100, 'must be at most 100 characters'),
+    })
     .meta({ id: 'RedeemRequest' }),
   answers: {
     200: {

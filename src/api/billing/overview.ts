@@ -1,21 +1,21 @@
 /**
- * GET /api/billing, PUT /api/billing/settings, DELETE /api/billing/card: how an account pays.
+ * GET /api/billing, PUT /api/billing/settings, DELETE /api/billing/card: what an account can buy, and how it pays.
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
-import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
 import { termsOf } from '../../shared/payments/checkout.ts'
 import type { AutoTopUp } from '../../shared/payments/settings.ts'
 import { billingOf, changeSettings, dropCard, presentCard } from '../../shared/payments/settings.ts'
 import { done, ok } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
+import { creditAmount } from '../fields.ts'
 import { session } from '../who.ts'
 import { billing, sells, settings } from './answers.ts'
 
 const declared = { tag: 'Billing', who: session, offered: sells } as const
 
-/** Shows what can be bought, what the account set about it, and its card. */
+/** Shows what can be bought, and the account's settings and card. */
 export const showBilling = endpoint({
   ...declared,
   method: 'get',
@@ -30,22 +30,18 @@ export const showBilling = endpoint({
   return { ok: true, provider, packs: [...packs], topUp, debt, settings: set, card: presentCard(card) }
 })
 
-const threshold = z
-  .int({ error: 'must be a whole number' })
-  .min(1, 'must be at least 1')
-  .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`)
-  .meta({ description: 'Credits.' })
+const threshold = creditAmount.meta({ description: 'Credits.' })
 
 const autoTopUp = z
   .object({
     threshold,
     pack: z.string().optional().meta({ description: 'The `id` of a pack.' }),
-    amountMinor: z.number().optional().meta({ description: 'A free amount instead of a pack.' }),
+    amountMinor: z.number().optional().meta({ description: 'An amount instead of a pack.' }),
     monthlyCapMinor: z
       .int({ error: 'must be a whole number' })
       .min(1, 'must be at least 1')
-      .max(1_000_000_000_000, 'is too large')
-      .meta({ description: 'The most that is paid in a month of UTC.' }),
+      .max(1_000_000_000_000, 'must be at most 1,000,000,000,000')
+      .meta({ description: 'The most to pay per calendar month (UTC).' }),
   })
   .transform(({ pack, amountMinor, ...rest }, context): AutoTopUp => {
     if (pack !== undefined && amountMinor === undefined) return { ...rest, pack }
@@ -54,13 +50,13 @@ const autoTopUp = z
     return z.NEVER
   })
 
-/** Sets the mail about a low balance, and automatic top-up. */
+/** Sets the low balance mail and automatic top-up. */
 export const changeBilling = endpoint({
   ...declared,
   method: 'put',
   path: '/api/billing/settings',
   summary: 'Set the low balance mail and automatic top-up',
-  description: 'null turns a setting off, and one that is absent stays. Automatic top-up needs a card.',
+  description: 'null turns a setting off; one that is absent stays as it is. Automatic top-up needs a saved card.',
   body: z
     .object({ lowBalance: z.object({ threshold }).nullable().optional(), autoTopUp: autoTopUp.nullable().optional() })
     .meta({ id: 'BillingSettingsRequest' }),
@@ -72,21 +68,16 @@ export const changeBilling = endpoint({
   return { ok: true, settings: (await billingOf(db, accountId)).settings }
 })
 
-/** Forgets the card, and with it automatic top-up. */
+/** Removes the card, and turns automatic top-up off. */
 export const forgetCard = endpoint({
   ...declared,
   method: 'delete',
   path: '/api/billing/card',
-  summary: 'Forget the card',
+  summary: 'Remove the card',
   description: 'Turns automatic top-up off, too.',
-  answers: { 200: { description: 'No card is kept any more.', schema: done } },
+  answers: { 200: { description: 'No card is saved any more.', schema: done } },
   errors: [],
-}).handle(({ db, payments, log }: Pick<WebDeps, 'db' | 'payments' | 'log'>) => async ({ who }) => {
-  const customer = await dropCard(db, who.accountId)
-  // Nothing of ours asks the card any more; that the provider forgets it, too, is tried once.
-  if (customer)
-    await payments!.provider
-      .forgetCards(customer)
-      .catch((error: unknown) => log.warn({ err: error }, 'card not forgotten by the provider'))
+}).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who }) => {
+  await dropCard(db, payments!.provider.name, who.accountId)
   return { ok: true }
 })

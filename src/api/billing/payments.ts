@@ -7,7 +7,7 @@ import { ApiError } from '../../shared/errors.ts'
 import type { AccountId, PaymentId } from '../../shared/ids.ts'
 import { entriesOfPayment } from '../../shared/ledger/ledger.ts'
 import type { PaymentDeps } from '../../shared/payments/deps.ts'
-import { look } from '../../shared/payments/look.ts'
+import { checkOrder } from '../../shared/payments/check.ts'
 import { findPayment, listPayments, presentPayment } from '../../shared/payments/orders.ts'
 import type { PaymentRow } from '../../shared/payments/orders.ts'
 import { ProviderAway, ProviderRefused } from '../../shared/payments/provider.ts'
@@ -54,7 +54,7 @@ const withLedger = async (db: Db, row: PaymentRow) => ({
   ledger: await entriesOfPayment(db, row.account_id, row.id),
 })
 
-/** Shows one order with what it moved. */
+/** Shows an order with its ledger entries. */
 export const showPayment = endpoint({
   ...declared,
   method: 'get',
@@ -69,13 +69,13 @@ export const showPayment = endpoint({
       withLedger(db, await own(db, id, who.accountId)),
 )
 
-/** When a look may be tried again, in seconds. */
+/** When a check may be tried again, in seconds. */
 const RETRY_SECONDS = 10
 
-/** Looks at the provider now. @throws ApiError payments_unavailable where it does not answer. */
-export async function lookNow(payments: PaymentDeps, id: PaymentId): Promise<PaymentRow> {
+/** Checks an order now. @throws ApiError payments_unavailable if the provider does not answer. */
+export async function checkNow(payments: PaymentDeps, id: PaymentId): Promise<PaymentRow> {
   try {
-    return (await look(payments, id))!
+    return (await checkOrder(payments, id))!
   } catch (error) {
     if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
     payments.log.warn({ payment: id, err: error }, 'payment not read')
@@ -83,19 +83,19 @@ export async function lookNow(payments: PaymentDeps, id: PaymentId): Promise<Pay
   }
 }
 
-/** Looks at an order at its provider, for the page that people come back to. */
+/** Checks an order, for the page that customers return to. */
 export const syncPayment = endpoint({
   ...declared,
   method: 'post',
   path: '/api/billing/payments/:id/sync',
-  summary: 'Look at a payment anew',
-  description: 'Reads it at the provider now, and credits it where it is paid.',
+  summary: 'Bring a payment up to date',
+  description: 'Reads it from the provider now, and grants its credits if it is paid.',
   limits: [{ limit: 'paymentReads', per: 'account' }],
   params,
   body: 'ignored',
-  answers: { 200: { description: 'The payment as it stands.', schema: paymentWithLedger } },
+  answers: { 200: { description: 'The payment as it is now.', schema: paymentWithLedger } },
   errors: ['payments_unavailable'],
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id } }) => {
   await own(db, id, who.accountId)
-  return withLedger(db, await lookNow(payments!, id))
+  return withLedger(db, await checkNow(payments!, id))
 })

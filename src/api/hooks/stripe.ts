@@ -1,6 +1,6 @@
 /**
- * POST /hooks/stripe: events of Stripe. An event is verified over its raw bytes, stored, and answered; a worker looks
- * at the order that it is about. Nothing is decided here.
+ * POST /hooks/stripe: events of Stripe. An event is verified over its raw bytes, stored, and answered; a worker checks
+ * the order that it is about. Nothing is decided here.
  */
 import { z } from 'zod'
 import { storeEvent } from '../../shared/payments/events.ts'
@@ -13,13 +13,13 @@ import { readRawBody } from './raw-body.ts'
 
 type Deps = Pick<WebDeps, 'config' | 'db' | 'incoming' | 'log' | 'payments' | 'queues'>
 
-/** Takes an event. 200 once it is stored, whether it says something or not, and however often it comes. */
-export const hearStripe = endpoint({
+/** Receives an event. 200 once it is stored, whether or not it matters, and however often it arrives. */
+export const receiveStripeEvent = endpoint({
   method: 'post',
   path: '/hooks/stripe',
   tag: 'Service',
-  summary: 'Take an event of Stripe',
-  description: 'The raw body, signed in `Stripe-Signature`. An event is a hint: the payment is read anew.',
+  summary: 'Receive an event of Stripe',
+  description: 'The raw body, signed in `Stripe-Signature`. It only prompts Tollgate to read the payment from Stripe.',
   offered: sells,
   who: null,
   headers: z.object({ 'Stripe-Signature': z.string() }),
@@ -38,8 +38,8 @@ export const hearStripe = endpoint({
   const { provider, observer } = payments!
   const hint = provider.verify(body, ctx.get('stripe-signature'))
   const isNew = await storeEvent(db, provider.name, hint)
-  observer.event(isNew ? 'stored' : 'passed')
-  // Redis may be away: the event is due in its row.
+  observer.eventHandled(isNew ? 'stored' : 'passed')
+  // Redis may be unreachable: the event's row says that it is due.
   if (isNew)
     queues
       .enqueuePayments([{ kind: 'event', id: hint.id }])

@@ -5,7 +5,7 @@ import { Faults } from './faults.ts'
 import { Objects } from './objects.ts'
 import type { StoredEvent } from './objects.ts'
 
-/** The version of the API that the sandbox speaks: that of the SDK that its tests drive it with. */
+/** The version of Stripe's API that the sandbox implements: that of the SDK in its tests. */
 export const API_VERSION = '2026-10-28.endive'
 
 /** What the payment intent of a checkout session gets from the order that made the session. */
@@ -38,7 +38,7 @@ export interface Delivery {
   readonly status: number
 }
 
-/** What the sandbox does by itself, later: all of it ends with the sandbox. */
+/** What the sandbox does later by itself. All of it ends with the sandbox. */
 export interface Timers {
   /** Aborted when the sandbox closes. */
   readonly stopped: AbortSignal
@@ -54,7 +54,7 @@ export interface StripeAccount {
   readonly lineItems: Map<string, Stripe.LineItem[]>
   /** What the payment intent of a session is to have once it is made. */
   readonly intentData: Map<string, IntentData>
-  /** Which test card stands behind a payment method. */
+  /** The test card of each payment method. */
   readonly cards: Map<string, CardName>
   readonly answers: Map<string, KeptAnswer>
   readonly faults: Faults

@@ -7,11 +7,11 @@ export interface TestCard {
   readonly token: string
   readonly number: string
   readonly brand: 'visa' | 'mastercard'
-  /** What its button on the page says. */
+  /** The label of its button on the page. */
   readonly label: string
-  /** With its owner at the page. */
+  /** With its owner present. */
   readonly now: Outcome
-  /** Off-session, once it was kept. */
+  /** Off-session, once it was saved. */
   readonly later: Outcome
   readonly refunds: 'succeeded' | 'pending' | 'failed'
   /** Whether its owner disputes every charge at once. */

@@ -20,8 +20,8 @@ const DEFAULT_RETRIES_MS = [500, 2000, 5000, 15_000, 60_000]
 type Control = (account: StripeAccount, id: string, fields: Fields, origin: string) => unknown
 
 /**
- * What a test or a demonstration does on the other side of the API, as the customer, the bank, or bad luck. JSON in and
- * out, with the secret key of the account that is meant.
+ * What a test or a demonstration can cause at Stripe's side: actions of customers and banks, and faults. JSON in and
+ * out, with the secret key of the account.
  */
 const CONTROLS: Readonly<Record<string, Control>> = {
   /** Where the events go: `{url, secret, hold?, retryMs?, laterMs?}`. */
@@ -35,7 +35,7 @@ const CONTROLS: Readonly<Record<string, Control>> = {
     if (typeof fields['laterMs'] === 'number') account.laterMs = fields['laterMs']
     return { ok: true }
   },
-  /** Orders a fault: `{at, fault, times?}`. */
+  /** Requests a fault: `{at, fault, times?}`. */
   'POST /stripe/control/faults': (account, _id, fields) => {
     const fault = text(fields, 'fault')
     const known: readonly string[] = [...REQUEST_FAULTS, ...EVENT_FAULTS]
@@ -60,7 +60,7 @@ const CONTROLS: Readonly<Record<string, Control>> = {
     settle(account, need(account, 'checkout.session', id), fields['paid'] === true)
     return { ok: true }
   },
-  /** Puts another test card behind a payment method that is kept: `{card}`. */
+  /** Replaces the test card of a saved payment method: `{card}`. */
   'POST /stripe/control/cards/:id': (account, id, fields) => {
     const card = text(fields, 'card')
     if (!isCard(card)) throw bad('card is none of the page')
@@ -82,15 +82,15 @@ const CONTROLS: Readonly<Record<string, Control>> = {
     if (to === 'won' || to === 'lost' || to === 'warning_closed') return endDispute(account, dispute, to)
     throw bad('to must be one of withdrawn, reinstated, won, lost, warning_closed')
   },
-  /** Changes fields of an object, whatever they are; no event tells of it. */
+  /** Changes any fields of an object, without an event. */
   'POST /stripe/control/objects/:id': (account, id, fields) => {
     const object = account.objects.any(id)
     if (!object) throw new Refusal({ status: 404, message: `No such object: '${id}'` })
     return Object.assign(object, fields)
   },
-  /** Every object of a kind, newest first, whatever faults were ordered. */
+  /** Every object of a kind, newest first, unaffected by faults. */
   'GET /stripe/control/list/:id': (account, id) => ({ data: account.objects.list(id as keyof Kinds) }),
-  /** Tells of an object, as it is now or with other fields: `{type, object, set?}`. */
+  /** Sends an event about an object, as it is now or with other fields: `{type, object, set?}`. */
   'POST /stripe/control/events': (account, _id, fields) => {
     const object = account.objects.any(text(fields, 'object'))
     if (!object) throw new Refusal({ status: 404, message: 'No such object.' })
@@ -102,7 +102,7 @@ const CONTROLS: Readonly<Record<string, Control>> = {
     const posting = { secondsAgo: Number(fields['secondsAgo'] ?? 0), secret: asText(fields['secret']) || undefined }
     return { status: await deliver(account, event, posting) }
   },
-  /** Every try to deliver an event, oldest first. */
+  /** Every attempt to deliver an event, oldest first. */
   'GET /stripe/control/deliveries': (account) => ({ data: account.deliveries }),
 }
 

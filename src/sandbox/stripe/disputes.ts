@@ -52,7 +52,7 @@ export function openDispute(account: StripeAccount, charge: Stripe.Charge, openi
   return dispute
 }
 
-/** Takes the disputed amount from the account. @throws {Refusal} 400 where it was taken */
+/** Takes the disputed amount from the account. @throws {Refusal} 400 if it was taken */
 export function withdraw(account: StripeAccount, dispute: Stripe.Dispute): Stripe.Dispute {
   if (held(dispute) > 0) throw badField('The funds of this dispute are withdrawn.', 'to')
   if (dispute.status === 'warning_needs_response') dispute.status = 'needs_response'
@@ -62,7 +62,7 @@ export function withdraw(account: StripeAccount, dispute: Stripe.Dispute): Strip
   return dispute
 }
 
-/** Gives the disputed amount back to the account. @throws {Refusal} 400 where it was not taken */
+/** Gives the disputed amount back to the account. @throws {Refusal} 400 if it was not taken */
 export function reinstate(account: StripeAccount, dispute: Stripe.Dispute): Stripe.Dispute {
   if (held(dispute) === 0) throw badField('The funds of this dispute are not withdrawn.', 'to')
   addMovement(account, dispute, 'dispute_reversal', dispute.amount)

@@ -1,5 +1,5 @@
 /**
- * What a request meets. `before` it is carried out: `500`, `503`, `429`, `reset`, `hang`; after it was:
+ * Faults of a request. `before` it is carried out: `500`, `503`, `429`, `reset`, `hang`; after it was:
  * `500-after` (the answer is lost, the same key brings it), `500-kept` (the same key brings the 500 again),
  * `reset-after`, `hang-after`.
  */
@@ -15,7 +15,7 @@ export const REQUEST_FAULTS = [
   'hang-after',
 ] as const
 
-/** What an event meets: never sent, sent twice, sent after the next one, created a day ago and kept back. */
+/** Faults of an event: never sent, sent twice, sent after the next one, dated a day ago and held. */
 export const EVENT_FAULTS = ['lost', 'doubled', 'after-next', 'day-late'] as const
 
 /** A fault of a request. */
@@ -23,28 +23,28 @@ export type RequestFault = (typeof REQUEST_FAULTS)[number]
 /** A fault of an event. */
 export type EventFault = (typeof EVENT_FAULTS)[number]
 
-/** An order to go wrong: where (`POST /v1/refunds`, `charge.refunded`, or `*`), how, and how many times. */
+/** A requested fault: where (`POST /v1/refunds`, `charge.refunded`, or `*`), which, and how many times. */
 export interface FaultRule {
   readonly at: string
   readonly fault: string
   times: number
 }
 
-/** The orders of one account. */
+/** The requested faults of one account. */
 export class Faults {
   private rules: FaultRule[] = []
 
-  /** Takes an order. */
+  /** Adds a fault. */
   add(rule: FaultRule): void {
     this.rules.push(rule)
   }
 
-  /** Forgets all orders. */
+  /** Removes all faults. */
   clear(): void {
     this.rules = []
   }
 
-  /** The fault that a request meets, which counts as one of its times. The path may stand with `:id` for an id. */
+  /** The fault of a request, which counts as one of its times. The path may have `:id` for an id. */
   ofRequest(method: string, path: string): RequestFault | undefined {
     return this.take(REQUEST_FAULTS, (at) => {
       const [verb, where] = at.split(' ')
@@ -52,7 +52,7 @@ export class Faults {
     })
   }
 
-  /** The fault that an event of this type meets, which counts as one of its times. */
+  /** The fault of an event of this type, which counts as one of its times. */
   ofEvent(type: string): EventFault | undefined {
     return this.take(EVENT_FAULTS, (at) => at === type)
   }

@@ -17,7 +17,7 @@ export function needText(fields: Fields, key: string, name = key): string {
 }
 
 /**
- * A whole number ≥ 0 in a field; undefined where there is none.
+ * A whole number ≥ 0 in a field; undefined if there is none.
  * @throws {Refusal} 400 `parameter_invalid_integer`
  */
 export function whole(fields: Fields, key: string, name = key): number | undefined {
@@ -43,7 +43,7 @@ export function flag(fields: Fields, key: string): boolean {
 
 /**
  * The texts of a `metadata` field.
- * @throws {Refusal} 400 beyond Stripe's limits (50 keys of 40 characters with values of 500) or where a value nests
+ * @throws {Refusal} 400 beyond Stripe's limits (50 keys of 40 characters with values of 500) or if a value nests
  */
 export function metadataOf(value: unknown, name = 'metadata'): Record<string, string> {
   if (value === undefined || value === '') return {}

@@ -4,7 +4,7 @@ import { dueSession } from './checkout.ts'
 import type { Kept } from './objects.ts'
 import type { StripeWorld } from './world.ts'
 
-/** What of an account outlives the process: everything but orders to go wrong, and tries to deliver. */
+/** What of an account survives a restart: everything except faults and delivery attempts. */
 interface KeptAccount {
   readonly name: string
   readonly livemode: boolean
@@ -16,9 +16,9 @@ interface KeptAccount {
 const MAPS = ['lineItems', 'intentData', 'cards', 'answers'] as const
 
 /**
- * Takes the accounts from a file, where there is one, and keeps writing them there: a shop that remembers its customers
- * must find them again after a restart.
- * @throws an Error where the file cannot be read or is none of ours
+ * Takes the accounts from a file, if there is one, and keeps writing them there: a service that has stored its
+ * customers must find them again after a restart.
+ * @throws an Error if the file cannot be read or is none of ours
  */
 export function keepIn(file: string, world: StripeWorld): void {
   for (const kept of readKept(file)) restore(world, kept)

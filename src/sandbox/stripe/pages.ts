@@ -11,7 +11,7 @@ import { LATER, pay, returnUrl } from './paying.ts'
 import type { Paid, Payment } from './paying.ts'
 import type { StripeAccount } from './account.ts'
 
-/** What people see: the page on which they pay, and the receipt. Whoever has the address may look. */
+/** The checkout page and the receipt. Anyone who has the address can open them. */
 export const stripePages: Protocol = {
   name: 'stripe-pages',
   envelope: stripeError,

@@ -70,7 +70,7 @@ export function pay(
 
 /**
  * The bank's answer to a payment that was to come later.
- * @throws {Refusal} 400 where none is awaited
+ * @throws {Refusal} 400 if none is awaited
  */
 export function settle(account: StripeAccount, session: Stripe.Checkout.Session, paid: boolean): void {
   const intent = session.payment_intent ? need(account, 'payment_intent', idIn(session.payment_intent)) : undefined

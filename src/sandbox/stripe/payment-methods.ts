@@ -93,7 +93,7 @@ export function newMethod(account: StripeAccount, name: CardName): Stripe.Paymen
   return account.objects.add(method)
 }
 
-/** Keeps a payment method for a customer. @throws {Refusal} 400 where another one has it */
+/** Keeps a payment method for a customer. @throws {Refusal} 400 if another one has it */
 export function attach(account: StripeAccount, method: Stripe.PaymentMethod, customer: string): Stripe.PaymentMethod {
   if (method.customer !== null && method.customer !== customer) {
     throw badField('The payment method you provided has already been attached to a customer.', 'payment_method')

@@ -53,7 +53,7 @@ export const refundEndpoints: readonly Endpoint[] = [
 
 /**
  * Lets a refund that is pending come to its end, or one that had succeeded fail after all.
- * @throws {Refusal} 400 where it cannot go there
+ * @throws {Refusal} 400 if it cannot go there
  */
 export function finishRefund(account: StripeAccount, refund: Stripe.Refund, to: 'succeeded' | 'failed'): Stripe.Refund {
   if (to === 'failed' && ['pending', 'succeeded'].includes(refund.status ?? '')) return undo(account, refund, 'failed')

@@ -1,5 +1,5 @@
 /**
- * Metrics of payments: what orders became, what differed from them, and the events of providers.
+ * Metrics of payments: statuses that orders reached, differences from orders, and webhook events.
  */
 import { Counter } from 'prom-client'
 import type { Registry } from 'prom-client'
@@ -9,16 +9,20 @@ import type { PaymentsObserver } from '../payments/deps.ts'
 export function measurePayments(registry: Registry): PaymentsObserver {
   const counter = <Label extends string>(name: string, help: string, label: Label): Counter<Label> =>
     new Counter({ name: `tollgate_${name}_total`, help, labelNames: [label], registers: [registry] })
-  const became = counter(
+  const statuses = counter(
     'payments',
-    'Orders by the state that they reached: open, paid, expired, failed, review.',
+    'Orders by the status they reached: open, paid, expired, failed, review.',
     'status',
   )
-  const differed = counter('payment_differences', "A provider's object differed from its order, by the field.", 'field')
-  const events = counter('payment_events', 'Events of providers: stored, passed over, looked at, unknown.', 'outcome')
+  const differences = counter('payment_differences', 'Payments that differ from their order, by field.', 'field')
+  const events = counter(
+    'payment_events',
+    'Webhook events: stored, passed (ignored or repeated), checked, unknown.',
+    'outcome',
+  )
   return {
-    became: (status) => became.inc({ status }),
-    differed: (field) => differed.inc({ field }),
-    event: (outcome) => events.inc({ outcome }),
+    statusReached: (status) => statuses.inc({ status }),
+    differenceFound: (field) => differences.inc({ field }),
+    eventHandled: (outcome) => events.inc({ outcome }),
   }
 }

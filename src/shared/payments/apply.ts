@@ -1,64 +1,65 @@
 /**
- * Brings an order to what its provider said: in one transaction its state, its grants, what is reversed, and the mail
- * with the receipt. Nobody else grants or reverses credits of payments.
+ * Applies a provider's state to an order: in one transaction its status, its grants, what is reversed, and the mail
+ * with the receipt. No other code grants or reverses credits of payments.
  */
 import type { Db, Trx } from '../infra/db.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import type { PaymentId } from '../ids.ts'
-import { newId } from '../ids.ts'
+import { newId, publicId } from '../ids.ts'
 import { grant, lockAccount, reversePayment } from '../ledger/ledger.ts'
 import type { Verdict } from './decide.ts'
 import { changes, decide, differenceOf, pauseBefore } from './decide.ts'
 import { mailOwner } from './mails.ts'
 import type { PaymentRow } from './orders.ts'
 import { lockPayment } from './orders.ts'
-import type { Seen } from './provider.ts'
+import type { OrderState } from './provider.ts'
 import { askedOf, endRefund, refundsOf } from './refund-rows.ts'
 import { countTopUp, keepCard } from './settings.ts'
 
-/** What applying a read did. `balance` is null where no credits moved. */
+/** What applying a state did. `balance` is null if no credits moved. */
 export type Applied = {
   row: PaymentRow
-  /** What of the provider's object is not the order's; null where all is. */
+  /** The field in which the provider's state differs from the order; null if none does. */
   difference: string | null
-  /** It was found paid, and credited, here and now. */
+  /** It was found paid and credited by this application. */
   credited: boolean
   balance: number | null
 }
 
 /**
- * Applies what was read of an order whose row had this version before the reading.
- * @returns null where the order has changed since, so that what was read is stale: read again.
+ * Applies a state that was read after the row had this version.
+ * @returns null if the order has changed since: the state is stale and must be read again.
  */
-export async function applySeen(db: Db, row: PaymentRow, seen: Seen): Promise<Applied | null> {
+export async function applyState(db: Db, row: PaymentRow, seen: OrderState): Promise<Applied | null> {
   failpoint('payment.applying', row.id)
   const applied = await db.transaction(async (trx) => {
-    await lockAccount(trx, row.account_id)
+    const { deleted_at: deletedAt } = await lockAccount(trx, row.account_id)
     const current = await lockPayment(trx, row.id)
     const asked = await refundsOf(trx, row.id)
-    const verdict = decide(current, seen, askedOf(asked))
+    const verdict = decide(current, seen, { asked: askedOf(asked), isDeleted: deletedAt !== null })
     const difference = differenceOf(current, seen)
+    // Also where nothing else changes: what is listed was taken, and is never given back for want of an answer.
+    for (const { reference, ours } of seen.refunds) {
+      const known = asked.find(({ id, status }) => status === 'asked' && publicId('refund', id) === ours)
+      if (known) await endRefund(trx, known.id, { status: 'taken', reference })
+    }
     if (!changes(current, verdict)) return { row: await wait(trx, current), difference, credited: false, balance: null }
     if (current.version !== row.version) return null
-    for (const { reference, ours } of seen.refunds) {
-      const known = askedOf(asked).findIndex(({ id }) => id === ours)
-      if (known >= 0) await endRefund(trx, asked[known]!.id, { status: 'taken', reference })
-    }
     return { difference, ...(await write(trx, current, verdict, seen)) }
   })
   if (applied?.credited) failpoint('payment.credited', row.id)
   return applied
 }
 
-/** Notes that an order was looked at, and that nothing came of it. @returns the order; null where there is none. */
-export async function noteLook(db: Db, id: PaymentId): Promise<PaymentRow | null> {
+/** Records that an order was checked without result. @returns the order; null if there is none. */
+export async function recordCheck(db: Db, id: PaymentId): Promise<PaymentRow | null> {
   return db.transaction(async (trx) => {
     const row = await lockPayment(trx, id)
     return row ? wait(trx, row) : null
   })
 }
 
-/** Nothing changed: only when the sweep looks again. */
+/** Changes only when the sweep checks the order again. */
 async function wait(trx: Trx, row: PaymentRow): Promise<PaymentRow> {
   const checks = row.checks + 1
   await trx('payments')
@@ -76,7 +77,7 @@ async function write(
   trx: Trx,
   row: PaymentRow,
   { reversed, ...verdict }: Verdict,
-  seen: Seen,
+  seen: OrderState,
 ): Promise<Omit<Applied, 'difference'>> {
   const credited = verdict.status === 'paid' && row.status !== 'paid'
   const after = {
@@ -125,7 +126,7 @@ export async function grantOrdered(trx: Trx, row: PaymentRow): Promise<number> {
   return bonus > 0 ? lot('bonus', bonus) : balance
 }
 
-/** Puts an order before an operator, while it is undecided. @returns whether it is now. */
+/** Puts an undecided order into review. @returns whether it did. */
 export async function putToReview(db: Db, id: PaymentId, reason: string): Promise<boolean> {
   const changed = await db('payments')
     .where({ id })

@@ -9,13 +9,13 @@ import { newId, publicId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import { failOrder } from './ending.ts'
 import type { PaymentDeps } from './deps.ts'
-import { settleSeen } from './look.ts'
+import { applyAndPublish } from './check.ts'
 import type { NewOrder, PaymentRow } from './orders.ts'
 import { findPayment, orderOf, placeOrder, setCustomer } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { billingOf, keepCustomer } from './settings.ts'
 
-/** What is to be bought: a pack by its id, or a free amount in the minor unit of the currency. */
+/** What to buy: a pack by its id, or an amount in the minor unit of the currency. */
 export type Wanted = { pack: string } | { amountMinor: number }
 
 /** What an order costs and gives. */
@@ -29,7 +29,7 @@ export function termsOf({ packs, topUp }: Pick<Catalogue, 'packs' | 'topUp'>, wa
     const { id, currency, amountMinor, credits, bonus } = pack
     return { pack: id, currency, amount_minor: amountMinor, credits, bonus }
   }
-  if (!topUp) throw new ApiError('invalid_amount', { param: 'amountMinor', message: 'Only packs are sold.' })
+  if (!topUp) throw new ApiError('invalid_amount', { param: 'amountMinor', message: 'Only packs can be bought.' })
   const { amountMinor } = wanted
   if (!Number.isSafeInteger(amountMinor) || amountMinor < topUp.minMinor || amountMinor > topUp.maxMinor) {
     const message = `amountMinor must be a whole number from ${topUp.minMinor} to ${topUp.maxMinor}.`
@@ -39,7 +39,7 @@ export function termsOf({ packs, topUp }: Pick<Catalogue, 'packs' | 'topUp'>, wa
   return { pack: null, currency, amount_minor: amountMinor, credits: creditsFor(topUp, amountMinor), bonus: 0 }
 }
 
-/** Where the provider sends people back to. */
+/** Where the provider sends customers back to. */
 const returnUrl = (baseUrl: string, row: PaymentRow): string =>
   `${baseUrl}/credits?payment=${publicId('payment', row.id)}`
 
@@ -48,7 +48,7 @@ const RETRY_SECONDS = 30
 
 /**
  * Orders credits, and opens the page on which they are paid.
- * @throws ApiError payments_unavailable where the provider does not answer: the order waits, and costs nobody anything.
+ * @throws ApiError payments_unavailable if the provider does not answer: the order waits, and costs nothing.
  */
 export async function startCheckout(
   deps: PaymentDeps,
@@ -79,19 +79,19 @@ export async function startCheckout(
   }
 }
 
-/** Asks for the page of an order, as often as it takes: the provider knows the order by its id. */
+/** Asks for the page of an order; may be repeated, since the provider gives an order the same page. */
 export async function openCheckout(deps: PaymentDeps, row: PaymentRow): Promise<{ row: PaymentRow; url: string }> {
   const customer = row.customer ?? (await customerFor(deps, row))
   const order = { ...orderOf(row), customer }
   const { seen, url } = await deps.provider.createCheckout(order, returnUrl(deps.baseUrl, row))
   failpoint('payment.asked', row.id)
-  const applied = await settleSeen(deps, row, seen)
+  const applied = await applyAndPublish(deps, row, seen)
   const now = applied?.row ?? (await findPayment(deps.db, row.id))!
-  if (now.status === 'review' || now.status === 'created') throw new ProviderAway('the checkout is not as ordered')
+  if (now.status === 'review' || now.status === 'created') throw new ProviderAway('the checkout differs from the order')
   return { row: now, url }
 }
 
-/** The provider's customer of an order's account, made and remembered. */
+/** The provider's customer of an order's account, created and stored. */
 async function customerFor({ db, provider }: PaymentDeps, row: PaymentRow): Promise<string> {
   const customer = await keepCustomer(db, row.account_id, await provider.customerOf(row.account_id))
   await setCustomer(db, row.id, customer)

@@ -1,5 +1,5 @@
 /**
- * Redemption codes: a code gives credits to a number of accounts, to each once. Only its SHA-256 is stored.
+ * Redemption codes: a code gives credits to a limited number of accounts, once to each. Only its SHA-256 is stored.
  */
 import { createHash, randomInt } from 'node:crypto'
 import { ApiError } from '../errors.ts'
@@ -9,7 +9,7 @@ import { newId, publicId } from '../ids.ts'
 import { grant, lockAccount } from '../ledger/ledger.ts'
 import { recordAction } from '../operators/actions.ts'
 
-/** Letters and digits that nobody takes for each other. */
+/** Letters and digits that cannot be confused. */
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const GROUPS = 5
 const GROUP = 4
@@ -28,7 +28,7 @@ export type Code = {
   createdAt: string
 }
 
-/** A code to make. Credits for each who redeems it. */
+/** A code to create. `credits`: for each account that redeems it. */
 export type NewCode = {
   credits: number
   maxUses: number
@@ -69,7 +69,7 @@ const hashOf = (code: string): Buffer =>
 
 const randomGroup = (): string => Array.from({ length: GROUP }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 
-/** Makes a code. The code itself is in this answer and nowhere else. */
+/** Creates a code. The code itself is only in this answer. */
 export async function createCode(
   db: Db,
   operator: UserId | null,
@@ -100,7 +100,7 @@ export async function createCode(
 export const listCodes = async (db: Db, limit: number): Promise<Code[]> =>
   (await db('redemption_codes').orderBy('id', 'desc').limit(limit).select<CodeRow[]>('*')).map(present)
 
-/** Disables a code for good. @returns the code; null where there is none. */
+/** Disables a code permanently. @returns the code; null if there is none. */
 export async function disableCode(db: Db, operator: UserId | null, id: CodeId): Promise<Code | null> {
   return db.transaction(async (trx) => {
     const disabled = await trx('redemption_codes')
@@ -114,7 +114,7 @@ export async function disableCode(db: Db, operator: UserId | null, id: CodeId): 
 
 /**
  * Redeems a code for an account. @returns its credits, and the balance after it.
- * @throws ApiError invalid_code where it is unknown, expired or disabled; code_used where it was used up, or by this
+ * @throws ApiError invalid_code if it is unknown, expired or disabled; code_used where it was used up, or by this
  * account before.
  */
 export async function redeemCode(
@@ -147,6 +147,6 @@ export async function redeemCode(
   })
 }
 
-/** Counts a use. The row is held from here on: who comes next sees it counted, or that it was not. */
+/** Counts a use. The row stays locked, so that the next transaction sees whether the use was counted. */
 const use = async (trx: Trx, id: CodeId): Promise<boolean> =>
   (await trx('redemption_codes').where({ id }).whereRaw('uses < max_uses').increment('uses', 1)) === 1

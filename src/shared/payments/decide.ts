@@ -1,12 +1,11 @@
 /**
- * What an order becomes once its provider was read. Pure: the rules of payments, as they are written in
- * docs/money.md#payments.
+ * What a provider's state makes of an order. Pure: the rules of payments (docs/money.md#payments).
  */
 import { publicId } from '../ids.ts'
-import type { Seen } from './provider.ts'
+import type { OrderState } from './provider.ts'
 import type { PaymentRow, PaymentStatus } from './orders.ts'
 
-/** A refund that an operator asked for, and that the provider may not know yet. */
+/** A refund that an operator requested, and that the provider may not have yet. */
 export type AskedRefund = { id: string; status: 'asked' | 'taken' | 'refused'; amountMinor: number }
 
 /** What changes of an order. `reversed`: credits, the bonus included. */
@@ -39,8 +38,8 @@ const asItIs = (row: PaymentRow): Verdict => ({
   reversed: row.reversed,
 })
 
-/** What a provider's object has otherwise than the order; null where it is the order's own. */
-export function differenceOf(row: PaymentRow, seen: Seen): string | null {
+/** The field in which a provider's state differs from the order; null if none does. */
+export function differenceOf(row: PaymentRow, seen: OrderState): string | null {
   if (row.session !== null && seen.session !== row.session) return 'session'
   if (row.intent !== null && seen.intent !== null && seen.intent !== row.intent) return 'intent'
   if (seen.names !== publicId('payment', row.id)) return 'reference'
@@ -50,7 +49,7 @@ export function differenceOf(row: PaymentRow, seen: Seen): string | null {
   return null
 }
 
-/** Credits that are lost with this much of the money: a part of them, or with all of it the bonus, too. */
+/** The credits to reverse for this much money: a share of them; for all of the money the bonus, too. */
 export function reversedAt(
   row: Pick<PaymentRow, 'credits' | 'bonus' | 'amount_minor'>,
   { refundedMinor, disputedMinor }: { refundedMinor: number; disputedMinor: number },
@@ -60,22 +59,31 @@ export function reversedAt(
   return Number((BigInt(row.credits) * BigInt(gone)) / BigInt(row.amount_minor))
 }
 
-/** What is refunded: what the provider lists, and what was asked for and is not in its list yet. */
-export function refundedOf(seen: Pick<Seen, 'refunds'>, asked: readonly AskedRefund[]): number {
+/** The amount refunded: what the provider lists, and requested refunds that are not in its list yet. */
+export function refundedOf(seen: Pick<OrderState, 'refunds'>, asked: readonly AskedRefund[]): number {
   const known = new Set(seen.refunds.map(({ ours }) => ours))
   const listed = seen.refunds.reduce((sum, { amountMinor }) => sum + amountMinor, 0)
   const waiting = asked.filter(({ id, status }) => status === 'asked' && !known.has(id))
   return listed + waiting.reduce((sum, { amountMinor }) => sum + amountMinor, 0)
 }
 
-/** An order that is still to be decided. What expired or failed can turn out to be paid after all. */
+/** Statuses that can still change by themselves. An expired or failed order can turn out to be paid after all. */
 const UNDECIDED: readonly PaymentStatus[] = ['created', 'open', 'expired', 'failed']
 
-/** What an order becomes. One that needs an operator stays as it is, and one that is paid stays paid. */
-export function decide(row: PaymentRow, seen: Seen, asked: readonly AskedRefund[]): Verdict {
+/**
+ * What an order becomes. An order in review stays as it is, and a paid one stays paid. If its account was deleted, an
+ * order that turns out to be paid goes to review.
+ */
+export function decide(
+  row: PaymentRow,
+  seen: OrderState,
+  { asked, isDeleted }: { asked: readonly AskedRefund[]; isDeleted: boolean },
+): Verdict {
   const difference = differenceOf(row, seen)
   const before = asItIs(row)
   if (row.status === 'review') return before
+  if (isDeleted && row.status !== 'paid' && seen.state === 'paid')
+    return { ...before, status: 'review', review_reason: 'account_deleted' }
   if (difference !== null) {
     return row.status === 'created' || row.status === 'open' || (row.status !== 'paid' && seen.state === 'paid')
       ? { ...before, status: 'review', review_reason: difference }
@@ -103,7 +111,7 @@ export function decide(row: PaymentRow, seen: Seen, asked: readonly AskedRefund[
   }
 }
 
-function statusOf(before: PaymentStatus, state: Seen['state']): PaymentStatus {
+function statusOf(before: PaymentStatus, state: OrderState['state']): PaymentStatus {
   if (before === 'paid' || state === 'paid') return 'paid'
   if (!UNDECIDED.includes(before)) return before
   return state
@@ -116,15 +124,15 @@ export const changes = (row: PaymentRow, verdict: Verdict): boolean =>
     return value instanceof Date && next instanceof Date ? value.getTime() !== next.getTime() : value !== next
   })
 
-/** The sweep's pauses after an order was made or changed, in minutes; then every hour. */
+/** The sweep's pauses after an order was placed or changed, in minutes; then every hour. */
 const PAUSES = [1, 2, 5, 15]
 const HOUR = 60
 const DAY = 24 * HOUR
 
-/** How long a paid order is looked at once a day, in minutes: a dispute may come so late. */
+/** How long a paid order is checked daily, in minutes: a dispute may come that late. */
 const WATCHED = 120 * DAY
 
-/** In how many minutes the sweep looks at an order again; null: never. `now` in Unix ms. */
+/** In how many minutes the sweep checks an order again; null: never. `now` in Unix ms. */
 export function pauseBefore(
   order: Pick<PaymentRow, 'status' | 'checks' | 'created_at' | 'paid_at' | 'expires_at'>,
   now: number,

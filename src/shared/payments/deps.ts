@@ -1,22 +1,23 @@
 /**
- * What the verbs of payments are given.
+ * The dependencies of the verbs of payments.
  */
 import type { AccountId } from '../ids.ts'
 import type { Config, PaymentsConfig } from '../config.ts'
 import type { Db } from '../infra/db.ts'
 import type { Log } from '../infra/log.ts'
+import { withCircuit } from './circuit.ts'
 import type { PaymentStatus } from './orders.ts'
 import type { Provider } from './provider.ts'
 import { createStripe } from './stripe/provider.ts'
 
-/** What a process can measure of payments. */
+/** What a process measures of payments. */
 export type PaymentsObserver = {
   /** An order has reached this state. */
-  became: (status: PaymentStatus) => void
-  /** A provider's object was not as its order says. `what`: a field of a fixed list. */
-  differed: (what: string) => void
-  /** An event came in, and what became of it. */
-  event: (outcome: string) => void
+  statusReached: (status: PaymentStatus) => void
+  /** A payment at the provider differs from its order in this field, one of a fixed list. */
+  differenceFound: (field: string) => void
+  /** An event arrived, or was handled with this outcome. */
+  eventHandled: (outcome: string) => void
 }
 
 export type PaymentDeps = {
@@ -25,19 +26,34 @@ export type PaymentDeps = {
   provider: Provider
   baseUrl: string
   observer: PaymentsObserver
-  /** Tells who follows an account of its new balance. */
-  tell: (accountId: AccountId, balance: number) => void
+  /** Publishes the new balance to whoever follows the account. */
+  publishBalance: (accountId: AccountId, balance: number) => void
 }
+
+/** How long the provider may take for one request, in ms. */
+const PATIENCE_MS = 20_000
+
+/** The same where somebody waits: a worker asks again, under the same idempotency key. */
+const SHORT_PATIENCE_MS = 5000
 
 /** The provider of a configuration; null without PAYMENTS. */
-export function providerOf(config: PaymentsConfig): Provider | null {
+export function providerOf(config: PaymentsConfig, timeoutMs = PATIENCE_MS): Provider | null {
   const { PAYMENTS, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET } = config
   if (PAYMENTS === undefined || STRIPE_SECRET_KEY === undefined || STRIPE_WEBHOOK_SECRET === undefined) return null
-  return createStripe(config, STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRET)
+  return createStripe(config, { secretKey: STRIPE_SECRET_KEY, webhookSecret: STRIPE_WEBHOOK_SECRET, timeoutMs })
 }
 
-/** The verbs' dependencies in a process; null without PAYMENTS. */
-export function paymentsOf(config: Config, rest: Omit<PaymentDeps, 'provider' | 'baseUrl'>): PaymentDeps | null {
+/** What a process has beside its provider. */
+type Rest = Omit<PaymentDeps, 'provider' | 'baseUrl'>
+
+/** The verbs' dependencies in a worker; null without PAYMENTS. */
+export function paymentsOf(config: Config, rest: Rest): PaymentDeps | null {
   const provider = providerOf(config)
   return provider && { ...rest, provider, baseUrl: config.BASE_URL }
+}
+
+/** The same in a web process, where a customer waits: short time-outs, and at once `ProviderAway` while it is away. */
+export function promptPaymentsOf(config: Config, rest: Rest): PaymentDeps | null {
+  const provider = providerOf(config, SHORT_PATIENCE_MS)
+  return provider && { ...rest, provider: withCircuit(provider), baseUrl: config.BASE_URL }
 }

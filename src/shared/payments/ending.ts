@@ -1,5 +1,5 @@
 /**
- * Orders that end without their provider having been paid, and those that an operator ends.
+ * How orders end that were never paid, and those that an operator ends.
  */
 import type { Db } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
@@ -12,7 +12,7 @@ import type { PaymentRow, PaymentStatus } from './orders.ts'
 import { findPayment, lockPayment } from './orders.ts'
 import { countTopUp } from './settings.ts'
 
-/** Ends an order that was never paid. Changes nothing where it is decided already. */
+/** Ends an order that was never paid. Changes nothing if it is already decided. */
 export async function failOrder(
   db: Db,
   row: PaymentRow,
@@ -31,7 +31,7 @@ export async function failOrder(
 
 /**
  * Ends a review: the credits are granted after all, or not.
- * @returns the order and, where credits were granted, the balance. @throws ApiError not_found; invalid_request where
+ * @returns the order and, where credits were granted, the balance. @throws ApiError not_found; invalid_request if
  * the order needs no operator.
  */
 export async function resolveReview(

@@ -1,13 +1,13 @@
 /**
- * Events of providers: the rows of `payment_events`. An event is stored once, and stays due until a worker has looked.
+ * Webhook events: the rows of `payment_events`. An event is stored once, and stays due until a worker has handled it.
  */
 import type { Db } from '../infra/db.ts'
 import type { Hint } from './provider.ts'
 
 /** How an event ended. */
-export type EventOutcome = 'looked' | 'ignored' | 'unknown' | 'given up'
+export type EventOutcome = 'checked' | 'ignored' | 'unknown' | 'given up'
 
-/** Stores an event; one that is there already is left alone. @returns whether a worker has to look. */
+/** Stores an event, unless it is stored already. @returns whether a worker has to handle it. */
 export async function storeEvent(db: Db, provider: string, { id, type, liveMode, ...hint }: Hint): Promise<boolean> {
   const rows = await db('payment_events')
     .insert({
@@ -32,7 +32,7 @@ type EventRow = {
   tries: number
 }
 
-/** Takes an event for so many seconds; null where it is decided. */
+/** Takes an event for this many seconds; null if it has been handled. */
 export async function takeEvent(
   db: Db,
   provider: string,
@@ -62,7 +62,7 @@ export async function postponeEvent(db: Db, provider: string, id: string, second
     .update({ next_try_at: db.raw('now() + make_interval(secs => ?)', [seconds]) })
 }
 
-/** Events that have been due for so many seconds: their job was lost or is late. */
+/** Events that have been due for this many seconds: their job was lost or is late. */
 export const dueEvents = async (db: Db, graceSeconds: number, limit: number): Promise<string[]> =>
   db('payment_events')
     .whereRaw('next_try_at <= now() - make_interval(secs => ?)', [graceSeconds])
@@ -73,7 +73,7 @@ export const dueEvents = async (db: Db, graceSeconds: number, limit: number): Pr
 /** How long events are kept, in days. */
 const KEPT_DAYS = 120
 
-/** Deletes decided events past their time. */
+/** Deletes handled events that are older than that. */
 export const deleteOldEvents = async (db: Db): Promise<number> =>
   db('payment_events')
     .whereNotNull('outcome')

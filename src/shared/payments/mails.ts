@@ -1,5 +1,5 @@
 /**
- * Mails about money, written in the transaction of what they tell.
+ * Mails about money, written in the transaction that they report.
  */
 import type { Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
@@ -8,7 +8,7 @@ import type { MailDetails, MoneyMailKind } from '../mail/mails.ts'
 import { requestMail } from '../mail/mails.ts'
 import { ownerAddress } from './orders.ts'
 
-/** Asks for a mail to the owner of an account. */
+/** Queues a mail to the owner of an account. */
 export async function mailOwner(
   trx: Trx,
   accountId: AccountId,

@@ -90,13 +90,13 @@ export const orderOf = (row: PaymentRow): Order => ({
   method: row.method,
 })
 
-/** An order to write. `credits` and `bonus`: what it gives. */
+/** An order to place. `credits` and `bonus`: what it grants. */
 export type NewOrder = Pick<
   PaymentRow,
   'id' | 'account_id' | 'provider' | 'kind' | 'live_mode' | 'pack' | 'currency' | 'amount_minor' | 'credits' | 'bonus'
 > & { customer?: string | null; method?: string | null }
 
-/** How long an order is left to whoever makes it, in seconds. */
+/** How long the sweep leaves a new order to the process that placed it, in seconds. */
 const FIRST_CHECK_SECONDS = 60
 
 /** Writes an order. @throws where the account has an open automatic payment already (a constraint says so). */
@@ -107,7 +107,7 @@ export async function placeOrder(db: Db | Trx, order: NewOrder): Promise<Payment
   return row!
 }
 
-/** An order; null where there is none, or it is another account's than the one named. */
+/** An order; null if there is none, or it is another account's than the one named. */
 export const findPayment = async (db: Db | Trx, id: PaymentId, accountId?: AccountId): Promise<PaymentRow | null> =>
   (await db('payments')
     .where(accountId ? { id, account_id: accountId } : { id })
@@ -190,7 +190,7 @@ export const presentOperatedPayment = (row: OperatedRow): OperatedPayment => ({
   disputedMinor: row.disputed_minor,
 })
 
-/** What operators look for. `search`: a part of an address, or the provider's id of a checkout or payment. */
+/** What operators search for. `search`: a part of an address, or the provider's id of a checkout or payment. */
 export type PaymentSearch = { search: string; status?: PaymentStatus; id?: PaymentId; accountId?: AccountId }
 
 const withOwner = (db: Db) =>
@@ -224,7 +224,13 @@ export async function searchPayments(
   return pageOf(rows, limit)
 }
 
-/** One order with its owner's address; null where there is none. */
+/** How many orders are in review. */
+export async function countReviews(db: Db): Promise<number> {
+  const row = await db('payments').where({ status: 'review' }).count({ reviews: '*' }).first<{ reviews: number }>()
+  return Number(row.reviews)
+}
+
+/** One order with its owner's address; null if there is none. */
 export const findOperatedPayment = async (db: Db, id: PaymentId): Promise<OperatedRow | null> =>
   (await withOwner(db).where('payments.id', id).first<OperatedRow | undefined>()) ?? null
 
@@ -242,7 +248,7 @@ export async function setCustomer(db: Db, id: PaymentId, customer: string): Prom
   await db('payments').where({ id, customer: null }).update({ customer })
 }
 
-/** Orders that the sweep has to look at, the longest due first. */
+/** Orders that the sweep has to check, the longest due first. */
 export const dueOrders = async (db: Db, limit: number): Promise<PaymentId[]> =>
   db('payments')
     .where('next_check_at', '<=', db.fn.now())
@@ -250,8 +256,8 @@ export const dueOrders = async (db: Db, limit: number): Promise<PaymentId[]> =>
     .limit(limit)
     .pluck<PaymentId[]>('id')
 
-/** Has the sweep look at an order in so many seconds, and not before. */
-export async function checkIn(db: Db, id: PaymentId, seconds: number): Promise<void> {
+/** Has the sweep check an order in this many seconds, and not before. */
+export async function scheduleCheck(db: Db, id: PaymentId, seconds: number): Promise<void> {
   await db('payments')
     .where({ id })
     .whereNotNull('next_check_at')

@@ -1,13 +1,13 @@
 /**
- * The seam to whoever takes the money: five verbs, and three that keep house. Another provider is one more folder
- * beside `stripe`. Amounts are in the minor unit of the currency.
+ * The interface of a payment provider. Another provider is another folder beside `stripe`. Amounts are in the minor
+ * unit of the currency.
  */
 import type { AccountId, PaymentId, RefundId } from '../ids.ts'
 
-/** A card that a customer let the provider keep. `method` is the provider's id of it. */
+/** A card that a customer let the provider save. `method` is the provider's id of it. */
 export type Card = { method: string; brand: string; last4: string; expMonth: number; expYear: number }
 
-/** What a provider has to know of an order. */
+/** What a provider needs to know of an order. */
 export type Order = {
   id: PaymentId
   accountId: AccountId
@@ -21,19 +21,19 @@ export type Order = {
   customer: string | null
   session: string | null
   intent: string | null
-  /** The card that an automatic payment asks. */
+  /** The card that an automatic payment charges. */
   method: string | null
 }
 
 /** A refund that moved money, or is about to. `ours` is the public id that we gave it. */
-export type SeenRefund = { reference: string; ours: string | null; amountMinor: number }
+export type ProviderRefund = { reference: string; ours: string | null; amountMinor: number }
 
-/** How an order stands at its provider. */
-export type Seen = {
+/** The state of an order at its provider. */
+export type OrderState = {
   state: 'open' | 'paid' | 'expired' | 'failed'
   /** The public id of the order that the object names. */
   names: string | null
-  /** null where its parts do not agree. */
+  /** null if its parts do not agree. */
   liveMode: boolean | null
   currency: string
   amountMinor: number
@@ -42,27 +42,27 @@ export type Seen = {
   intent: string | null
   expiresAt: Date | null
   receiptUrl: string | null
-  /** Why it failed, in a word of the provider. */
+  /** Why it failed: the provider's code. */
   failure: string | null
-  refunds: SeenRefund[]
-  /** What disputes have withdrawn and not given back. */
+  refunds: ProviderRefund[]
+  /** What disputes have withdrawn and not reinstated. */
   disputedMinor: number
-  /** The newest card that the customer lets it keep; null also where it was not asked for. */
+  /** The newest card that the customer let it save; null also if it was not asked for. */
   card: Card | null
 }
 
-/** An event, verified and reduced to the object that it is about. It is a hint: nothing is credited by it. */
+/** A verified event, reduced to the object that it is about. Only a hint: it never decides anything. */
 export type Hint = {
   id: string
   type: string
   liveMode: boolean
-  /** Whether anybody needs to look. */
+  /** Whether its order needs to be checked. */
   matters: boolean
   /** The public id of the order that it names. */
   names: string | null
   session: string | null
   intent: string | null
-  /** Of the whole payment, where it tells. */
+  /** Of the whole payment, if the event has them. */
   currency: string | null
   amountMinor: number | null
 }
@@ -75,30 +75,32 @@ export type Provider = {
   /** Whether real money moves. */
   liveMode: boolean
   /**
-   * Opens the page on which an order is paid; `returnUrl` is where it sends people back to. The same page again when
-   * it is asked again.
+   * Opens the page on which an order is paid; it sends customers back to `returnUrl`. Asked again, it gives the same
+   * page.
    */
-  createCheckout: (order: Order, returnUrl: string) => Promise<{ seen: Seen; url: string }>
-  /** How the order stands now, with its refunds and disputes; null where the provider knows nothing of it. */
-  read: (order: Order, about?: { card?: boolean }) => Promise<Seen | null>
-  /** Refunds a part of a payment, once for each id. @returns the provider's id of the refund. */
+  createCheckout: (order: Order, returnUrl: string) => Promise<{ seen: OrderState; url: string }>
+  /** The current state of an order, with its refunds and disputes; null if the provider does not have it. */
+  read: (order: Order, about?: { card?: boolean }) => Promise<OrderState | null>
+  /** Refunds part of a payment, once per id. @returns the provider's id of the refund. */
   refund: (order: Order, refund: { id: RefundId; amountMinor: number }) => Promise<string>
-  /** Asks the kept card of an automatic payment, once for each order. A decline is a `failed`. */
-  charge: (order: Order) => Promise<Seen>
+  /** Charges the saved card for an automatic payment, once per order. A decline is the state `failed`. */
+  charge: (order: Order) => Promise<OrderState>
   /** Reads a signed event. @throws ApiError invalid_signature. */
   verify: (body: Buffer, signature: string) => Hint
-  /** The customer of an account, made where there is none. */
+  /** The customer of an account, created if there is none. */
   customerOf: (accountId: AccountId) => Promise<string>
-  /** Forgets every card of a customer. */
-  forgetCards: (customer: string) => Promise<void>
+  /** Deletes the cards that a customer had saved by then. An unknown customer has none. */
+  forgetCards: (customer: string, until: Date) => Promise<void>
+  /** Deletes a customer and their data, except payments. */
+  forgetCustomer: (customer: string) => Promise<void>
   /** What was paid or begun between two moments, for reconciling. */
   list: (from: Date, to: Date) => AsyncIterable<Listed>
 }
 
-/** The provider does not answer, or cannot now: nobody knows what came of it, and the same may be asked again. */
+/** The provider did not answer, or cannot now. The outcome is unknown, and the same request may be sent again. */
 export class ProviderAway extends Error {}
 
-/** The provider says no, for good. `reason` is its word for why. */
+/** The provider refused for good. `reason` is its code. */
 export class ProviderRefused extends Error {
   readonly reason: string
 

@@ -1,28 +1,28 @@
 /**
- * Reconciling with the provider's own list: every payment in it is looked at, and what is in one list alone is named.
+ * Reconciling with the provider's own list: every payment in it is checked, and what is in only one list is reported.
  */
 import type { Db } from '../infra/db.ts'
 import { parseId, publicId } from '../ids.ts'
 import type { PaymentDeps } from './deps.ts'
-import { look } from './look.ts'
+import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { findPayment } from './orders.ts'
 import type { Listed } from './provider.ts'
 
 /** What reconciling found. */
 export type Reconciled = {
-  /** Orders that were looked at, and those that were changed by it. */
-  looked: number
+  /** Orders that were checked, and those that changed. */
+  checked: number
   changed: number
-  /** Paid here, and not paid in the provider's list: public ids. */
+  /** Public ids of orders that are paid here, but not in the provider's list. */
   missing: string[]
-  /** Paid there, and no order of ours. */
+  /** Payments in the provider's list that are no order here. */
   unknown: Pick<Listed, 'names' | 'reference' | 'currency' | 'amountMinor'>[]
 }
 
 /** Compares what was paid between two moments. @throws ProviderAway. */
 export async function reconcile(deps: PaymentDeps, from: Date, to: Date): Promise<Reconciled> {
-  const found: Reconciled = { looked: 0, changed: 0, missing: [], unknown: [] }
+  const found: Reconciled = { checked: 0, changed: 0, missing: [], unknown: [] }
   const paidThere = new Set<string>()
   for await (const { names, reference, paid, currency, amountMinor } of deps.provider.list(from, to)) {
     const id = names === null ? null : parseId('payment', names)
@@ -31,8 +31,8 @@ export async function reconcile(deps: PaymentDeps, from: Date, to: Date): Promis
       if (paid) found.unknown.push({ names, reference, currency, amountMinor })
       continue
     }
-    const after = (await look(deps, before.id))!
-    found.looked++
+    const after = (await checkOrder(deps, before.id))!
+    found.checked++
     if (after.version !== before.version) found.changed++
     if (paid) paidThere.add(before.id)
   }

@@ -1,5 +1,5 @@
 /**
- * Refunds that operators asked for: the rows of `payment_refunds`.
+ * Refunds that operators requested: the rows of `payment_refunds`.
  */
 import type { Db, Trx } from '../infra/db.ts'
 import type { PaymentId, RefundId, UserId } from '../ids.ts'
@@ -25,7 +25,7 @@ export type Refund = {
   createdAt: string
 }
 
-/** Writes down that a refund is to be asked for. */
+/** Records a refund before the provider is asked for it. */
 export async function writeRefund(
   trx: Trx,
   refund: { id: RefundId; paymentId: PaymentId; amountMinor: number; operator: UserId | null },
@@ -38,15 +38,15 @@ export async function writeRefund(
   })
 }
 
-/** Every refund of a payment that was asked for, oldest first. */
+/** Every requested refund of a payment, oldest first. */
 export const refundsOf = async (db: Db | Trx, paymentId: PaymentId): Promise<RefundRow[]> =>
   db('payment_refunds').where({ payment_id: paymentId }).orderBy('id').select<RefundRow[]>('*')
 
-/** What the rules need of a refund. */
+/** What the rules of payments need to know of refunds. */
 export const askedOf = (rows: readonly RefundRow[]): AskedRefund[] =>
   rows.map(({ id, status, amount_minor: amountMinor }) => ({ id: publicId('refund', id), status, amountMinor }))
 
-/** What operators see of a refund. */
+/** A refund's row as operators see it. */
 export const presentRefund = (row: RefundRow): Refund => ({
   id: publicId('refund', row.id),
   amountMinor: row.amount_minor,
@@ -55,7 +55,7 @@ export const presentRefund = (row: RefundRow): Refund => ({
   createdAt: row.created_at.toISOString(),
 })
 
-/** Ends the asking: the provider took the refund, or refused it for good. Once ended it stays so. */
+/** Records that the provider took the refund, or refused it for good. That is final. */
 export async function endRefund(
   db: Db | Trx,
   id: RefundId,

@@ -1,6 +1,6 @@
 /**
- * Refunds by operators: the credits are taken first, then the provider is asked; where it says no for good, they are
- * given back.
+ * Refunds by operators: the credits are taken first, then the provider is asked. If it refuses for good, they are given
+ * back.
  */
 import { ApiError } from '../errors.ts'
 import type { PaymentId, UserId } from '../ids.ts'
@@ -10,34 +10,34 @@ import { lockAccount, remainingOfPayment, reversePayment } from '../ledger/ledge
 import { recordAction } from '../operators/actions.ts'
 import { reversedAt } from './decide.ts'
 import type { PaymentDeps } from './deps.ts'
-import { look } from './look.ts'
+import { checkOrder } from './check.ts'
 import type { PaymentRow } from './orders.ts'
-import { checkIn, findPayment, lockPayment, orderOf } from './orders.ts'
+import { scheduleCheck, findPayment, lockPayment, orderOf } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import type { RefundRow } from './refund-rows.ts'
 import { endRefund, refundsOf, writeRefund } from './refund-rows.ts'
 
-/** What is to be refunded: all that is left, where no amount is given. `force`: even where credits are spent. */
-export type RefundWish = { amountMinor?: number; force?: boolean }
+/** What to refund: all that is left, unless an amount is given. `force`: even if credits are spent. */
+export type RefundRequest = { amountMinor?: number; force?: boolean }
 
-/** Soon enough for somebody who waits, in seconds. */
+/** When a refund is checked or asked for again, in seconds. */
 const AGAIN_SECONDS = 60
 
 /**
  * Refunds a payment.
- * @throws ApiError not_found, invalid_amount, credits_spent (with their number), invalid_request where it was not paid
+ * @throws ApiError not_found, invalid_amount, credits_spent (with their number), invalid_request if it was not paid
  * or the provider refuses.
  */
 export async function refundPayment(
   deps: PaymentDeps,
   operator: UserId | null,
   id: PaymentId,
-  wish: RefundWish,
+  request: RefundRequest,
 ): Promise<{ row: PaymentRow; refund: RefundRow }> {
   const found = await findPayment(deps.db, id)
   if (!found) throw new ApiError('not_found')
-  const { refundId, balance } = await takeCredits(deps, operator, found, wish)
-  deps.tell(found.account_id, balance)
+  const { refundId, balance } = await takeCredits(deps, operator, found, request)
+  deps.publishBalance(found.account_id, balance)
   failpoint('payment.refunding', id)
   const row = (await findPayment(deps.db, id))!
   const asked = (await refundsOf(deps.db, id)).find((one) => one.id === refundId)!
@@ -54,13 +54,13 @@ async function takeCredits(
   { db }: PaymentDeps,
   operator: UserId | null,
   found: PaymentRow,
-  { amountMinor, force = false }: RefundWish,
+  { amountMinor, force = false }: RefundRequest,
 ) {
   return db.transaction(async (trx) => {
     await lockAccount(trx, found.account_id)
     const row = await lockPayment(trx, found.id)
     if (row.status !== 'paid' || row.intent === null)
-      throw new ApiError('invalid_request', { message: 'Only a payment that was paid can be refunded.' })
+      throw new ApiError('invalid_request', { message: 'Only a paid payment can be refunded.' })
     const left = row.amount_minor - row.refunded_minor - row.disputed_minor
     const amount = amountMinor ?? left
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > left) {
@@ -71,7 +71,7 @@ async function takeCredits(
     const reversed = reversedAt(row, { refundedMinor, disputedMinor: row.disputed_minor })
     const spent = Math.max(0, reversed - row.reversed - (await remainingOfPayment(trx, row.id)))
     if (spent > 0 && !force)
-      throw new ApiError('credits_spent', { message: `${spent} of these credits are spent already.` })
+      throw new ApiError('credits_spent', { message: `${spent} of these credits are already spent.` })
     const refundId = newId('refund')
     await writeRefund(trx, { id: refundId, paymentId: row.id, amountMinor: amount, operator })
     await trx('payments')
@@ -92,10 +92,10 @@ async function takeCredits(
 
 const soon = (trx: PaymentDeps['db']) => trx.raw('now() + make_interval(secs => ?)', [AGAIN_SECONDS])
 
-/** How long the provider knows a refund by its id, in ms: after that it is not asked again. */
+/** How long the provider remembers a refund by its id, in ms: after that it is not asked again. */
 const KNOWN_MS = 23 * 3_600_000
 
-/** Asks the provider for a refund, as often as it takes. What it refuses for good is given back. */
+/** Asks the provider for a refund; may be repeated. If the provider refuses for good, the credits are given back. */
 export async function askRefund(deps: PaymentDeps, row: PaymentRow, refund: RefundRow): Promise<void> {
   const { db, provider, log } = deps
   try {
@@ -110,9 +110,11 @@ export async function askRefund(deps: PaymentDeps, row: PaymentRow, refund: Refu
     if (error instanceof ProviderRefused) return giveBack(deps, row, refund, error.reason)
     if (!(error instanceof ProviderAway)) throw error
     log.warn({ payment: row.id, err: error }, 'refund not asked for yet')
-    return checkIn(db, row.id, AGAIN_SECONDS)
+    return scheduleCheck(db, row.id, AGAIN_SECONDS)
   }
-  await look(deps, row.id).catch((error: unknown) => log.warn({ payment: row.id, err: error }, 'refund not read yet'))
+  await checkOrder(deps, row.id).catch((error: unknown) =>
+    log.warn({ payment: row.id, err: error }, 'refund not read yet'),
+  )
 }
 
 async function giveBack(
@@ -134,5 +136,5 @@ async function giveBack(
     return reversePayment(trx, id, reversedAt(row, { refundedMinor, disputedMinor: row.disputed_minor }))
   })
   deps.log.warn({ payment: id, reason }, 'refund refused: its credits were given back')
-  if (balance !== null) deps.tell(accountId, balance)
+  if (balance !== null) deps.publishBalance(accountId, balance)
 }

@@ -1,19 +1,20 @@
 /**
- * What an account sets about money: the mail about a low balance, automatic top-up, and the card that pays it. The
- * thresholds stand in the account's row, where every movement of credits passes (`sql/watch_balance.sql`).
+ * An account's billing settings: the low balance mail, automatic top-up, and the saved card that pays for it. The
+ * thresholds are in the account's row, which every movement of credits updates (`sql/watch_balance.sql`).
  */
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { lockAccount } from '../ledger/ledger.ts'
+import { askToForget } from './forgetting.ts'
 import { mailOwner } from './mails.ts'
 import type { Card } from './provider.ts'
 
-/** Automatic top-up: below `threshold` credits a pack or a free amount is bought, up to a cap a month of UTC. */
+/** Automatic top-up: below `threshold` credits it buys a pack or an amount, up to a cap per month (UTC). */
 export type AutoTopUp = { threshold: number; monthlyCapMinor: number } & ({ pack: string } | { amountMinor: number })
 
 export type Settings = { lowBalance: { threshold: number } | null; autoTopUp: AutoTopUp | null }
 
-/** The card that is kept, as its owner sees it. */
+/** The saved card, as its owner sees it. */
 export type ShownCard = Omit<Card, 'method'>
 
 /** How an account pays. `customer` and `method` are the provider's ids. */
@@ -78,14 +79,14 @@ const cardOf = (row: BillingRow): Card | null =>
         expYear: row.card_exp_year,
       }
 
-/** What its owner sees of a card. */
+/** A card's details for its owner. */
 export const presentCard = (card: Card | null): ShownCard | null => {
   if (!card) return null
   const { method: _method, ...shown } = card
   return shown
 }
 
-/** Sets what is named; null turns it off. @returns false where automatic top-up is wanted and no card is kept. */
+/** Sets what is named; null turns it off. @returns false if automatic top-up is wanted and no card is kept. */
 export async function changeSettings(db: Db, accountId: AccountId, wanted: Partial<Settings>): Promise<boolean> {
   return db.transaction(async (trx) => {
     await lockAccount(trx, accountId)
@@ -114,19 +115,18 @@ async function setTopUp(trx: Trx, accountId: AccountId, wanted: AutoTopUp | null
     })
 }
 
-/** Remembers the provider's customer of an account. The first one stays. @returns which one that is. */
+/** Stores the provider's customer of an account, unless it has one. @returns the one that it has. */
 export async function keepCustomer(db: Db, accountId: AccountId, customer: string): Promise<string> {
+  // Two statements: ON CONFLICT (account_id) DO UPDATE fails where another transaction inserts the same customer.
+  await db.raw('INSERT INTO billing_settings (account_id) VALUES (?) ON CONFLICT DO NOTHING', [accountId])
   const { rows } = await db.raw<{ rows: { customer: string }[] }>(
-    `
-    INSERT INTO billing_settings (account_id, customer) VALUES (?, ?)
-    ON CONFLICT (account_id) DO UPDATE SET customer = coalesce(billing_settings.customer, excluded.customer)
-    RETURNING customer`,
-    [accountId, customer],
+    'UPDATE billing_settings SET customer = coalesce(customer, ?) WHERE account_id = ? RETURNING customer',
+    [customer, accountId],
   )
   return rows[0]!.customer
 }
 
-/** Keeps the card that a checkout left. */
+/** Stores the card that was saved at a checkout. */
 export async function keepCard(trx: Trx, accountId: AccountId, card: Card): Promise<void> {
   const columns = {
     card_method: card.method,
@@ -143,23 +143,23 @@ export async function keepCard(trx: Trx, accountId: AccountId, card: Card): Prom
 
 const NO_CARD = { card_method: null, card_brand: null, card_last4: null, card_exp_month: null, card_exp_year: null }
 
-/** Forgets the card, and with it automatic top-up. @returns the provider's customer. */
-export async function dropCard(db: Db, accountId: AccountId): Promise<string | null> {
-  return db.transaction(async (trx) => {
+/** Forgets the card, and with it automatic top-up; a worker has the provider forget it. */
+export async function dropCard(db: Db, provider: string, accountId: AccountId): Promise<void> {
+  await db.transaction(async (trx) => {
     await lockAccount(trx, accountId)
     await setTopUp(trx, accountId, null)
     const [row] = await trx('billing_settings')
       .where({ account_id: accountId })
       .update(NO_CARD)
       .returning<{ customer: string | null }[]>('customer')
-    return row?.customer ?? null
+    if (row?.customer) await askToForget(trx, provider, row.customer, 'cards')
   })
 }
 
-/** Declines in a row that turn automatic top-up off. */
+/** After this many declines in a row automatic top-up is turned off. */
 const MAX_DECLINES = 3
 
-/** Counts how an automatic payment ended; the third decline in a row turns automatic top-up off, and says so. */
+/** Counts an automatic payment; the third decline in a row turns automatic top-up off, with a mail. */
 export async function countTopUp(trx: Trx, accountId: AccountId, failure: string | null): Promise<void> {
   const { declines, settings } = await billingOf(trx, accountId)
   if (failure !== null && settings.autoTopUp !== null && declines + 1 >= MAX_DECLINES) {
@@ -172,7 +172,7 @@ export async function countTopUp(trx: Trx, accountId: AccountId, failure: string
     .update({ top_up_declines: failure === null ? 0 : Math.min(declines + 1, MAX_DECLINES - 1) })
 }
 
-/** Writes the mails of balances that fell below what their owners want to be told of. @returns how many. */
+/** Queues the mails for balances that fell below their threshold. @returns how many. */
 export async function noticeLowBalances(db: Db, limit: number): Promise<number> {
   const due = await db('accounts').where({ low_balance_state: 'due' }).limit(limit).pluck<AccountId[]>('id')
   for (const id of due) {

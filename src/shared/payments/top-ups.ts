@@ -1,6 +1,6 @@
 /**
- * Automatic top-up: a balance that fell below its threshold is topped up from the card that was kept, with nobody
- * there. Each crossing asks the card once.
+ * Automatic top-up: a balance that fell below its threshold is topped up from the saved card, with nobody present. The
+ * card is charged once each time the balance falls below the threshold.
  */
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { ApiError } from '../errors.ts'
@@ -12,17 +12,17 @@ import { lockAccount } from '../ledger/ledger.ts'
 import { termsOf } from './checkout.ts'
 import type { PaymentDeps } from './deps.ts'
 import { failOrder } from './ending.ts'
-import { settleSeen } from './look.ts'
+import { applyAndPublish } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { orderOf, placeOrder } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { billingOf } from './settings.ts'
 
-/** Accounts whose balance wants to be topped up. */
+/** Accounts whose top-up is due. */
 export const dueTopUps = async (db: Db, limit: number): Promise<AccountId[]> =>
   db('accounts').where({ top_up_state: 'due' }).limit(limit).pluck<AccountId[]>('id')
 
-/** Tops an account up, where it is due: writes the order, then asks the card. */
+/** Tops an account up if that is due: places the order, then charges the card. */
 export async function topUp(deps: PaymentDeps, catalogue: Catalogue, accountId: AccountId): Promise<void> {
   const row = await deps.db.transaction((trx) => orderTopUp(deps, trx, catalogue, accountId))
   if (!row) return
@@ -30,20 +30,20 @@ export async function topUp(deps: PaymentDeps, catalogue: Catalogue, accountId: 
   await chargeCard(deps, row)
 }
 
-/** Asks the card of an automatic payment, as often as it takes: the provider knows the order by its id. */
+/** Charges the card of an automatic payment; may be repeated, since the provider charges an order once. */
 export async function chargeCard(deps: PaymentDeps, row: PaymentRow): Promise<void> {
   try {
     const seen = await deps.provider.charge(orderOf(row))
     failpoint('payment.asked', row.id)
-    await settleSeen(deps, row, seen)
+    await applyAndPublish(deps, row, seen)
   } catch (error) {
     if (error instanceof ProviderRefused) return failOrder(deps.db, row, error.reason)
     if (!(error instanceof ProviderAway)) throw error
-    deps.log.warn({ payment: row.id, err: error }, 'top-up not asked for yet')
+    deps.log.warn({ payment: row.id, err: error }, 'top-up not charged yet')
   }
 }
 
-/** The order of a top-up, the crossing used up by it; null where none is wanted or may be. */
+/** Places the order of a top-up; null if none is due or allowed. */
 async function orderTopUp(
   { provider, log }: PaymentDeps,
   trx: Trx,
@@ -58,11 +58,11 @@ async function orderTopUp(
   const { settings, customer, card } = await billingOf(trx, accountId)
   const wanted = settings.autoTopUp
   const terms = wanted && card && account.status === 'active' ? termsOrNull(catalogue, wanted) : null
-  if (!terms) log.warn({ account: accountId }, 'top-up is not possible any more')
+  if (!terms) log.warn({ account: accountId }, 'top-up is no longer possible')
   const fits =
     terms && (await paidThisMonth(trx, accountId, terms.currency)) + terms.amount_minor <= wanted!.monthlyCapMinor
   const order = fits && !(await hasOpenTopUp(trx, accountId))
-  // Beyond the cap the watch stays armed, so that a new month begins by itself.
+  // Beyond the cap it stays armed, so that it works again in a new month.
   await trx('accounts')
     .where({ id: accountId })
     .update({ top_up_state: terms && !order ? 'armed' : 'done' })
@@ -88,7 +88,7 @@ function termsOrNull(catalogue: Catalogue, wanted: Parameters<typeof termsOf>[1]
   }
 }
 
-/** What automatic payments of this month of UTC cost, those included that are not decided yet. */
+/** What the automatic payments of this month (UTC) cost, undecided ones included. */
 async function paidThisMonth(trx: Trx, accountId: AccountId, currency: string): Promise<number> {
   const row = await trx('payments')
     .where({ account_id: accountId, kind: 'auto', currency })

@@ -1,13 +1,14 @@
 /**
- * The payments queue: an event to follow, an order to look at, an account to top up. The rows decide, so a job may run
- * any number of times.
+ * The payments queue: an event to handle, an order to check, an account to top up, a customer to delete. The rows
+ * decide, so a job may run any number of times.
  */
 import type { Job, Processor } from 'bullmq'
 import type { PaymentJob } from '../../shared/infra/queues.ts'
 import { dueEvents } from '../../shared/payments/events.ts'
-import { followEvent } from '../../shared/payments/look.ts'
+import { dueForgetting, forgetCustomer } from '../../shared/payments/forgetting.ts'
+import { handleEvent } from '../../shared/payments/check.ts'
 import { dueOrders } from '../../shared/payments/orders.ts'
-import { attend } from '../../shared/payments/sweep.ts'
+import { sweepOrder } from '../../shared/payments/sweep.ts'
 import { dueTopUps, topUp } from '../../shared/payments/top-ups.ts'
 import type { WorkerDeps } from '../deps.ts'
 
@@ -15,8 +16,9 @@ import type { WorkerDeps } from '../deps.ts'
 export function createPaymentProcessor({ payments, catalogue }: WorkerDeps): Processor<PaymentJob> {
   return async ({ data }: Job<PaymentJob>): Promise<void> => {
     if (!payments) return
-    if (data.kind === 'event') await followEvent(payments, data.id)
-    else if (data.kind === 'order') await attend(payments, data.id)
+    if (data.kind === 'event') await handleEvent(payments, data.id)
+    else if (data.kind === 'order') await sweepOrder(payments, data.id)
+    else if (data.kind === 'forget') await forgetCustomer(payments, data.id)
     else await topUp(payments, catalogue.current(), data.id)
   }
 }
@@ -34,15 +36,17 @@ export async function sweepPayments({
   queues,
 }: Pick<WorkerDeps, 'db' | 'payments' | 'queues'>): Promise<number> {
   if (!payments) return 0
-  const [orders, events, topUps] = await Promise.all([
+  const [orders, events, topUps, customers] = await Promise.all([
     dueOrders(db, SWEEP),
     dueEvents(db, GRACE_SECONDS, SWEEP),
     dueTopUps(db, SWEEP),
+    dueForgetting(db, payments.provider.name, SWEEP),
   ])
   const jobs: PaymentJob[] = [
     ...orders.map((id) => ({ kind: 'order', id }) as const),
     ...events.map((id) => ({ kind: 'event', id }) as const),
     ...topUps.map((id) => ({ kind: 'top-up', id }) as const),
+    ...customers.map((id) => ({ kind: 'forget', id }) as const),
   ]
   if (jobs.length > 0) await queues.enqueuePayments(jobs)
   return jobs.length

@@ -32,7 +32,7 @@ describe('redemption codes', () => {
       }),
     )
 
-  it('for ten give their credits to exactly ten of fifty who redeem at once', async () => {
+  it('for ten accounts give their credits to exactly ten of fifty that redeem at once', async () => {
     const { code, made } = await aCode()
     const accounts = await Promise.all(Array.from({ length: 50 }, async () => (await anAccount(db)).id))
     const came = await redeemed(accounts, code)

@@ -129,6 +129,37 @@ describe('the tables of payments', () => {
       'payments_match_grants',
     ],
     [
+      'a grant of a payment that is made larger',
+      (trx, it) => trx('grants').where({ payment_id: it.paid.id, origin: 'purchase' }).increment('amount', 1),
+      'payments_match_grants',
+    ],
+    [
+      'a grant that is given another payment',
+      (trx, it) => trx('grants').where({ payment_id: it.paid.id }).update({ payment_id: it.ordered.id }),
+      'payments_match_grants',
+    ],
+    [
+      'a grant that forgets its payment',
+      (trx, it) => trx('grants').where({ payment_id: it.paid.id, origin: 'bonus' }).update({ payment_id: null }),
+      'payments_match_grants',
+    ],
+    [
+      'a paid payment whose grants are deleted',
+      async (trx, { ordered: { id, account_id } }) => {
+        const lot = { account_id, payment_id: id, open: true }
+        await trx('payments')
+          .where({ id })
+          .update({ ...PAID(trx), session: `cs_${id}` })
+        await trx('grants').insert([
+          { ...lot, id: newId('grant'), origin: 'purchase', amount: PACK.credits, remaining: PACK.credits },
+          { ...lot, id: newId('grant'), origin: 'bonus', amount: PACK.bonus, remaining: PACK.bonus },
+        ])
+        await trx.raw('SET CONSTRAINTS ALL IMMEDIATE')
+        await trx('grants').where({ payment_id: id }).delete()
+      },
+      'payments_match_grants',
+    ],
+    [
       'more reversed than was granted',
       (trx, it) => change(it.paid, { reversed: PACK.credits + PACK.bonus + 1 })(trx),
       'payments_reversed_within',
@@ -245,6 +276,7 @@ describe('the tables of payments', () => {
       account_id: scene.other.id,
       kind: 'auto',
       live_mode: true,
+      pack: 'another',
       currency: 'usd',
       amount_minor: 1,
       credits: PACK.credits + 1,

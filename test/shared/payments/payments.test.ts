@@ -4,10 +4,11 @@ import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { publicId } from '../../../src/shared/ids.ts'
 import { resolveReview } from '../../../src/shared/payments/ending.ts'
-import { look } from '../../../src/shared/payments/look.ts'
+import { checkOrder } from '../../../src/shared/payments/check.ts'
 import { findPayment } from '../../../src/shared/payments/orders.ts'
+import { refundsOf } from '../../../src/shared/payments/refund-rows.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
-import { attend } from '../../../src/shared/payments/sweep.ts'
+import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -40,20 +41,20 @@ describe('payments', () => {
     const account = await anAccount(db)
     const row = await world.order(account.id)
     expect(row).to.include({ status: 'open', credits: 1000, bonus: 50, amount_minor: 1000 })
-    expect((await look(world.deps, row.id))!.status).to.equal('open')
+    expect((await checkOrder(world.deps, row.id))!.status).to.equal('open')
     await world.stripe.pay(row.session!)
-    expect(await look(world.deps, row.id)).to.include({ status: 'paid', reversed: 0 })
+    expect(await checkOrder(world.deps, row.id)).to.include({ status: 'paid', reversed: 0 })
     expect(await movements(account.id)).to.deep.equal(['grant 1000 = 1000', 'grant 50 = 1050'])
     const mail = await db('mails').where({ recipient: account.email }).first<{ kind: string; details: object }>()
     expect(mail.kind).to.equal('receipt')
     expect(mail.details).to.include({ credits: 1050, amountMinor: 1000, currency: 'eur' })
   })
 
-  it('are granted once, however many look at the same time', async () => {
+  it('are granted once, however many check at the same time', async () => {
     const account = await anAccount(db)
     const row = await world.order(account.id)
     await world.stripe.pay(row.session!)
-    const looks = await Promise.all(Array.from({ length: 50 }, () => look(world.deps, row.id)))
+    const looks = await Promise.all(Array.from({ length: 50 }, () => checkOrder(world.deps, row.id)))
     expect(new Set(looks.map((one) => one!.status))).to.deep.equal(new Set(['paid']))
     expect(await balanceOf(db, account.id)).to.equal(1050)
   })
@@ -62,10 +63,10 @@ describe('payments', () => {
     const account = await anAccount(db)
     const row = await world.buy(account.id)
     await world.stripe.stripe.refunds.create({ payment_intent: row.intent!, amount: 333 })
-    expect(await look(world.deps, row.id)).to.include({ status: 'paid', reversed: 333, refunded_minor: 333 })
+    expect(await checkOrder(world.deps, row.id)).to.include({ status: 'paid', reversed: 333, refunded_minor: 333 })
     expect(await balanceOf(db, account.id)).to.equal(717)
     await world.stripe.stripe.refunds.create({ payment_intent: row.intent!, amount: 667 })
-    expect(await look(world.deps, row.id)).to.include({ reversed: 1050 })
+    expect(await checkOrder(world.deps, row.id)).to.include({ reversed: 1050 })
     expect(await balanceOf(db, account.id)).to.equal(0)
   })
 
@@ -74,7 +75,7 @@ describe('payments', () => {
     const row = await world.buy(account.id)
     const call = await opened(verbs(db), account, 1000)
     await world.stripe.stripe.refunds.create({ payment_intent: row.intent! })
-    await look(world.deps, row.id)
+    await checkOrder(world.deps, row.id)
     expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 1000])
     await verbs(db).refund(call, gatewayError('upstream_failed'))
     expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 0])
@@ -86,7 +87,7 @@ describe('payments', () => {
     const other = await world.buy(account.id, { ...PACK, credits: 300, bonus: 0 })
     await opened(verbs(db), account, 1050)
     await world.stripe.stripe.refunds.create({ payment_intent: first.intent! })
-    expect(await look(world.deps, first.id)).to.include({ reversed: 1050 })
+    expect(await checkOrder(world.deps, first.id)).to.include({ reversed: 1050 })
     const moved = (await movements(account.id)).slice(-1)
     expect(moved).to.deep.equal(['reversal -300 = 0'])
     expect(await debtOf(db, account.id)).to.equal(750)
@@ -99,13 +100,13 @@ describe('payments', () => {
     await opened(verbs(db), account, 400)
     const { latest_charge: charge } = await world.stripe.stripe.paymentIntents.retrieve(row.intent!)
     const dispute = await world.stripe.control('POST', `charges/${charge as string}/dispute`)
-    expect((await look(world.deps, row.id))!.reversed, 'opened alone').to.equal(0)
+    expect((await checkOrder(world.deps, row.id))!.reversed, 'opened alone').to.equal(0)
     await world.stripe.control('POST', `disputes/${dispute.id}`, { to: 'withdrawn' })
-    expect((await look(world.deps, row.id))!.reversed).to.equal(1050)
+    expect((await checkOrder(world.deps, row.id))!.reversed).to.equal(1050)
     expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 400])
     await world.stripe.control('POST', `disputes/${dispute.id}`, { to: 'reinstated' })
     await world.stripe.control('POST', `disputes/${dispute.id}`, { to: 'won' })
-    expect((await look(world.deps, row.id))!.reversed).to.equal(0)
+    expect((await checkOrder(world.deps, row.id))!.reversed).to.equal(0)
     expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([650, 0])
   })
 
@@ -120,7 +121,7 @@ describe('payments', () => {
     const other = await world.buy(account.id)
     expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([650, 0])
     await db.raw('UPDATE payments SET version = version + 1 WHERE id = ?', [row.id])
-    expect((await look(world.deps, row.id))!.reversed).to.equal(0)
+    expect((await checkOrder(world.deps, row.id))!.reversed).to.equal(0)
     expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([1700, 0])
     expect(other.status).to.equal('paid')
   })
@@ -132,7 +133,7 @@ describe('payments', () => {
     amount: { amount_total: 999 },
   }
   for (const [field, change] of Object.entries(DIFFERENCES)) {
-    it(`are before an operator, and not granted, where the ${field} paid is not the one ordered`, async () => {
+    it(`go to review, and are not granted, if the ${field} differs from the order`, async () => {
       const account = await anAccount(db)
       const row = await world.order(account.id)
       await world.stripe.pay(row.session!)
@@ -141,24 +142,24 @@ describe('payments', () => {
         await world.stripe.control('POST', `objects/${intent as string}`, { amount_received: 999 })
       }
       await world.stripe.control('POST', `objects/${row.session}`, change)
-      expect(await look(world.deps, row.id)).to.include({ status: 'review', review_reason: field })
+      expect(await checkOrder(world.deps, row.id)).to.include({ status: 'review', review_reason: field })
       expect(world.differences).to.include(field)
       expect(await balanceOf(db, account.id)).to.equal(0)
-      await look(world.deps, row.id)
+      await checkOrder(world.deps, row.id)
       const how = field === 'amount' ? 'dismiss' : 'grant'
       await resolveReview(db, null, row.id, how)
       expect(await balanceOf(db, account.id)).to.equal(how === 'grant' ? 1050 : 0)
     })
   }
 
-  it('wait while the provider is away, and are opened under the same id', async () => {
+  it('wait while the provider is unreachable, and are opened with the same id', async () => {
     const account = await anAccount(db)
     await world.stripe.fault('POST /v1/checkout/sessions', '500-after')
     const refused = await world.order(account.id).catch((error: { code: string }) => error.code)
     expect(refused).to.equal('payments_unavailable')
     const row = await db('payments').where({ account_id: account.id }).first<{ id: never; status: string }>()
     expect(row.status).to.equal('created')
-    await attend(world.deps, row.id)
+    await sweepOrder(world.deps, row.id)
     const now = (await findPayment(db, row.id))!
     expect(now.status).to.equal('open')
     const listed = await world.stripe.stripe.checkout.sessions.list({ customer: now.customer! })
@@ -172,42 +173,53 @@ describe('payments', () => {
       const { row: after, refund } = await refundPayment(world.deps, null, row.id, { amountMinor: 500 })
       expect(after).to.include({ refunded_minor: 500, reversed: 500 })
       expect(refund.status).to.equal('taken')
-      expect(await look(world.deps, row.id)).to.include({ refunded_minor: 500, reversed: 500 })
+      expect(await checkOrder(world.deps, row.id)).to.include({ refunded_minor: 500, reversed: 500 })
       expect(await balanceOf(db, account.id)).to.equal(550)
     })
 
-    it('are refused with the number of credits that are spent, unless it is forced', async () => {
+    it('are refused with the number of spent credits, unless forced', async () => {
       const account = await anAccount(db)
       const row = await world.buy(account.id)
       await opened(verbs(db), account, 300)
       const refused = await refundPayment(world.deps, null, row.id, {}).catch((error: Error) => error)
-      expect(refused).to.include({ code: 'credits_spent', message: '300 of these credits are spent already.' })
+      expect(refused).to.include({ code: 'credits_spent', message: '300 of these credits are already spent.' })
       await refundPayment(world.deps, null, row.id, { force: true })
       expect([await balanceOf(db, account.id), await debtOf(db, account.id)]).to.deep.equal([0, 300])
     })
 
-    it('have their credits back where the provider says no for good', async () => {
+    it('get their credits back if the provider refuses for good', async () => {
       const account = await anAccount(db)
       const row = await world.buy(account.id)
       // Refunded elsewhere meanwhile: the provider has nothing left to give back.
       await world.stripe.stripe.refunds.create({ payment_intent: row.intent!, amount: 800 })
       const refused = await refundPayment(world.deps, null, row.id, {}).catch((error: { code: string }) => error.code)
       expect(refused).to.equal('invalid_request')
-      expect(await look(world.deps, row.id)).to.include({ refunded_minor: 800, reversed: 800 })
+      expect(await checkOrder(world.deps, row.id)).to.include({ refunded_minor: 800, reversed: 800 })
       expect(await balanceOf(db, account.id)).to.equal(250)
     })
 
-    it('are asked for again where the provider did not answer', async () => {
+    it('are requested again if the provider did not answer', async () => {
       const account = await anAccount(db)
       const row = await world.buy(account.id)
       await world.stripe.fault('POST /v1/refunds', '500-after')
       const { refund } = await refundPayment(world.deps, null, row.id, {})
       expect(refund.status).to.equal('asked')
       expect(await balanceOf(db, account.id)).to.equal(0)
-      await attend(world.deps, row.id)
-      expect(await look(world.deps, row.id)).to.include({ refunded_minor: 1000, reversed: 1050 })
+      await sweepOrder(world.deps, row.id)
+      expect(await checkOrder(world.deps, row.id)).to.include({ refunded_minor: 1000, reversed: 1050 })
       const { data } = await world.stripe.stripe.refunds.list({ payment_intent: row.intent! })
       expect(data).to.have.lengthOf(1)
+    })
+
+    it('are taken once the provider lists them, though it never answers for them', async () => {
+      const account = await anAccount(db)
+      const row = await world.buy(account.id)
+      await world.stripe.fault('POST /v1/refunds', '500-kept')
+      await refundPayment(world.deps, null, row.id, {})
+      await checkOrder(world.deps, row.id)
+      const [refund] = await refundsOf(db, row.id)
+      expect(refund!.status).to.equal('taken')
+      expect(await balanceOf(db, account.id)).to.equal(0)
     })
   })
 })

@@ -63,7 +63,7 @@ describe('automatic top-up', () => {
     await world.stripe.control('POST', `cards/${method}`, { card })
   }
 
-  it('asks the card once a crossing, whoever tries and whatever is spent below the threshold', async () => {
+  it('charges the card once per crossing, whoever tries and whatever is spent below the threshold', async () => {
     const account = await aBuyer()
     const intents = (await world.stripe.list('payment_intent')).length
     await letCardBe(account, 'declined')
@@ -91,7 +91,7 @@ describe('automatic top-up', () => {
     expect(await autos(account.id)).to.have.lengthOf(6)
   })
 
-  it('keeps its cap of a month of UTC, and goes on in the next', async () => {
+  it('keeps its monthly cap (UTC), and continues in the next month', async () => {
     const account = await aBuyer(2000)
     for (let crossing = 0; crossing < 3; crossing++) await cross(account)
     expect(await autos(account.id)).to.deep.equal(['paid', 'paid'])

@@ -9,7 +9,7 @@ import { startCheckout } from '../../../src/shared/payments/checkout.ts'
 import type { OrderTerms } from '../../../src/shared/payments/checkout.ts'
 import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
-import { look } from '../../../src/shared/payments/look.ts'
+import { checkOrder } from '../../../src/shared/payments/check.ts'
 import type { NewOrder, PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { findPayment, placeOrder } from '../../../src/shared/payments/orders.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
@@ -70,8 +70,12 @@ export async function paymentWorld(db: Db): Promise<PaymentWorld> {
     log: createLog('silent', 'worker'),
     provider,
     baseUrl: 'http://tollgate.test',
-    observer: { became: () => {}, differed: (what) => void differences.push(what), event: () => {} },
-    tell: () => {},
+    observer: {
+      statusReached: () => {},
+      differenceFound: (what) => void differences.push(what),
+      eventHandled: () => {},
+    },
+    publishBalance: () => {},
   }
   const order = async (account: AccountId, terms = PACK) => (await startCheckout(deps, account, terms)).row
   return {
@@ -83,7 +87,7 @@ export async function paymentWorld(db: Db): Promise<PaymentWorld> {
     buy: async (account, terms, keep = false) => {
       const row = await order(account, terms)
       await stripe.pay(row.session!, 'card', { keep })
-      return (await look(deps, row.id))!
+      return (await checkOrder(deps, row.id))!
     },
     stop: () => sandbox.close(),
   }

@@ -5,12 +5,12 @@ import Stripe from 'stripe'
 import type { PaymentsConfig } from '../../config.ts'
 import { ProviderAway, ProviderRefused } from '../provider.ts'
 
-/** How long one request may take, in ms. */
-const TIMEOUT_MS = 20_000
+/** Who asks, and how long one request may take, in ms. */
+export type Asking = { secretKey: string; timeoutMs: number }
 
 /** The client. It never tries again by itself: orders wait in their rows, and web answers at once. */
-export function createClient({ STRIPE_API_BASE }: PaymentsConfig, secretKey: string): Stripe {
-  const options = { timeout: TIMEOUT_MS, maxNetworkRetries: 0, telemetry: false }
+export function createClient({ STRIPE_API_BASE }: PaymentsConfig, { secretKey, timeoutMs }: Asking): Stripe {
+  const options = { timeout: timeoutMs, maxNetworkRetries: 0, telemetry: false }
   if (STRIPE_API_BASE === undefined) return new Stripe(secretKey, options)
   const { protocol, hostname, port } = new URL(STRIPE_API_BASE)
   const http = protocol === 'http:'
@@ -24,7 +24,7 @@ export function createClient({ STRIPE_API_BASE }: PaymentsConfig, secretKey: str
 
 const REASON_LENGTH = 100
 
-/** An error's word for why: chosen fields, since its message may name people. */
+/** Why Stripe refused: chosen fields only, since its message may contain personal data. */
 export const reasonOf = ({ code, decline_code: decline, type }: Stripe.errors.StripeError): string =>
   (decline ?? code ?? type).slice(0, REASON_LENGTH)
 
@@ -47,7 +47,7 @@ export async function ask<T>(question: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Asks for an object; null where there is none. */
+/** Asks for an object; null if there is none. */
 export async function find<T>(question: () => Promise<T>): Promise<T | null> {
   try {
     return await ask(question)

@@ -4,11 +4,12 @@
 import type Stripe from 'stripe'
 import { ApiError } from '../../errors.ts'
 import type { Hint } from '../provider.ts'
+import { isStorable } from '../../storable.ts'
 
 /** How old a signature may be, in seconds: an older one is a replay. */
 const TOLERANCE_SECONDS = 300
 
-/** Events that say something about an order. */
+/** Events that are about an order. */
 const MATTERS = new Set([
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -24,8 +25,15 @@ const MATTERS = new Set([
   'payment_intent.payment_failed',
 ])
 
-const text = (value: unknown): string | null =>
-  typeof value === 'string' ? value : (((value as { id?: unknown } | null)?.id as string | undefined) ?? null)
+/** Whether Postgres can store it. Stripe sends nothing else, but a hint is never worth an error. */
+const isText = (value: unknown): value is string => typeof value === 'string' && isStorable(value)
+
+/** A text, or the id of the object that is there in its place. */
+function text(value: unknown): string | null {
+  const found = typeof value === 'object' ? (value as { id?: unknown } | null)?.id : value
+  return isText(found) ? found : null
+}
+
 const whole = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 /** Reads a signed event. @throws ApiError invalid_signature for everything that is none. */
@@ -41,10 +49,10 @@ export function verifyEvent(stripe: Stripe, secret: string, body: Buffer, signat
 }
 
 const isEvent = (event: Partial<Stripe.Event> | null): boolean =>
-  typeof event?.id === 'string' &&
+  isText(event?.id) &&
   event.id.length > 0 &&
   event.id.length <= 255 &&
-  typeof event.type === 'string' &&
+  isText(event.type) &&
   typeof event.data?.object === 'object' &&
   event.data.object !== null
 
@@ -61,7 +69,7 @@ function hintOf(event: Stripe.Event): Hint {
     names: text(about.client_reference_id) ?? text(metadata.payment),
     session: kind === 'checkout.session' ? text(about.id) : null,
     intent: kind === 'payment_intent' ? text(about.id) : text(about.payment_intent),
-    // A refund and a dispute tell their own amounts.
+    // Refunds and disputes have amounts of their own.
     ...(kind === 'refund' || kind === 'dispute'
       ? { currency: null, amountMinor: null }
       : { currency: text(about.currency), amountMinor: whole(total) }),

@@ -1,19 +1,20 @@
 /**
- * Stripe, behind the seam of payments. Of its API only customers, payment methods, checkout sessions, payment intents,
+ * Stripe as a payment provider. Of its API only customers, payment methods, checkout sessions, payment intents,
  * charges, refunds and disputes are asked (docs/payments.md#stripe).
  */
 import Stripe from 'stripe'
 import type { PaymentsConfig } from '../../config.ts'
 import { publicId } from '../../ids.ts'
-import type { Listed, Order, Provider, Seen } from '../provider.ts'
-import { ask, createClient, reasonOf } from './asking.ts'
+import type { Listed, Order, Provider, OrderState } from '../provider.ts'
+import type { Asking } from './asking.ts'
+import { ask, createClient, find, reasonOf } from './asking.ts'
 import { verifyEvent } from './events.ts'
-import { readOrder, seenOfIntent, seenOfSession } from './reading.ts'
+import { readOrder, orderStateOfIntent, orderStateOfSession } from './reading.ts'
 
 /** Stripe of this configuration. */
-export function createStripe(config: PaymentsConfig, secretKey: string, webhookSecret: string): Provider {
-  const stripe = createClient(config, secretKey)
-  const liveMode = /^[sr]k_live_/.test(secretKey)
+export function createStripe(config: PaymentsConfig, asking: Asking & { webhookSecret: string }): Provider {
+  const stripe = createClient(config, asking)
+  const liveMode = /^[sr]k_live_/.test(asking.secretKey)
   return {
     name: 'stripe',
     liveMode,
@@ -21,22 +22,30 @@ export function createStripe(config: PaymentsConfig, secretKey: string, webhookS
     read: (order, about) => readOrder(stripe, order, about),
     refund: (order, refund) => createRefund(stripe, order, refund),
     charge: (order) => charge(stripe, order, liveMode),
-    verify: (body, signature) => verifyEvent(stripe, webhookSecret, body, signature),
+    verify: (body, signature) => verifyEvent(stripe, asking.webhookSecret, body, signature),
     customerOf: async (accountId) => {
       const account = publicId('account', accountId)
       const customer = { metadata: { account } }
       const made = await ask(() => stripe.customers.create(customer, { idempotencyKey: `customer-${account}` }))
       return made.id
     },
-    forgetCards: async (customer) => {
-      const { data } = await ask(() => stripe.paymentMethods.list({ customer, type: 'card', limit: 100 }))
-      for (const { id } of data) await ask(() => stripe.paymentMethods.detach(id))
-    },
+    forgetCards: (customer, until) => forgetCards(stripe, customer, until),
+    forgetCustomer: async (customer) => void (await find(() => stripe.customers.del(customer))),
     list: (from, to) => list(stripe, from, to),
   }
 }
 
-async function createCheckout(stripe: Stripe, order: Order, returnUrl: string): Promise<{ seen: Seen; url: string }> {
+async function forgetCards(stripe: Stripe, customer: string, until: Date): Promise<void> {
+  const listed = await find(() => stripe.paymentMethods.list({ customer, type: 'card', limit: 100 }))
+  const kept = (listed?.data ?? []).filter(({ created }) => created * 1000 <= until.getTime())
+  for (const { id } of kept) await ask(() => stripe.paymentMethods.detach(id))
+}
+
+async function createCheckout(
+  stripe: Stripe,
+  order: Order,
+  returnUrl: string,
+): Promise<{ seen: OrderState; url: string }> {
   const payment = publicId('payment', order.id)
   const session = await ask(() =>
     stripe.checkout.sessions.create(
@@ -63,10 +72,10 @@ async function createCheckout(stripe: Stripe, order: Order, returnUrl: string): 
       { idempotencyKey: payment },
     ),
   )
-  return { seen: seenOfSession(session, null), url: session.url ?? returnUrl }
+  return { seen: orderStateOfSession(session, null), url: session.url ?? returnUrl }
 }
 
-async function charge(stripe: Stripe, order: Order, liveMode: boolean): Promise<Seen> {
+async function charge(stripe: Stripe, order: Order, liveMode: boolean): Promise<OrderState> {
   const payment = publicId('payment', order.id)
   try {
     const intent = await ask(() =>
@@ -85,18 +94,22 @@ async function charge(stripe: Stripe, order: Order, liveMode: boolean): Promise<
         { idempotencyKey: payment },
       ),
     )
-    return seenOfIntent(intent)
+    return orderStateOfIntent(intent)
   } catch (error) {
     if (error instanceof Stripe.errors.StripeCardError) return declined(order, error, liveMode)
     throw error
   }
 }
 
-/** What a decline says, with its intent where it comes with one. */
-function declined(order: Order, error: InstanceType<typeof Stripe.errors.StripeCardError>, liveMode: boolean): Seen {
+/** The state after a decline, with its intent if the error has one. */
+function declined(
+  order: Order,
+  error: InstanceType<typeof Stripe.errors.StripeCardError>,
+  liveMode: boolean,
+): OrderState {
   const intent = error.payment_intent
   const failure = reasonOf(error)
-  if (intent) return { ...seenOfIntent(intent), state: 'failed', failure }
+  if (intent) return { ...orderStateOfIntent(intent), state: 'failed', failure }
   const { currency, amountMinor, customer } = order
   const asked = { names: publicId('payment', order.id), liveMode, currency, amountMinor, customer }
   const nothing = { session: null, intent: null, expiresAt: null, receiptUrl: null, card: null }
@@ -128,7 +141,7 @@ async function* list(stripe: Stripe, from: Date, to: Date): AsyncIterable<Listed
   for (;;) {
     const page = await ask(() => stripe.paymentIntents.list({ created, limit: 100, starting_after: after }))
     for (const intent of page.data) {
-      const { names, currency, amountMinor, state } = seenOfIntent(intent)
+      const { names, currency, amountMinor, state } = orderStateOfIntent(intent)
       yield { names, reference: intent.id, paid: state === 'paid', currency, amountMinor }
     }
     after = page.data.at(-1)?.id

@@ -1,9 +1,9 @@
 /**
- * How an order stands at Stripe: its checkout session or payment intent, with its refunds and disputes.
+ * The state of an order at Stripe: its checkout session or payment intent, with its refunds and disputes.
  */
 import type Stripe from 'stripe'
 import { publicId } from '../../ids.ts'
-import type { Card, Order, Seen, SeenRefund } from '../provider.ts'
+import type { Card, Order, OrderState, ProviderRefund } from '../provider.ts'
 import { ask, find } from './asking.ts'
 
 /** The charge comes with its intent, so that one request shows both. */
@@ -19,8 +19,12 @@ const WITHOUT_EFFECT = ['failed', 'canceled']
 const idOf = (of: string | { id: string } | null | undefined): string | null =>
   typeof of === 'string' ? of : (of?.id ?? null)
 
-/** Reads an order anew; null where Stripe knows nothing of it. */
-export async function readOrder(stripe: Stripe, order: Order, about: { card?: boolean } = {}): Promise<Seen | null> {
+/** Reads the state of an order; null if Stripe does not have it. */
+export async function readOrder(
+  stripe: Stripe,
+  order: Order,
+  about: { card?: boolean } = {},
+): Promise<OrderState | null> {
   const seen = order.kind === 'checkout' ? await readSession(stripe, order) : await readIntent(stripe, order)
   if (seen?.state !== 'paid' || seen.intent === null) return seen
   const [refunds, disputedMinor, card] = await Promise.all([
@@ -31,19 +35,19 @@ export async function readOrder(stripe: Stripe, order: Order, about: { card?: bo
   return { ...seen, refunds, disputedMinor, card }
 }
 
-async function readSession(stripe: Stripe, order: Order): Promise<Seen | null> {
+async function readSession(stripe: Stripe, order: Order): Promise<OrderState | null> {
   const { session } = order
   const found = session
     ? await find(() => stripe.checkout.sessions.retrieve(session, SESSION_WITH_CHARGE))
     : await searchSession(stripe, order)
   if (!found) return null
   const { payment_intent: intent } = found
-  return seenOfSession(found, typeof intent === 'string' ? await intentOf(stripe, intent) : intent)
+  return orderStateOfSession(found, typeof intent === 'string' ? await intentOf(stripe, intent) : intent)
 }
 
-async function readIntent(stripe: Stripe, order: Order): Promise<Seen | null> {
+async function readIntent(stripe: Stripe, order: Order): Promise<OrderState | null> {
   const found = order.intent ? await intentOf(stripe, order.intent) : await searchIntent(stripe, order)
-  return found && seenOfIntent(found)
+  return found && orderStateOfIntent(found)
 }
 
 const intentOf = (stripe: Stripe, id: string): Promise<Stripe.PaymentIntent | null> =>
@@ -52,7 +56,7 @@ const intentOf = (stripe: Stripe, id: string): Promise<Stripe.PaymentIntent | nu
 /** Not older than the order, with an allowance for clocks, in seconds. */
 const since = ({ createdAt }: Order): { gte: number } => ({ gte: Math.floor(createdAt.getTime() / 1000) - 600 })
 
-/** An answer was lost: what was made is found by the order that it names. */
+/** For lost answers: finds what was created by the order that it names. */
 async function searchSession(stripe: Stripe, order: Order): Promise<Stripe.Checkout.Session | null> {
   const { customer } = order
   if (customer === null) return null
@@ -70,16 +74,16 @@ async function searchIntent(stripe: Stripe, order: Order): Promise<Stripe.Paymen
   return found ? intentOf(stripe, found.id) : null
 }
 
-/** The order that both fields name; where they differ, none. */
+/** The order that both fields name; null if they differ. */
 function namedBy(reference: string | null, metadata: Stripe.Metadata | null | undefined): string | null {
   const named = metadata?.payment
   return named !== undefined && reference !== null && named !== reference ? null : (reference ?? named ?? null)
 }
 
-/** A session as it stands. */
-export function seenOfSession(session: Stripe.Checkout.Session, intent: Stripe.PaymentIntent | null): Seen {
+/** The state of a session. */
+export function orderStateOfSession(session: Stripe.Checkout.Session, intent: Stripe.PaymentIntent | null): OrderState {
   const paid = session.payment_status === 'paid'
-  // What came in, where Stripe tells it: an order is paid in full or not at all.
+  // The amount received, if Stripe says it: an order is paid in full or not at all.
   const received = paid && intent?.status === 'succeeded' ? intent.amount_received : undefined
   return {
     state: stateOfSession(session, intent),
@@ -102,16 +106,16 @@ export function seenOfSession(session: Stripe.Checkout.Session, intent: Stripe.P
 function stateOfSession(
   { status, payment_status: paid }: Stripe.Checkout.Session,
   intent: Stripe.PaymentIntent | null,
-): Seen['state'] {
+): OrderState['state'] {
   if (paid === 'paid') return 'paid'
   if (status === 'expired') return 'expired'
-  // A payment that takes days has failed when it wants another way to pay.
+  // A payment that takes days has failed when it asks for another payment method.
   const over = intent?.status === 'canceled' || intent?.status === 'requires_payment_method'
   return status === 'complete' && over ? 'failed' : 'open'
 }
 
-/** An automatic payment as it stands. Nobody is there to answer a question of the bank: that is a decline. */
-export function seenOfIntent(intent: Stripe.PaymentIntent): Seen {
+/** The state of an automatic payment. Nobody is there to authenticate: a request for it is a decline. */
+export function orderStateOfIntent(intent: Stripe.PaymentIntent): OrderState {
   const { status } = intent
   const paid = status === 'succeeded'
   return {
@@ -137,7 +141,7 @@ function receiptOf(intent: Stripe.PaymentIntent | null): string | null {
   return charge && typeof charge === 'object' ? charge.receipt_url : null
 }
 
-async function refundsOf(stripe: Stripe, intent: string): Promise<SeenRefund[]> {
+async function refundsOf(stripe: Stripe, intent: string): Promise<ProviderRefund[]> {
   const { data } = await ask(() => stripe.refunds.list({ payment_intent: intent, limit: PAGE }))
   return data
     .filter(({ status }) => !WITHOUT_EFFECT.includes(status ?? ''))
@@ -158,7 +162,7 @@ function hasFunds({ balance_transactions: moves, status }: Stripe.Dispute): bool
   return moves.reduce((sum, { amount }) => sum + amount, 0) < 0
 }
 
-/** The newest card that a customer lets Stripe keep. */
+/** The newest card that a customer let Stripe save. */
 async function newestCard(stripe: Stripe, customer: string): Promise<Card | null> {
   const { data } = await ask(() => stripe.paymentMethods.list({ customer, type: 'card', limit: PAGE }))
   const [newest] = data.filter(({ card }) => card).toSorted((one, other) => other.created - one.created)

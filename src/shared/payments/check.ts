@@ -1,42 +1,42 @@
 /**
- * Looking at an order: what its provider says of it now is read, and decides. The webhook, the page that people come
- * back to, the sweep and operators all do this, and nothing else.
+ * Checking an order: its current state is read from the provider, and decides. The webhook, the page that customers
+ * return to, the sweep and operators all do this, and nothing else.
  */
 import type { PaymentId } from '../ids.ts'
 import { parseId } from '../ids.ts'
 import { failpoint } from '../infra/failpoints.ts'
 import type { Applied } from './apply.ts'
-import { applySeen, noteLook, putToReview } from './apply.ts'
+import { applyState, recordCheck, putToReview } from './apply.ts'
 import type { PaymentDeps } from './deps.ts'
 import { endEvent, postponeEvent, takeEvent } from './events.ts'
 import type { PaymentRow } from './orders.ts'
 import { findByObject, findPayment, orderOf } from './orders.ts'
-import type { Hint, Seen } from './provider.ts'
+import type { Hint, OrderState } from './provider.ts'
 import { ProviderAway } from './provider.ts'
 
-/** How often an order is read again that others changed meanwhile. */
+/** How often an order is read again when others change it meanwhile. */
 const MAX_READS = 5
 
-/** Applies what was read, and tells who needs to know. @returns null where it was stale. */
-export async function settleSeen(deps: PaymentDeps, row: PaymentRow, seen: Seen): Promise<Applied | null> {
-  const applied = await applySeen(deps.db, row, seen)
+/** Applies the state that was read, and publishes what it changed. @returns null if it was stale. */
+export async function applyAndPublish(deps: PaymentDeps, row: PaymentRow, seen: OrderState): Promise<Applied | null> {
+  const applied = await applyState(deps.db, row, seen)
   if (!applied) return null
   const { difference, balance } = applied
   if (difference !== null) {
-    deps.observer.differed(difference)
-    deps.log.error({ payment: row.id, difference }, 'a payment is not as its order says')
+    deps.observer.differenceFound(difference)
+    deps.log.error({ payment: row.id, difference }, 'a payment differs from its order')
   }
-  if (applied.row.status !== row.status) deps.observer.became(applied.row.status)
-  if (balance !== null) deps.tell(row.account_id, balance)
+  if (applied.row.status !== row.status) deps.observer.statusReached(applied.row.status)
+  if (balance !== null) deps.publishBalance(row.account_id, balance)
   return applied
 }
 
 /**
- * Reads an order anew and applies what was read.
- * @param session the checkout that an event names, for an order that does not know its own yet.
- * @returns the order as it stands then; null where there is none. @throws ProviderAway, ProviderRefused.
+ * Reads an order from its provider and applies what was read.
+ * @param session the checkout that an event names, for an order that does not have its own yet.
+ * @returns the order afterwards; null if there is none. @throws ProviderAway, ProviderRefused.
  */
-export async function look(
+export async function checkOrder(
   deps: PaymentDeps,
   id: PaymentId,
   session: string | null = null,
@@ -50,61 +50,61 @@ export async function look(
       { card: row.status !== 'paid' && row.kind === 'checkout' },
     )
     failpoint('payment.read', id)
-    if (!seen) return noteLook(deps.db, id)
-    const applied = await settleSeen(deps, row, seen)
+    if (!seen) return recordCheck(deps.db, id)
+    const applied = await applyAndPublish(deps, row, seen)
     if (applied) return applied.row
   }
-  throw new ProviderAway('the order changes all the time')
+  throw new ProviderAway('the order keeps changing')
 }
 
-/** How long a worker has an event, in seconds. */
+/** How long a worker holds an event, in seconds. */
 const LEASE_SECONDS = 120
 
 /** The first pause of an event whose provider is away, in seconds; it doubles, up to an hour. */
 const FIRST_PAUSE_SECONDS = 5
 const HOUR_SECONDS = 3600
 
-/** After so many tries an event is given up, a day after it came: the sweep looks at every order by itself. */
+/** After this many attempts an event is given up, a day after it arrived: the sweep checks every order anyway. */
 const MAX_TRIES = 32
 
-/** Follows an event: looks at the orders that it may be about. */
-export async function followEvent(deps: PaymentDeps, id: string): Promise<void> {
+/** Handles an event: checks the orders that it may be about. */
+export async function handleEvent(deps: PaymentDeps, id: string): Promise<void> {
   const { db, provider, observer } = deps
   const hint = await takeEvent(db, provider.name, id, LEASE_SECONDS)
   if (!hint) return
-  failpoint('payment.heard', id)
+  failpoint('payment.event_taken', id)
   try {
-    const found = await lookAtAll(deps, hint)
-    const outcome = found ? 'looked' : 'unknown'
+    const found = await checkAll(deps, hint)
+    const outcome = found ? 'checked' : 'unknown'
     await endEvent(db, provider.name, id, outcome)
-    observer.event(outcome)
+    observer.eventHandled(outcome)
   } catch (error) {
     if (!(error instanceof ProviderAway)) throw error
-    deps.log.warn({ event: id, err: error }, 'event not followed')
+    deps.log.warn({ event: id, err: error }, 'event not handled yet')
     if (hint.tries >= MAX_TRIES) return endEvent(db, provider.name, id, 'given up')
     await postponeEvent(db, provider.name, id, Math.min(FIRST_PAUSE_SECONDS * 2 ** (hint.tries - 1), HOUR_SECONDS))
   }
 }
 
-async function lookAtAll(deps: PaymentDeps, hint: Hint): Promise<boolean> {
+async function checkAll(deps: PaymentDeps, hint: Hint): Promise<boolean> {
   const { db, provider } = deps
   const namedId = hint.names === null ? null : parseId('payment', hint.names)
   const named = namedId && (await findPayment(db, namedId))
   const own = await findByObject(db, provider.name, hint)
   const ids = new Set([...own, ...(named ? [named] : [])].map((row) => row.id))
   for (const id of ids) {
-    const row = await look(deps, id, id === named?.id ? hint.session : null)
+    const row = await checkOrder(deps, id, id === named?.id ? hint.session : null)
     const fault = row && faultOf(row, hint, id === named?.id)
     if (fault && (await putToReview(db, id, fault))) {
-      deps.observer.differed(fault)
-      deps.observer.became('review')
-      deps.log.error({ payment: id, event: hint.id, difference: fault }, 'an event is not as its order says')
+      deps.observer.differenceFound(fault)
+      deps.observer.statusReached('review')
+      deps.log.error({ payment: id, event: hint.id, difference: fault }, 'an event differs from its order')
     }
   }
   return ids.size > 0
 }
 
-/** What an event has otherwise than the order that it names, which its provider does not call paid. */
+/** The field in which an event differs from its order, if the order is still undecided; else null. */
 function faultOf(row: PaymentRow, hint: Hint, isNamed: boolean): string | null {
   if (row.status !== 'created' && row.status !== 'open') return null
   if (isNamed && hint.session !== null && row.session !== null && hint.session !== row.session) return 'session'

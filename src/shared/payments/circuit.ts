@@ -1,0 +1,43 @@
+/**
+ * A circuit around a provider: once it has failed to answer a few times in a row, it is not asked at all for a while.
+ * Customers get an answer at once; workers have no circuit, and ask again later.
+ */
+import { BrokenCircuitError, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
+import type { Provider } from './provider.ts'
+import { ProviderAway } from './provider.ts'
+
+/** When the circuit opens, and for how long. */
+export type CircuitSettings = { failures: number; coolDownMs: number }
+
+/** Opens after three failures in a row; after five seconds one request tests whether it may close. */
+const CIRCUIT: CircuitSettings = { failures: 3, coolDownMs: 5000 }
+
+/** The same provider; its verbs throw ProviderAway at once while the circuit is open. */
+export function withCircuit(provider: Provider, { failures, coolDownMs }: CircuitSettings = CIRCUIT): Provider {
+  const breaker = circuitBreaker(
+    handleWhen((error) => error instanceof ProviderAway),
+    { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: coolDownMs },
+  )
+  const guarded =
+    <Args extends unknown[], T>(verb: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      // The breaker would let others wait for the one request that tests.
+      if (breaker.state === CircuitState.HalfOpen) throw new ProviderAway('the circuit is being tested')
+      try {
+        return await breaker.execute(() => verb(...args))
+      } catch (error) {
+        if (error instanceof BrokenCircuitError) throw new ProviderAway('the circuit is open', { cause: error })
+        throw error
+      }
+    }
+  return {
+    ...provider,
+    createCheckout: guarded(provider.createCheckout),
+    read: guarded(provider.read),
+    refund: guarded(provider.refund),
+    charge: guarded(provider.charge),
+    customerOf: guarded(provider.customerOf),
+    forgetCards: guarded(provider.forgetCards),
+    forgetCustomer: guarded(provider.forgetCustomer),
+  }
+}

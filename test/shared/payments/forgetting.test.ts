@@ -1,0 +1,93 @@
+import { expect } from 'chai'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import type { KeptBecause } from '../../../src/shared/operators/changes.ts'
+import { deleteAccount } from '../../../src/shared/operators/changes.ts'
+import { dueForgetting, forgetCustomer } from '../../../src/shared/payments/forgetting.ts'
+import { findPayment } from '../../../src/shared/payments/orders.ts'
+import { billingOf, changeSettings, dropCard } from '../../../src/shared/payments/settings.ts'
+import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import type { PaymentWorld } from './world.ts'
+import { paymentWorld } from './world.ts'
+
+describe("customers' data at the provider", () => {
+  let db: Db
+  let world: PaymentWorld
+  let account: TestAccount
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    world = await paymentWorld(db)
+  })
+  after(async () => {
+    await world.stop()
+    await db.destroy()
+  })
+  beforeEach(async () => {
+    account = await anAccount(db)
+  })
+  afterEach(() => expectBooksToBalance(db))
+
+  const due = (): Promise<string[]> => dueForgetting(db, 'stripe', 10)
+  /** What a worker does once it is due, however long that takes. */
+  async function forget(customer: string): Promise<void> {
+    await db('customers_to_forget').update({ next_try_at: db.fn.now() })
+    await forgetCustomer(world.deps, customer)
+  }
+  const cardsOf = async (customer: string): Promise<number> =>
+    (await world.stripe.stripe.paymentMethods.list({ customer })).data.length
+  const remove = (evenPaying: boolean): Promise<KeptBecause | null> => {
+    const { userId, id: accountId } = account
+    return deleteAccount(db, null, { userId, accountId, force: true, evenPaying, passwordHash: 'none' })
+  }
+
+  it('is deleted for removed cards, even if the provider is unreachable at first', async () => {
+    const { customer } = await world.buy(account.id, undefined, true)
+    await dropCard(db, 'stripe', account.id)
+    expect((await billingOf(db, account.id)).card).to.equal(null)
+    expect(await due()).to.deep.equal([customer])
+    await world.stripe.fault('*', '503')
+    await forget(customer!)
+    expect([await cardsOf(customer!), await due()]).to.deep.equal([1, []])
+    await forget(customer!)
+    expect(await cardsOf(customer!)).to.equal(0)
+    expect(await db('customers_to_forget')).to.deep.equal([])
+    expect((await world.order(account.id)).customer, 'they can buy again').to.equal(customer)
+  })
+
+  it('is deleted with an account, once its payments are decided; the payments stay', async () => {
+    const paid = await world.buy(account.id, undefined, true)
+    const customer = paid.customer!
+    const autoTopUp = { threshold: 10, pack: 'starter', monthlyCapMinor: 5000 }
+    await changeSettings(db, account.id, { lowBalance: { threshold: 10 }, autoTopUp })
+    const open = await world.order(account.id)
+    expect(await remove(false)).to.deep.equal({ is: 'paying', payments: 1 })
+    expect(await remove(true)).to.equal(null)
+    expect(await db('billing_settings').where({ account_id: account.id })).to.deep.equal([])
+    expect((await billingOf(db, account.id)).settings).to.deep.equal({ lowBalance: null, autoTopUp: null })
+    await forget(customer)
+    expect(await cardsOf(customer), 'while it may still be paid').to.equal(1)
+    await world.stripe.stripe.checkout.sessions.expire(open.session!)
+    await sweepOrder(world.deps, open.id)
+    await forget(customer)
+    expect(await world.stripe.stripe.customers.retrieve(customer)).to.include({ deleted: true })
+    expect(await db('customers_to_forget')).to.deep.equal([])
+    expect(await findPayment(db, paid.id)).to.include({ status: 'paid', account_id: account.id })
+    // A dispute or a refund is still found.
+    await world.stripe.stripe.refunds.create({ payment_intent: paid.intent! })
+    await sweepOrder(world.deps, paid.id)
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+
+  it('grants nothing to a deleted account: a late payment goes to review', async () => {
+    const order = await world.order(account.id)
+    expect(await remove(true)).to.equal(null)
+    await world.stripe.pay(order.session!)
+    await sweepOrder(world.deps, order.id)
+    expect(await findPayment(db, order.id)).to.include({ status: 'review', review_reason: 'account_deleted' })
+    expect(await balanceOf(db, account.id)).to.equal(0)
+  })
+})

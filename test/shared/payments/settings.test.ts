@@ -1,0 +1,23 @@
+import { expect } from 'chai'
+import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { keepCustomer } from '../../../src/shared/payments/settings.ts'
+
+describe('the customer of an account at the provider', () => {
+  let db: Db
+  before(async () => {
+    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
+  })
+  after(() => db.destroy())
+
+  it('is kept once, however many first orders of an account ask for it at once', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { id } = await anAccount(db)
+      const asked = Array.from({ length: 8 }, () => keepCustomer(db, id, `cus_${id}`))
+      expect(new Set(await Promise.all(asked))).to.deep.equal(new Set([`cus_${id}`]))
+      expect(await keepCustomer(db, id, 'cus_other')).to.equal(`cus_${id}`)
+    }
+  })
+})
