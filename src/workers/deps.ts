@@ -11,6 +11,7 @@ import type { Mailer } from '../shared/mail/mailer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
 import type { Audits } from '../shared/metrics/audits.ts'
+import type { Telemetry } from '../shared/telemetry/telemetry.ts'
 import type { Fetcher } from './fetching/fetcher.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import type { Results } from './calls/results.ts'
@@ -30,6 +31,8 @@ export type WorkerDeps = {
   results: Results
   mailer: Mailer
   audits: Audits
+  /** null without an endpoint. */
+  telemetry: Telemetry | null
   /** null without PAYMENTS. */
   payments: PaymentDeps | null
 }

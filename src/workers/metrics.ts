@@ -7,7 +7,6 @@ import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../shared/calls/observer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
-import type { Config } from '../shared/config.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { measureCalls } from '../shared/metrics/calls.ts'
 import { measureCatalogue } from '../shared/metrics/catalogue.ts'
@@ -17,6 +16,7 @@ import { measurePayments } from '../shared/metrics/payments.ts'
 import type { PaymentsObserver } from '../shared/payments/deps.ts'
 import { measurePool } from '../shared/metrics/pool.ts'
 import { createRegistry } from '../shared/metrics/registry.ts'
+import type { Watching } from '../shared/metrics/registry.ts'
 import type { HeldCalls } from './calls/held-calls.ts'
 import { UpstreamError } from './upstreams/adapter.ts'
 import type { Upstreams, Work } from './upstreams/registry.ts'
@@ -37,7 +37,7 @@ export type WorkerMetrics = {
 }
 
 /** The metrics of a worker process, before it has opened anything. */
-export function createWorkerMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WorkerMetrics {
+export function createWorkerMetrics(config: Watching): WorkerMetrics {
   const registry = createRegistry(config)
   const { observer, stage } = measureCalls(registry)
   return {

@@ -18,20 +18,24 @@ import { whenAllThere } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
 import { lookAtStorage } from '../shared/media/look.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
+import { noteOpening } from '../shared/operators/circuits.ts'
+import type { PaymentDeps } from '../shared/payments/deps.ts'
 import { paymentsOf } from '../shared/payments/deps.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
 import { createAudits } from '../shared/metrics/audits.ts'
+import { startTelemetry } from '../shared/telemetry/start.ts'
 import type { Trace } from '../shared/infra/trace.ts'
 import { traceFields } from '../shared/infra/trace.ts'
 import { createCallProcessor } from './calls/processor.ts'
 import type { WorkerDeps } from './deps.ts'
 import { createFetcher } from './fetching/fetcher.ts'
-import type { FetcherSettings } from './fetching/fetcher.ts'
+import type { Fetcher, FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
+import { sayQueueErrors } from './queue-errors.ts'
 import { RECONCILE_EVERY_MS, createReconciler } from './reconciler.ts'
 import { referencesBy } from './calls/references.ts'
 import { createResults } from './calls/results.ts'
@@ -54,6 +58,7 @@ export async function startWorker(
   fetching: FetcherSettings = {},
 ): Promise<Running> {
   const metrics = createWorkerMetrics(config)
+  const telemetry = await startTelemetry(config, { process: 'worker', registry: metrics.registry, log })
   const { db, calls } = openDatabase(config, metrics.observer)
   const redis = connectPersistent(config)
   const schema = new SchemaGate(db)
@@ -66,9 +71,7 @@ export async function startWorker(
   const held = createHeldCalls(calls, log)
   const queues = createQueues(redis, config.REDIS_PREFIX)
   const fetcher = createFetcher(fetching)
-  const upstreams = metrics.measureUpstreams(
-    createUpstreams({ withReference: referencesBy(fetcher), maxAnswerBytes: config.MAX_ANSWER_BYTES }),
-  )
+  const upstreams = metrics.measureUpstreams(upstreamsBy(fetcher, config, { db, log }))
   const deps: WorkerDeps = {
     config,
     log,
@@ -83,11 +86,13 @@ export async function startWorker(
     publisher: metrics.measureReplies(createPublisher(redis, config.REDIS_PREFIX)),
     mailer: createMailer(config),
     audits: createAudits(redis, config.REDIS_PREFIX),
+    telemetry,
     payments: paymentsWith(config, { db, log, redis }, metrics),
   }
   showWork(metrics, { db, held, catalogue })
   const subscriber = subscribe(deps)
-  const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, deps, redis))
+  const sayError = sayQueueErrors(log)
+  const queueWorkers = config.WORKER_QUEUES.flatMap((name) => createQueueWorkers(name, { ...deps, sayError }, redis))
   const schedule = config.WORKER_QUEUES.includes('maintenance') ? keepScheduled(deps) : undefined
   log.info({ queues: config.WORKER_QUEUES, catalogue: catalogue.version() }, 'worker process running')
 
@@ -97,18 +102,27 @@ export async function startWorker(
       leaving.abort()
       clearInterval(schedule)
       await drain(queueWorkers, drainMs)
-      held.stop()
-      catalogue.stop()
+      for (const one of [held, catalogue]) one.stop()
       health?.close()
       await queues.close()
-      subscriber.disconnect()
-      redis.disconnect()
+      for (const one of [subscriber, redis]) one.disconnect()
       deps.mailer.close()
-      await Promise.all([upstreams.close(), fetcher.close()])
+      await Promise.all([upstreams.close(), fetcher.close(), telemetry?.stop()])
       await db.destroy()
     },
   }
 }
+
+/** The upstreams of a worker. That a circuit has opened is noted for operators; no call waits for it. */
+const upstreamsBy = (fetcher: Fetcher, { MAX_ANSWER_BYTES }: Config, { db, log }: { db: Db; log: Log }) =>
+  createUpstreams({
+    withReference: referencesBy(fetcher),
+    maxAnswerBytes: MAX_ANSWER_BYTES,
+    opened: (upstream) => {
+      log.warn({ upstream }, 'circuit opened')
+      noteOpening(db, upstream).catch((error: unknown) => log.warn({ err: error }, 'opening of a circuit not noted'))
+    },
+  })
 
 /** The verbs of payments in a worker; null without PAYMENTS. */
 function paymentsWith(
@@ -117,7 +131,8 @@ function paymentsWith(
   { payments: observer }: ReturnType<typeof createWorkerMetrics>,
 ) {
   const publisher = createPublisher(redis, config.REDIS_PREFIX)
-  return paymentsOf(config, { db, log, observer, tell: (account, balance) => void publisher.balance(account, balance) })
+  const publishBalance: PaymentDeps['publishBalance'] = (account, balance) => void publisher.balance(account, balance)
+  return paymentsOf(config, { db, log, observer, publishBalance })
 }
 
 /** Serves the health where HEALTH_PORT is set. @throws where the port is not to be had. */
@@ -185,7 +200,9 @@ const WORKERS_PER_QUEUE: Record<QueueName, number> = {
   maintenance: 1,
 }
 
-function createQueueWorkers(name: QueueName, deps: WorkerDeps, connection: Redis): Worker[] {
+type QueueDeps = WorkerDeps & { sayError: ReturnType<typeof sayQueueErrors> }
+
+function createQueueWorkers(name: QueueName, deps: QueueDeps, connection: Redis): Worker[] {
   const concurrency = concurrencyOf(deps.config)[name]
   const queueWorkers = Math.min(WORKERS_PER_QUEUE[name], concurrency)
   return Array.from({ length: queueWorkers }, (_one, nth) =>
@@ -193,7 +210,7 @@ function createQueueWorkers(name: QueueName, deps: WorkerDeps, connection: Redis
   )
 }
 
-function createQueueWorker(name: QueueName, deps: WorkerDeps, connection: Redis, concurrency: number): Worker {
+function createQueueWorker(name: QueueName, deps: QueueDeps, connection: Redis, concurrency: number): Worker {
   const worker = new Worker(name, processors[name](deps), {
     connection,
     prefix: deps.config.REDIS_PREFIX,
@@ -201,7 +218,7 @@ function createQueueWorker(name: QueueName, deps: WorkerDeps, connection: Redis,
     ...WORKER_TIMES[name],
     maxStalledCount: MAX_STALLED_COUNT,
   })
-  worker.on('error', (error) => deps.log.warn({ queue: name, err: error }, 'queue error'))
+  worker.on('error', (error) => deps.sayError(name, error))
   worker.on('failed', (job, error) =>
     deps.log.error(
       {

@@ -10,6 +10,8 @@ import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
 import type { PrivateRedis } from '../../scripts/services/redis.ts'
+import type { S3Server } from '../workers/storage/s3-server.ts'
+import { startS3 } from '../workers/storage/s3-server.ts'
 import type { Kind } from './support/started.ts'
 import { refusalOf } from './support/started.ts'
 
@@ -25,6 +27,7 @@ describe('a process that cannot start', function () {
   let good: Settings
   let taken: Server
   let evicting: PrivateRedis
+  let s3: S3Server
   before(async () => {
     const { url, prefix } = await testRedis()
     good = { DATABASE_URL: await newDatabaseUrl(), REDIS_URL: url, REDIS_PREFIX: prefix, APP_SECRET: 'x'.repeat(32) }
@@ -34,6 +37,7 @@ describe('a process that cannot start', function () {
       JSON.stringify({ upstreams: {}, models: [{ id: 'a' }, { id: 'b', modality: 'image' }], x: 1 }),
     )
     taken = createServer().listen(0)
+    s3 = await startS3()
     evicting = await startPrivateRedis()
     const redis = new Redis(evicting.url)
     await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
@@ -42,6 +46,7 @@ describe('a process that cannot start', function () {
   after(async () => {
     rmSync(folder, { recursive: true })
     taken.close()
+    await s3.close()
     await evicting.stop()
   })
 
@@ -50,6 +55,15 @@ describe('a process that cannot start', function () {
     edit(url)
     return url.href
   }
+  const bucket = (): Settings => ({
+    STORAGE_URL: `s3://${s3.bucket}/media`,
+    S3_ENDPOINT: `http://127.0.0.1:${s3.port}`,
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+    // On Node 20 the library of the bucket says in text that later releases of it need a newer one.
+    NODE_NO_WARNINGS: '1',
+  })
   const port = () => String((taken.address() as AddressInfo).port)
 
   const cases: Case[] = [
@@ -76,6 +90,12 @@ describe('a process that cannot start', function () {
           'STORAGE_URL must',
         ].join('.*'),
       ),
+    },
+    {
+      what: 'an address that is not set',
+      in: ['worker', 'release'],
+      settings: () => ({ DATABASE_URL: '' }),
+      says: /: DATABASE_URL is required\.$/,
     },
     {
       what: 'payments without the secret that signs events',
@@ -122,13 +142,23 @@ describe('a process that cannot start', function () {
     },
     {
       what: 'a wrong password of Postgres',
-      in: ['release', 'worker'],
+      in: ['release', 'web', 'worker'],
       settings: () => ({
         DATABASE_URL: edited(good.DATABASE_URL!, (url) => {
           url.password = 'hunter2'
         }),
       }),
       says: /DATABASE_URL: Postgres cannot be used: password authentication failed/,
+    },
+    {
+      what: 'a database that is not there',
+      in: ['web'],
+      settings: () => ({
+        DATABASE_URL: edited(good.DATABASE_URL!, (url) => {
+          url.pathname = '/nowhere'
+        }),
+      }),
+      says: /DATABASE_URL: Postgres cannot be used: database "nowhere" does not exist/,
     },
     {
       what: 'a wrong password of Redis',
@@ -143,7 +173,7 @@ describe('a process that cannot start', function () {
     },
     {
       what: 'a Redis that throws jobs away',
-      in: ['worker'],
+      in: ['web', 'worker'],
       settings: () => ({ REDIS_URL: evicting.url }),
       says: /REDIS_URL: this Redis evicts keys \(maxmemory-policy allkeys-lru\)/,
     },
@@ -151,9 +181,21 @@ describe('a process that cannot start', function () {
     { what: 'a taken port', in: ['worker'], settings: () => ({ HEALTH_PORT: port() }), says: /EADDRINUSE/ },
     {
       what: 'a folder that cannot be written',
-      in: ['worker'],
+      in: ['web', 'worker'],
       settings: () => ({ STORAGE_URL: 'file:/dev/null/media' }),
       says: /STORAGE_URL: the folder .* cannot be written/,
+    },
+    {
+      what: 'a bucket that is not there',
+      in: ['web', 'worker'],
+      settings: () => ({ ...bucket(), STORAGE_URL: 's3://another/media' }),
+      says: /STORAGE_URL: the bucket another cannot be used: NoSuchBucket/,
+    },
+    {
+      what: 'a wrong key of the bucket',
+      in: ['worker'],
+      settings: () => ({ ...bucket(), AWS_SECRET_ACCESS_KEY: 'hunter2' }),
+      says: /STORAGE_URL: the bucket media cannot be used: SignatureDoesNotMatch/,
     },
   ]
 

@@ -9,6 +9,7 @@ import { startPrivateRedis } from '../../scripts/harness/services.ts'
 import { freePort } from '../../scripts/services/ports.ts'
 import type { PrivateRedis } from '../../scripts/services/redis.ts'
 import { until } from '../../scripts/until.ts'
+import type { Kind } from './support/started.ts'
 import { Started } from './support/started.ts'
 
 describe('a process that starts before what it needs', function () {
@@ -30,7 +31,7 @@ describe('a process that starts before what it needs', function () {
     await redis.stop()
   })
 
-  async function start(kind: 'web' | 'worker', settings: Record<string, string>): Promise<[Started, string]> {
+  async function start(kind: Kind, settings: Record<string, string>): Promise<[Started, string]> {
     const port = String(await freePort())
     const started = new Started(kind, {
       DATABASE_URL: databaseUrl,
@@ -48,7 +49,7 @@ describe('a process that starts before what it needs', function () {
     return { status, down: json?.down as unknown }
   }
 
-  it('a worker says that Redis is away, lives through SIGHUP meanwhile, and works once Redis is there', async () => {
+  it('a worker logs that Redis is unreachable, survives SIGHUP meanwhile, and works once Redis is there', async () => {
     await redis.kill()
     const [worker, url] = await start('worker', {
       NODE_ENV: 'production',
@@ -64,10 +65,33 @@ describe('a process that starts before what it needs', function () {
     await until('it to be ready', async () => (await readiness(url)).status === 200)
     // What is odd and no reason to refuse is said before anything else.
     const warnings = worker.lines.join('\n')
-    expect(warnings).to.match(/GATEWAY_RATELIMIT is not known.*is GATEWAY_RATE_LIMIT meant\?/)
+    expect(warnings).to.match(/GATEWAY_RATELIMIT is unknown.*Did you mean GATEWAY_RATE_LIMIT\?/)
     expect(warnings).to.match(/SMTP_URL is not set/)
     expect(warnings).to.match(/BASE_URL is local/)
   })
+
+  it('every process says which service is away, waits for it, and is not ready meanwhile', async () => {
+    const away = { DATABASE_URL: 'postgres://127.0.0.1:9/x' }
+    const unknown = { DATABASE_URL: 'postgres://postgres.invalid/x', REDIS_URL: 'redis://redis.invalid' }
+    const cases = [
+      { kind: 'web', settings: unknown, says: ['Redis is', 'Postgres is'], down: ['postgres', 'redis'] },
+      { kind: 'worker', settings: away, says: ['Postgres is'], down: ['postgres'] },
+      { kind: 'release', settings: away, says: ['Postgres is'], down: null },
+    ] as const
+    await Promise.all(
+      cases.map(async ({ kind, settings, says, down }) => {
+        const [started, url] = await start(kind, settings)
+        for (const words of says) {
+          expect(JSON.parse(await started.says(words))).to.include({ level: 'warn', process: kind })
+        }
+        if (down) {
+          const ready = await until(`${kind} to listen`, () => readiness(url).catch(() => null), 60_000)
+          expect(ready, kind).to.deep.equal({ status: 503, down })
+        }
+        await started.kill()
+      }),
+    )
+  }).timeout(120_000)
 
   it('a web process is ready after schema and catalogue, and not any more before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })

@@ -12,9 +12,11 @@ import type { CallJob, MailJob } from '../../shared/infra/queues.ts'
 import { isSameSecret } from '../../shared/infra/same-secret.ts'
 import type { WebDeps } from '../deps.ts'
 import { clientAddress, networkOf } from '../middleware/client-address.ts'
+import { hasBody, readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState } from '../middleware/request-context.ts'
+import { Board } from './board.ts'
 
-type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits'>
+type DashboardDeps = Pick<WebDeps, 'config' | 'queues' | 'limits' | 'incoming'>
 
 /** Where it lives; bull-board must know. */
 export const DASHBOARD_PATH = '/admin/queues'
@@ -31,9 +33,6 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-
-/** The page names a style sheet of another host, which its policy refuses; without the line nobody asks for it. */
-const FOREIGN_STYLES = /<link href="https:[^>]*>\s*/g
 
 /** What an error said may quote what it was about; the worker's log has it. */
 const HIDDEN_REASON = 'See the log of the worker.'
@@ -98,26 +97,26 @@ function isOwnPage(ctx: Context, baseUrl: string): boolean {
 /** Bull-board itself. It takes 0.2 s to load, so it is loaded beside everything else, and only where it is wanted. */
 function serveBoard(deps: DashboardDeps): Middleware<RequestState> {
   const loading = loadBoard(deps)
-  // Whoever asks for the page hears of it.
+  // The request for the page reports it.
   loading.catch(() => {})
-  return async (ctx, next) => {
+  return async (ctx) => {
     const board = await loading
     const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
     ctx.set({ 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-store' })
-    await board(ctx as Parameters<typeof board>[0], next)
+    await board(ctx)
     // Its own router has named its own pattern; the log and the metrics know this one.
     Object.assign(ctx, { _matchedRoute: route })
-    if (typeof ctx.body === 'string' && ctx.type === 'text/html') ctx.body = ctx.body.replace(FOREIGN_STYLES, '')
   }
 }
 
-async function loadBoard({ config, queues }: DashboardDeps) {
-  const [{ createBullBoard }, { BullMQAdapter }, { KoaAdapter }] = await Promise.all([
+async function loadBoard({ config, queues, incoming }: DashboardDeps) {
+  const [{ createBullBoard }, { BullMQAdapter }] = await Promise.all([
     import('@bull-board/api'),
     import('@bull-board/api/bullMQAdapter'),
-    import('@bull-board/koa'),
   ])
-  const serverAdapter = new KoaAdapter().setBasePath(DASHBOARD_PATH)
+  const board = new Board(DASHBOARD_PATH, async (ctx) =>
+    hasBody(ctx) ? readJsonBody(ctx, incoming, networkOf(clientAddress(ctx.req, config.TRUST_PROXY))) : {},
+  )
   const readOnlyMode = config.DASHBOARD_WRITE === 'off'
   createBullBoard({
     queues: QUEUE_NAMES.map((name) => {
@@ -126,14 +125,10 @@ async function loadBoard({ config, queues }: DashboardDeps) {
       adapter.setFormatter('returnValue', () => null)
       return adapter
     }),
-    serverAdapter,
+    serverAdapter: board,
     options: { uiConfig: { boardTitle: 'Tollgate queues', hideDocsLink: true }, handlerHooks: hooks },
   })
-  // Thrown on, so that a Redis that is away is answered like everywhere else.
-  serverAdapter.setErrorHandler((error) => {
-    throw error
-  })
-  return serverAdapter.registerPlugin()
+  return board.middleware()
 }
 
 /** What of a job may be seen, in the words of the operator's command line: never `request`, which holds the prompt. */

@@ -14,7 +14,7 @@ const declared = { method: 'get', tag: 'Service', who: null, errors: [] } as con
 export const healthz = endpoint({
   ...declared,
   path: '/healthz',
-  summary: 'Whether the process lives',
+  summary: 'Whether the process is alive',
   answers: { 200: { description: 'It does.', schema: z.strictObject({ ok }) } },
 }).handle(() => () => ({ ok: true }))
 
@@ -30,7 +30,7 @@ export const readyz = endpoint({
     503: {
       description:
         '`down` says why: `postgres` or `redis` cannot be reached, the `schema` has not been migrated or has no ' +
-        '`catalogue` yet, or the process is `draining`: it still serves, and stops soon.',
+        '`catalogue` yet, or the process is `draining`: it still serves, but will stop soon.',
       schema: readiness,
     },
   },

@@ -21,6 +21,7 @@ import { measurePayments } from '../../shared/metrics/payments.ts'
 import type { PaymentsObserver } from '../../shared/payments/deps.ts'
 import { measurePool } from '../../shared/metrics/pool.ts'
 import { createRegistry } from '../../shared/metrics/registry.ts'
+import type { Watching } from '../../shared/metrics/registry.ts'
 import type { Queues } from '../../shared/infra/queues.ts'
 
 /** From a probe's millisecond to a waiting video's hour, in seconds. */
@@ -37,7 +38,7 @@ export type WebMetrics = {
 }
 
 /** The metrics of a web process, before it has opened anything. */
-export function createWebMetrics(config: Pick<Config, 'METRICS_TOKEN'>): WebMetrics {
+export function createWebMetrics(config: Watching): WebMetrics {
   const registry = createRegistry(config)
   const registers = [registry]
   const requests = new Counter({

@@ -25,7 +25,7 @@ export const serveMetrics = endpoint({
   path: '/metrics',
   tag: 'Service',
   summary: 'Metrics for Prometheus',
-  description: 'Only where the operator has set `METRICS_TOKEN`; else there is nothing here.',
+  description: 'Only if the operator has set `METRICS_TOKEN`; otherwise 404.',
   offered: ({ METRICS_TOKEN }) => METRICS_TOKEN !== undefined,
   who: scraper,
   answers: {

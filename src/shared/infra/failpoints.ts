@@ -37,7 +37,7 @@ export const FAILPOINTS = {
   'job.finishing': "worker: all is done but the job's end in Redis",
   'payment.ordered': 'web, worker: the order is committed, the provider not asked',
   'payment.asked': 'web, worker: the provider has made a checkout or asked a card, and nobody has noted it',
-  'payment.heard': 'worker: an event is taken, nothing looked at',
+  'payment.event_taken': 'worker: an event is taken, no order is checked yet',
   'payment.read': 'web, worker: the order was read at the provider',
   'payment.applying': 'web, worker: before what was read is sent to Postgres',
   'payment.credited': 'web, worker: the credits are granted, and the mail asked for',

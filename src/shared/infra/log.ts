@@ -39,6 +39,23 @@ export function describeError(error: unknown): Record<string, unknown> {
  */
 const TOGETHER = { sync: false, minLength: 8192, periodicFlush: 50 }
 
+/** What a field of a line may hold: nothing that has to be looked at for secrets. */
+type Field = string | number | boolean | undefined
+
+/**
+ * Logs at level info, as `log.info` does, a line that every call has: it is written as one text, which costs a fifth. A
+ * field without a value is left out.
+ */
+export function logLine(log: Log, fields: Record<string, Field>, message: string): void {
+  if (!log.isLevelEnabled('info')) return
+  const { [pino.symbols.streamSym]: stream, [pino.symbols.chindingsSym]: bindings } = log as unknown as {
+    [pino.symbols.streamSym]: { write: (line: string) => void }
+    [pino.symbols.chindingsSym]: string
+  }
+  const [own, said] = [JSON.stringify(fields).slice(1, -1), JSON.stringify(message)]
+  stream.write(`{"level":"info","time":"${new Date().toISOString()}"${bindings},${own},"msg":${said}}\n`)
+}
+
 /** The logger of a process. */
 export function createLog(level: string, process: 'web' | 'worker' | 'release' | 'admin'): Log {
   const options: LoggerOptions = {

@@ -27,11 +27,15 @@ export type CallJob = Trace & {
 /** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }
 
-/** Asks a worker to look: at what a provider's event is about, at an order, at an account that wants a top-up. */
+/**
+ * Asks a worker to look: at what a provider's event is about, at an order, at an account that wants a top-up, at a
+ * customer whom the provider has to forget.
+ */
 export type PaymentJob =
   | { kind: 'event'; id: string }
   | { kind: 'order'; id: PaymentId }
   | { kind: 'top-up'; id: AccountId }
+  | { kind: 'forget'; id: string }
 
 /** BullMQ's own bounds of a priority; 1 goes first. */
 const MAX_PRIORITY = 2_097_151

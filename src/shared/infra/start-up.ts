@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis'
 import type { Config } from '../config.ts'
 import { ConfigError } from '../config.ts'
 import type { Db } from './db.ts'
-import { isNetworkFailure, isUnreachable } from './db.ts'
+import { isLockedOut, isNetworkFailure, isUnreachable } from './db.ts'
 import { sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
 import { connectOnce, evictionPolicyOf } from './redis.ts'
@@ -46,7 +46,7 @@ export async function lookAtPostgres(db: Db): Promise<string> {
     return version.split(' ')[0]!
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    if (isUnreachable(error)) throw new ServiceAway('Postgres is away', { cause: error })
+    if (isUnreachable(error) && !isLockedOut(error)) throw new ServiceAway('Postgres is away', { cause: error })
     throw new ConfigError(`DATABASE_URL: Postgres cannot be used: ${sentenceOf(error)}.`)
   }
 }
@@ -100,7 +100,8 @@ const REDIS_AWAY_TEXTS = [
   /^(LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|READONLY|MISCONF|OOM)/,
 ]
 
-const isRedisAway = (error: Error): boolean =>
+/** Whether an error means that Redis cannot be reached, or takes nobody now. */
+export const isRedisAway = (error: Error): boolean =>
   isNetworkFailure(error) || REDIS_AWAY_TEXTS.some((text) => text.test(error.message))
 
 async function within<T>(ms: number, asked: Promise<T>): Promise<T> {
@@ -125,7 +126,7 @@ export async function whenThere<T>(look: () => Promise<T>, log: Log, signal?: Ab
   for (;;) {
     try {
       const found = await look()
-      if (saidAt !== null) log.info('what was waited for is there')
+      if (saidAt !== null) log.info('everything needed is available now')
       return found
     } catch (error) {
       if (!(error instanceof ServiceAway)) throw error

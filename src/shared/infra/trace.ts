@@ -1,7 +1,7 @@
 /**
  * The origin of a call: the id of its request and the client's W3C trace context. Both travel with the job and are in
- * every log line about the call. The context is passed on to the upstream unchanged, since the gateway makes no spans
- * of its own. `tracestate` is not passed on: it is the client's, not the provider's.
+ * every log line about the call. The context is passed on to the upstream unchanged where the gateway makes no spans
+ * of its own (src/shared/telemetry). `tracestate` is not passed on: it is the client's, not the provider's.
  */
 
 export type Trace = { requestId: string; traceparent?: string }

@@ -72,7 +72,7 @@ function counters(registry: Registry) {
     new Counter({ name: `tollgate_${name}_total`, help, labelNames, registers: [registry] })
   return {
     opened: counter('calls_opened', 'Calls that were charged and opened.', ['modality', 'model']),
-    ended: counter('calls_ended', 'Calls that ended, by how and by the upstream that served them.', [
+    ended: counter('calls_ended', 'Calls that ended, by how and by the upstream that served or failed them.', [
       'modality',
       'model',
       'status',

@@ -7,8 +7,11 @@ import type { Config } from '../config.ts'
 import { RELEASE } from '../release.ts'
 import { isSameSecret } from '../infra/same-secret.ts'
 
+/** Where metrics go. */
+export type Watching = Pick<Config, 'METRICS_TOKEN' | 'OTEL_EXPORTER_OTLP_ENDPOINT'>
+
 /** The registry of a process; not prom-client's global one, since tests run several processes in one. */
-export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>): Registry {
+export function createRegistry({ METRICS_TOKEN, OTEL_EXPORTER_OTLP_ENDPOINT }: Watching): Registry {
   const registry = new Registry()
   new Gauge({
     name: 'tollgate_build_info',
@@ -16,8 +19,8 @@ export function createRegistry({ METRICS_TOKEN }: Pick<Config, 'METRICS_TOKEN'>)
     labelNames: ['version', 'node'],
     registers: [registry],
   }).set({ version: RELEASE, node: process.versions.node }, 1)
-  // The event loop and the garbage collector are only watched if metrics are enabled.
-  if (METRICS_TOKEN !== undefined) collectDefaultMetrics({ register: registry })
+  // The event loop and the garbage collector are only watched if somebody reads the metrics.
+  if ((METRICS_TOKEN ?? OTEL_EXPORTER_OTLP_ENDPOINT) !== undefined) collectDefaultMetrics({ register: registry })
   return registry
 }
 

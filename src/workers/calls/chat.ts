@@ -35,7 +35,11 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   const { answer, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
     const adapter = deps.upstreams.adapterOf(each.upstream.protocol).chat
     if (!adapter) throw new UpstreamError('rejected', `${each.upstream.protocol} serves no chat`)
-    return sending(run, each, async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) }))
+    const send = async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) })
+    return sending(run, each, send, ({ answer: { tokens } }) => ({
+      'gen_ai.usage.input_tokens': allInput(tokens),
+      'gen_ai.usage.output_tokens': tokens.output,
+    }))
   })
   return { is: 'settled', settlement: settlementOf(model, run, route, answer) }
 }
@@ -45,7 +49,7 @@ const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
 
 /**
  * Whether a chat may run into its deadline. At that moment one that is streamed has shown what it has produced and will
- * bill, and one that comes whole has not. Streaming every chat from its upstream would tell of all of them; but it
+ * bill, and one that comes whole has not. Streaming every chat from its upstream would show it for all of them; but it
  * costs a JSON object a token where one would do, and some upstreams do not stream every model to everybody. A chat
  * that even a slow upstream finishes in time is therefore read whole.
  */
@@ -68,11 +72,11 @@ function mayBeTooLong({ job }: Run, maxBytes: number): boolean {
   return most * (n ?? 1) * perToken > maxBytes
 }
 
-const contextOf = (route: Route, { call, job, signal }: Run): UpstreamContext => ({
+const contextOf = (route: Route, { call, signal, traceparent }: Run): UpstreamContext => ({
   route,
   signal,
   callId: publicId('call', call.id),
-  traceparent: job.traceparent,
+  traceparent,
 })
 
 /** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
@@ -146,13 +150,15 @@ function usageOf(tokens: Tokens, details: Record<string, unknown> = {}): ChatUsa
   const { cached = 0, written = 0, output } = tokens
   const input = allInput(tokens)
   const parts = { cached_tokens: cached, ...(written > 0 && { cache_write_tokens: written }) }
-  const { prompt_tokens_details: told } = details
+  const { prompt_tokens_details: reported } = details
   return {
     input_tokens: input,
     output_tokens: output,
     prompt_tokens: input,
     completion_tokens: output,
     total_tokens: input + output,
-    ...((told !== undefined || cached + written > 0) && { prompt_tokens_details: { ...asFields(told), ...parts } }),
+    ...((reported !== undefined || cached + written > 0) && {
+      prompt_tokens_details: { ...asFields(reported), ...parts },
+    }),
   }
 }

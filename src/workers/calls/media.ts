@@ -11,7 +11,7 @@ import { failpoint } from '../../shared/infra/failpoints.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { DeadlinePassed } from './held-calls.ts'
 import type { Outcome, Run } from './run.ts'
-import { aboutRun, sending, upstreamFailure } from './run.ts'
+import { aboutRun, inSpan, sending, upstreamFailure } from './run.ts'
 import { shapeMicroUsd } from './costs.ts'
 import { checkDestinations } from './references.ts'
 import { NotStored } from './results.ts'
@@ -46,12 +46,11 @@ async function submit(deps: WorkerDeps, model: MediaModel, run: Run): Promise<Su
   await checkDestinations(deps.fetcher, request, run.signal)
   return deps.upstreams.tryRoutes(model, run.signal, async (route) => {
     const adapter = deps.upstreams.mediaAdapterOf(route, model.modality)
-    const context = contextOf(route, run)
     const cost = shapeMicroUsd(route, request)
     return sending(run, route, async () =>
       adapter.kind === 'direct'
-        ? { route, cost, done: await adapter.generate(request, context) }
-        : { route, cost, ref: await adapter.submit(request, context) },
+        ? { route, cost, done: await adapter.generate(request, contextOf(route, run)) }
+        : { route, cost, ref: await adapter.submit(request, contextOf(route, run)) },
     )
   })
 }
@@ -67,11 +66,11 @@ async function findLost(deps: WorkerDeps, model: MediaModel, run: Run): Promise<
   return null
 }
 
-const contextOf = (route: Route, { call, job, signal }: Run) => ({
+const contextOf = (route: Route, { call, signal, traceparent }: Run) => ({
   route,
   signal,
   callId: publicId('call', call.id),
-  traceparent: job.traceparent,
+  traceparent,
 })
 
 /** Stores the reference, and extends the lease beyond the next poll. False: another attempt owns the call. */
@@ -96,10 +95,9 @@ async function continueTask(deps: WorkerDeps, model: MediaModel, run: Run, ref: 
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
   if (!route) return upstreamFailure('The upstream of this call is no longer configured.')
   const adapter = deps.upstreams.mediaAdapterOf(route, model.modality) as TaskMediaAdapter
-  const context = contextOf(route, run)
   try {
     failpoint('task.polling', run.call.id)
-    const task = await adapter.check(ref, context)
+    const task = await inSpan(run, route, 'poll', () => adapter.check(ref, contextOf(route, run)))
     failpoint('task.polled', run.call.id)
     if (task.state === 'failed') {
       // Whether a task that failed is billed is for each upstream to say, and they do not.
@@ -138,7 +136,7 @@ async function pending(
 const CANCEL_MS = 5000
 
 /**
- * Tells the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
+ * Asks the upstream to stop a task whose call has ended. Failures do not matter: the credits are refunded anyway.
  */
 export async function cancelTask(deps: WorkerDeps, model: Model, run: Run): Promise<void> {
   const route = model.routes.find((one) => one.upstream.name === run.call.upstream)
@@ -192,7 +190,7 @@ async function collect(
 }
 
 /** A download that carries the upstream's key goes to the upstream itself, and carries the trace too. */
-function traced(source: MediaSource, { job: { traceparent } }: Run): MediaSource {
+function traced(source: MediaSource, { traceparent }: Run): MediaSource {
   if (source.from === 'bytes' || !source.headers || !traceparent) return source
   return { ...source, headers: { ...source.headers, traceparent } }
 }

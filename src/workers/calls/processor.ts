@@ -17,7 +17,9 @@ import { ApiError, gatewayError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
-import { traceFields } from '../../shared/infra/trace.ts'
+import { logLine } from '../../shared/infra/log.ts'
+import { ofQueue } from '../../shared/telemetry/telemetry.ts'
+import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Spending } from './costs.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
@@ -37,22 +39,57 @@ const UPDATE_AFTER_MS = 10
 /** The processor of the chat, image and video queues. */
 export function createCallProcessor(deps: WorkerDeps) {
   return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
-    const run = randomUUID()
-    const catalogue = await catalogueOf(deps, job, token)
-    if (!catalogue) return publishEnd(deps, job.data)
-    const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job.data, run))
-    if (!call) return publishEnd(deps, job.data)
+    const span = deps.telemetry?.begin('consumer', `process ${job.name}`, job.data.traceparent, {
+      ...ofQueue(job.queueName),
+      'messaging.operation.type': 'process',
+      'tollgate.call': publicId('call', job.data.callId),
+    })
+    let how: SpanEnd | undefined
     try {
-      const outcome = await deps.held.during(call.id, (controller) =>
-        work(deps, findModel(catalogue, call.model, call.modality), call, job.data, controller, shutdown),
+      await processJob(
+        deps,
+        { job, token, shutdown, traceparent: span?.traceparent ?? job.data.traceparent },
+        (outcome) => {
+          how = spanEnd(outcome)
+        },
       )
-      await finish(deps, call, job, token, outcome)
-      failpoint('job.finishing', call.id)
-    } catch (error) {
-      if (!(error instanceof Requeued)) throw error
-      await job.moveToWait(token)
-      throw new WaitingError()
+    } finally {
+      span?.end(how)
     }
+  }
+}
+
+/** What the queue hands over, and the trace context that it is processed in. */
+type Handed = {
+  job: Job<CallJob>
+  token: string | undefined
+  shutdown: AbortSignal | undefined
+  traceparent: string | undefined
+}
+
+const spanEnd = (outcome: Outcome): SpanEnd => ({
+  attributes: { 'tollgate.outcome': outcome.is },
+  failure: outcome.is === 'failed' ? outcome.error.type : undefined,
+})
+
+async function processJob(deps: WorkerDeps, handed: Handed, report: (outcome: Outcome) => void): Promise<void> {
+  const { job, token } = handed
+  const run = randomUUID()
+  const catalogue = await catalogueOf(deps, job, token)
+  if (!catalogue) return publishEnd(deps, job.data)
+  const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job.data, run))
+  if (!call) return publishEnd(deps, job.data)
+  try {
+    const outcome = await deps.held.during(call.id, (controller) =>
+      work(deps, findModel(catalogue, call.model, call.modality), call, handed, controller),
+    )
+    report(outcome)
+    await finish(deps, call, job, token, outcome)
+    failpoint('job.finishing', call.id)
+  } catch (error) {
+    if (!(error instanceof Requeued)) throw error
+    await job.moveToWait(token)
+    throw new WaitingError()
   }
 }
 
@@ -92,9 +129,8 @@ async function work(
   deps: WorkerDeps,
   model: Model | null,
   call: BegunCall,
-  job: CallJob,
+  { job, shutdown, traceparent }: Handed,
   controller: AbortController,
-  shutdown?: AbortSignal,
 ): Promise<Outcome> {
   const deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
   const requeue = () => controller.abort(new Requeued())
@@ -102,11 +138,20 @@ async function work(
   if (shutdown?.aborted) requeue()
   // What an interrupted attempt has cost nobody knows.
   const spent = new Spending(call.resumed ? null : 0)
-  const run: Run = { call, job, signal: controller.signal, maybeSent: false, spent }
+  const run: Run = {
+    call,
+    job: job.data,
+    signal: controller.signal,
+    maybeSent: false,
+    upstream: call.upstream,
+    spent,
+    traceparent,
+    telemetry: deps.telemetry,
+  }
   const update = publishBegun(deps, call)
   try {
     const outcome = await runCall(deps, model, run)
-    return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total } : outcome
+    return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total, upstream: run.upstream } : outcome
   } finally {
     clearTimeout(deadline)
     clearTimeout(update)
@@ -191,21 +236,17 @@ async function finish(
   }
 }
 
-const refundOf = ({ attempt }: BegunCall, { costMicroUsd }: Outcome & { is: 'failed' }): RefundGuard => ({
+const refundOf = ({ attempt }: BegunCall, { costMicroUsd, upstream }: Outcome & { is: 'failed' }): RefundGuard => ({
   attempt,
   costMicroUsd,
+  upstream,
 })
 
 async function publishOutcome(deps: WorkerDeps, job: CallJob, ended: Ended | null): Promise<void> {
   if (!ended) return publishEnd(deps, job)
-  deps.log.info(
-    {
-      call: publicId('call', ended.callId),
-      account: publicId('account', ended.accountId),
-      ...traceFields(job),
-      status: ended.status,
-    },
-    'call ended',
-  )
+  const { requestId, traceparent } = job
+  const { callId, accountId, status } = ended
+  const [call, account] = [publicId('call', callId), publicId('account', accountId)]
+  logLine(deps.log, { call, account, requestId, traceparent, status }, 'call ended')
   await deps.publisher.ended(ended)
 }

@@ -37,7 +37,9 @@ export async function checkDestinations(
   request: ChatRequest | MediaRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const refusal = REFUSALS[await fetcher.destinationOf(addressesIn(request), signal)]
+  const addresses = addressesIn(request)
+  if (addresses.length === 0) return signal.throwIfAborted()
+  const refusal = REFUSALS[await fetcher.destinationOf(addresses, signal)]
   if (refusal) throw new AddressRefused(refusal)
 }
 

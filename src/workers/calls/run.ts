@@ -9,6 +9,8 @@ import { failpoint } from '../../shared/infra/failpoints.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
+import type { Modality } from '../../shared/calls/lifecycle.ts'
+import type { SpanAttributes, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import type { FailureKind } from '../upstreams/adapter.ts'
@@ -24,8 +26,13 @@ export type Run = {
   signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
+  /** The upstream of its last try; null where none was tried. */
+  upstream: string | null
   /** What its tries have cost so far. */
   spent: Spending
+  /** The trace context of what it does now. */
+  traceparent: string | undefined
+  telemetry: Telemetry | null
 }
 
 /** The fields of a log line about a run's call. */
@@ -37,7 +44,7 @@ export const aboutRun = ({ call, job }: Run) => ({
 
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
-  | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null }
+  | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null }
   /** A submitted task runs on: look again after so many ms, without holding a slot meanwhile. */
   | { is: 'pending'; againAfterMs: number }
   /** The call ended, or another attempt took it, while this one worked. */
@@ -46,20 +53,71 @@ export type Outcome =
 /**
  * Sends something to a route's upstream on behalf of a run. From then on the upstream may have the request, unless the
  * failure says that it certainly has not.
+ * @param attributesOf what its span says of the answer
  */
-export async function sending<T>(run: Run, route: Route, send: () => Promise<T>): Promise<T> {
+export async function sending<T>(
+  run: Run,
+  route: Route,
+  send: () => Promise<T>,
+  attributesOf?: (answer: T) => SpanAttributes,
+): Promise<T> {
+  const before = run.upstream
   run.maybeSent = true
+  run.upstream = route.upstream.name
   failpoint('upstream.sending', run.call.id)
   try {
-    const answer = await send()
+    const answer = await inSpan(run, route, OPERATIONS[run.call.modality], send, attributesOf)
     failpoint('upstream.answered', run.call.id)
     return answer
   } catch (error) {
     run.spent.add(failureMicroUsd(route, error))
     if (error instanceof UpstreamError && NOT_ACCEPTED.has(error.kind)) run.maybeSent = false
+    if (isAboutFile(error)) run.upstream = before
     throw error
   }
 }
+
+const OPERATIONS: Record<Modality, string> = { chat: 'chat', image: 'generate_content', video: 'generate_content' }
+
+/** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */
+export async function inSpan<T>(
+  run: Run,
+  { upstream, model }: Route,
+  operation: string,
+  ask: () => Promise<T>,
+  attributesOf?: (answer: T) => SpanAttributes,
+): Promise<T> {
+  if (!run.telemetry) return ask()
+  const outside = run.traceparent
+  const { hostname, port } = new URL(upstream.baseUrl)
+  const span = run.telemetry.begin('client', `${operation} ${model}`, outside, {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': upstream.protocol,
+    'gen_ai.request.model': model,
+    'server.address': hostname,
+    'server.port': port === '' ? undefined : Number(port),
+    'tollgate.upstream': upstream.name,
+  })
+  run.traceparent = span.traceparent
+  try {
+    const answer = await ask()
+    span.end({ attributes: attributesOf?.(answer) ?? {} })
+    return answer
+  } catch (error) {
+    const isFailure = error instanceof UpstreamError
+    span.end({
+      attributes: { 'http.response.status_code': (isFailure && error.status) || undefined },
+      failure: isFailure ? error.kind : 'internal_error',
+    })
+    throw error
+  } finally {
+    run.traceparent = outside
+  }
+}
+
+/** The file that a customer referred to cannot be had: no failure of the upstream. */
+const isAboutFile = (error: unknown): boolean =>
+  error instanceof UpstreamError && (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused)
 
 const NOT_ACCEPTED: ReadonlySet<FailureKind> = new Set(['not_sent', 'rate_limited', 'overloaded'])
 
@@ -75,9 +133,9 @@ export function upstreamFailure(sentence: string): Outcome {
 
 /** The public sentence about an upstream's failure. */
 export function describeFailure(error: UpstreamError): string {
-  // Messages about files are public by their class, and a customer can only correct an image_url if told what is
+  // Messages about files are public by their class, and a customer can only correct an image_url if they know what is
   // wrong with it.
-  if (error.cause instanceof FetchFailed || error.cause instanceof MediaRefused) return error.message
+  if (isAboutFile(error)) return error.message
   const status = error.status === null ? '' : ` (HTTP ${error.status})`
   switch (error.kind) {
     case 'not_sent':

@@ -80,7 +80,7 @@ export function parseUrl(text: string, base?: URL): URL {
   return url
 }
 
-/** The first answer that is no redirect. Every address on the way is checked anew. */
+/** The first answer that is no redirect. Every address on the way is checked. */
 async function followed(
   agents: Agents,
   limits: FetchTimeouts,
@@ -101,7 +101,7 @@ async function followed(
       bodyTimeout: limits.idle,
       signal,
     })
-    // undici hears a signal only once it is connected.
+    // undici notices a signal only once it is connected.
     const answer = await unlessAborted(sent, signal)
     const location = REDIRECTS.has(answer.statusCode) ? header(answer, 'location') : null
     if (location === null) return answer

@@ -1,6 +1,6 @@
 /**
  * How the upstreams are doing, as this process sees them: a circuit breaker and a limit of requests in progress for
- * each. The breaker blocks nobody; it tells `choice.ts` whom to ask last.
+ * each. The breaker blocks nobody; it says to `routing.ts` whom to ask last.
  */
 import { circuitBreaker, CircuitState as BreakerState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import type { CircuitBreakerPolicy } from 'cockatiel'
@@ -48,13 +48,16 @@ const STATES = {
   [BreakerState.Isolated]: 'open',
 } as const
 
-/** The health of all upstreams, nothing known yet. */
-export function createHealth(settings: BreakerSettings = BREAKER): Health {
+/** The health of all upstreams, nothing known yet. @param opened is called for each circuit that opens. */
+export function createHealth(
+  settings: BreakerSettings = BREAKER,
+  opened: (upstream: string) => void = () => {},
+): Health {
   const circuits = new Map<string, CircuitState>()
   return {
     async during(upstream, signal, work) {
       let circuit = circuits.get(upstream.name)
-      if (!circuit) circuits.set(upstream.name, (circuit = new CircuitState(settings)))
+      if (!circuit) circuits.set(upstream.name, (circuit = new CircuitState(settings, () => opened(upstream.name))))
       await circuit.semaphore.acquire(upstream.concurrency ?? Infinity, signal)
       try {
         return await circuit.run(work)
@@ -79,7 +82,7 @@ class CircuitState {
   readonly breaker: CircuitBreakerPolicy
   private coolsUntil = 0
 
-  constructor({ failures, coolDownMs }: BreakerSettings) {
+  constructor({ failures, coolDownMs }: BreakerSettings, opened: () => void) {
     this.breaker = circuitBreaker(
       handleWhen((error) => error instanceof UpstreamError && TRIPS_BREAKER.has(error.kind)),
       {
@@ -89,6 +92,7 @@ class CircuitState {
     )
     this.breaker.onBreak(() => {
       this.coolsUntil = Date.now() + coolDownMs
+      opened()
     })
   }
 

@@ -82,7 +82,7 @@ export type UpstreamHttp = {
 
 /**
  * A body that is being read, of at most `maxBytes`; `isJson` where it says that it is JSON. `release` ends that: after
- * its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which tells the
+ * its last piece of interest (`whole`) the connection is kept for the next request, else it is closed, which shows the
  * upstream to stop its work.
  */
 export type AnswerBody = {
@@ -95,7 +95,7 @@ export type AnswerBody = {
 /** What a request has beside the options of undici. */
 type SentRequest = Dispatcher.RequestOptions & { onSent?: () => void }
 
-/** Connections that tell when a request begins to leave: until then its upstream cannot know of it. */
+/** Connections that report when a request begins to leave: until then its upstream cannot have it. */
 class SendingAgent extends Agent {
   override dispatch(options: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { onSent } = options as SentRequest
@@ -316,7 +316,7 @@ function bodyOf({ body, headers }: Dispatcher.ResponseData, maxBytes: number, { 
     maxBytes,
     isJson: /^application\/json\b/i.test(String(headers['content-type'] ?? '')),
     release: (whole) => {
-      // Nobody reads any more: an error from here on has nobody to tell.
+      // Nobody reads any more: an error from here on concerns nobody.
       body.on('error', () => {})
       if (!whole) return void body.destroy()
       const timer = setTimeout(() => body.destroy(), REST_MS).unref()

@@ -31,9 +31,11 @@ import { falKey, falTasks } from './tasks/fal.ts'
 import { createOpenrouterImages, openrouterVideos } from './tasks/openrouter.ts'
 import { replicateTasks } from './tasks/replicate.ts'
 
-/** What the adapters are built on. Everything but the first two is for tests. */
+/** What the adapters are built on. Everything but the first three is for tests. */
 export type UpstreamDeps = {
   withReference: WithReference
+  /** Is called for each circuit that opens. */
+  opened?: (upstream: string) => void
   /** The longest answer of a chat, in bytes. */
   maxAnswerBytes?: number
   timeouts?: Timeouts
@@ -54,7 +56,7 @@ export function createUpstreams(deps: UpstreamDeps) {
   const { withReference, timeouts = TIMEOUTS, breaker = BREAKER, backoffMs = BACKOFF_MS } = deps
   const connections = createConnections(timeouts, deps.maxAnswerBytes)
   const adapters = createAdapters(connections, withReference)
-  const health = createHealth(breaker)
+  const health = createHealth(breaker, deps.opened)
   return {
     /** The adapter of a protocol. */
     adapterOf: (protocol: Protocol): Adapter => adapters[protocol],

@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { z } from 'zod'
 import { root } from '../../../scripts/folders.ts'
+import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import { readCatalogue } from '../../support/catalogue.ts'
 import { readConfig } from '../../../src/shared/config.ts'
 
@@ -149,6 +152,25 @@ describe('the Dockerfile', () => {
       'node:24-slim',
       'node:24-slim',
     ])
+  })
+
+  it('asks web and worker alike whether they live', async () => {
+    const [, command] = /^HEALTHCHECK .*CMD (\[.*\])$/m.exec(read('Dockerfile').replaceAll('\\\n', ''))!
+    const [program, ...args] = JSON.parse(command!) as [string, ...string[]]
+    const answers = (ports: Record<string, string>) =>
+      promisify(execFile)(program, args, { env: { PATH: process.env['PATH'], ...ports } }).then(
+        () => true,
+        () => false,
+      )
+    const web = await startTestWeb()
+    const { port } = new URL(web.url)
+    const health = [
+      { PORT: port, HEALTH_PORT: '9' },
+      { PORT: '9', HEALTH_PORT: port },
+      { PORT: '9', HEALTH_PORT: '9' },
+    ]
+    expect(await Promise.all(health.map(answers))).to.deep.equal([true, true, false])
+    await web.stop()
   })
 
   it('leaves out what belongs only to this checkout, and nothing that the build needs', () => {

@@ -41,7 +41,7 @@ export class Started {
     return until(
       `it to say "${words}", not ${this.lines.join('\n')}`,
       () => this.lines.find((line) => line.includes(words)),
-      20_000,
+      60_000,
     )
   }
 

@@ -142,7 +142,7 @@ describe('a download', () => {
       expect(await fetchAll(`${origin}/`)).to.equal('x')
     })
 
-    it('accepts only status 200, and tells which others are temporary', async () => {
+    it('accepts only status 200, and says which others are temporary', async () => {
       for (const [status, retryable] of [
         [204, false],
         [206, false],

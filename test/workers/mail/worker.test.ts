@@ -3,6 +3,10 @@ import { createLog } from '../../../src/shared/infra/log.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { aPerson, consoleConfig, startConsole, testQueues } from '../../support/console.ts'
 import type { TestConsole } from '../../support/console.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { expectBooksToBalance } from '../../support/books.ts'
+import { opened, verbs } from '../../shared/calls/opening.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
@@ -29,6 +33,23 @@ describe('the worker process and mail', () => {
   it('delivers the mail of a registration', async () => {
     const { email } = await aPerson(web)
     expect((await mailbox.first(email)).mail.subject).to.contain('Confirm')
+  })
+
+  it('delivers that 80 and 100 percent of a budget are used, once each, to the owner of its key', async () => {
+    const { db } = web
+    const account = await anAccount(db, 1000)
+    await db('users').where({ id: account.userId }).update({ email_verified_at: db.fn.now() })
+    await changeKey(db, account.keyId, { name: 'the agent', budget: { credits: 50, period: 'month' } })
+    for (const credits of [40, 5, 5]) await opened(verbs(db), account, credits)
+    const mails = await mailbox.of(account.email, 2)
+    for (const subject of [/^80% of/, /^The budget of .* is spent$/])
+      expect(mails.filter(({ mail }) => subject.test(mail.subject!))).to.have.lengthOf(1)
+    for (const { mail } of mails) {
+      expect(mail.text).to.include('the agent').and.to.match(/ 50\b/)
+      expect(mail.text, 'when it begins anew').to.match(/\d{4}/)
+    }
+    expect(await db('mails').where({ recipient: account.email, kind: 'budget' })).to.have.lengthOf(2)
+    await expectBooksToBalance(db)
   })
 
   it('delivers by the reconciler what Redis never got', async () => {

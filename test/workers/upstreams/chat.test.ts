@@ -188,14 +188,14 @@ for (const protocol of PROTOCOLS) {
       )
       expect(failure.kind).to.equal('aborted')
       expect(await failureOf(chat.chat(chatOf(prompt), context))).to.have.property('kind', 'aborted')
-      await until('the upstream to hear of it', () => world.sandbox.open(prompt).aborted >= 1)
+      await until('the upstream to notice', () => world.sandbox.open(prompt).aborted >= 1)
     })
 
     it("closes the upstream's stream when its reader stops reading", async () => {
       const prompt = promptOf('[chunks 50 20]')
       for await (const event of chat.streamChat(chatOf(prompt), world.context(protocol)))
         if (event.type === 'chunk') break
-      await until('the upstream to hear of it', () => world.sandbox.open(prompt).aborted >= 1)
+      await until('the upstream to notice', () => world.sandbox.open(prompt).aborted >= 1)
     })
 
     it("sends the key, the call's id and the trace context", async () => {

@@ -57,6 +57,13 @@ describe('the health of an upstream', () => {
     })
   }
 
+  it('reports each circuit that opens, once', async () => {
+    const opened: string[] = []
+    const told = createHealth({ failures: 2, coolDownMs: COOL_DOWN_MS }, (upstream) => opened.push(upstream))
+    await failTimes(told, 3, 'unknown')
+    expect(opened).to.deep.equal(['a'])
+  })
+
   it('is judged only by failures in a row', async () => {
     await failTimes(health, 2, 'overloaded')
     await health.during(upstreamOf(), never, () => Promise.resolve())

@@ -134,7 +134,7 @@ function choiceOf(value: unknown, at: number, end: string, isCounted: boolean): 
 /**
  * The chunks of a stream and its usage. Chunks without choices carry only usage or the upstream's own notes, and
  * clients read `choices[0]`: they are left out. Every choice ends with a finish_reason, which some servers forget:
- * without one a reader cannot tell an end from a loss.
+ * without one a reader cannot distinguish an end from a loss.
  * A usage may be reported more than once; the last one counts.
  * @throws UpstreamError for an error object, for a stream that is cut off, and for one without any chunk
  */

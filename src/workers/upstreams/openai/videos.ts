@@ -1,6 +1,6 @@
 /**
  * Videos of OpenAI's kind, as tasks. OpenAI's own are gone; compatible servers speak the dialect on. A lost submission
- * cannot be found again: the list shows nothing that would tell two calls with one prompt apart.
+ * cannot be found again: nothing in the list distinguishes two calls with the same prompt.
  */
 import type { MediaRequest } from '../../../shared/calls/requests.ts'
 import type { UpstreamContext } from '../adapter.ts'

@@ -1,0 +1,32 @@
+/**
+ * The telemetry of a process, as its callers use it.
+ */
+/** What is said of a span; what is undefined is left out. Never prompts, answers, addresses of clients or secrets. */
+export type SpanAttributes = Record<string, string | number | boolean | undefined>
+
+/** `server`: a request to us; `producer` and `consumer`: a job; `client`: a request to an upstream. */
+export type SpanRole = 'server' | 'producer' | 'consumer' | 'client'
+
+/** How a span ended. `failure`: the kind of its failure. `name`: where it is only known at the end. */
+export type SpanEnd = { name?: string; attributes?: SpanAttributes; failure?: string | undefined }
+
+/** A piece of work, as a part of its trace. */
+export type Span = {
+  /** The W3C trace context of everything that happens within it. */
+  traceparent: string
+  end: (how?: SpanEnd) => void
+}
+
+/** The telemetry of a process. */
+export type Telemetry = {
+  /** Begins a span. @param parent the trace context that it belongs to; without one it begins a trace. */
+  begin: (role: SpanRole, name: string, parent: string | undefined, attributes?: SpanAttributes) => Span
+  /** Sends what has not been sent yet, for two seconds at the most. */
+  stop: () => Promise<void>
+}
+
+/** What spans of jobs say of their queue. */
+export const ofQueue = (queue: string): SpanAttributes => ({
+  'messaging.system': 'bullmq',
+  'messaging.destination.name': queue,
+})

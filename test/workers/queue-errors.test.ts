@@ -1,0 +1,17 @@
+import { expect } from 'chai'
+import pino from 'pino'
+import { sayQueueErrors } from '../../src/workers/queue-errors.ts'
+
+describe('what is logged of the queues', () => {
+  it('says once that Redis is away, for all queues, and everything else each time', () => {
+    const lines: string[] = []
+    const say = sayQueueErrors(pino({}, { write: (line: string) => lines.push(line) }))
+    const away = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    say('chat', away)
+    say('image', away)
+    say('mail', new Error('WRONGPASS invalid username-password pair or user is disabled.'))
+    say('chat', new Error('Missing lock for job 1. moveToFinished'))
+    say('chat', new Error('Missing lock for job 2. moveToFinished'))
+    expect(lines.map((line) => (JSON.parse(line) as { queue: string }).queue)).to.deep.equal(['chat', 'chat', 'chat'])
+  })
+})
