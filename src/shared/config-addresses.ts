@@ -1,5 +1,5 @@
 /**
- * The addresses that an operator sets: what each must look like. Problems are told by a sentence without the value,
+ * The addresses that an operator sets: what each must look like. Problems are sentences without the value,
  * since addresses have passwords in them.
  */
 import { z } from 'zod'
@@ -34,7 +34,7 @@ export const httpUrl = checked(begins(/^https?:\/\/[^/]+/, 'must be an http(s) a
   (url) => url.replace(/\/+$/, ''),
 )
 
-/** An http(s) address without a path: pages, links and results are told below its root. */
+/** An http(s) address without a path: pages, links and results are below its root. */
 export const originUrl = checked(begins(/^https?:\/\/[^/]+/, 'must be an http(s) address'), (text) => {
   const problem = addressProblem(text)
   if (problem !== null) return problem

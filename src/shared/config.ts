@@ -78,6 +78,8 @@ const variables = z.object({
   DASHBOARD_PASSWORD: z.string().min(1).optional(),
   DASHBOARD_WRITE: z.enum(['on', 'off']).default('off'),
   METRICS_TOKEN: z.string().min(1).optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl.optional(),
+  OTEL_METRICS_EXPORTER: z.enum(['otlp', 'none']).default('otlp'),
   HEALTH_PORT: numberBetween(0, 65535).optional(),
   DRAIN_SECONDS: wholeNumber(5, 0, 20),
   NODE_ENV: z.string().optional(),
@@ -190,7 +192,7 @@ const LOCAL_HOST = /^(localhost|.*\.localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\])
 export const isLocal = ({ BASE_URL }: Pick<Config, 'BASE_URL'>): boolean => LOCAL_HOST.test(new URL(BASE_URL).hostname)
 
 /**
- * What an operator should be told of a configuration that can be used, one sentence each: variables that nothing reads
+ * Warnings about a configuration that can be used, one sentence each: variables that nothing reads
  * and that look like ours; and in production (NODE_ENV) mails that reach nobody, and links that lead nowhere.
  */
 export function configWarnings(
@@ -200,7 +202,7 @@ export function configWarnings(
   const known = [...Object.keys(variables.shape), ...NAMES_OF_SCRIPTS]
   const mistyped = Object.keys(environment).flatMap((name) => {
     const meant = nearestName(name, known)
-    return meant === null ? [] : [`The variable ${name} is not known and changes nothing: is ${meant} meant?`]
+    return meant === null ? [] : [`The variable ${name} is unknown and has no effect. Did you mean ${meant}?`]
   })
   if (config.NODE_ENV !== 'production') return mistyped
   return [

@@ -1,6 +1,6 @@
 /**
- * The catalogue of error codes: the one place where a code meets its HTTP status and its public text.
- * Clients read it in docs/api.md#errors. Pure: imports nothing.
+ * The catalogue of error codes: each with its HTTP status and its public message (docs/api.md#errors). Pure: imports
+ * nothing.
  */
 
 type Entry = { status: number; message: string }
@@ -24,13 +24,16 @@ const CATALOGUE = {
   mail_failed: { status: 400, message: 'The e-mail could not be sent.' },
   invalid_amount: { status: 400, message: 'This amount cannot be paid or refunded.' },
   invalid_code: { status: 400, message: 'This code is unknown, has expired or was disabled.' },
-  no_card: { status: 400, message: 'No card is kept for this account. Buy credits once and let the page keep it.' },
+  no_card: {
+    status: 400,
+    message: 'This account has no saved card. Buy credits once and let the payment page save your card.',
+  },
   invalid_signature: { status: 400, message: 'The signature of this event is not valid.' },
   unauthorized: { status: 401, message: 'The API key or session token is missing, unknown, expired or revoked.' },
   invalid_credentials: { status: 401, message: 'The e-mail address or password is wrong.' },
   insufficient_credits: { status: 402, message: 'The balance is too low for this call. Nothing was charged.' },
   key_budget_exceeded: { status: 402, message: 'The budget of this key is spent. Nothing was charged.' },
-  ip_not_allowed: { status: 403, message: 'This key may not be used from this address.' },
+  ip_not_allowed: { status: 403, message: 'This key may not be used from this IP address.' },
   model_not_allowed: { status: 403, message: 'This key may not call this model.' },
   account_suspended: { status: 403, message: 'This account is suspended.' },
   email_unverified: { status: 403, message: 'Verify your e-mail address first.' },
@@ -38,10 +41,10 @@ const CATALOGUE = {
   not_found: { status: 404, message: 'There is nothing at this address.' },
   method_not_allowed: { status: 405, message: 'This path does not support this method.' },
   email_taken: { status: 409, message: 'An account with this e-mail address already exists.' },
-  conflict: { status: 409, message: 'Somebody has changed this meanwhile. Nothing was changed by this request.' },
+  conflict: { status: 409, message: 'Somebody else has changed this in the meantime. Your request changed nothing.' },
   too_many_keys: { status: 409, message: 'An account can have at most 100 active keys. Revoke one first.' },
-  code_used: { status: 409, message: 'This code was used already.' },
-  credits_spent: { status: 409, message: 'Credits of this payment are spent already.' },
+  code_used: { status: 409, message: 'This code has already been used.' },
+  credits_spent: { status: 409, message: 'Some credits of this payment are already spent.' },
   result_expired: { status: 410, message: 'The result of this call has expired.' },
   payload_too_large: { status: 413, message: 'The request body must be at most 1 MB (1,048,576 bytes).' },
   unsupported_media_type: {
@@ -51,11 +54,11 @@ const CATALOGUE = {
   idempotency_conflict: { status: 422, message: 'This Idempotency-Key was already used with a different request.' },
   price_above_limit: {
     status: 422,
-    message: 'This call would be charged more than its X-Max-Credits. Nothing was charged.',
+    message: 'This call would be charged more than X-Max-Credits allows. Nothing was charged.',
   },
   price_changed: {
     status: 422,
-    message: 'The price of this model is not the one that X-Price-Version names. Nothing was charged.',
+    message: 'The price of this model is no longer the one that X-Price-Version names. Nothing was charged.',
   },
   rate_limited: { status: 429, message: 'Too many requests. Try again later.' },
   internal_error: { status: 500, message: 'Something went wrong on our side.' },
@@ -63,7 +66,7 @@ const CATALOGUE = {
   upstream_unavailable: { status: 503, message: 'No upstream is configured for this model.' },
   payments_unavailable: {
     status: 503,
-    message: 'The payment provider does not answer right now. Nothing was paid; try again shortly.',
+    message: 'The payment provider cannot be reached right now. Nothing was paid; try again shortly.',
   },
   overloaded: { status: 503, message: 'The service is overloaded. Nothing was charged; try again shortly.' },
   service_unavailable: {
@@ -72,7 +75,7 @@ const CATALOGUE = {
   },
 } as const satisfies Record<string, Entry>
 
-/** Every code that a client can meet as `error.type` (gateway) or `error` (console). */
+/** Every code that clients can get as `error.type` (gateway) or `error` (console). */
 export type ErrorCode = keyof typeof CATALOGUE
 
 /** Whether a text is a code of the catalogue: a schema may name one as its message. */
@@ -81,32 +84,34 @@ export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(CA
 /** The HTTP status that belongs to a code. */
 export const statusOf = (code: ErrorCode): number => CATALOGUE[code].status
 
-/** The public sentence that belongs to a code when nothing more exact is known. */
+/** The public message of a code, unless an error has a more exact one. */
 export const messageOf = (code: ErrorCode): string => CATALOGUE[code].message
 
-/** The HTTP status of what succeeded. */
+/** The HTTP status of success. */
 export const SUCCESS = 200
 
-/** All codes, for the OpenAPI document and the tests that walk the table. */
+/** All codes. */
 export const errorCodes = (): ErrorCode[] => Object.keys(CATALOGUE) as ErrorCode[]
 
 /** Details of an error. `message` and `param` reach the client: nothing internal belongs in them. */
 export type ErrorDetails = {
-  /** One public sentence; the catalogue's own where absent. */
+  /** One public sentence; the code's own message if absent. */
   message?: string
-  /** The field that is at fault, by its path in the body. */
+  /** The path of the field at fault. */
   param?: string
   /** For 429 and 503: when to try again, in whole seconds. */
   retryAfterSeconds?: number
-  /** For a budget: when it can be used again; null for never. */
+  /** For a budget: when it resets; null for never. */
   resetsAt?: string | null
   /** Further response headers, such as `Allow`. */
   headers?: Record<string, string>
+  /** Further fields of a console answer, which the schema of its code has. */
+  more?: Record<string, unknown>
   /** For the log only; never serialized. */
   cause?: unknown
 }
 
-/** An expected failure that has an answer. Everything else that is thrown becomes `internal_error`. */
+/** An expected failure, answered with its code. Everything else that is thrown becomes `internal_error`. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -114,6 +119,7 @@ export class ApiError extends Error {
   readonly retryAfterSeconds: number | null
   readonly resetsAt: string | null | undefined
   readonly headers: Record<string, string>
+  readonly more: Record<string, unknown>
 
   constructor(code: ErrorCode, details: ErrorDetails = {}) {
     super(details.message ?? messageOf(code), { cause: details.cause })
@@ -124,10 +130,11 @@ export class ApiError extends Error {
     this.retryAfterSeconds = details.retryAfterSeconds ?? null
     this.resetsAt = details.resetsAt
     this.headers = details.headers ?? {}
+    this.more = details.more ?? {}
   }
 }
 
-/** The object under `error` in a gateway answer, shaped so that OpenAI SDKs read it. */
+/** The object under `error` in a gateway answer, in the form that OpenAI SDKs read. */
 export type GatewayError = { type: ErrorCode; message: string; param: string | null; code: ErrorCode }
 
 /** The gateway's error object of a code. */
@@ -136,8 +143,8 @@ export function gatewayError(code: ErrorCode, message = messageOf(code), param: 
 }
 
 /**
- * Whether an SDK should send the request again (`X-Should-Retry`): not after the workers' own tries, not where
- * the answer will stay the same.
+ * Whether an SDK should send the request again (`X-Should-Retry`): not after the workers' own retries, and not if the
+ * answer would be the same.
  */
 export function shouldRetry(code: ErrorCode): boolean {
   return code === 'rate_limited' || code === 'overloaded' || code === 'service_unavailable'

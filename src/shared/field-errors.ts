@@ -42,8 +42,13 @@ export function fieldFault(issue: Issue): string {
   }
 }
 
+/** A field's path as messages name it: `messages[0].content`. Empty for the whole body. */
+export const fieldPath = (path: readonly PropertyKey[]): string =>
+  path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('')
+
 /** A public sentence about a field. @param fault as `fieldFault` or a schema's own message says it */
-export const aboutField = (path: string, fault: string): string => `${path} ${fault.replace(/\.$/, '')}.`
+export const aboutField = (path: string, fault: string): string =>
+  `${path || 'The request'} ${fault.replace(/\.$/, '')}.`
 
 function choices(values: readonly unknown[]): string {
   const texts = values.map((value) => JSON.stringify(value))

@@ -20,6 +20,8 @@ export const PREFIXES = {
   payment: 'pay',
   refund: 'ref',
   code: 'code',
+  deduction: 'ded',
+  banner: 'banner',
 } as const
 
 /** A kind of thing that has ids. */
@@ -42,6 +44,8 @@ export type PriceVersionId = Id<'price'>
 export type PaymentId = Id<'payment'>
 export type RefundId = Id<'refund'>
 export type CodeId = Id<'code'>
+export type DeductionId = Id<'deduction'>
+export type BannerId = Id<'banner'>
 
 const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)

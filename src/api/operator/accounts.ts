@@ -10,28 +10,29 @@ import type { Db } from '../../shared/infra/db.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { AccountId } from '../../shared/ids.ts'
 import { newId, publicId } from '../../shared/ids.ts'
-import { MAX_GRANT_CREDITS, ORIGINS, listGrants } from '../../shared/ledger/ledger.ts'
-import type { OperatedAccount } from '../../shared/operators/accounts.ts'
-import { findAccount, findAccounts } from '../../shared/operators/accounts.ts'
+import { ORIGINS, listGrants } from '../../shared/ledger/ledger.ts'
+import type { AccountPlace, OperatedAccount, Sort } from '../../shared/operators/accounts.ts'
+import { SORTS, STANDINGS, findAccount, findAccounts } from '../../shared/operators/accounts.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import { grantCredits, setAccountStatus } from '../../shared/operators/changes.ts'
-import { call, credits, grant, id, listOf, ok } from '../answers.ts'
-import { line, moment, searchText, startOf } from '../fields.ts'
+import { noteLook } from '../../shared/operators/looks.ts'
+import { call, credits, grant, id, ok, pageOf } from '../answers.ts'
+import { createCursors } from '../console/cursors.ts'
+import { creditAmount, line, moment, pageCursor, pageLimit, searchText, startOf } from '../fields.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
-import { operatedAccount, operatorAction } from './answers.ts'
+import { listedAccount, operatedAccount, operatorAction } from './answers.ts'
 
 /** How much of each an operator sees at once. */
-const LISTED = 50
 const LATEST = 20
 
 const declared = { tag: 'Operators', who: operator } as const
 
 const accountPath = { ...declared, params: pathId('account', 'The `id` of an account.') } as const
 
-/** Finds accounts by a part of their address or by their id, the newest first. */
+/** Finds accounts by a part of their address or by their id. */
 export const searchAccounts = endpoint({
   ...declared,
   method: 'get',
@@ -39,13 +40,41 @@ export const searchAccounts = endpoint({
   summary: 'Find accounts',
   query: z.object({
     search: searchText('Part of an e-mail address, or the id of an account.'),
+    standing: z
+      .enum(STANDINGS, { error: `must be one of ${STANDINGS.join(', ')}` })
+      .optional()
+      .meta({ description: 'Only accounts that owe credits, are suspended, or whose address was never verified.' }),
+    sort: z
+      .enum(SORTS, { error: `must be one of ${SORTS.join(', ')}` })
+      .default('newest')
+      .meta({
+        description:
+          'Newest first if absent. `credits`, `debt` and `lastCall`: the largest or latest first; `debt` lists only ' +
+          'accounts that owe, and `lastCall` those that ever called.',
+      }),
+    limit: pageLimit,
+    cursor: pageCursor,
   }),
-  answers: { 200: { description: 'At most 50 accounts, newest first.', schema: listOf(operatedAccount) } },
+  answers: { 200: { description: 'A page of accounts.', schema: pageOf(listedAccount) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ query }) => ({
-  ok: true,
-  data: await findAccounts(db, query.search.trim(), LISTED),
-}))
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+  const cursors = createCursors(config.APP_SECRET, 'accounts')
+  return async ({ who, query: { search, standing, sort, limit, cursor } }) => {
+    const after = cursor === undefined ? null : placeOf(cursors.read(who.accountId, cursor), sort)
+    const { accounts, next } = await findAccounts(db, { text: search.trim(), standing, sort }, limit, after)
+    const place = next && [sort, next.id, ...(next.key === null ? [] : [next.key])].join(' ')
+    return { ok: true, data: accounts, nextCursor: cursors.write(who.accountId, place) }
+  }
+})
+
+/** The place of a cursor. @throws ApiError invalid_request for one of another order. */
+function placeOf(text: string, sort: Sort): AccountPlace {
+  const [order, id, key] = text.split(' ')
+  if (order !== sort) {
+    throw new ApiError('invalid_request', { param: 'cursor', message: 'cursor is not valid for this order.' })
+  }
+  return { id: id as AccountId, key: key ?? null }
+}
 
 /** Shows one account with its grants, its latest calls and what operators did to it. */
 export const showOperated = endpoint({
@@ -63,7 +92,7 @@ export const showOperated = endpoint({
         openCalls: z.int(),
         debt: z
           .int()
-          .meta({ description: 'Debt: credits that past calls left uncollected. The next credits repay it.' }),
+          .meta({ description: 'Debt: credits that past calls left uncollected. The next credits repay them.' }),
         grants: z.array(grant),
         calls: z.array(call),
         actions: z.array(operatorAction),
@@ -71,15 +100,16 @@ export const showOperated = endpoint({
     },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
   const [account, standing, grants, { calls }, actions] = await Promise.all([
     findAccount(db, params.id),
     summaryOf(db, params.id),
     listGrants(db, params.id),
     listCalls(db, params.id, {}, LATEST, null),
-    listActions(db, LATEST, params.id),
+    listActions(db, { accountId: params.id, changes: true }, LATEST),
   ])
   if (!account || !standing) throw new ApiError('not_found')
+  await noteLook(db, who.userId, params.id)
   const { held, running: openCalls, debt } = standing
   return { ok: true, account, held, openCalls, debt, grants, calls, actions }
 })
@@ -94,10 +124,7 @@ export const giveCredits = endpoint({
   summary: 'Grant credits',
   body: z
     .object({
-      amount: z
-        .int({ error: 'must be a whole number' })
-        .min(1, 'must be at least 1')
-        .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`),
+      amount: creditAmount,
       origin: z.enum(GRANTABLE, { error: `must be one of ${GRANTABLE.join(', ')}` }),
       note: line(200)
         .nullish()

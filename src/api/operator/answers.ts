@@ -9,6 +9,14 @@ export const operatedAccount = user
   .extend({ status: z.enum(['active', 'suspended']), role })
   .meta({ id: 'OperatedAccount' })
 
+/** An account in a list. */
+export const listedAccount = operatedAccount
+  .extend({
+    debt: z.int().meta({ description: 'Credits that it owes.' }),
+    lastCallAt: time.nullable().meta({ description: 'Its last charged call, to the minute.' }),
+  })
+  .meta({ id: 'ListedAccount' })
+
 export const operatorAction = z
   .strictObject({
     id: id('act'),

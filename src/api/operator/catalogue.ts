@@ -13,6 +13,7 @@ import type { StoredVersion } from '../../shared/catalogue/versions.ts'
 import { MAX_NOTE, SOURCES, listVersions, readVersion } from '../../shared/catalogue/versions.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { listOf, ok, time } from '../answers.ts'
+import { catalogueChanges as changes } from '../catalogue-changes.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { line, wholeNumber } from '../fields.ts'
@@ -37,19 +38,6 @@ const versionRecord = z.strictObject(aboutVersion).meta({ id: 'CatalogueVersion'
 
 const content = z.unknown().meta({ description: 'The content, as it was given.' })
 
-const changes = z
-  .array(
-    z.strictObject({
-      part: z.enum(['model', 'upstream', 'setting']),
-      name: z.string(),
-      change: z.enum(['added', 'removed', 'changed']),
-      fields: z
-        .array(z.strictObject({ path: z.string(), before: z.unknown(), after: z.unknown() }))
-        .meta({ description: 'What differs; of a part that was added or removed, the whole with an empty path.' }),
-    }),
-  )
-  .meta({ description: 'What differs, model by model.' })
-
 const faults = z.array(z.strictObject({ path: z.string(), message: z.string() }))
 
 const given = z
@@ -62,7 +50,7 @@ const why = {
     .int()
     .min(0)
     .max(MAX_VERSION)
-    .meta({ description: 'The version that was seen; 0 for none. Another current one is a `conflict`.' }),
+    .meta({ description: 'The version that you edited; 0 for none. If another one is current: 409 `conflict`.' }),
   note: line(MAX_NOTE).optional(),
 }
 
@@ -70,7 +58,7 @@ const path = { params: z.object({ version: wholeNumber(1, MAX_VERSION) }) } as c
 
 const applied = {
   200: {
-    description: 'The version that is now the current one; without changes, the one that was.',
+    description: 'The version that is now current.',
     schema: z.strictObject({ ok, version: z.int(), changes }),
   },
 } as const
@@ -106,7 +94,9 @@ export const checkCatalogue = endpoint({
       schema: z.strictObject({
         ok,
         version: z.int().meta({ description: 'The current version; 0 for none.' }),
-        faults: faults.meta({ description: 'Every mistake, by its path. With one it cannot be applied.' }),
+        faults: faults.meta({
+          description: 'Every mistake, by its path. A catalogue with mistakes cannot be applied.',
+        }),
         losses: faults.meta({ description: 'Every cost that exceeds its price.' }),
         changes,
       }),
@@ -132,7 +122,7 @@ export const applyVersion = endpoint({
   method: 'post',
   path: '/api/operator/catalogue',
   summary: 'Apply a catalogue',
-  description: 'Every process uses it within 2 s. Open calls keep the version that they were opened at.',
+  description: 'Every process uses it within 2 s. Open calls keep the version at which they were opened.',
   body: z.object({ catalogue: given, ...why }),
   answers: applied,
   errors: ['invalid_request', 'conflict'],
@@ -166,7 +156,7 @@ export const showVersion = endpoint({
   summary: 'Show a version of the catalogue',
   answers: {
     200: {
-      description: 'The version, and what going back to it would change now.',
+      description: 'The version, and what rolling back to it would change.',
       schema: z.strictObject({ ok, ...aboutVersion, catalogue: content, changes }),
     },
   },
@@ -211,7 +201,7 @@ async function refusing<T>(applying: Promise<T>): Promise<T> {
 }
 
 /**
- * The answer, once this process uses the version and the others have been told.
+ * The answer, once this process uses the version and the others have been notified.
  * @throws ApiError conflict that says what another operator has changed.
  */
 async function answerOf({ redis, config, catalogue, log }: Needed, done: Applied) {
@@ -219,7 +209,7 @@ async function answerOf({ redis, config, catalogue, log }: Needed, done: Applied
   if (done.is === 'conflict') {
     const what = diffText(done.changes)
     const message = `Version ${done.version} was applied meanwhile by ${done.by || 'nobody'}: ${what || 'no changes'}`
-    throw new ApiError('conflict', { message })
+    throw new ApiError('conflict', { message, more: { version: done.version, changes: done.changes } })
   }
   await announceVersion(redis, config.REDIS_PREFIX, done.version).catch((error: unknown) =>
     log.warn({ err: error, version: done.version }, 'new catalogue not announced'),

@@ -3,14 +3,13 @@
  */
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
-import { MAX_GRANT_CREDITS } from '../../shared/ledger/ledger.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { createCode, disableCode, listCodes } from '../../shared/payments/codes.ts'
 import { forgive, listDebtors } from '../../shared/payments/debts.ts'
 import { credits, id, listOf, ok, time } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import { line, moment, startOf } from '../fields.ts'
+import { creditAmount, line, moment, startOf } from '../fields.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
 
@@ -50,16 +49,13 @@ export const makeCode = endpoint({
   summary: 'Create a redemption code',
   body: z
     .object({
-      credits: z
-        .int({ error: 'must be a whole number' })
-        .min(1, 'must be at least 1')
-        .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`),
+      credits: creditAmount,
       uses: z
         .int({ error: 'must be a whole number' })
         .min(1, 'must be at least 1')
         .max(1_000_000, 'must be at most 1000000')
         .default(1),
-      expiresAt: instant.meta({ description: 'From then on the code is refused; never if absent.' }),
+      expiresAt: instant.meta({ description: 'When the code expires; never if absent.' }),
       creditsExpireAt: instant.meta({ description: 'When its credits expire; never if absent.' }),
       note: line(200)
         .nullish()
@@ -98,7 +94,7 @@ export const endCode = endpoint({
   summary: 'Disable a redemption code',
   params: pathId('code', 'The `id` of a code.'),
   body: 'ignored',
-  answers: { 200: { description: 'Nobody can redeem it any more.', schema: z.strictObject({ ok, code: shownCode }) } },
+  answers: { 200: { description: 'It can no longer be redeemed.', schema: z.strictObject({ ok, code: shownCode }) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
   const code = await disableCode(db, who.userId, params.id)
@@ -128,7 +124,7 @@ export const forgiveDebtOf = endpoint({
   body: 'ignored',
   answers: {
     200: {
-      description: 'The account owes nothing any more.',
+      description: 'The account no longer owes anything.',
       schema: z.strictObject({ ok, forgiven: credits }),
     },
   },

@@ -4,6 +4,7 @@
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
+import { noteLook } from '../../shared/operators/looks.ts'
 import { changeAnyKey, revokeAnyKey } from '../../shared/operators/key-changes.ts'
 import { done, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -27,8 +28,9 @@ export const showKeysOf = endpoint({
     200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
   },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
+  await noteLook(db, who.userId, params.id)
   return { ok: true, data: await listKeys(db, params.id) }
 })
 

@@ -17,10 +17,10 @@ const margin = z
   .strictObject({
     day: z.iso.date(),
     model: z.string(),
-    upstream: z.string().nullable().meta({ description: 'null: none had served the call.' }),
+    upstream: z.string().nullable().meta({ description: 'null if no upstream served the call.' }),
     calls: z.int().meta({ description: 'Calls that succeeded or failed.' }),
     credits,
-    revenueMicroUsd: microUsd('The credits in micro-dollars; null where the catalogue has no `creditMicroUsd`.'),
+    revenueMicroUsd: microUsd('The credits in micro-dollars; null if the catalogue has no `creditMicroUsd`.'),
     costMicroUsd: microUsd('What is known of the cost, in micro-dollars; null where nothing is.'),
     callsOfUnknownCost: z.int().meta({ description: 'Calls whose cost is unknown, and not in the sum.' }),
   })

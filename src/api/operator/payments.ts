@@ -18,7 +18,7 @@ import { presentRefund, refundsOf } from '../../shared/payments/refund-rows.ts'
 import { refundPayment } from '../../shared/payments/refunds.ts'
 import { entry, id, ok, pageOf, time } from '../answers.ts'
 import { payment, sells } from '../billing/answers.ts'
-import { lookNow } from '../billing/payments.ts'
+import { checkNow } from '../billing/payments.ts'
 import { createCursors } from '../console/cursors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
@@ -60,7 +60,7 @@ const shown = z.strictObject({
   payment: operatedPayment,
   ledger: z.array(entry),
   refunds: z.array(refund),
-  spent: z.int().meta({ description: 'Credits of this payment that are spent, or taken back, already.' }),
+  spent: z.int().meta({ description: 'Credits of this payment that are already spent or taken back.' }),
 })
 
 async function show(db: Db, paymentId: PaymentId): Promise<z.input<typeof shown>> {
@@ -120,47 +120,47 @@ export const showAnyPayment = endpoint({
       show(db, paymentId),
 )
 
-/** Looks at any order anew. */
+/** Checks any order now. */
 export const syncAnyPayment = endpoint({
   ...declared,
   method: 'post',
   path: '/api/operator/payments/:id/sync',
-  summary: 'Look at any payment anew',
+  summary: 'Bring any payment up to date',
   params,
   body: 'ignored',
-  answers: { 200: { description: 'The payment as it stands.', schema: shown } },
+  answers: { 200: { description: 'The payment as it is now.', schema: shown } },
   errors: ['payments_unavailable'],
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ params: { id: paymentId } }) => {
   await show(db, paymentId)
-  await lookNow(payments!, paymentId)
+  await checkNow(payments!, paymentId)
   return show(db, paymentId)
 })
 
-/** Refunds a payment, or a part of it. */
+/** Refunds a payment, or part of it. */
 export const refundAnyPayment = endpoint({
   ...declared,
   method: 'post',
   path: '/api/operator/payments/:id/refund',
   summary: 'Refund a payment',
   description:
-    'Takes the credits first, then asks the provider. Credits that are spent already are 409 `credits_spent` with ' +
-    'their number, unless forced: then they become debt.',
+    'Takes the credits first, then asks the provider. If credits are already spent, it is 409 `credits_spent` ' +
+    'with their number, unless forced: then they become debt.',
   params,
   body: z
     .object({
       amountMinor: z
         .number({ error: 'must be a number' })
         .nullish()
-        .meta({ description: "In the currency's minor unit; all that is left where absent." }),
+        .meta({ description: "In the currency's minor unit; all that is left if absent." }),
       force: z.boolean({ error: 'must be true or false' }).default(false),
     })
     .meta({ id: 'RefundRequest' }),
   bodyIsOptional: true,
-  answers: { 200: { description: 'The refund is on its way.', schema: shown.extend({ refund }) } },
+  answers: { 200: { description: 'The refund was requested.', schema: shown.extend({ refund }) } },
   errors: ['invalid_request', 'invalid_amount', 'credits_spent'],
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id: paymentId }, body }) => {
-  const wish = { amountMinor: body.amountMinor ?? undefined, force: body.force }
-  const { refund: made } = await refundPayment(payments!, who.userId, paymentId, wish)
+  const request = { amountMinor: body.amountMinor ?? undefined, force: body.force }
+  const { refund: made } = await refundPayment(payments!, who.userId, paymentId, request)
   return { ...(await show(db, paymentId)), refund: presentRefund(made) }
 })
 
@@ -174,10 +174,10 @@ export const resolveAnyPayment = endpoint({
   body: z
     .object({ verdict: z.enum(['grant', 'dismiss'], { error: 'must be grant or dismiss' }) })
     .meta({ id: 'ResolveRequest' }),
-  answers: { 200: { description: 'The payment as it stands.', schema: shown } },
+  answers: { 200: { description: 'The payment as it is now.', schema: shown } },
   errors: ['invalid_request'],
 }).handle(({ db, payments }: Pick<WebDeps, 'db' | 'payments'>) => async ({ who, params: { id: paymentId }, body }) => {
   const { row, balance } = await resolveReview(db, who.userId, paymentId, body.verdict)
-  if (balance !== null) payments!.tell(row.account_id, balance)
+  if (balance !== null) payments!.publishBalance(row.account_id, balance)
   return show(db, paymentId)
 })

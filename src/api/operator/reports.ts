@@ -1,47 +1,24 @@
 /**
- * /api/operator: any call, the dead letters, the upstreams, and what operators did.
+ * /api/operator: the dead letters and the upstreams.
  */
 import { z } from 'zod'
-import { findOrigin, findRecord } from '../../shared/calls/records.ts'
 import { ApiError } from '../../shared/errors.ts'
-import { entriesOfCall } from '../../shared/ledger/ledger.ts'
+import type { MailId } from '../../shared/ids.ts'
+import { parseId } from '../../shared/ids.ts'
+import { keptReading } from '../../shared/infra/kept.ts'
 import { MAIL_KINDS, listMails } from '../../shared/mail/mails.ts'
-import { findAccount, upstreamsOfLastHour } from '../../shared/operators/accounts.ts'
-import { listActions } from '../../shared/operators/actions.ts'
-import { requeueDeadMails } from '../../shared/operators/changes.ts'
-import { callWithLedger, done, id, listOf, time } from '../answers.ts'
+import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'
+import { reportUpstreams } from '../../shared/operators/upstreams.ts'
+import { done, id, listOf, pageOf, time } from '../answers.ts'
+import { createCursors } from '../console/cursors.ts'
 import { enqueueMail } from '../console/enqueue-mail.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
+import { pageCursor, pageLimit } from '../fields.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
-import { operatedAccount, operatorAction } from './answers.ts'
-
-/** The most mails or actions of one answer. */
-const LISTED = 100
 
 const declared = { tag: 'Operators', who: operator } as const
-
-/** Shows any call, what it moved, and whose it is. */
-export const showAnyCall = endpoint({
-  ...declared,
-  method: 'get',
-  path: '/api/operator/calls/:id',
-  summary: 'Show any call',
-  params: pathId('call', 'The `id` of a call.'),
-  answers: {
-    200: {
-      description: 'The call, its ledger entries and its account.',
-      schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
-    },
-  },
-  errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ params }) => {
-  const [call, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
-  if (!call || !origin) throw new ApiError('not_found')
-  const [ledger, account] = await Promise.all([entriesOfCall(db, params.id), findAccount(db, origin.accountId)])
-  return { ok: true, call, startedAt: origin.startedAt, ledger, account }
-})
 
 const deadMail = z
   .strictObject({
@@ -63,9 +40,19 @@ export const showDeadMails = endpoint({
   method: 'get',
   path: '/api/operator/mails',
   summary: 'List dead letters',
-  answers: { 200: { description: 'At most 100, newest first.', schema: listOf(deadMail) } },
+  query: z.object({ limit: pageLimit, cursor: pageCursor }),
+  answers: { 200: { description: 'A page of them, newest first.', schema: pageOf(deadMail) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listMails(db, ['dead'], LISTED) }))
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+  const cursors = createCursors(config.APP_SECRET, 'dead mails')
+  return async ({ who: { accountId }, query: { limit, cursor } }) => {
+    const before = cursor === undefined ? null : (cursors.read(accountId, cursor) as MailId)
+    const found = await listMails(db, ['dead'], limit + 1, before)
+    const data = found.slice(0, limit)
+    const place = found.length > limit ? parseId('mail', data.at(-1)!.id) : null
+    return { ok: true, data, nextCursor: cursors.write(accountId, place) }
+  }
+})
 
 /** Gives a dead letter all its tries again. */
 export const retryMail = endpoint({
@@ -73,7 +60,7 @@ export const retryMail = endpoint({
   method: 'post',
   path: '/api/operator/mails/:id/retry',
   summary: 'Retry a dead letter',
-  description: 'Queues the mail again with a full set of tries.',
+  description: 'Queues the mail again with a full set of attempts.',
   params: pathId('mail', 'The `id` of a mail.'),
   body: 'ignored',
   answers: { 200: { description: 'The mail has been queued.', schema: done } },
@@ -84,32 +71,55 @@ export const retryMail = endpoint({
   return { ok: true }
 })
 
+/** Gives up on a dead letter. */
+export const discardMail = endpoint({
+  ...declared,
+  method: 'delete',
+  path: '/api/operator/mails/:id',
+  summary: 'Discard a dead letter',
+  description: 'It is not sent any more, and deleted in two days.',
+  params: pathId('mail', 'The `id` of a mail.'),
+  answers: { 200: { description: 'The mail has been discarded.', schema: done } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+  if ((await discardDeadMails(db, who.userId, params.id)) === 0) throw new ApiError('not_found')
+  return { ok: true }
+})
+
+/** How long the report on upstreams is kept, in ms: operators who look at the same time, or reload, cost one. */
+const KEPT_MS = 10_000
+
 const upstreamReport = z
   .strictObject({
-    upstream: z.string(),
-    calls: z.int(),
+    upstream: z.string().meta({ description: '`(none)`: calls that failed before any upstream was asked.' }),
+    calls: z.int().meta({ description: 'Calls that ended in the last hour.' }),
     failed: z.int(),
-    latencyMs: z.int().nullable().meta({ description: 'The median, in milliseconds.' }),
-    lastCallAt: time,
+    latencyMs: z.int().nullable().meta({ description: 'Their median time, in milliseconds.' }),
+    lastCallAt: time.nullable(),
+    openedAt: time.nullable().meta({ description: 'When a circuit last opened, within the last 24 hours.' }),
+    hours: z
+      .array(
+        z.strictObject({
+          hour: time,
+          calls: z.int().meta({ description: 'Calls accepted in this hour that have ended.' }),
+          failed: z.int(),
+          openings: z.int().meta({ description: 'How often circuits opened, all workers together.' }),
+        }),
+      )
+      .meta({ description: 'The last 24 hours, oldest first.' }),
   })
   .meta({ id: 'UpstreamReport' })
 
-/** Shows how the upstreams did in the last hour. */
+/** Shows how the upstreams did in the last hour, and hour by hour in the last day. */
 export const showUpstreams = endpoint({
   ...declared,
   method: 'get',
   path: '/api/operator/upstreams',
   summary: 'Show the health of upstreams',
-  answers: { 200: { description: 'Upstreams that had calls in the last hour.', schema: listOf(upstreamReport) } },
+  description: 'It may be 10 seconds old.',
+  answers: { 200: { description: 'Upstreams that had calls in the last 24 hours.', schema: listOf(upstreamReport) } },
   errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await upstreamsOfLastHour(db) }))
-
-/** Lists what operators did, newest first. */
-export const showActions = endpoint({
-  ...declared,
-  method: 'get',
-  path: '/api/operator/actions',
-  summary: 'List operator actions',
-  answers: { 200: { description: 'At most 100, newest first.', schema: listOf(operatorAction) } },
-  errors: [],
-}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, data: await listActions(db, LISTED) }))
+}).handle(({ db }: Pick<WebDeps, 'db'>) => {
+  const report = keptReading(KEPT_MS, () => reportUpstreams(db))
+  return async () => ({ ok: true, data: await report() })
+})

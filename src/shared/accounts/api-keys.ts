@@ -64,7 +64,7 @@ const MAX_PER_DAY = 1000
 /**
  * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys
  * which are made at the same time count each other.
- * @throws ApiError too_many_keys, or rate_limited where too many were made in a day.
+ * @throws ApiError too_many_keys, or rate_limited if too many were made in a day.
  */
 export async function createKey(
   db: Db | Trx,
@@ -110,7 +110,7 @@ export const MAX_GRACE_SECONDS = 604_800
  * Gives a key another secret; everything else of it stays. The secret before is good for `graceSeconds` more, and the
  * one before that for no longer.
  * @param accountId keeps it to the keys of that account.
- * @returns null where there is no such key, or it was revoked.
+ * @returns null if there is no such key, or it was revoked.
  */
 export async function rotateKey(
   db: Db | Trx,
@@ -136,7 +136,7 @@ export async function rotateKey(
   })
 }
 
-/** Whose key this is; null where there is none. */
+/** Whose key this is; null if there is none. */
 export async function accountOfKey(db: Db | Trx, id: KeyId): Promise<AccountId | null> {
   const row = await db('api_keys').where({ id }).first<{ account_id: AccountId } | undefined>('account_id')
   return row?.account_id ?? null
@@ -144,7 +144,7 @@ export async function accountOfKey(db: Db | Trx, id: KeyId): Promise<AccountId |
 
 /**
  * Revokes a key; repeating it changes nothing. Every process refuses it from the next statement on.
- * @returns false where the account has no key of that id.
+ * @returns false if the account has no key of that id.
  */
 export async function revokeKey(db: Db | Trx, accountId: AccountId, id: KeyId): Promise<boolean> {
   const changed = await db('api_keys')
@@ -153,7 +153,7 @@ export async function revokeKey(db: Db | Trx, accountId: AccountId, id: KeyId): 
   return changed === 1
 }
 
-/** Revokes every key of an account, and takes away what tells whose they are. */
+/** Revokes every key of an account, and removes what identifies their owner. */
 export async function revokeAllKeys(trx: Trx, accountId: AccountId): Promise<void> {
   await trx('api_keys')
     .where({ account_id: accountId })

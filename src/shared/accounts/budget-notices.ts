@@ -1,5 +1,5 @@
 /**
- * What a mail about a budget says. The statement that uses the budget asks for the mail (sql/tell_of_budget.sql).
+ * What a mail about a budget says. The statement that uses the budget asks for the mail (sql/notify_of_budget.sql).
  */
 import type { Trx } from '../infra/db.ts'
 import type { MailId } from '../ids.ts'
@@ -21,7 +21,7 @@ type NoticeRow = {
   resets_at: Date | null
 }
 
-/** What a mail is about, as it stands now; null where the budget was lifted or the key revoked since. */
+/** What a mail is about, as it stands now; null if the budget was lifted or the key revoked since. */
 export async function noticeOf(trx: Trx, mailId: MailId): Promise<BudgetNotice | null> {
   const { rows } = await trx.raw<{ rows: NoticeRow[] }>(
     `

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { MODALITIES } from '../calls/lifecycle.ts'
 import { parseRange } from '../net/ranges.ts'
 import { PERIODS } from './shown-key.ts'
+import { isStorable } from '../storable.ts'
 
 /** The most elements of each list. */
 const MAX_MODELS = 100
@@ -25,11 +26,7 @@ const listed = <T extends z.ZodType>(element: T, most: number) =>
     .max(most, `must have at most ${most} elements`)
     .transform(unique)
 
-const model = z
-  .string()
-  .min(1)
-  .max(MAX_MODEL_LENGTH)
-  .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not the name of a model')
+const model = z.string().min(1).max(MAX_MODEL_LENGTH).refine(isStorable, 'is not a model id')
 
 const range = z.string().transform((text, context): string => {
   const parsed = parseRange(text)

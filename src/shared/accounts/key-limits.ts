@@ -29,7 +29,7 @@ export type KeyChanges = {
 /**
  * Changes a key that is not revoked.
  * @param accountId keeps it to the keys of that account.
- * @returns the key as it is then; null where there is none.
+ * @returns the key as it is then; null if there is none.
  */
 export async function changeKey(
   db: Db | Trx,
@@ -45,7 +45,7 @@ export async function changeKey(
   })
 }
 
-/** Locks the account of a key that is not revoked. @returns the account; null where there is no such key. */
+/** Locks the account of a key that is not revoked. @returns the account; null if there is no such key. */
 export async function lockOwner(trx: Trx, id: KeyId, accountId?: AccountId): Promise<AccountId | null> {
   const key = await trx('api_keys')
     .where({ id, ...(accountId && { account_id: accountId }) })
@@ -79,7 +79,7 @@ const columnsOf = (changes: KeyChanges): Record<string, unknown> =>
     }).filter(([, value]) => value !== undefined),
   )
 
-/** A budget of another period is another budget: what was used of it is counted anew from the key's calls. */
+/** A budget of another period is another budget: its use is counted again from the key's calls. */
 async function setBudget(trx: Trx, id: KeyId, accountId: AccountId, budget: Budget | null): Promise<void> {
   await trx('budgets')
     .where({ key_id: id })

@@ -4,6 +4,7 @@
 import { batched } from '../infra/batcher.ts'
 import type { Db } from '../infra/db.ts'
 import { isUnreachable } from '../infra/db.ts'
+import { runPrepared, textArray } from '../infra/prepared.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { AccountStatus } from './accounts.ts'
@@ -67,13 +68,24 @@ export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN accounts acc ON
     AND acc.status = 'active')`
 
 async function findPrincipals(db: Db, asked: Asked[]): Promise<(Principal | null)[]> {
-  const { rows } = await db
-    .raw<{ rows: PrincipalRow[] }>(
-      `
+  const rows = await runPrepared<PrincipalRow>(db, FIND, [
+    textArray(asked.map(({ hash }) => `\\x${hash.toString('hex')}`)),
+    textArray(asked.map(({ address }) => address)),
+  ])
+  const found = new Map(rows.map((row) => [row.place, row]))
+  return asked.map(({ address }, at) => {
+    const row = found.get(at + 1)
+    return row ? principalOf(row, address) : null
+  })
+}
+
+const FIND = {
+  name: 'find_principals',
+  text: `
     SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
       k.allowed_ips IS NULL
         OR coalesce(nullif(asked.address, '')::inet <<= ANY (k.allowed_ips), false) AS address_allowed
-    FROM unnest(?::bytea[], ?::text[]) WITH ORDINALITY AS asked (hash, address, place)
+    FROM unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS asked (hash, address, place)
     CROSS JOIN LATERAL (
       SELECT *, secret_version AS version FROM api_keys WHERE key_hash = asked.hash
       UNION ALL
@@ -81,14 +93,6 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(Principal | null
     ) k
     JOIN accounts acc ON acc.id = k.account_id
     WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
-      [asked.map(({ hash }) => hash), asked.map(({ address }) => address)],
-    )
-    .options({ name: 'find_principals' })
-  const found = new Map(rows.map((row) => [row.place, row]))
-  return asked.map(({ address }, at) => {
-    const row = found.get(at + 1)
-    return row ? principalOf(row, address) : null
-  })
 }
 
 const principalOf = (row: PrincipalRow, address: string): Principal => ({

@@ -16,7 +16,7 @@ export async function addMember(trx: Trx, { userId, accountId }: Membership, rol
   await trx('members').insert({ user_id: userId, account_id: accountId, role })
 }
 
-/** The owner of an account; null where there is no such account. */
+/** The owner of an account; null if there is no such account. */
 export async function ownerOf(db: Db | Trx, accountId: AccountId): Promise<UserId | null> {
   const row = await db('members')
     .where({ account_id: accountId, role: 'owner' })

@@ -22,7 +22,7 @@ export type ShownBudget = {
   resetsAt: string | null
 }
 
-/** A key: never the secret. `hint`: its first 7 and last 4 characters. A limit is null where there is none. */
+/** A key: never the secret. `hint`: its first 7 and last 4 characters. A limit is null if there is none. */
 export type ApiKey = {
   id: string
   name: string
@@ -40,7 +40,7 @@ export type ApiKey = {
   /** Calls that have not ended. */
   maxOutstanding: number | null
   budget: ShownBudget | null
-  /** Until when the secret before the last rotation is still good; null where it is not. */
+  /** Until when the secret before the last rotation is still good; null if it is not. */
   previousSecretUntil: string | null
 }
 
@@ -92,7 +92,7 @@ export async function listKeys(db: Db, accountId: AccountId): Promise<ApiKey[]> 
   return rows.map(presentKey)
 }
 
-/** One key; null where there is none. */
+/** One key; null if there is none. */
 export async function findKey(db: Db | Trx, id: KeyId): Promise<ApiKey | null> {
   const { rows } = await db.raw<{ rows: KeyRow[] }>(
     `

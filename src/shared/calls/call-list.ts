@@ -27,8 +27,9 @@ export type CallPosition = { micros: number; id: CallId }
 /** One page; `next` is null on the last one. */
 export type CallPage = { calls: CallRecord[]; next: CallPosition | null }
 
-const MICROS = '(extract(epoch FROM created_at) * 1000000)::bigint'
-const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
+/** The time of a call in microseconds, and a moment of them, as SQL. */
+export const MICROS = '(extract(epoch FROM created_at) * 1000000)::bigint'
+export const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
 
 /** At most `limit` calls after the position, or the newest. */
 export async function listCalls(

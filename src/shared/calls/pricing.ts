@@ -4,7 +4,7 @@
  */
 
 /**
- * Chat: for every `perTokens` tokens `output`, and `input` for what the model reads anew, `cachedInput` for what it
+ * Chat: for every `perTokens` tokens `output`, and `input` for uncached input, `cachedInput` for what it
  * reads from a cache and `cacheWrite` for what it writes to one (both `input` where absent); beside them `perCall`; and
  * at least `minimum` a call. Credits where it is a price, micro-dollars where it is a cost.
  */
@@ -30,13 +30,13 @@ export type MediaPrice = { credits: number } | { prices: MediaPriceRow[] }
 export type Price = ChatPrice | MediaPrice
 
 /**
- * Tokens of a chat, in disjoint counts: `input` that was read anew, `cached` that was read from a cache, `written` to
+ * Tokens of a chat, in disjoint counts: `input` that was not cached, `cached` that was read from a cache, `written` to
  * one; and `output`, with its reasoning. `inputAgain`: input that is billed once more at the price of `input`, beside
  * what it is counted as.
  */
 export type Tokens = { input: number; output: number; cached?: number; written?: number; inputAgain?: number }
 
-/** All input tokens: read anew, read from a cache, written to one. */
+/** All input tokens: uncached, read from a cache, written to one. */
 export const allInput = ({ input, cached = 0, written = 0 }: Tokens): number => input + cached + written
 
 /** What of a picture or a video decides its price: what the upstream is sent. */

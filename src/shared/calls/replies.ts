@@ -112,7 +112,7 @@ export class Replies {
     return wait
   }
 
-  /** Tells the workers that the client of a chat stream has left. */
+  /** Notifies the workers that the client of a chat stream has left. */
   async cancel(callId: CallId): Promise<void> {
     await this.options.publisher.publish(cancelChannel(this.options.prefix), callId)
   }

@@ -98,9 +98,9 @@ async function claim(
 }
 
 /**
- * The web processes at which equal open calls still wait, as far as Postgres knows. An open call is told here by its
- * status, and found by the words of the index `calls_to_join`: by `finished_at` or `created_at` as they stand, Postgres
- * would go through the open calls of every account.
+ * The web processes at which equal open calls still wait, as far as Postgres knows. An open call is identified here by
+ * its status, and found by the conditions of the index `calls_to_join`: by `finished_at` or `created_at` as they stand,
+ * Postgres would go through the open calls of every account.
  */
 export async function waitingProcesses(db: Db, { accountId, keyId, requestHash }: Retry): Promise<string[]> {
   const { rows } = await db

@@ -112,6 +112,8 @@ export type Settlement = {
 export type RefundGuard = {
   /** What its tries have cost, in micro-dollars; null or absent: unknown. */
   costMicroUsd?: number | null
+  /** The upstream that failed it; null or absent: as its row has it. */
+  upstream?: string | null
   /** Only while this attempt is the newest: a frozen worker must not refund what another is about to finish. */
   attempt?: number
   /** Only while it is in this status. */

@@ -1,6 +1,6 @@
 /**
  * Heartbeats of web processes. A process that is killed takes its waiting requests with it without a trace. Its last
- * heartbeat tells a retry which answers it can have sent and which it cannot.
+ * heartbeat shows a retry which answers it can have sent and which it cannot.
  */
 import type { Redis } from 'ioredis'
 import { replyChannel } from './channels.ts'

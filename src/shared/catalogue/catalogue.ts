@@ -123,7 +123,7 @@ function checkMedia(model: WrittenPrice & { modality: string; durations?: unknow
 
 /** The whole content of a catalogue. */
 export const catalogueSchema = z.strictObject({
-  /** What a credit is worth, in micro-dollars; without it no margin is told. */
+  /** What a credit is worth, in micro-dollars; without it there are no margins. */
   creditMicroUsd: z.int().min(1).max(1_000_000_000).optional(),
   packs: packsSchema,
   topUp: topUpSchema.optional(),
@@ -133,7 +133,7 @@ export const catalogueSchema = z.strictObject({
 
 export type Upstream = z.infer<typeof upstreamSchema> & {
   name: string
-  /** The key itself; null where the catalogue names none. */
+  /** The key itself; null if the catalogue names none. */
   apiKey: string | null
 }
 
@@ -167,7 +167,7 @@ export type Catalogue = {
   topUp: TopUp | null
 }
 
-/** The enabled model of this id and modality; null where there is none (`unsupported_model`). */
+/** The enabled model of this id and modality; null if there is none (`unsupported_model`). */
 export function findModel(catalogue: Catalogue, id: string, modality: 'chat'): ChatModel | null
 export function findModel(catalogue: Catalogue, id: string, modality: 'image' | 'video'): MediaModel | null
 export function findModel(catalogue: Catalogue, id: string, modality: Modality): Model | null

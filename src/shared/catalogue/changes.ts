@@ -10,7 +10,7 @@ import { BadCatalogue, faultsOf } from './faults.ts'
 import type { Source, StoredVersion } from './versions.ts'
 import { isLastFile, isSameContent, readVersion, storeVersion } from './versions.ts'
 
-/** What to apply. `expect`: the version that must still be the current one, 0 for none; null where any may be. */
+/** What to apply. `expect`: the version that must still be the current one, 0 for none; null if any may be. */
 export type Application = {
   content: unknown
   source: Source
@@ -51,7 +51,7 @@ export async function applyCatalogue(db: Db, application: Application): Promise<
   }
 }
 
-/** Stores the version and its record together; null where another was stored meanwhile. */
+/** Stores the version and its record together; null if another was stored meanwhile. */
 const store = (db: Db, current: number, application: Application): Promise<number | null> =>
   db.transaction(async (trx) => {
     const version = await storeVersion(trx, current, application)
@@ -76,7 +76,7 @@ async function conflictOf(db: Db, expected: number, current: StoredVersion | nul
 /**
  * Applies the content of MODELS_FILE, unless the last version that came from a file says the same: what an operator
  * changed since then stands until the file changes.
- * @returns the new version; null where there is none
+ * @returns the new version; null if there is none
  * @throws BadCatalogue with every fault
  */
 export async function applyFile(db: Db, content: unknown): Promise<number | null> {
@@ -90,8 +90,8 @@ export type Rollback = Pick<Application, 'operator' | 'note' | 'expect'> & { ver
 
 /**
  * Applies the content of an earlier version again, as a new one.
- * @returns null where there is no such version
- * @throws BadCatalogue where this release no longer takes its content
+ * @returns null if there is no such version
+ * @throws BadCatalogue if this release no longer takes its content
  */
 export async function rollBack(db: Db, { version, operator, note, expect }: Rollback): Promise<Applied | null> {
   const earlier = await readVersion(db, version)

@@ -9,7 +9,7 @@ export type FieldChange = { path: string; before: unknown; after: unknown }
 
 /**
  * A part of the catalogue that differs: a model or an upstream by its name, or a setting of the whole. `fields` are
- * those of a changed part; an added or removed one is told whole, in the one field with an empty path.
+ * those of a changed part; an added or removed one is one field with an empty path: the whole part.
  */
 export type Change = {
   part: 'model' | 'upstream' | 'setting'
@@ -23,7 +23,7 @@ type Fields = Record<string, unknown>
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {}
 
-/** The changes that lead from one content to the other, none where they say the same. Undefined is an empty one. */
+/** The changes that lead from one content to the other, none if they say the same. Undefined is an empty one. */
 export function diffCatalogues(before: unknown, after: unknown): Change[] {
   const { models: oldModels, upstreams: oldUpstreams, ...oldSettings } = fieldsOf(before)
   const { models: newModels, upstreams: newUpstreams, ...newSettings } = fieldsOf(after)

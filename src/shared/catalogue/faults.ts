@@ -2,7 +2,7 @@
  * The faults of a catalogue: all of them at once, each with the path at which it stands.
  */
 import { z } from 'zod'
-import { fieldFault } from '../field-errors.ts'
+import { fieldFault, fieldPath } from '../field-errors.ts'
 import { SERVED, catalogueSchema, modelFields } from './catalogue.ts'
 import type { Protocol } from './catalogue.ts'
 
@@ -24,7 +24,7 @@ export class BadCatalogue extends Error {
 export const faultText = (faults: readonly Fault[], between = '\n'): string =>
   faults.map(({ path, message }) => `${path}: ${message}`).join(between)
 
-/** Every fault of a catalogue's content, those of its shape before those between its parts; none where it is valid. */
+/** Every fault of a catalogue's content, those of its shape before those between its parts; none if it is valid. */
 export function faultsOf(content: unknown): Fault[] {
   if (isTooDeep(content, MAX_DEPTH)) return [{ path: '(top)', message: `is nested more than ${MAX_DEPTH} levels deep` }]
   const parsed = catalogueSchema.safeParse(content, { error: fieldFault })
@@ -46,9 +46,7 @@ const faultsOfIssue = (issue: Issue): Fault[] =>
     ? issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: 'is not a known field' }))
     : [{ path: pathText(issue.path), message: issue.message }]
 
-const pathText = (path: readonly PropertyKey[]): string =>
-  path.map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index ? '.' : ''}${String(part)}`)).join('') ||
-  '(top)'
+const pathText = (path: readonly PropertyKey[]): string => fieldPath(path) || '(top)'
 
 type Fields = Record<string, unknown>
 

@@ -11,7 +11,7 @@ import { catalogueWarnings, parseCatalogue } from './parse.ts'
 import type { StoredVersion } from './versions.ts'
 import { newestAfter, readVersion } from './versions.ts'
 
-/** How often a process looks for a new version, in ms; more often while it has none. */
+/** How often a process checks for a new version, in ms; more often while it has none. */
 const LOOK_MS = { usually: 10_000, withoutAny: 1000 }
 
 /** How many versions a process keeps beside the current one. */
@@ -35,13 +35,13 @@ export type CatalogueHolder = {
   version: () => number | null
   /** Takes the newest version, where there is a newer one that this process can use. Never throws. */
   refresh: () => Promise<void>
-  /** Looks no more. */
+  /** Stops checking for new versions. */
   stop: () => void
 }
 
 type Options = { db: Db; log: Log; secretOf: Config['secretOf'] }
 
-/** Holds nothing until the first `refresh`; from then on it looks for newer versions by itself until it is stopped. */
+/** Holds nothing until the first `refresh`; from then on it checks for newer versions by itself until it is stopped. */
 export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
   let current: Catalogue | null = null
   let refused = 0
@@ -52,24 +52,29 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
     try {
       const taken = parse(stored, secretOf)
       for (const warning of catalogueWarnings(taken)) log.warn(warning)
-      // At its start a process says one thing: that it is up, or why it is not.
+      // At its start a process logs one thing: that it is up, or why it is not.
       log[current ? 'info' : 'debug']({ version: taken.version, models: taken.models.size }, 'catalogue taken')
       current = taken
     } catch (error) {
-      if (refused !== stored.version) log.error({ version: stored.version, err: error }, 'catalogue not taken')
+      if (refused !== stored.version) log.error({ version: stored.version, err: error }, 'catalogue rejected')
       refused = stored.version
     }
   }
   const look = async (): Promise<void> => {
     try {
       const stored = await newestAfter(db, current?.version ?? 0)
-      if (stored) take(stored)
-      else if (!current && !hasTold) {
+      if (stored) {
+        take(stored)
+        // A release that was rolled back to starts with the version that it would have kept.
+        const oldest = Math.max(stored.version - KEPT, 0)
+        for (let version = stored.version - 1; version > oldest && !current; version--)
+          take((await readVersion(db, version))!)
+      } else if (!current && !hasTold) {
         hasTold = true
         log.error('There is no catalogue in the database: run migrate.')
       }
     } catch (error) {
-      log.warn({ err: error }, 'no look at the catalogue')
+      log.warn({ err: error }, 'catalogue not checked')
     }
   }
   let looking = Promise.resolve()
@@ -80,7 +85,7 @@ export function holdCatalogue({ db, log, secretOf }: Options): CatalogueHolder {
     clearTimeout(timer)
     timer = setTimeout(() => void refresh(), current ? LOOK_MS.usually : LOOK_MS.withoutAny).unref()
   }
-  // One look after the other: a notice that comes during a look may be about a version that this look does not see.
+  // One check after the other: a notice that arrives during a check may be about a version that it does not see.
   const refresh = (): Promise<void> => (looking = looking.then(look).then(lookAgain))
   const usable = (): Catalogue => {
     if (current) return current

@@ -44,7 +44,7 @@ export function marginFaults({ creditMicroUsd, models }: PricedCatalogue): Margi
   })
 }
 
-/** The four kinds of tokens, with what they cost where nothing is stated of a cache. */
+/** The four kinds of tokens, with what they cost if nothing is stated of a cache. */
 const ratesOf = ({ input, output, cachedInput = input, cacheWrite = input }: ChatPrice) => ({
   input,
   cachedInput,

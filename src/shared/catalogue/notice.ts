@@ -1,6 +1,6 @@
 /**
- * The notice that there is a new version of the catalogue. It only hurries: every process looks for itself every few
- * seconds, so that a notice which is lost costs nothing else.
+ * The notice that there is a new version of the catalogue. It only saves time: every process checks by itself every few
+ * seconds, so a lost notice does no harm.
  */
 import { once } from 'node:events'
 import type { Redis } from 'ioredis'
@@ -9,14 +9,14 @@ import { connectProducer } from '../infra/redis.ts'
 
 const channelOf = (prefix: string): string => `${prefix}:catalogue`
 
-/** Tells every process that there is a new version. @throws where Redis cannot be reached */
+/** Notifies every process of a new version. @throws where Redis cannot be reached */
 export async function announceVersion(redis: Redis, prefix: string, version: number): Promise<void> {
   await redis.publish(channelOf(prefix), String(version))
 }
 
 /**
  * The same from a command, over a connection of its own.
- * @returns false where Redis is not configured or cannot be reached: processes then see it at their next look
+ * @returns false if Redis is not configured or cannot be reached: processes then find it at their next check
  */
 export async function announceFromCommand(version: number): Promise<boolean> {
   let redis: Redis | undefined

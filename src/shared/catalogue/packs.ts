@@ -35,6 +35,16 @@ type Rate = { creditsPer: number; perMinor: number }
 export const creditsFor = ({ creditsPer, perMinor }: Rate, minor: number): number =>
   Number((BigInt(minor) * BigInt(creditsPer)) / BigInt(perMinor))
 
+/** What credits cost: `creditsPer` of them `perMinor` of the minor unit of a currency. */
+export type CreditRate = Rate & { currency: string }
+
+/** What credits are sold at, for orientation: the rate of free amounts, else of the smallest pack without its bonus. */
+export function rateOf({ packs, topUp }: { packs: readonly Pack[]; topUp: TopUp | null }): CreditRate | null {
+  if (topUp) return { currency: topUp.currency, creditsPer: topUp.creditsPer, perMinor: topUp.perMinor }
+  const [smallest] = packs.toSorted((a, b) => a.credits - b.credits)
+  return smallest ? { currency: smallest.currency, creditsPer: smallest.credits, perMinor: smallest.amountMinor } : null
+}
+
 /** How free amounts are sold: at which rate, and between which bounds. */
 export const topUpSchema = z
   .strictObject({ currency, minMinor: amountMinor, maxMinor: amountMinor, ...rate })

@@ -15,7 +15,7 @@ export const MAX_CATALOGUE_BYTES = 1_000_000
 
 /**
  * The content of a catalogue's text, which may be anything that JSON can say.
- * @throws BadCatalogue where it is not JSON, or too long
+ * @throws BadCatalogue if it is not JSON, or too long
  */
 export function readJson(text: string): unknown {
   if (Buffer.byteLength(text) > MAX_CATALOGUE_BYTES)
@@ -27,7 +27,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** The content of a catalogue's file. @throws BadCatalogue where it cannot be read, or is not JSON */
+/** The content of a catalogue's file. @throws BadCatalogue if it cannot be read, or is not JSON */
 export function readCatalogueFile(path: string): unknown {
   let text: string
   try {

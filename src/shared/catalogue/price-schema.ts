@@ -57,7 +57,7 @@ export type WrittenPrice = {
   credits?: number
 }
 
-/** Where in a model a price of nothing stands; empty where none does. */
+/** Where in a model a price of nothing stands; empty if none does. */
 export function zeroPrices({ pricing, prices, credits }: WrittenPrice): (string | number)[][] {
   if (pricing) {
     const { perTokens: _per, ...rates } = pricing

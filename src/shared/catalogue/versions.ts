@@ -50,7 +50,7 @@ const RECORD = `v.version, v.applied_at, operator.email, v.note, v.source, v.ope
 
 /**
  * Stores the version after `current` (0 before there is one).
- * @returns its number; null where another was stored meanwhile, which changes nothing.
+ * @returns its number; null if another was stored meanwhile, which changes nothing.
  */
 export async function storeVersion(db: Db, current: number, version: NewVersion): Promise<number | null> {
   const { content, source, operator, note } = version
@@ -64,7 +64,7 @@ export async function storeVersion(db: Db, current: number, version: NewVersion)
   return rows[0]?.version ?? null
 }
 
-/** A version with its content: the newest unless one is named; null where there is none. */
+/** A version with its content: the newest unless one is named; null if there is none. */
 export async function readVersion(db: Db, version: number | 'newest'): Promise<StoredVersion | null> {
   const { rows } = await db.raw<{ rows: (Row & { content: unknown })[] }>(
     `SELECT v.content, ${RECORD} WHERE ${version === 'newest' ? 'true' : 'v.version = :version'}
@@ -74,7 +74,7 @@ export async function readVersion(db: Db, version: number | 'newest'): Promise<S
   return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
 }
 
-/** The newest version after `known`, where there is one: what a process that uses `known` has to take. */
+/** The newest version after `known`, if there is one: what a process that uses `known` has to take. */
 export async function newestAfter(db: Db, known: number): Promise<StoredVersion | null> {
   const { rows } = await db.raw<{ rows: (Row & { content: unknown })[] }>(
     `SELECT v.content, ${RECORD} WHERE v.version > ? ORDER BY v.version DESC LIMIT 1`,
@@ -83,7 +83,7 @@ export async function newestAfter(db: Db, known: number): Promise<StoredVersion 
   return rows[0] ? { ...record(rows[0]), content: rows[0].content } : null
 }
 
-/** What the newest version says that a credit is worth, in micro-dollars; null where it does not, or there is none. */
+/** What the newest version says that a credit is worth, in micro-dollars; null if it does not, or there is none. */
 export async function creditWorth(db: Db): Promise<number | null> {
   const { rows } = await db.raw<{ rows: { worth: number | null }[] }>(
     `SELECT (content ->> 'creditMicroUsd')::bigint AS worth FROM catalogue_versions ORDER BY version DESC LIMIT 1`,

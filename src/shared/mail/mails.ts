@@ -1,5 +1,5 @@
 /**
- * The outbox. A mail is a row, written in the transaction of what causes it. The queue only tells a worker to look at
+ * The outbox. A mail is a row, written in the transaction of what causes it. The queue only points a worker to
  * it.
  *
  * queued → sending → sent; back to queued after a try that failed; skipped when no mail was due; dead when all tries
@@ -11,14 +11,26 @@ import type { MailId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import { withoutSecrets } from '../infra/log.ts'
 
-/** `budget`: a part of a key's budget is used. */
-export const MAIL_KINDS = ['verification', 'reset', 'budget', 'receipt', 'low_balance', 'top_up_off'] as const
+/**
+ * `address`: confirms another address of a user, and goes there; `address_notice`: notifies the current one.
+ * `budget`: a part of a key's budget is used.
+ */
+export const MAIL_KINDS = [
+  'verification',
+  'reset',
+  'address',
+  'address_notice',
+  'budget',
+  'receipt',
+  'low_balance',
+  'top_up_off',
+] as const
 export type MailKind = (typeof MAIL_KINDS)[number]
 /** Mails about money, whose details say everything. */
 export type MoneyMailKind = Extract<MailKind, 'receipt' | 'low_balance' | 'top_up_off'>
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 
-/** What a mail about money says: amounts, and addresses of pages. */
+/** What a mail says beside its link: amounts, and addresses of pages or people. */
 export type MailDetails = Record<string, string | number | null>
 
 /** A mail to write. The user of a reset is not known to who asks for it, and stays null. */
@@ -164,14 +176,16 @@ type MailRow = {
   next_try_at: Date
 }
 
-/** The newest mails of these states, newest first. */
+/** At most `limit` mails of these states before `before`, newest first. */
 export async function listMails<S extends MailStatus>(
   db: Db,
   statuses: readonly S[],
   limit: number,
+  before: MailId | null = null,
 ): Promise<(MailRecord & { status: S })[]> {
   const rows = await db('mails')
     .whereIn('status', [...statuses])
+    .modify((query) => void (before && query.where('id', '<', before)))
     .orderBy('id', 'desc')
     .limit(limit)
     .select<(MailRow & { status: S })[]>(
@@ -204,6 +218,14 @@ export async function requeueMails(db: Db | Trx, id: MailId | 'all'): Promise<nu
     .where({ status: 'dead' })
     .modify((query) => void (id !== 'all' && query.where({ id })))
     .update({ status: 'queued', tries: 0, next_try_at: db.fn.now(), finished_at: null })
+}
+
+/** Gives up on dead letters for good, on one or all. @returns how many. */
+export async function discardMails(db: Db | Trx, id: MailId | 'all'): Promise<number> {
+  return db('mails')
+    .where({ status: 'dead' })
+    .modify((query) => void (id !== 'all' && query.where({ id })))
+    .update({ status: 'skipped', note: 'discarded by an operator' })
 }
 
 /** How long finished mails are kept, in days. A skipped one may hold the address of somebody who has no account. */

@@ -1,6 +1,6 @@
 /**
- * The mails: text and HTML rendered from one description. Pure. The only user input in them is the recipient's
- * address, and the name of a key of theirs; both are escaped, and neither stands in a subject.
+ * The mails: text and HTML rendered from one description. Pure. The only user input in them are addresses, and the name
+ * of a key of theirs; all are escaped, and none stands in a subject.
  */
 import type { BudgetNotice } from '../accounts/budget-notices.ts'
 
@@ -43,27 +43,67 @@ export function resetMail(baseUrl: string, address: string, token: string): Mail
   })
 }
 
-/** Tells the owner of a key that a part of its budget is used. `keyName`: one line of the owner's own text. */
+/** Asks the owner of an address to confirm that an account may have it. */
+export function addressMail(baseUrl: string, address: string, token: string): MailContent {
+  return write({
+    subject: `Confirm your new e-mail address for ${PRODUCT}`,
+    paragraphs: [
+      `Someone asked to make ${address} the e-mail address of their account at ${baseUrl}.`,
+      'If that was you, confirm it within 24 hours:',
+    ],
+    action: { label: 'Use this address', url: `${baseUrl}/new-address#token=${token}` },
+    closing: [
+      'The link works once, and only the newest link works.',
+      'If that was not you, ignore this e-mail: nothing changes.',
+    ],
+  })
+}
+
+/** Notifies the old address of an account that a new one was requested, or has replaced it. */
+export function addressNotice(baseUrl: string, { address, step }: MailDetails): MailContent {
+  const isChanged = step === 'changed'
+  return write({
+    subject: isChanged
+      ? `The e-mail address of your ${PRODUCT} account has changed`
+      : `A new e-mail address was requested for your ${PRODUCT} account`,
+    paragraphs: isChanged
+      ? [`Your account at ${baseUrl} now belongs to ${address}. Sign in with that address from now on.`]
+      : [
+          `Someone who knows your password asked to change the e-mail address of your account at ${baseUrl}` +
+            ` to ${address}. It changes when the link in an e-mail to that address is opened.`,
+        ],
+    action: isChanged
+      ? { label: 'Open the console', url: baseUrl }
+      : { label: 'Open settings', url: `${baseUrl}/settings` },
+    closing: [
+      isChanged
+        ? 'If that was not you, contact whoever runs this service at once.'
+        : 'If that was not you, change your password now: that ends the link, and every other session.',
+    ],
+  })
+}
+
+/** Notifies the owner of a key that part of its budget is used. `keyName`: one line of the owner's own text. */
 export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
   const { keyName, percent, used, credits, resetsAt } = notice
   const isSpent = percent === 100
   return write({
-    subject: isSpent ? `The budget of a ${PRODUCT} key is spent` : `${percent}% of a ${PRODUCT} key's budget are used`,
+    subject: isSpent ? `The budget of a ${PRODUCT} key is spent` : `${percent}% of a ${PRODUCT} key's budget is used`,
     paragraphs: [
-      `Your API key "${keyName}" at ${baseUrl} has used ${used} of its ${credits} credits.`,
+      `Your API key "${keyName}" at ${baseUrl} has used ${used} of the ${credits} credits of its budget.`,
       isSpent
-        ? 'Its calls are refused until the budget begins anew or you raise it. The rest of your account goes on.'
-        : 'When all of them are used, its calls are refused. The rest of your account goes on.',
+        ? 'Calls with this key are refused until the budget resets or you raise it. Your other keys keep working.'
+        : 'When the budget is spent, calls with this key are refused. Your other keys keep working.',
       resetsAt
-        ? `The budget begins anew at ${resetsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`
-        : 'The budget is one in total: it does not begin anew.',
+        ? `The budget resets at ${resetsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC.`
+        : 'This is a total budget: it does not reset.',
     ],
-    action: { label: 'Look at my keys', url: `${baseUrl}/keys` },
-    closing: ['You get this e-mail at most once for each day, week or month of a budget.'],
+    action: { label: 'Show my keys', url: `${baseUrl}/keys` },
+    closing: ['You get one such e-mail at 80% and one at 100% of a budget, each at most once per period.'],
   })
 }
 
-/** A mail that shows that mail arrives. */
+/** A mail that shows that mails arrive. */
 export function testMail(baseUrl: string, address: string): MailContent {
   return write({
     subject: `Test e-mail from ${PRODUCT}`,
@@ -83,7 +123,7 @@ export function moneyText(amountMinor: number, currency: string): string {
   return `${(amountMinor / 10 ** digits).toFixed(digits)} ${code}`
 }
 
-/** A mail about money. `details` are those that it was asked for with. */
+/** A mail about money. `details` are those of its request. */
 export function moneyMail(baseUrl: string, kind: MoneyMailKind, details: MailDetails): MailContent {
   return write(MONEY_MAILS[kind](baseUrl, details))
 }
@@ -96,7 +136,7 @@ const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails)
     paragraphs: [
       `${kind === 'auto' ? 'Your automatic top-up' : 'Your purchase'} at ${baseUrl} was paid: ` +
         `${moneyText(Number(amountMinor), String(currency))} for ${credits} credits.`,
-      'The credits are in your account.',
+      'The credits are now in your account.',
     ],
     action: typeof receiptUrl === 'string' ? { label: 'Show the receipt', url: receiptUrl } : creditsPage(baseUrl),
     closing: ['You do not need to do anything.'],
@@ -104,21 +144,21 @@ const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails)
   low_balance: (baseUrl, { credits, threshold }) => ({
     subject: `Your ${PRODUCT} balance is low`,
     paragraphs: [
-      `Your account at ${baseUrl} has ${credits} credits left: fewer than ${threshold}, as you asked to be told.`,
+      `Your account at ${baseUrl} has ${credits} credits left. You asked for an e-mail below ${threshold}.`,
       'Without credits, calls are refused.',
     ],
     action: creditsPage(baseUrl),
-    closing: ['You get this e-mail once each time that the balance falls below that number.'],
+    closing: ['You get this e-mail once each time your balance falls below that number.'],
   }),
   top_up_off: (baseUrl, { failure }) => ({
     subject: 'Automatic top-up was turned off',
     paragraphs: [
       `Your card was declined three times in a row at ${baseUrl}${failure === null ? '' : ` (${failure})`}.`,
-      'Automatic top-up is off now; nothing was paid.',
-      'Buy credits once with a card that you let the page keep, then turn it on again.',
+      'Automatic top-up is now off. Nothing was paid.',
+      'To turn it on again, first buy credits with a card that you save on the payment page.',
     ],
     action: creditsPage(baseUrl),
-    closing: ['Until then, calls are refused when the balance is used up.'],
+    closing: ['Until then, calls are refused when your balance is used up.'],
   }),
 }
 

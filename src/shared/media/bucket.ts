@@ -61,7 +61,7 @@ async function connect({ S3Client }: typeof Sdk, access: S3Access): Promise<Sdk.
   }
 }
 
-/** Whether a result is in its bucket. @throws the SDK's error when the bucket cannot tell */
+/** Whether a result is in its bucket. @throws the SDK's error if the bucket cannot be asked */
 export async function isInBucket({ sdk, client, name: bucket, keyOf }: Bucket, name: MediaName): Promise<boolean> {
   try {
     await client.send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) }))

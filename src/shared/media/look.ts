@@ -27,7 +27,7 @@ const WRONG_SETTINGS = new Set([
 
 /**
  * Looks whether results can be kept where STORAGE_URL says: that a folder can be written, that a bucket is there.
- * @returns a warning where that cannot be told now; null where all is well.
+ * @returns a warning if that cannot be checked now; null if all is well.
  * @throws ConfigError where the settings are wrong.
  */
 export async function lookAtStorage(settings: StorageSettings, access_: S3Access = {}): Promise<string | null> {

@@ -1,6 +1,7 @@
 /**
- * Accounts and upstreams as operators look at them.
+ * Accounts as operators look at them.
  */
+import type { Knex } from 'knex'
 import type { AccountStatus } from '../accounts/accounts.ts'
 import type { Role, User, UserRow } from '../users/users.ts'
 import { USER_COLUMNS, presentUser } from '../users/users.ts'
@@ -24,40 +25,88 @@ const accountsWithOwners = (db: Db) =>
     .join('users', 'users.id', 'members.user_id')
     .select<UserRow[]>(...USER_COLUMNS)
 
-/** How accounts are listed. */
-export const SORTS = ['newest', 'oldest', 'email', 'credits'] as const
-export type Sort = (typeof SORTS)[number]
+/** An account in a list. `lastCallAt`: its last charged call, to the minute. */
+export type ListedAccount = OperatedAccount & { debt: number; lastCallAt: string | null }
 
-const ORDERS: Record<Sort, { column: string; order: 'asc' | 'desc' }[]> = {
-  newest: [{ column: 'accounts.id', order: 'desc' }],
-  oldest: [{ column: 'accounts.id', order: 'asc' }],
-  email: [{ column: 'users.email', order: 'asc' }],
-  credits: [
-    { column: 'accounts.credits', order: 'desc' },
-    { column: 'accounts.id', order: 'desc' },
-  ],
-}
+type ListedRow = UserRow & { last_call: Date | null; key: string | number | null }
 
 /**
- * At most `limit` accounts whose owner's address has this text in it, or whose id it is. An empty
- * text finds all.
+ * How accounts are listed: by what, and in which direction. Only accounts that have a value of it are in the list: who
+ * owes nothing is not among the debts, who never called not among the last calls. The id decides among equals.
  */
+const ORDERS = {
+  newest: { by: null, direction: 'desc' },
+  oldest: { by: null, direction: 'asc' },
+  email: { by: 'users.email', direction: 'asc' },
+  credits: { by: 'accounts.credits', direction: 'desc' },
+  debt: { by: 'accounts.debt', direction: 'desc' },
+  lastCall: { by: '(extract(epoch FROM used.at) * 1000000)::bigint', direction: 'desc' },
+} as const
+
+export type Sort = keyof typeof ORDERS
+export const SORTS = Object.keys(ORDERS) as [Sort, ...Sort[]]
+
+/** What accounts can be narrowed to. */
+export const STANDINGS = ['debt', 'suspended', 'unverified'] as const
+export type Standing = (typeof STANDINGS)[number]
+
+/** `text`: a part of the owner's address, or the account's id; empty finds all. */
+export type AccountSearch = { text: string; standing?: Standing; sort: Sort }
+
+/** The last account of a page: what it was sorted by, if by anything but its id, and its id. */
+export type AccountPlace = { key: string | number | null; id: AccountId }
+
+/** A page; `next` is null on the last one. */
+export type AccountPage = { accounts: ListedAccount[]; next: AccountPlace | null }
+
+/** At most `limit` accounts after a place, or the first. */
 export async function findAccounts(
   db: Db,
-  text: string,
+  { text, standing, sort }: AccountSearch,
   limit: number,
-  sort: Sort = 'newest',
-): Promise<OperatedAccount[]> {
+  after: AccountPlace | null = null,
+): Promise<AccountPage> {
+  const { by, direction } = ORDERS[sort]
   const id = parseId('account', text)
   const rows = await accountsWithOwners(db)
     .modify((query) => {
       if (id) void query.where('accounts.id', id)
       else if (text !== '') void query.whereRaw('strpos(users.email, ?) > 0', [text.toLowerCase()])
+      if (standing === 'debt' || sort === 'debt') void query.where('accounts.debt', '>', 0)
+      if (standing === 'suspended') void query.where('accounts.status', 'suspended')
+      if (standing === 'unverified') void query.whereNull('users.email_verified_at')
+      if (sort === 'lastCall') void query.joinRaw(LAST_CALLS)
+      if (after) beyond(query, by, direction, after)
+      if (by) void query.orderByRaw(`${by} ${direction}`)
     })
-    .orderBy(ORDERS[sort])
-    .limit(limit)
-  return rows.map(presentOperated)
+    .orderBy('accounts.id', direction)
+    .limit(limit + 1)
+    .select<ListedRow[]>(db.raw(`${by ?? 'NULL'} AS key`), db.raw(`${LAST_CALL} AS last_call`))
+  const last = rows.length > limit ? rows[limit - 1]! : null
+  return {
+    accounts: rows.slice(0, limit).map(presentListed),
+    next: last && { key: last.key, id: last.account_id },
+  }
 }
+
+/** When the last call of each account was charged, of all that made any. */
+const LAST_CALLS = `JOIN (
+  SELECT account_id, max(last_used_at) AS at FROM api_keys WHERE last_used_at IS NOT NULL GROUP BY account_id
+) used ON used.account_id = accounts.id`
+
+const LAST_CALL = '(SELECT max(last_used_at) FROM api_keys WHERE api_keys.account_id = accounts.id)'
+
+function beyond(query: Knex.QueryBuilder, by: string | null, direction: 'asc' | 'desc', { key, id }: AccountPlace) {
+  const compare = direction === 'asc' ? '>' : '<'
+  if (by) void query.whereRaw(`(${by}, accounts.id) ${compare} (?, ?)`, [key as string, id])
+  else void query.where('accounts.id', compare, id)
+}
+
+const presentListed = (row: ListedRow): ListedAccount => ({
+  ...presentOperated(row),
+  debt: row.debt,
+  lastCallAt: row.last_call?.toISOString() ?? null,
+})
 
 /** One account; null if there is none. */
 export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccount | null> {
@@ -65,35 +114,12 @@ export async function findAccount(db: Db, id: AccountId): Promise<OperatedAccoun
   return row ? presentOperated(row) : null
 }
 
-/** The calls of an upstream that ended in the last hour. `latencyMs`: the median. */
-export type UpstreamReport = {
-  upstream: string
-  calls: number
-  failed: number
-  latencyMs: number | null
-  lastCallAt: string
-}
-
-/** Every upstream that served or failed a call in the last hour. */
-export async function upstreamsOfLastHour(db: Db): Promise<UpstreamReport[]> {
-  const { rows } = await db.raw<{ rows: (Omit<UpstreamReport, 'lastCallAt'> & { lastCallAt: Date })[] }>(
-    `
-    SELECT coalesce(upstream, '(none)') AS upstream, count(*) AS calls,
-      count(*) FILTER (WHERE status = 'failed') AS failed,
-      percentile_disc(0.5) WITHIN GROUP (ORDER BY latency_ms)::bigint AS "latencyMs", max(finished_at) AS "lastCallAt"
-    FROM calls
-    WHERE id > ?::uuid AND status IN ('succeeded', 'failed') AND finished_at > now() - interval '1 hour'
-    GROUP BY 1 ORDER BY 1`,
-    [idOfHourAgo()],
-  )
-  return rows.map((row) => ({ ...row, lastCallAt: row.lastCallAt.toISOString() }))
-}
-
-/**
- * Ids sort by time: the smallest id of two hours ago keeps the primary key's index in use. Calls end within their
- * hour's deadline.
- */
-function idOfHourAgo(): string {
-  const hex = (Date.now() - 2 * 3_600_000).toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+/** The addresses of the owners of these accounts. */
+export async function addressesOf(db: Db, ids: readonly AccountId[]): Promise<Map<AccountId, string>> {
+  const rows = await db('members')
+    .join('users', 'users.id', 'members.user_id')
+    .whereIn('members.account_id', [...ids])
+    .where('members.role', 'owner')
+    .select<{ account_id: AccountId; email: string }[]>('members.account_id', 'users.email')
+  return new Map(rows.map((row) => [row.account_id, row.email]))
 }

@@ -1,12 +1,19 @@
 /**
  * Operator actions. Rows are added in the transaction of the change itself, and never changed.
  */
+import type { Knex } from 'knex'
 import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, ActionId, UserId } from '../ids.ts'
-import { newId, publicId } from '../ids.ts'
+import { firstIdAt, newId, publicId } from '../ids.ts'
 
 export const ACTIONS = [
   'credits_granted',
+  'credits_deducted',
+  'account_viewed',
+  'mail_discarded',
+  'actions_exported',
+  'banner_set',
+  'banner_removed',
   'account_suspended',
   'account_activated',
   'role_changed',
@@ -73,15 +80,35 @@ type ActionRow = {
   created_at: Date
 }
 
-/** The newest actions, newest first: all, or those on one account. */
-export async function listActions(db: Db, limit: number, accountId?: AccountId): Promise<OperatorAction[]> {
+/** Which actions; an absent field keeps them all. `operatorId` null: of the command line. */
+export type ActionFilter = {
+  accountId?: AccountId | undefined
+  operatorId?: UserId | null | undefined
+  action?: ActionKind | undefined
+  /** Only what changed something: no looks. */
+  changes?: boolean
+  from?: Date
+  before?: Date
+}
+
+/** How far the clock of who makes the ids of actions may be from the database's. */
+const CLOCKS_MS = 3_600_000
+
+/** At most `limit` actions before `before`, newest first. */
+export async function listActions(
+  db: Db,
+  filter: ActionFilter,
+  limit: number,
+  before: ActionId | null = null,
+): Promise<OperatorAction[]> {
   const rows = await db('operator_actions as action')
     .leftJoin('users as operator', 'operator.id', 'action.operator_id')
     .leftJoin('members as owner', (on) =>
       on.on('owner.account_id', 'action.account_id').andOnVal('owner.role', 'owner'),
     )
     .leftJoin('users as account', 'account.id', 'owner.user_id')
-    .where(accountId ? { 'action.account_id': accountId } : {})
+    .modify((query) => narrow(query, filter))
+    .modify((query) => void (before && query.where('action.id', '<', before)))
     .orderBy('action.id', 'desc')
     .limit(limit)
     .select<ActionRow[]>(
@@ -93,13 +120,27 @@ export async function listActions(db: Db, limit: number, accountId?: AccountId):
       'action.details',
       'action.created_at',
     )
-  return rows.map((row) => ({
-    id: publicId('action', row.id),
-    action: row.action,
-    operatorEmail: row.operator_email,
-    accountId: row.account_id && publicId('account', row.account_id),
-    accountEmail: row.account_email,
-    details: row.details,
-    createdAt: row.created_at.toISOString(),
-  }))
+  return rows.map(presentAction)
 }
+
+function narrow(query: Knex.QueryBuilder, { accountId, operatorId, action, changes, from, before }: ActionFilter) {
+  if (accountId) void query.where('action.account_id', accountId)
+  if (operatorId) void query.where('action.operator_id', operatorId)
+  if (operatorId === null) void query.whereNull('action.operator_id')
+  if (action) void query.where('action.action', action)
+  if (changes) void query.whereNot('action.action', 'account_viewed')
+  if (from) void query.where('action.created_at', '>=', from)
+  if (from) void query.where('action.id', '>=', firstIdAt('action', from.getTime() - CLOCKS_MS))
+  if (before) void query.where('action.created_at', '<', before)
+  if (before) void query.where('action.id', '<', firstIdAt('action', before.getTime() + CLOCKS_MS))
+}
+
+const presentAction = (row: ActionRow): OperatorAction => ({
+  id: publicId('action', row.id),
+  action: row.action,
+  operatorEmail: row.operator_email,
+  accountId: row.account_id && publicId('account', row.account_id),
+  accountEmail: row.account_email,
+  details: row.details,
+  createdAt: row.created_at.toISOString(),
+})

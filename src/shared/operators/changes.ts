@@ -13,10 +13,13 @@ import { createUser, lockUser, pseudonymise, setRole } from '../users/users.ts'
 import type { Db } from '../infra/db.ts'
 import type { AccountId, GrantId, MailId, SessionId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
+import type { Deducted, NewDeduction } from '../ledger/deductions.ts'
+import { deduct } from '../ledger/deductions.ts'
 import type { NewGrant } from '../ledger/ledger.ts'
 import { grant } from '../ledger/ledger.ts'
-import { deleteMailsOf, requeueMails } from '../mail/mails.ts'
-import type { Operator } from './actions.ts'
+import { closeBilling, undecidedPayments } from '../payments/forgetting.ts'
+import { deleteMailsOf, discardMails, requeueMails } from '../mail/mails.ts'
+import type { ActionDetails, Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 
 /** Gives credits. @returns the balance after it. @throws as `grant`. */
@@ -33,7 +36,23 @@ export const grantCredits = async (db: Db, operator: Operator, lot: NewGrant & {
     return credits
   })
 
-/** Suspends or activates an account; false where there is none. */
+/** Takes credits back; recorded where this request took them. @returns null if there is no such account. */
+export const deductCredits = async (db: Db, operator: Operator, wanted: NewDeduction): Promise<Deducted | null> =>
+  db.transaction(async (trx) => {
+    const done = await deduct(trx, wanted)
+    if (done?.is === 'deducted') {
+      await recordAction(trx, operator, 'credits_deducted', wanted.accountId, {
+        amount: wanted.amount,
+        taken: done.taken,
+        owed: done.owed,
+        note: wanted.reason,
+        deductionId: publicId('deduction', done.id),
+      })
+    }
+    return done
+  })
+
+/** Suspends or activates an account; false if there is none. */
 export const setAccountStatus = async (
   db: Db,
   operator: Operator,
@@ -70,6 +89,15 @@ export const requeueDeadMails = async (db: Db, operator: Operator, id: MailId | 
     return revived
   })
 
+/** Gives up on dead letters for good, on one or all. @returns how many. */
+export const discardDeadMails = async (db: Db, operator: Operator, id: MailId | 'all'): Promise<number> =>
+  db.transaction(async (trx) => {
+    const discarded = await discardMails(trx, id)
+    const which: ActionDetails = id === 'all' ? { count: discarded } : { mailId: publicId('mail', id) }
+    if (discarded > 0) await recordAction(trx, operator, 'mail_discarded', null, which)
+    return discarded
+  })
+
 /** Makes an account; null where its address is taken. */
 export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Promise<UserRow | null> =>
   db.transaction(async (trx) => {
@@ -78,30 +106,53 @@ export const makeAccount = async (db: Db, operator: Operator, user: NewUser): Pr
     return made
   })
 
-/** Why an account was not deleted: it was before, its calls run, or it has credits that would be lost. */
-export type KeptBecause = { is: 'deleted' } | { is: 'running'; calls: number } | { is: 'credits'; credits: number }
-
-/** Whom to delete. `force`: also where there are credits left. `passwordHash`: of a password that nobody knows. */
-export type Deletion = { userId: UserId; accountId: AccountId; force: boolean; passwordHash: string }
+/**
+ * Why an account was not deleted: it was before, its calls run, payments of it are undecided, it has credits that would
+ * be lost, or its password is not the one that was checked.
+ */
+export type KeptBecause =
+  | { is: 'deleted' }
+  | { is: 'running'; calls: number }
+  | { is: 'paying'; payments: number }
+  | { is: 'credits'; credits: number }
+  | { is: 'password' }
 
 /**
- * Deletes an account: its address, name, sessions, keys, mails and answers go, its media results within minutes. The
- * ledger and the records of calls stay, exact, and nobody's.
- * @returns null where it was deleted.
+ * Whom to delete. `force`: also where there are credits left; `evenPaying`: also while payments are undecided.
+ * `passwordHash`: of a password that nobody knows. `checked`: the hash of the password that its owner gave, where they
+ * ask for it themselves.
+ */
+export type Deletion = {
+  userId: UserId
+  accountId: AccountId
+  force: boolean
+  evenPaying?: boolean
+  passwordHash: string
+  checked?: string
+}
+
+/**
+ * Deletes an account, for an operator or for its owner: its address, name, sessions, keys, card, mails and answers go,
+ * its media results within minutes. The ledger, the payments and the records of calls stay, exact, and nobody's.
+ * @returns null if it was deleted.
  */
 export const deleteAccount = async (
   db: Db,
   operator: Operator,
-  { userId, accountId, force, passwordHash }: Deletion,
+  { userId, accountId, force, evenPaying = false, passwordHash, checked }: Deletion,
 ): Promise<KeptBecause | null> =>
   db.transaction(async (trx) => {
     const user = await lockUser(trx, userId)
     const { credits, running, isDeleted } = await lockToDelete(trx, accountId)
     if (isDeleted || !user) return { is: 'deleted' }
+    if (checked !== undefined && user.password_hash !== checked) return { is: 'password' }
     if (running > 0) return { is: 'running', calls: running }
+    const payments = await undecidedPayments(trx, accountId)
+    if (payments > 0 && !evenPaying) return { is: 'paying', payments }
     if (credits > 0 && !force) return { is: 'credits', credits }
     await revokeAllKeys(trx, accountId)
     await forgetAnswers(trx, accountId)
+    await closeBilling(trx, accountId)
     await endSessions(trx, userId)
     await deleteMailsOf(trx, userId, user.email)
     await pseudonymise(trx, userId, passwordHash)
@@ -122,7 +173,7 @@ export const sendPasswordReset = async (
     return id
   })
 
-/** Ends one session of a user, or all; false where there is no such session. */
+/** Ends one session of a user, or all; false if there is no such session. */
 export const revokeSessions = async (
   db: Db,
   operator: Operator,

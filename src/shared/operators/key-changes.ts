@@ -12,7 +12,7 @@ import { publicId } from '../ids.ts'
 import type { ActionDetails, Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 
-/** Changes the name or the limits of any key. @returns the key as it is then; null where there is none to change. */
+/** Changes the name or the limits of any key. @returns the key as it is then; null if there is none to change. */
 export const changeAnyKey = async (
   db: Db,
   operator: Operator,
@@ -25,7 +25,7 @@ export const changeAnyKey = async (
     return key
   })
 
-/** Gives any key another secret. @returns null where there is none, or it was revoked. */
+/** Gives any key another secret. @returns null if there is none, or it was revoked. */
 export const rotateAnyKey = async (
   db: Db,
   operator: Operator,
@@ -38,7 +38,7 @@ export const rotateAnyKey = async (
     return rotated
   })
 
-/** Revokes any key; false where there is none. */
+/** Revokes any key; false if there is none. */
 export const revokeAnyKey = async (db: Db, operator: Operator, id: KeyId): Promise<boolean> =>
   db.transaction(async (trx) => {
     const accountId = await accountOfKey(trx, id)

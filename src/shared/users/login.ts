@@ -18,7 +18,7 @@ export type RefusedLogin = { refusal: 'invalid_credentials' | 'account_suspended
 export type Credentials = { email: string; password: string; device: Device }
 
 /**
- * Opens a session for the right password of an active account. A suspended account is told so whatever the password
+ * Opens a session for the right password of an active account. A suspended account gets that answer for any password
  * (docs/accounts-and-mail.md#passwords-and-logins).
  * @throws ApiError overloaded.
  */

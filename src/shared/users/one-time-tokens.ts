@@ -7,10 +7,10 @@ import type { Db, Trx } from '../infra/db.ts'
 import type { MailId, UserId } from '../ids.ts'
 
 /** What the link of a mail does: the kind of the mail. */
-export type LinkKind = 'verification' | 'reset'
+export type LinkKind = 'verification' | 'reset' | 'address'
 
 /** How long a link lives after the last try of its mail, in seconds. */
-const LIFE_SECONDS: Record<LinkKind, number> = { verification: 24 * 3600, reset: 30 * 60 }
+const LIFE_SECONDS: Record<LinkKind, number> = { verification: 24 * 3600, reset: 30 * 60, address: 24 * 3600 }
 
 const TOKEN = /^[A-Za-z0-9_-]{43}$/
 
@@ -21,7 +21,11 @@ export type TokenMint = (purpose: LinkKind, mailId: MailId) => string
 export function createTokenMint(appSecret: string): TokenMint {
   const keyOf = (purpose: LinkKind) =>
     Buffer.from(hkdfSync('sha256', appSecret, '', `tollgate mail token ${purpose}`, 32))
-  const keys: Record<LinkKind, Buffer> = { verification: keyOf('verification'), reset: keyOf('reset') }
+  const keys: Record<LinkKind, Buffer> = {
+    verification: keyOf('verification'),
+    reset: keyOf('reset'),
+    address: keyOf('address'),
+  }
   return (purpose, mailId) => createHmac('sha256', keys[purpose]).update(mailId).digest('base64url')
 }
 
@@ -33,7 +37,7 @@ export type NewToken = { mailId: MailId; userId: UserId; purpose: LinkKind; toke
 /**
  * Activates the link of a mail, or extends its life for another try of the same mail. The account's row must be
  * locked.
- * @returns false where the link is spent, or the password was changed after the mail was asked for: then no mail is
+ * @returns false if the link is spent, or the password was changed after the mail was asked for: then no mail is
  *   due.
  */
 export async function issueToken(trx: Trx, { mailId, userId, purpose, token, mailbox }: NewToken): Promise<boolean> {
@@ -57,11 +61,14 @@ export const isIssued = async (trx: Trx, mailId: MailId, token: string): Promise
     .first('mail_id')) !== undefined
 
 /**
- * What makes a token good: its purpose, unspent, in its time, for the address that the user still has; and of reset
- * links only the newest, asked for after the last change of the password.
+ * What makes a token good: its purpose, unspent, in its time, for the address that the user still has, or, of another
+ * address, for one that nobody has; and of all but verifications only the newest, asked for after the last change of
+ * the password.
  */
 const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NULL AND t.expires_at > now()
-  AND u.id = t.user_id AND u.email = t.email
+  AND u.id = t.user_id
+  AND CASE t.purpose WHEN 'address' THEN NOT EXISTS (SELECT FROM users holder WHERE holder.email = t.email)
+    ELSE u.email = t.email END
   AND (t.purpose = 'verification' OR (t.asked_at > u.password_changed_at AND NOT EXISTS (
     SELECT FROM one_time_tokens newer
     WHERE newer.user_id = t.user_id AND newer.purpose = t.purpose AND newer.asked_at > t.asked_at)))`
@@ -79,13 +86,14 @@ export async function findToken(db: Db | Trx, purpose: LinkKind, token: string):
 /**
  * Spends a token by one statement: of any number of simultaneous requests one wins. The account's row must be locked,
  * so that a change of its password or address is seen.
+ * @returns the address that the link was mailed to; null if the token is not good.
  */
-export async function spendToken(trx: Trx, purpose: LinkKind, token: string): Promise<boolean> {
-  const { rowCount } = await trx.raw<{ rowCount: number }>(
-    `UPDATE one_time_tokens t SET spent_at = now() FROM users u WHERE ${LIVE}`,
+export async function spendToken(trx: Trx, purpose: LinkKind, token: string): Promise<{ email: string } | null> {
+  const { rows } = await trx.raw<{ rows: { email: string }[] }>(
+    `UPDATE one_time_tokens t SET spent_at = now() FROM users u WHERE ${LIVE} RETURNING t.email`,
     { purpose, hash: hashOf(token) },
   )
-  return rowCount === 1
+  return rows[0] ?? null
 }
 
 // An arbitrary number, the same in every worker: the first of the two keys of an advisory lock on a mailbox.

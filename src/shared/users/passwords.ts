@@ -4,6 +4,7 @@
 import argon2 from 'argon2'
 import { ApiError } from '../errors.ts'
 import type { ErrorCode } from '../errors.ts'
+import { isStorable } from '../storable.ts'
 
 /** OWASP's minimum for t = 2; the library's own defaults make a ninth of the verifications a second. */
 const PARAMETERS = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
@@ -71,9 +72,6 @@ export function newPasswordFault(password: unknown): ErrorCode | null {
   return isStorable(password) ? null : 'invalid_request'
 }
 
-/** Whether Postgres can store a text (no NUL, no lone surrogate). */
-const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
-
 /**
  * Checks a new password.
  * @throws ApiError password_too_short, password_too_long, password_needs_letter_and_digit, or invalid_request for a NUL
@@ -82,7 +80,7 @@ const isStorable = (text: string): boolean => !text.includes('\0') && text.isWel
 export function checkNewPassword(password: unknown): string {
   const fault = newPasswordFault(password)
   if (fault === 'invalid_request')
-    throw new ApiError(fault, { message: 'password has a character that cannot be stored.', param: 'password' })
+    throw new ApiError(fault, { message: 'password contains a character that cannot be stored.', param: 'password' })
   if (fault) throw new ApiError(fault, { param: 'password' })
   return password as string
 }

@@ -44,7 +44,7 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
  * Opens a session, unless the account was suspended or its password changed since it was checked: a login with the
  * old password that runs while a reset commits must not leave a session behind. FOR SHARE waits for such a change and
  * looks again.
- * @returns null where it was.
+ * @returns null if it was.
  */
 export async function openSession(
   db: Db | Trx,

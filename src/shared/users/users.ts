@@ -109,7 +109,7 @@ export const findUserByEmail = async (db: Db | Trx, email: string): Promise<User
 export const findUser = async (db: Db | Trx, id: UserId): Promise<UserRow | null> =>
   (await members(db).where('users.id', id).first<UserRow | undefined>()) ?? null
 
-/** A user who acts for a certain account; null where they may not. */
+/** A user who acts for a certain account; null if they may not. */
 export const findMember = async (db: Db | Trx, { userId, accountId }: Membership): Promise<UserRow | null> =>
   (await members(db).where({ 'users.id': userId, 'accounts.id': accountId }).first<UserRow | undefined>()) ?? null
 
@@ -156,6 +156,15 @@ export async function markVerified(trx: Trx, id: UserId): Promise<void> {
     .update({ email_verified_at: trx.raw('coalesce(email_verified_at, now())') })
 }
 
+/** Gives a user another address, which they have proved. @throws where somebody has it (`isAddressTaken`). */
+export async function setEmail(trx: Trx, id: UserId, email: string): Promise<void> {
+  await trx('users').where({ id }).update({ email, email_verified_at: trx.fn.now() })
+}
+
+/** Whether a statement failed because two users would have had one address. */
+export const isAddressTaken = (error: unknown): boolean =>
+  (error as { constraint?: unknown } | null)?.constraint === 'users_email_key'
+
 /** Stores a new password. Reset links that were asked for before this moment are dead. */
 export async function setPasswordHash(trx: Trx, id: UserId, passwordHash: string): Promise<void> {
   await trx('users')
@@ -172,7 +181,7 @@ export const setRole = async (trx: Trx, id: UserId, role: Role): Promise<void> =
 const nobodysAddress = (id: UserId): string => `deleted-${id}@deleted.invalid`
 
 /**
- * Takes everything from a user by which somebody could tell who they were, or sign in as them.
+ * Removes everything that identifies a user, or that could sign in as them.
  * @param passwordHash of a password that nobody knows
  */
 export async function pseudonymise(trx: Trx, id: UserId, passwordHash: string): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * The proof that an address belongs to its account, by a mailed link.
  */
-import type { Db } from '../infra/db.ts'
+import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
 import type { MailId, UserId } from '../ids.ts'
 import { newId } from '../ids.ts'
@@ -43,11 +43,15 @@ export async function verifyEmail(db: Db, token: string, signupCredits: number):
     const before = await lockUser(trx, userId)
     if (!(await spendToken(trx, 'verification', token))) throw new ApiError('invalid_token')
     await markVerified(trx, userId)
-    const user = (await findUser(trx, userId))!
-    const accountId = user.account_id
-    if (signupCredits > 0 && before?.email_verified_at === null && !(await hasGrantOf(trx, accountId, 'signup'))) {
-      user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
-    }
-    return user
+    return proven(trx, userId, before?.email_verified_at === null ? signupCredits : 0)
   })
+}
+
+/** The user, who has proved an address; `signupCredits` are theirs unless they had some before. */
+export async function proven(trx: Trx, userId: UserId, signupCredits: number): Promise<UserRow> {
+  const user = (await findUser(trx, userId))!
+  const accountId = user.account_id
+  if (signupCredits > 0 && !(await hasGrantOf(trx, accountId, 'signup')))
+    user.credits = await grant(trx, { id: newId('grant'), accountId, origin: 'signup', amount: signupCredits })
+  return user
 }

@@ -56,7 +56,7 @@ describe('/api/operator/catalogue', () => {
     expect(same.json).to.deep.equal({ ok: true, version: before.version + 1, changes: [] })
   })
 
-  it('tells the second of two operators what the first has changed, and loses neither work', async () => {
+  it("refuses the second of two operators with what the first has changed, and loses neither's work", async () => {
     const other = await anOperator()
     const before = await shown()
     const mine = { catalogue: priced(before, 50), expect: before.version }
@@ -66,10 +66,19 @@ describe('/api/operator/catalogue', () => {
     const [won, lost] = replies[0]!.status === 200 ? [50, replies[1]!] : [60, replies[0]!]
     expect(lost.json.error).to.equal('conflict')
     expect(lost.json.message).to.include(`sandbox-image credits: 41 → ${won}`)
+    expect(lost.json.version).to.equal(before.version + 1)
+    expect(lost.json.changes).to.deep.equal([
+      {
+        part: 'model',
+        name: 'sandbox-image',
+        change: 'changed',
+        fields: [{ path: 'credits', before: 41, after: won }],
+      },
+    ])
     expect(await listedCredits()).to.equal(won)
   })
 
-  it('tells every fault with its path at once, and changes nothing', async () => {
+  it('names every fault with its path at once, and changes nothing', async () => {
     const before = await shown()
     const bad = priced(before, -1)
     bad.models[0]!['colour'] = 'red'
@@ -108,7 +117,7 @@ describe('/api/operator/catalogue', () => {
     expect((await shown()).version).to.equal(before.version)
   })
 
-  it('lists the versions, shows each with what going back to it would change, and goes back', async () => {
+  it('lists the versions, shows what rolling back to each would change, and rolls back', async () => {
     const before = await shown()
     await post('', { catalogue: priced(before, 70), expect: before.version })
     const { data } = (await web.get(`${PATH}/versions`, operator.token)).json

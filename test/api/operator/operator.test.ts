@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { endpoints } from '../../../src/api/routes.ts'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import { newId, parseId, publicId } from '../../../src/shared/ids.ts'
 import { requestMail } from '../../../src/shared/mail/mails.ts'
+import { listActions } from '../../../src/shared/operators/actions.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -73,6 +75,45 @@ describe('/api/operator', () => {
     }
   })
 
+  it('sorts accounts, narrows them, and gives them in pages', async () => {
+    const operator = await anOperator()
+    const mark = `-${process.pid}-sorted@`
+    const names = ['sorted-a', 'sorted-b', 'sorted-c', 'sorted-d'].map((name) => `${name}${mark}example.com`)
+    const people = [names[1]!, names[0]!, names[3]!, names[2]!]
+    const ids = await Promise.all(people.map(async (email) => parseId('account', (await aPerson(web, email)).id)!))
+    const account = (at: number, change: object) => web.db('accounts').where({ id: ids[at]! }).update(change)
+    await account(0, { debt: 7 })
+    await account(2, { debt: 9, status: 'suspended' })
+    await createKey(web.db, ids[1]!, 'used')
+    await createKey(web.db, ids[3]!, 'used')
+    const called = (at: number, time: string) =>
+      web.db('api_keys').where({ account_id: ids[at]! }).update({ last_used_at: time })
+    await called(1, '2030-01-01T00:00:00Z')
+    await called(3, '2030-01-02T00:00:00Z')
+    const found = async (query: string): Promise<string[]> => {
+      const seen: string[] = []
+      for (let cursor = ''; ;) {
+        const path = `/api/operator/accounts?limit=2&search=${mark}&${query}&${cursor}`
+        const { json } = await web.get(path.replaceAll('&&', '&').replace(/&$/, ''), operator.token)
+        seen.push(...json.data.map(({ email }: { email: string }) => email.slice(0, 8)))
+        if (json.nextCursor === null) return seen
+        cursor = `cursor=${json.nextCursor}`
+      }
+    }
+    for (const [query, expected] of [
+      ['sort=email', 'abcd'],
+      ['sort=debt', 'db'],
+      ['sort=lastCall', 'ca'],
+      ['standing=suspended', 'd'],
+      ['standing=debt&sort=email', 'bd'],
+      ['standing=unverified&sort=email', 'abcd'],
+    ])
+      expect(await found(query!), query).to.deep.equal(Array.from(expected!, (letter) => `sorted-${letter}`))
+    for (const sort of ['newest', 'oldest', 'credits'])
+      expect(await found(`sort=${sort}`), sort).to.have.members(['sorted-a', 'sorted-b', 'sorted-c', 'sorted-d'])
+    await Promise.all(ids.map((id) => web.db('accounts').where({ id }).update({ debt: 0 })))
+  })
+
   it('grants credits, and records who did it in the same transaction', async () => {
     const operator = await anOperator()
     const person = await aPerson(web)
@@ -96,6 +137,28 @@ describe('/api/operator', () => {
       note: 'sorry',
       expiresAt: null,
     })
+    await expectBooksToBalance(web.db)
+  })
+
+  it('deducts credits once, says how many can be taken, and lets the rest become debt on request', async () => {
+    const operator = await anOperator()
+    const account = await anAccount(web.db, 50)
+    const path = `/api/operator/accounts/${publicId('account', account.id)}`
+    const take = (body: object) => web.post(`${path}/deductions`, { reason: 'granted twice', ...body }, operator.token)
+    for (const body of [{ amount: 0 }, { amount: '5' }, { amount: 5, reason: ' ' }, { amount: 5, mayOwe: 'yes' }])
+      expect((await take(body)).status, JSON.stringify(body)).to.equal(400)
+    const first = await take({ amount: 20, idempotencyKey: 'a' })
+    expect(first.json).to.deep.include({ taken: 20, owed: 0, credits: 30 })
+    expect((await take({ amount: 20, idempotencyKey: 'a' })).json.deductionId).to.equal(first.json.deductionId)
+    expect((await take({ amount: 21, idempotencyKey: 'a' })).json.error).to.equal('idempotency_conflict')
+    const tooMuch = await take({ amount: 40 })
+    expect([tooMuch.status, tooMuch.json.error]).to.deep.equal([409, 'credits_spent'])
+    expect(tooMuch.json.message).to.contain('30 credits')
+    expect((await take({ amount: 40, mayOwe: true })).json).to.deep.include({ taken: 30, owed: 10, credits: 0 })
+    const { actions } = (await web.get(path, operator.token)).json
+    expect(actions.map(({ details }: { details: { taken: number } }) => details.taken)).to.deep.equal([30, 20])
+    const nobody = `/api/operator/accounts/${publicId('account', newId('account'))}/deductions`
+    expect((await web.post(nobody, { amount: 1, reason: 'x' }, operator.token)).status).to.equal(404)
     await expectBooksToBalance(web.db)
   })
 
@@ -150,6 +213,32 @@ describe('/api/operator', () => {
       'account_activated',
       'account_suspended',
     ])
+  })
+
+  it('shows keys, sessions and the ledger of an account, and records each look once, whatever is asked', async () => {
+    const [operator, another] = [await anOperator(), await anOperator()]
+    const person = await aPerson(web)
+    const path = `/api/operator/accounts/${person.id}`
+    const id = parseId('account', person.id)!
+    const looks = async (): Promise<(string | null)[]> =>
+      (await listActions(web.db, { accountId: id, action: 'account_viewed' }, 10)).map((look) => look.operatorEmail)
+    const views = ['', '/keys', '/sessions', '/ledger', '', '/ledger'].map((part) => `${path}${part}`)
+    const answers = await Promise.all(views.map((view) => web.get(view, operator.token)))
+    expect(answers.map(({ status }) => status)).to.deep.equal(views.map(() => 200))
+    expect(answers[0]!.json.actions, 'a look changes nothing').to.deep.equal([])
+    expect(answers[2]!.json.data).to.have.lengthOf(1)
+    await web.get(path, another.token)
+    expect(await looks()).to.deep.equal([another.email, operator.email])
+    const anHourAgo = web.db.raw("created_at - interval '1 hour'")
+    await web.db('operator_actions').where({ account_id: id }).update({ created_at: anHourAgo })
+    await web.get(`${path}/sessions`, operator.token)
+    expect(await looks()).to.deep.equal([operator.email, another.email, operator.email])
+    const ended = await send('DELETE', `${web.url}${path}/sessions`, { key: operator.token })
+    expect([ended.status, (await web.get('/api/account', person.token)).status]).to.deep.equal([200, 401])
+    expect((await actionsOf(operator, person)).map(({ action }) => action)).to.deep.equal(['sessions_revoked'])
+    const nobody = `/api/operator/accounts/${publicId('account', newId('account'))}`
+    for (const part of ['', '/keys', '/sessions', '/ledger'])
+      expect((await web.get(`${nobody}${part}`, operator.token)).status, part).to.equal(404)
   })
 
   it('lets no operator lock themselves out', async () => {

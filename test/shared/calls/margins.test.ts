@@ -69,7 +69,7 @@ describe('the margins of calls', () => {
     expect((await report()).text).to.match(/no creditMicroUsd/)
   })
 
-  it('are told as CSV, in which what is unknown is empty', async () => {
+  it('are exported as CSV, with unknown values empty', async () => {
     const lines = marginCsv(await margins(1000)).split('\n')
     expect(lines).to.deep.equal([
       HEADER,

@@ -34,7 +34,7 @@ describe('a cost that exceeds its price', () => {
     expect(pathsOf(chatOf({ ...cost, perCall: 201 }, { minimum: 2 }))).to.deep.equal(['models[0].upstreams[0].cost'])
   })
 
-  it('is told of nothing where a credit has no worth, a cost is not stated, or a model is disabled', () => {
+  it('is not reported if a credit has no value, a cost is not stated, or a model is disabled', () => {
     const cost = { input: 9e8, output: 0, perTokens: 1, minimum: 0 }
     expect(marginFaults({ models: chatOf(cost) })).to.deep.equal([])
     expect(pathsOf(chatOf(cost).map((model) => ({ ...model, enabled: false })))).to.deep.equal([])

@@ -70,7 +70,7 @@ describe('the versions of the catalogue', () => {
     expect(await refused(row(1))).to.equal('catalogue_versions_pkey')
   })
 
-  it('are checked whole: a bad content changes nothing and is told with all its faults', async () => {
+  it('are validated as a whole: bad content changes nothing, and all its faults are named', async () => {
     await apply(content(image(40)))
     const bad = content(image(-1), {
       ...image(1.5, 'other'),
@@ -92,14 +92,14 @@ describe('the versions of the catalogue', () => {
     expect(await db('operator_actions')).to.have.length(1)
   })
 
-  it('say so where the content is the current one, however it is laid out', async () => {
+  it('are not added if the content is already current, whatever its formatting', async () => {
     const { upstreams, models } = content(image(40))
     await apply({ upstreams, models })
     expect(await apply({ models, upstreams })).to.deep.equal({ is: 'unchanged', version: 1 })
     expect((await current()).version).to.equal(1)
   })
 
-  it('refuse whoever expects another version than the current one, and tell what was changed meanwhile', async () => {
+  it('are refused if another version than the current one is expected, with what was changed meanwhile', async () => {
     await apply(content(image(40)))
     await apply(content(image(50)), { expect: 1 })
     expect(await apply(content(image(60)), { expect: 1 })).to.deep.equal({
@@ -118,7 +118,7 @@ describe('the versions of the catalogue', () => {
     expect((await current()).content).to.deep.equal(content(image(50)))
   })
 
-  it('let one of many win who expect the same version at once, and lose nobody who expects none', async () => {
+  it('let one win of many that expect the same version, and apply all that expect none', async () => {
     await apply(content(image(1)))
     const rivals = await Promise.all([...Array(8).keys()].map((n) => apply(content(image(n + 10)), { expect: 1 })))
     expect(rivals.map(({ is }) => is).toSorted()).to.deep.equal(['applied', ...Array<string>(7).fill('conflict')])
@@ -166,7 +166,7 @@ describe('the versions of the catalogue', () => {
     }
     const creditsOf = ({ models }: Awaited<ReturnType<CatalogueHolder['at']>>) => models.get('sandbox-image')?.price
 
-    it('are taken into use at a look, with their number in every model', async () => {
+    it('are used after a check, with their number in every model', async () => {
       await apply(content(image(40)))
       const holder = await open()
       const first = holder.current()
@@ -191,7 +191,7 @@ describe('the versions of the catalogue', () => {
       expect(await holder.at(1), 'it is kept').to.equal(await holder.at(1))
     })
 
-    it('are told from those that are not there or cannot be used, which are asked for again each time', async () => {
+    it('are cached, unlike missing or unusable ones, which are read again each time', async () => {
       await apply(content(image(40)))
       const holder = await open()
       const unusable = (version: number) =>
@@ -205,12 +205,13 @@ describe('the versions of the catalogue', () => {
       expect(await unusable(2)).to.be.an.instanceOf(UnusableVersion)
       await holder.refresh()
       expect(holder.version(), 'the last one that can be used stays in use').to.equal(1)
+      expect((await open()).version(), 'and is what a process starts with').to.equal(1)
       await apply(content(image(60)))
       await holder.refresh()
       expect(holder.version()).to.equal(3)
     })
 
-    it('are waited for where there is none yet, and nothing is served meanwhile', async () => {
+    it('are waited for if there is none yet, and nothing is served meanwhile', async () => {
       const holder = await open()
       expect(holder.version()).to.equal(null)
       expect(() => holder.current())

@@ -1,0 +1,91 @@
+/**
+ * /api/banner and /api/operator/banner: what stands above every page of the console.
+ */
+import { z } from 'zod'
+import { ApiError } from '../../shared/errors.ts'
+import { newId } from '../../shared/ids.ts'
+import { keptReading } from '../../shared/infra/kept.ts'
+import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
+import { done, id, ok, time } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { label, moment, startOf } from '../fields.ts'
+import { operator } from '../who.ts'
+
+/** How long a process keeps what it read, in ms: everybody asks for it, again and again. */
+const KEPT_MS = 5000
+
+const level = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(', ')}` })
+
+const banner = z.strictObject({ id: id('banner'), text: z.string(), level, from: time, until: time.nullable() })
+
+const bannerAnswer = z.strictObject({ ok, banner: banner.nullable() }).meta({ id: 'BannerAnswer' })
+
+/** Shows everybody the banner of this moment. */
+export const showBanner = endpoint({
+  tag: 'Service',
+  who: null,
+  method: 'get',
+  path: '/api/banner',
+  summary: 'The banner of the console',
+  answers: { 200: { description: 'The banner that is to be shown now; null: none.', schema: bannerAnswer } },
+  errors: ['service_unavailable', 'internal_error'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => {
+  const standing = keptReading(KEPT_MS, () => findBanner(db))
+  return async () => {
+    const found = await standing()
+    const now = new Date().toISOString()
+    const isShown = found && found.from <= now && (found.until === null || found.until > now)
+    return { ok: true, banner: isShown ? found : null }
+  }
+})
+
+const declared = { tag: 'Operators', who: operator, path: '/api/operator/banner' } as const
+
+/** Shows operators the banner that is set. */
+export const showTheBanner = endpoint({
+  ...declared,
+  method: 'get',
+  summary: 'Show the banner that is set',
+  answers: { 200: { description: 'It may be still to come; null: none is set.', schema: bannerAnswer } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async () => ({ ok: true, banner: await findBanner(db) }))
+
+const when = moment.nullish().transform((text) => (text ? startOf(text) : null))
+
+/** Sets the banner. */
+export const changeBanner = endpoint({
+  ...declared,
+  method: 'put',
+  summary: 'Set the banner',
+  description: 'In place of the one before. The pages that are open show it within about a minute.',
+  body: z
+    .object({
+      text: label(MAX_BANNER_TEXT),
+      level: level.default('info'),
+      from: when.meta({ description: 'From when on it is shown; at once if absent.' }),
+      until: when.meta({ description: 'Until when; until it is removed if absent.' }),
+    })
+    .meta({ id: 'BannerRequest' }),
+  answers: { 200: { description: 'The banner is set.', schema: bannerAnswer } },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, body }) => {
+  const { from, until } = body
+  if (until && until.getTime() <= Math.max(Date.now(), from?.getTime() ?? 0)) {
+    throw new ApiError('invalid_request', { param: 'until', message: 'until must be in the future, and after from.' })
+  }
+  await setBanner(db, who.userId, { ...body, id: newId('banner'), text: body.text.trim() })
+  return { ok: true, banner: await findBanner(db) }
+})
+
+/** Removes the banner. */
+export const removeTheBanner = endpoint({
+  ...declared,
+  method: 'delete',
+  summary: 'Remove the banner',
+  answers: { 200: { description: 'There is no banner any more.', schema: done } },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => {
+  await removeBanner(db, who.userId)
+  return { ok: true }
+})

@@ -1,0 +1,98 @@
+/**
+ * /api/operator/calls: the calls of everybody.
+ */
+import { z } from 'zod'
+import { accountOfKey } from '../../shared/accounts/api-keys.ts'
+import type { AnyCallFilter } from '../../shared/calls/all-calls.ts'
+import { listAnyCalls } from '../../shared/calls/all-calls.ts'
+import { findOrigin, findRecord } from '../../shared/calls/records.ts'
+import { ApiError } from '../../shared/errors.ts'
+import type { Db } from '../../shared/infra/db.ts'
+import type { AccountId } from '../../shared/ids.ts'
+import { parseId, publicId } from '../../shared/ids.ts'
+import { entriesOfCall } from '../../shared/ledger/ledger.ts'
+import { addressesOf, findAccount } from '../../shared/operators/accounts.ts'
+import { noteLook } from '../../shared/operators/looks.ts'
+import { findUserByEmail } from '../../shared/users/users.ts'
+import { call, callWithLedger, id, pageOf } from '../answers.ts'
+import { callFilter, filterOf, placeOf, positionOf } from '../console/calls.ts'
+import { createCursors } from '../console/cursors.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { line, pageCursor, pageLimit, searchText } from '../fields.ts'
+import { pathId } from '../path-id.ts'
+import { operator } from '../who.ts'
+import { operatedAccount } from './answers.ts'
+
+const declared = { tag: 'Operators', who: operator } as const
+
+const anyCall = call.extend({ accountId: id('acc'), accountEmail: z.string() }).meta({ id: 'OperatedCall' })
+
+/** Lists calls of all accounts, newest first. */
+export const showAllCalls = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/operator/calls',
+  summary: 'List the calls of all accounts',
+  description:
+    'One request searches at most 50,000 calls. If few of them match, its page is short or empty, and ' +
+    '`nextCursor` continues the search.',
+  query: z.object({
+    ...callFilter,
+    account: searchText('The id of an account, or its address.'),
+    upstream: line(200).optional().meta({ description: 'The upstream that served the call, or failed it.' }),
+    errorType: line(60).optional().meta({ description: 'The error code of the answer.' }),
+    limit: pageLimit,
+    cursor: pageCursor,
+  }),
+  answers: { 200: { description: 'A page of calls, newest first.', schema: pageOf(anyCall) } },
+  errors: [],
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+  const cursors = createCursors(config.APP_SECRET, 'any calls')
+  return async ({ who, query: { cursor, limit, account, ...fields } }) => {
+    const filter: AnyCallFilter = filterOf(fields)
+    const after = cursor === undefined ? null : positionOf(cursors.read(who.accountId, cursor))
+    const owner = await ownerOf(db, account.trim(), filter)
+    if (owner === null) return { ok: true, data: [], nextCursor: null }
+    const { calls, next } = await listAnyCalls(db, { ...filter, accountId: owner }, limit, after)
+    const addresses = await addressesOf(db, [...new Set(calls.map(({ accountId }) => accountId))])
+    const data = calls.map(({ accountId, ...rest }) => ({
+      ...rest,
+      accountId: publicId('account', accountId),
+      accountEmail: addresses.get(accountId) ?? '',
+    }))
+    return { ok: true, data, nextCursor: cursors.write(who.accountId, placeOf(next)) }
+  }
+})
+
+/** The account whose calls a filter asks for; undefined if it asks for those of all, null if there is none. */
+async function ownerOf(db: Db, text: string, { keyId }: AnyCallFilter): Promise<AccountId | null | undefined> {
+  const named =
+    text === '' ? undefined : (parseId('account', text) ?? (await findUserByEmail(db, text.toLowerCase()))?.account_id)
+  if (text !== '' && named === undefined) return null
+  if (!keyId) return named
+  const holder = await accountOfKey(db, keyId)
+  return named === undefined || named === holder ? holder : null
+}
+
+/** Shows any call, what it moved, and whose it is. */
+export const showAnyCall = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/operator/calls/:id',
+  summary: 'Show any call',
+  params: pathId('call', 'The `id` of a call.'),
+  answers: {
+    200: {
+      description: 'The call, its ledger entries and its account.',
+      schema: callWithLedger.extend({ account: operatedAccount.nullable() }),
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+  const [found, origin] = await Promise.all([findRecord(db, params.id), findOrigin(db, params.id)])
+  if (!found || !origin) throw new ApiError('not_found')
+  await noteLook(db, who.userId, origin.accountId)
+  const [ledger, account] = await Promise.all([entriesOfCall(db, params.id), findAccount(db, origin.accountId)])
+  return { ok: true, call: found, startedAt: origin.startedAt, ledger, account }
+})

@@ -1,0 +1,152 @@
+/**
+ * /api/operator/overview: how the service does, at one look.
+ */
+import { z } from 'zod'
+import { totalsOfAccounts } from '../../shared/accounts/totals.ts'
+import { oldestQueued } from '../../shared/calls/backlog.ts'
+import { tallyLastDay } from '../../shared/calls/last-day.ts'
+import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { QUEUE_NAMES } from '../../shared/config.ts'
+import type { QueueName } from '../../shared/config.ts'
+import { publicId } from '../../shared/ids.ts'
+import { keptReading } from '../../shared/infra/kept.ts'
+import { givenSince } from '../../shared/ledger/sums.ts'
+import { mailBacklog } from '../../shared/mail/mails.ts'
+import { addressesOf } from '../../shared/operators/accounts.ts'
+import { countReviews } from '../../shared/payments/orders.ts'
+import { credits, id, ok, time } from '../answers.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { DASHBOARD_PATH } from '../ops/dashboard.ts'
+import { operator } from '../who.ts'
+
+/** How long a reading is kept, in ms: operators who look at the same time, or reload, cost one. */
+const KEPT_MS = 10_000
+
+/** How many accounts and models are named. */
+const TOP = 5
+
+const MONTH_DAYS = 30
+
+const given = z.strictObject({
+  sold: credits.meta({ description: 'Credits of purchases.' }),
+  given: credits.meta({ description: 'Sign-up credits, bonuses and adjustments.' }),
+  takenBack: credits.meta({ description: 'Taken back for refunds and disputes, less what was reinstated.' }),
+})
+
+const tally = {
+  calls: z.int().meta({ description: 'Calls that were accepted.' }),
+  failed: z.int(),
+  refused: z.int().meta({ description: 'Requests that were refused before any charge.' }),
+  credits: credits.meta({ description: 'What the calls cost.' }),
+}
+
+const count = z.int().nullable()
+
+const queue = z.strictObject({
+  queue: z.enum(QUEUE_NAMES),
+  waiting: count.meta({ description: 'Jobs that no worker has taken; null if Redis cannot be reached.' }),
+  running: count,
+  delayed: count.meta({ description: 'Until their next poll or try.' }),
+  oldestSeconds: z.number().meta({ description: 'How long the oldest has waited; 0 where none does.' }),
+  failed: z.int().nullable().meta({ description: 'Calls that failed in the last 24 hours, or dead letters.' }),
+})
+
+const overview = z
+  .strictObject({
+    ok,
+    takenAt: time,
+    lastDay: z.strictObject({
+      ...tally,
+      accounts: z.int().meta({ description: 'Accounts that made calls.' }),
+      topAccounts: z.array(z.strictObject({ accountId: id('acc'), email: z.string(), ...tally })),
+      topModels: z.array(z.strictObject({ model: z.string(), ...tally })),
+    }),
+    sold: z.strictObject({ lastDay: given, lastMonth: given }),
+    accounts: z.strictObject({
+      accounts: z.int(),
+      opened: z.int().meta({ description: 'In the last 24 hours.' }),
+      outstanding: credits.meta({ description: 'The sum of all balances.' }),
+      owed: credits.meta({ description: 'The sum of all debts.' }),
+    }),
+    queues: z.array(queue),
+    deadMails: z.int(),
+    paymentsInReview: z.int(),
+    dashboard: z.string().nullable().meta({ description: 'Where the dashboard of the queues is, if it is offered.' }),
+  })
+  .meta({ id: 'OperatorOverview' })
+
+/** Shows sales, use, accounts, queues and what waits for an operator. */
+export const showOverview = endpoint({
+  tag: 'Operators',
+  who: operator,
+  method: 'get',
+  path: '/api/operator/overview',
+  summary: 'Show how the service is doing',
+  description: 'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old.',
+  answers: { 200: { description: 'The figures.', schema: overview } },
+  errors: [],
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => keptReading(KEPT_MS, () => read(deps)))
+
+async function read({
+  config,
+  db,
+  queues,
+}: Pick<WebDeps, 'config' | 'db' | 'queues'>): Promise<z.input<typeof overview>> {
+  const [{ modalities, topAccounts, ...day }, lastDay, lastMonth, accounts, paymentsInReview, mails, oldest, jobs] =
+    await Promise.all([
+      tallyLastDay(db, TOP),
+      givenSince(db, 1),
+      givenSince(db, MONTH_DAYS),
+      totalsOfAccounts(db),
+      countReviews(db),
+      mailBacklog(db),
+      oldestQueued(db),
+      Promise.all(QUEUE_NAMES.map((name) => jobsOf(queues, name))),
+    ])
+  const addresses = await addressesOf(
+    db,
+    topAccounts.map(({ accountId }) => accountId),
+  )
+  const failed = (name: QueueName): number | null => {
+    if (name === 'mail') return mails.dead
+    if (!MODALITIES.some((modality) => modality === name)) return null
+    return modalities.find(({ modality }) => modality === name)?.failed ?? 0
+  }
+  return {
+    ok: true,
+    takenAt: new Date().toISOString(),
+    lastDay: {
+      ...day,
+      topAccounts: topAccounts.map(({ accountId, ...rest }) => ({
+        ...rest,
+        accountId: publicId('account', accountId),
+        email: addresses.get(accountId) ?? '',
+      })),
+    },
+    sold: { lastDay, lastMonth },
+    accounts,
+    queues: jobs.map((job) => ({
+      ...job,
+      failed: failed(job.queue),
+      oldestSeconds:
+        job.queue === 'mail'
+          ? mails.oldestDueSeconds
+          : ((oldest as Partial<Record<QueueName, number>>)[job.queue] ?? 0),
+    })),
+    deadMails: mails.dead,
+    paymentsInReview,
+    dashboard: config.DASHBOARD_PASSWORD ? DASHBOARD_PATH : null,
+  }
+}
+
+/** The jobs of a queue; null each where Redis is away. */
+async function jobsOf(queues: WebDeps['queues'], name: QueueName) {
+  const jobs = await queues.jobCounts(name).catch(() => null)
+  return {
+    queue: name,
+    waiting: jobs?.waiting ?? null,
+    running: jobs?.active ?? null,
+    delayed: jobs?.delayed ?? null,
+  }
+}

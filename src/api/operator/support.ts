@@ -1,0 +1,74 @@
+/**
+ * /api/operator/accounts/:id: what an account's owner sees of it, for operators who help them. Every look is recorded.
+ */
+import { z } from 'zod'
+import { ApiError } from '../../shared/errors.ts'
+import { listEntries } from '../../shared/ledger/ledger.ts'
+import { ownerOf } from '../../shared/accounts/members.ts'
+import { revokeSessions } from '../../shared/operators/changes.ts'
+import { noteLook } from '../../shared/operators/looks.ts'
+import { listSessions } from '../../shared/users/sessions.ts'
+import { done, entry, listOf, pageOf } from '../answers.ts'
+import { createCursors } from '../console/cursors.ts'
+import { shownSession } from '../console/sessions.ts'
+import type { WebDeps } from '../deps.ts'
+import { endpoint } from '../endpoint.ts'
+import { pageCursor, pageLimit } from '../fields.ts'
+import { pathId } from '../path-id.ts'
+import { operator } from '../who.ts'
+
+const declared = {
+  tag: 'Operators',
+  who: operator,
+  params: pathId('account', 'The `id` of an account.'),
+  errors: [],
+} as const
+
+/** Lists where the owner of an account is logged in. */
+export const showSessionsOf = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/operator/accounts/:id/sessions',
+  summary: 'List the sessions of an account',
+  answers: { 200: { description: 'The valid sessions of its owner, newest first.', schema: listOf(shownSession) } },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+  const owner = await ownerOf(db, params.id)
+  if (!owner) throw new ApiError('not_found')
+  await noteLook(db, who.userId, params.id)
+  return { ok: true, data: await listSessions(db, owner, who.sessionId) }
+})
+
+/** Signs the owner of an account out everywhere. */
+export const endSessionsOf = endpoint({
+  ...declared,
+  method: 'delete',
+  path: '/api/operator/accounts/:id/sessions',
+  summary: 'End the sessions of an account',
+  description: 'Its owner is signed out everywhere, and can sign in again. Keys keep working.',
+  answers: { 200: { description: 'All sessions have ended.', schema: done } },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+  const owner = await ownerOf(db, params.id)
+  if (!owner) throw new ApiError('not_found')
+  await revokeSessions(db, who.userId, { id: owner, account_id: params.id }, 'all')
+  return { ok: true }
+})
+
+/** Lists the ledger of an account. */
+export const showLedgerOf = endpoint({
+  ...declared,
+  method: 'get',
+  path: '/api/operator/accounts/:id/ledger',
+  summary: 'List the ledger of an account',
+  query: z.object({ limit: pageLimit, cursor: pageCursor }),
+  answers: { 200: { description: 'A page of its entries, newest first.', schema: pageOf(entry) } },
+}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => {
+  const cursors = createCursors(config.APP_SECRET, 'ledger')
+  return async ({ who, params, query: { cursor, limit } }) => {
+    // A place belongs to the account that is looked at.
+    const before = cursor === undefined ? null : Number(cursors.read(params.id, cursor))
+    if (!(await ownerOf(db, params.id))) throw new ApiError('not_found')
+    await noteLook(db, who.userId, params.id)
+    const { entries, next } = await listEntries(db, params.id, limit, before)
+    return { ok: true, data: entries, nextCursor: cursors.write(params.id, next === null ? null : String(next)) }
+  }
+})

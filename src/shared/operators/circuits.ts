@@ -1,0 +1,30 @@
+/**
+ * When circuits opened: workers write it, operators read it. A circuit that opens again and again while its upstream is
+ * down is one row a minute.
+ */
+import type { Db } from '../infra/db.ts'
+
+/** How long openings are kept, in days. */
+const KEPT_DAYS = 7
+
+/** Notes that a circuit has opened in one worker. What is too old goes. */
+export async function noteOpening(db: Db, upstream: string): Promise<void> {
+  await db.raw(
+    `
+    WITH swept AS (DELETE FROM circuit_openings WHERE minute < now() - make_interval(days => ?))
+    INSERT INTO circuit_openings (upstream, minute, openings) VALUES (?, date_trunc('minute', now()), 1)
+    ON CONFLICT (minute, upstream) DO UPDATE SET openings = circuit_openings.openings + 1`,
+    [KEPT_DAYS, upstream],
+  )
+}
+
+/** How often the circuits of an upstream opened in one hour, all workers together, and when last. */
+export type OpeningsOfHour = { upstream: string; hour: Date; openings: number; last: Date }
+
+/** The openings of the last 24 hours. */
+export async function openingsOfDay(db: Db): Promise<OpeningsOfHour[]> {
+  const { rows } = await db.raw<{ rows: OpeningsOfHour[] }>(`
+    SELECT upstream, date_trunc('hour', minute, 'UTC') AS hour, sum(openings)::int AS openings, max(minute) AS last
+    FROM circuit_openings WHERE minute > now() - interval '24 hours' GROUP BY 1, 2 ORDER BY 2, 1`)
+  return rows
+}

@@ -1,0 +1,31 @@
+/**
+ * Looks: that an operator saw what is an account's own is recorded, once a view and not once a request.
+ */
+import { firstIdAt } from '../ids.ts'
+import type { AccountId, UserId } from '../ids.ts'
+import type { Db, Trx } from '../infra/db.ts'
+import { lockUser } from '../users/users.ts'
+import { recordAction } from './actions.ts'
+
+/** Requests about one account within this time are one look, in minutes. */
+const LOOK_MINUTES = 10
+
+/** How far the clock of who makes the ids of actions may be from the database's. */
+const CLOCKS_MS = 3_600_000
+
+/** Records that an operator looks at an account, unless they have begun to within the last minutes. */
+export async function noteLook(db: Db, operator: UserId, accountId: AccountId): Promise<void> {
+  if (await isLooking(db, operator, accountId)) return
+  await db.transaction(async (trx) => {
+    // A page asks for several things at once.
+    await lockUser(trx, operator)
+    if (!(await isLooking(trx, operator, accountId))) await recordAction(trx, operator, 'account_viewed', accountId)
+  })
+}
+
+const isLooking = async (db: Db | Trx, operator: UserId, accountId: AccountId): Promise<boolean> =>
+  (await db('operator_actions')
+    .where({ account_id: accountId, operator_id: operator, action: 'account_viewed' })
+    .where('id', '>', firstIdAt('action', Date.now() - LOOK_MINUTES * 60_000 - CLOCKS_MS))
+    .whereRaw('created_at > now() - make_interval(mins => ?)', [LOOK_MINUTES])
+    .first('id')) !== undefined

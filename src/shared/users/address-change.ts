@@ -1,0 +1,80 @@
+/**
+ * Another address for a user: asked for with the password, confirmed by a link that goes to the new one. The one that
+ * they have is told of both.
+ */
+import type { Db, Trx } from '../infra/db.ts'
+import { ApiError } from '../errors.ts'
+import type { MailId, UserId } from '../ids.ts'
+import { newId } from '../ids.ts'
+import { requestMail } from '../mail/mails.ts'
+import { findToken, spendToken } from './one-time-tokens.ts'
+import { verifyPassword, withHashing } from './passwords.ts'
+import type { UserRow } from './users.ts'
+import { findUser, isAddressTaken, lockUser, setEmail } from './users.ts'
+import { proven } from './verification.ts'
+
+/** `email` was checked, `password` is whatever was typed. */
+export type AddressChange = { userId: UserId; email: string; password: string }
+
+/**
+ * Asks for another address: a link to it, and a notice to the one that the user has. The same two mails are written
+ * whether somebody has the address or not; the worker sends no link to an address that is taken.
+ * @returns the mails, to be enqueued.
+ * @throws ApiError wrong_password; invalid_request if it is the user's address already; overloaded.
+ */
+export async function requestAddress(db: Db, { userId, email, password }: AddressChange): Promise<MailId[]> {
+  const checked = await withHashing(async () => {
+    const user = await findUser(db, userId)
+    return (await verifyPassword(user?.password_hash ?? null, password)) ? user!.password_hash : null
+  })
+  return db.transaction(async (trx) => {
+    const user = await lockUser(trx, userId)
+    if (checked === null || user?.password_hash !== checked) throw new ApiError('wrong_password')
+    if (user.email === email)
+      throw new ApiError('invalid_request', { message: 'email is your address already.', param: 'email' })
+    const link = newId('mail')
+    await requestMail(trx, { id: link, kind: 'address', recipient: email, userId })
+    return [link, await notify(trx, { userId, recipient: user.email, address: email, step: 'asked' })]
+  })
+}
+
+type Notice = { userId: UserId; recipient: string; address: string; step: 'asked' | 'changed' }
+
+async function notify(trx: Trx, { userId, recipient, address, step }: Notice): Promise<MailId> {
+  const id = newId('mail')
+  await requestMail(trx, { id, kind: 'address_notice', recipient, userId, details: { address, step } })
+  return id
+}
+
+/**
+ * Gives a user the address that their link was mailed to, proved by it; links to the address before end. Sign-up
+ * credits that wait for a proof are given as by `verifyEmail`.
+ * @returns the user, and the notice to the address before, to be enqueued.
+ * @throws ApiError invalid_token, also if somebody has taken the address since.
+ */
+export async function confirmAddress(
+  db: Db,
+  token: string,
+  signupCredits: number,
+): Promise<{ user: UserRow; mailId: MailId }> {
+  try {
+    return await db.transaction(async (trx) => {
+      const userId = await findToken(trx, 'address', token)
+      const before = userId && (await lockUser(trx, userId))
+      const spent = before && (await spendToken(trx, 'address', token))
+      if (!spent) throw new ApiError('invalid_token')
+      const mailId = await notify(trx, {
+        userId: before.id,
+        recipient: before.email,
+        address: spent.email,
+        step: 'changed',
+      })
+      await setEmail(trx, before.id, spent.email)
+      const user = await proven(trx, before.id, before.email_verified_at === null ? signupCredits : 0)
+      return { user, mailId }
+    })
+  } catch (error) {
+    if (isAddressTaken(error)) throw new ApiError('invalid_token')
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { totalsOfAccounts } from '../../../src/shared/accounts/totals.ts'
+import { gatewayError } from '../../../src/shared/errors.ts'
+import { publicId, parseId } from '../../../src/shared/ids.ts'
+import { setAccountRole } from '../../../src/shared/operators/changes.ts'
+import { noteOpening } from '../../../src/shared/operators/circuits.ts'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
+import type { Person, TestConsole } from '../../support/console.ts'
+import { aPerson, consoleConfig, startConsole } from '../../support/console.ts'
+
+describe('/api/operator/overview', () => {
+  // A database of its own: its figures are of everybody.
+  let web: TestConsole
+  let operator: Person
+  before(async () => {
+    web = await startConsole(await consoleConfig({ DATABASE_URL: await newDatabaseUrl() }))
+    operator = await aPerson(web)
+    await setAccountRole(web.db, null, parseId('account', operator.id)!, 'admin')
+  })
+  after(() => web.stop())
+
+  it('adds up what was sold and used in a day, what is owed and outstanding, and who used most', async () => {
+    const calls = verbs(web.db)
+    const buyer = await anAccount(web.db, 100)
+    const debtor = await anAccount(web.db, [{ amount: 30, origin: 'bonus' }])
+    await calls.settle(await opened(calls, buyer, 40), 'image', aResult(40))
+    await calls.refund(await opened(calls, buyer, 10), gatewayError('upstream_failed'))
+    await calls.settle(await opened(calls, debtor, 30), 'image', aResult(37))
+    const old = await opened(calls, buyer, 5)
+    await calls.settle(old, 'image', aResult(5))
+    const before = web.db.raw("created_at - interval '25 hours'")
+    await web.db('calls').where({ id: old }).update({ created_at: before })
+
+    const { status, json } = await web.get('/api/operator/overview', operator.token)
+    expect(status).to.equal(200)
+    expect(json.lastDay).to.deep.include({ calls: 3, failed: 1, refused: 0, credits: 70, accounts: 2 })
+    expect(json.lastDay.topAccounts).to.deep.equal([
+      { accountId: publicId('account', buyer.id), email: buyer.email, ...tally(2, 1, 40) },
+      { accountId: publicId('account', debtor.id), email: debtor.email, ...tally(1, 0, 30) },
+    ])
+    expect(json.lastDay.topModels).to.have.lengthOf(1)
+    expect(json.sold.lastDay).to.deep.equal({ sold: 100, given: 30, takenBack: 0 })
+    expect(json.accounts).to.deep.include({ accounts: 3, opened: 3, outstanding: 55, owed: 7 })
+    expect(json.queues.find(({ queue }: { queue: string }) => queue === 'image')).to.include({ failed: 1, waiting: 0 })
+  })
+
+  it('counts no further than JavaScript does exactly', async () => {
+    const [one, other] = [await anAccount(web.db), await anAccount(web.db)]
+    const most = { credits: String(Number.MAX_SAFE_INTEGER) }
+    await web.db('accounts').whereIn('id', [one.id, other.id]).update(most)
+    expect((await totalsOfAccounts(web.db)).outstanding).to.equal(Number.MAX_SAFE_INTEGER)
+    await web.db('accounts').whereIn('id', [one.id, other.id]).update({ credits: 0 })
+  })
+
+  it("shows a day of each upstream hour by hour, and its circuits' openings, a row a minute", async () => {
+    for (let times = 0; times < 3; times++) await noteOpening(web.db, 'broken')
+    await web.db('circuit_openings').insert({ upstream: 'long-ago', minute: daysAgo(8), openings: 1 })
+    await noteOpening(web.db, 'broken')
+    expect(await web.db('circuit_openings').where({ upstream: 'long-ago' })).to.deep.equal([])
+    const { json } = await web.get('/api/operator/upstreams', operator.token)
+    const broken = json.data.find(({ upstream }: { upstream: string }) => upstream === 'broken')
+    const openings = broken.hours.map((hour: { openings: number }) => hour.openings)
+    expect(openings).to.have.lengthOf(24)
+    expect(openings.reduce((sum: number, one: number) => sum + one, 0)).to.equal(4)
+    expect(broken.openedAt).to.be.a('string')
+  })
+
+  const tally = (calls: number, failed: number, credits: number) => ({ calls, failed, refused: 0, credits })
+  const daysAgo = (days: number): Date => new Date(Date.now() - days * 86_400_000)
+})
