@@ -8,6 +8,7 @@ import type { ErrorCode } from '../shared/errors.ts'
 import { CALL_STATUSES, MODALITIES } from '../shared/calls/lifecycle.ts'
 import { ENTRY_KINDS, ORIGINS } from '../shared/ledger/ledger.ts'
 import type { Envelope } from './middleware/request-context.ts'
+import { catalogueChanges } from './catalogue-changes.ts'
 
 /** Of every answer that is no error. */
 export const ok = z.literal(true)
@@ -31,14 +32,23 @@ export const done = z.strictObject({ ok })
 
 export const said = z.strictObject({ ok, message: z.string() })
 
+/** What a `conflict` about the catalogue says beside its sentence. */
+const CONFLICT = {
+  version: z.int().optional().meta({ description: 'For the catalogue: the version that is now current.' }),
+  changes: catalogueChanges.optional().meta({ description: 'What differs between it and the expected version.' }),
+}
+
 /** An error in its envelope, with the codes that can stand in it. */
 export function errorSchema(envelope: Envelope, codes: readonly ErrorCode[]): z.ZodType {
   const code = z.enum(codes as [ErrorCode, ...ErrorCode[]])
   const message = z.string().meta({ description: 'A sentence for people to read.' })
-  if (envelope === 'console') return z.strictObject({ ok: z.literal(false), error: code, message })
-  const param = z.string().nullable().meta({ description: 'The field that is at fault.' })
+  if (envelope === 'console') {
+    const conflict = codes.includes('conflict') ? CONFLICT : {}
+    return z.strictObject({ ok: z.literal(false), error: code, message, ...conflict })
+  }
+  const param = z.string().nullable().meta({ description: 'The path of the field at fault.' })
   const resetsAt = time.nullable().meta({
-    description: 'Of `key_budget_exceeded`: when the budget begins anew; null for a budget in total.',
+    description: 'For `key_budget_exceeded`: when the budget resets; null for a total budget.',
   })
   const more = codes.includes('key_budget_exceeded') ? { resetsAt: resetsAt.optional() } : {}
   return z.strictObject({ ok: z.literal(false), error: z.strictObject({ type: code, message, param, code, ...more }) })
@@ -66,7 +76,9 @@ const prices = z
   .array(
     z.union([z.strictObject({ resolution, perSecond: z.int() }), z.strictObject({ resolution, credits: z.int() })]),
   )
-  .meta({ description: 'Images and videos: the first row that fits is the price; `perSecond` is rounded up.' })
+  .meta({
+    description: 'Images and videos: the first row that fits gives the price; `perSecond` × seconds is rounded up.',
+  })
 
 /** A price as its version has it. */
 const price = z.union([pricing, z.strictObject({ credits: z.int() }), z.strictObject({ prices })])
@@ -137,9 +149,9 @@ export const call = z
     credits: z.int().meta({ description: 'Credits charged so far; once the call has ended, what it cost.' }),
     creditsPrecharged: z.int().meta({ description: 'Credits charged when the call opened.' }),
     creditsUncollected: z.int().meta({ description: 'Credits that the balance could not cover.' }),
-    inputTokens: tokens.meta({ description: 'All input tokens, those of caches too.' }),
-    cachedInputTokens: tokens.meta({ description: 'Of the input, what was read from a cache.' }),
-    cacheWriteTokens: tokens.meta({ description: 'Of the input, what was written to a cache.' }),
+    inputTokens: tokens.meta({ description: 'All input tokens, cached ones included.' }),
+    cachedInputTokens: tokens.meta({ description: 'The part of the input that was read from a cache.' }),
+    cacheWriteTokens: tokens.meta({ description: 'The part of the input that was written to a cache.' }),
     outputTokens: tokens,
     price: price.nullable().meta({ description: 'The price at which the call was opened; null if it was refused.' }),
     priceVersion: id('price').nullable(),
@@ -150,9 +162,7 @@ export const call = z
     resultUrl: z.string().nullable(),
     createdAt: time,
     finishedAt: time.nullable(),
-    count: z
-      .int()
-      .meta({ description: 'How many equal refusals within a minute this record stands for; otherwise 1.' }),
+    count: z.int().meta({ description: 'How many equal refusals within a minute this record combines; otherwise 1.' }),
   })
   .meta({ id: 'CallRecord' })
 
@@ -195,7 +205,14 @@ export const role = z.enum(['user', 'admin'])
 
 export const accountState = z.strictObject({
   buying: z
-    .strictObject({ provider: z.enum(['stripe']).nullable(), help: z.string().nullable() })
+    .strictObject({
+      provider: z.enum(['stripe']).nullable(),
+      help: z.string().nullable(),
+      rate: z
+        .strictObject({ currency: z.string(), creditsPer: credits, perMinor: z.int() })
+        .nullable()
+        .meta({ description: 'The price of credits; null if none are sold.' }),
+    })
     .meta({ description: 'Who takes payments, and the sentence or address of CREDITS_HELP_URL.' }),
   ok,
   user,
@@ -205,7 +222,7 @@ export const accountState = z.strictObject({
   running: z.int().meta({ description: 'Calls that are queued or running.' }),
   debt: z.int().meta({
     description:
-      'Credits that past calls left uncollected. The next credits repay it; until then calls are refused with 402 ' +
+      'Credits that past calls left uncollected. The next credits repay them; until then calls are refused with 402 ' +
       '`insufficient_credits`.',
   }),
 })

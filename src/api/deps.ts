@@ -16,6 +16,7 @@ import type { Replies } from '../shared/calls/replies.ts'
 import type { WebProcesses } from '../shared/calls/web-processes.ts'
 import type { Mailer } from '../shared/mail/mailer.ts'
 import type { PaymentDeps } from '../shared/payments/deps.ts'
+import type { Telemetry } from '../shared/telemetry/telemetry.ts'
 import type { MediaReader } from '../shared/media/reader.ts'
 import type { Incoming } from './incoming.ts'
 import type { Limits } from './limits.ts'
@@ -23,6 +24,7 @@ import type { Load } from './load.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { Quota } from './quota.ts'
+import type { Turns } from './turns.ts'
 import type { Unbegun } from './v1/unbegun.ts'
 
 export type WebDeps = {
@@ -47,10 +49,14 @@ export type WebDeps = {
   outgoing: Outgoing
   /** Requests that wait for a call which another request opened. */
   joins: Quota
+  /** Of the requests of accounts in the console. */
+  turns: Turns
   catalogue: CatalogueHolder
   limits: Limits
   load: Load
   metrics: WebMetrics
+  /** null without an endpoint. */
+  telemetry: Telemetry | null
   /** For test mails alone: all others go through the outbox. */
   mailer: Mailer
   media: MediaReader

@@ -1,57 +1,58 @@
 /**
- * Fields that several requests have. Query fields are texts: each is checked whole, nothing is guessed from a part of
- * it.
+ * Fields that several requests share. Query fields are strings, and each is validated as a whole.
  */
 import { z } from 'zod'
 import { DEFAULT_DAYS, MAX_DAYS } from '../shared/calls/days.ts'
 import type { KeyId } from '../shared/ids.ts'
 import { parseId } from '../shared/ids.ts'
+import { MAX_GRANT_CREDITS } from '../shared/ledger/ledger.ts'
+import { isStorable } from '../shared/storable.ts'
 
-/** Not fit for one line of text: controls, line ends, lone surrogates, and what turns or hides the text beside it. */
+/** What one line of text must not have: controls, line ends, lone surrogates, direction marks, invisible characters. */
 const FORBIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200B\u202A-\u202E\u2060\u2066-\u2069\uFEFF]/u
 
-/** One line of text, perhaps empty, kept as it is typed. `max` in code points. */
+/** One line of text, perhaps empty, stored as typed. `max` in code points. */
 export const line = (max: number) =>
   z
-    .string({ error: `is a text of at most ${max} characters` })
-    .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `has more than ${max} characters`)
-    .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'has a character that does not belong into a line of text')
+    .string({ error: `must be a string of at most ${max} characters` })
+    .refine((text) => text.length <= 2 * max && Array.from(text).length <= max, `must be at most ${max} characters`)
+    .refine((text) => !FORBIDDEN_CHARACTERS.test(text), 'must not have line breaks or other control characters')
     .meta({ override: { maxLength: max } })
 
-/** A label that people give to a thing, kept as it is typed. `max` in code points. */
+/** A non-empty label, stored as typed. `max` in code points. */
 export const label = (max: number) =>
   line(max)
-    .refine((text) => text.trim() !== '', 'is empty')
+    .refine((text) => text.trim() !== '', 'must not be empty')
     .meta({ override: { minLength: 1, maxLength: max } })
 
-/** What a list is searched for; an empty text by default. */
+/** What a list is searched for; empty by default. */
 export const searchText = (description: string) =>
   z
     .string({ error: 'must appear only once' })
     .max(254, 'must be at most 254 characters')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not valid text')
+    .refine(isStorable, 'is not valid text')
     .default('')
     .meta({ description })
 
-/** A whole number that comes as a text of the query. */
+/** A whole number in a query. */
 export const wholeNumber = (minimum: number, maximum: number) => {
-  const fault = `is a whole number from ${minimum} to ${maximum}`
+  const fault = `must be a whole number from ${minimum} to ${maximum}`
   return z
-    .string({ error: 'is given once' })
+    .string({ error: 'must appear only once' })
     .regex(/^\d{1,15}$/, fault)
     .transform(Number)
     .refine((number) => number >= minimum && number <= maximum, fault)
     .meta({ override: described({ type: 'integer', pattern: undefined, minimum, maximum }) })
 }
 
-/** How a field is described otherwise than it is parsed. */
+/** How a field is described in the OpenAPI document if that differs from how it is parsed. */
 const described =
   (fields: object) =>
   ({ jsonSchema }: { jsonSchema: object }): void => {
     Object.assign(jsonSchema, fields)
   }
 
-/** How many elements a page has where nothing else is asked for. */
+/** How many elements a page has by default. */
 const PAGE = 50
 
 /** How many elements a page has. */
@@ -61,23 +62,24 @@ export const pageLimit = wholeNumber(1, 100)
 
 /** Where the next page begins. */
 export const pageCursor = z
-  .string({ error: 'is given once' })
-  .min(1, 'is empty')
+  .string({ error: 'must appear only once' })
+  .min(1, 'must not be empty')
   .optional()
   .meta({ description: 'The `nextCursor` of the previous page.' })
 
-/** Days that are asked for lie in these centuries: Postgres knows fewer than JavaScript. */
+/** Whether a day is in a range that Postgres can store: JavaScript has more days. */
 const isPlausibleDate = (text: string): boolean => text >= '1970' && text < '3000'
+const PLAUSIBLE = 'must be between 1970 and 2999'
 
 /** A day in UTC, YYYY-MM-DD. */
-export const day = z.iso.date({ error: 'is a day, YYYY-MM-DD' }).refine(isPlausibleDate, 'lies outside of 1970 to 2999')
+export const day = z.iso.date({ error: 'must be a day, YYYY-MM-DD' }).refine(isPlausibleDate, PLAUSIBLE)
 
 /** A day in UTC, or a moment with its zone. */
 export const moment = z
   .union([z.iso.date(), z.iso.datetime({ offset: true })], {
-    error: 'is a day (YYYY-MM-DD) or a time with its zone (2030-01-31T12:00:00Z)',
+    error: 'must be a day (YYYY-MM-DD) or a time with its zone (2030-01-31T12:00:00Z)',
   })
-  .refine(isPlausibleDate, 'lies outside of 1970 to 2999')
+  .refine(isPlausibleDate, PLAUSIBLE)
 
 const DAY_MS = 86_400_000
 
@@ -91,9 +93,15 @@ export const endOf = (text: string): Date => new Date(startOf(text).getTime() + 
 
 /** The days of a report, as a query names them. */
 export const daysQuery = z.object({
-  from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` where absent.` }),
+  from: day.optional().meta({ description: `First day, in UTC; ${DEFAULT_DAYS} days up to \`to\` if absent.` }),
   to: day.optional().meta({ description: `Last day, in UTC; today if absent. At most ${MAX_DAYS} days.` }),
 })
+
+/** An amount of credits in a body: a whole number from 1. */
+export const creditAmount = z
+  .int({ error: 'must be a whole number' })
+  .min(1, 'must be at least 1')
+  .max(MAX_GRANT_CREDITS, `must be at most ${MAX_GRANT_CREDITS}`)
 
 /** The id of a key. */
 export const keyId = z.string({ error: 'must appear only once' }).transform((text, context): KeyId => {

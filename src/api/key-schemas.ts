@@ -16,7 +16,7 @@ import { label } from './fields.ts'
 const shownBudget = z.strictObject({
   credits,
   period: z.enum(PERIODS),
-  used: z.int().meta({ description: 'Credits of its calls in this period; what open calls hold is counted.' }),
+  used: z.int().meta({ description: 'Credits of its calls in this period, pre-charges of open calls included.' }),
   remaining: z.int().meta({ description: 'Credits left; never negative.' }),
   resetsAt: time.nullable().meta({ description: 'When the next period begins; null for `total`.' }),
 })
@@ -34,15 +34,15 @@ export const shownKey = z
     models: z.array(z.string()).nullable(),
     modalities: z.array(z.enum(MODALITIES)).nullable(),
     allowedIps: z.array(z.string()).nullable().meta({ description: 'Ranges in CIDR notation.' }),
-    rateLimit: z.int().nullable().meta({ description: 'Requests a minute.' }),
+    rateLimit: z.int().nullable().meta({ description: 'Requests per minute.' }),
     maxOutstanding: z.int().nullable(),
     budget: shownBudget.nullable(),
-    previousSecretUntil: time.nullable().meta({ description: 'Until when the secret before a rotation still works.' }),
+    previousSecretUntil: time.nullable().meta({ description: 'Until when the secret from before a rotation works.' }),
   })
-  .meta({ id: 'Key', description: 'A limit that is null does not limit it.' })
+  .meta({ id: 'Key', description: 'A limit that is null does not apply.' })
 
 const name = label(60).meta({
-  description: 'A name to recognise it by: one line of 1 to 60 characters.',
+  description: 'A name to recognize it by: one line of 1 to 60 characters.',
   examples: ['laptop'],
 })
 
@@ -52,7 +52,7 @@ export const newKeyBody = z.object({ name, ...keyLimitFields }).meta({ id: 'KeyR
 /** Asks for a change of a key. */
 export const keyChangesBody = z
   .object({ name: name.optional(), ...keyLimitFields })
-  .meta({ id: 'KeyChanges', description: 'What is absent stays; null lifts a limit.' })
+  .meta({ id: 'KeyChanges', description: 'Absent fields stay as they are; null removes a limit.' })
 
 /** Asks for another secret of a key. */
 export const rotationBody = z
@@ -62,7 +62,7 @@ export const rotationBody = z
       .min(0)
       .max(MAX_GRACE_SECONDS)
       .default(0)
-      .meta({ description: 'How long the secret before still works.' }),
+      .meta({ description: 'How long the previous secret still works.' }),
   })
   .meta({ id: 'KeyRotation' })
 
@@ -73,7 +73,7 @@ const secret = z
 
 const warnings = z
   .array(z.string())
-  .meta({ description: 'What is probably a mistake, such as a model that does not exist (yet).' })
+  .meta({ description: 'Likely mistakes, such as a model that does not exist (yet).' })
 
 /** A key that was changed. */
 export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
@@ -84,7 +84,7 @@ export const newKeyAnswer = z.strictObject({ ok, secret, key: shownKey, warnings
 /** A key with another secret. */
 export const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
 
-/** What a schema cannot tell of limits. @throws ApiError invalid_request. */
+/** Checks of limits that a schema cannot make. @throws ApiError invalid_request. */
 export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GATEWAY_RATE_LIMIT'>): void {
   if (rateLimit == null || rateLimit <= config.GATEWAY_RATE_LIMIT) return
   throw new ApiError('invalid_request', {

@@ -34,8 +34,8 @@ export type Limits = ReturnType<typeof createLimits>
 export type LimitUse = {
   limit: keyof Limits
   per: 'client' | 'account' | 'key'
-  /** Answers tell what is left of it. */
-  told?: boolean
+  /** Answers have headers that show what is left of it. */
+  shown?: boolean
 }
 
 /** Reads of calls, per minute and account (docs/api.md#limits). */
@@ -47,6 +47,7 @@ const QUOTES_PER_MINUTE = 600
 /** Limits without a variable (docs/accounts-and-mail.md#limits). */
 const FORGOTS_PER_HOUR = 60
 const TEST_MAILS_PER_TEN_MINUTES = 5
+const ADDRESS_CHANGES_PER_HOUR = 10
 const REDEMPTIONS_PER_HOUR = 10
 const CHECKOUTS_PER_HOUR = 100
 const PAYMENT_READS_PER_MINUTE = 120
@@ -78,7 +79,7 @@ export function createLimits(redis: Redis, config: Config) {
     const limiter = new RateLimiterRedis(counter(name, points, seconds))
     return { take: (who) => take(limiter, points, who), refuseSpent: (who) => refuseSpent(limiter, points, who) }
   }
-  // One counter for a key whatever its limit, so that a change of the limit does not begin its window anew.
+  // One counter for a key whatever its limit, so that a change of the limit does not restart its window.
   const limitOfEach = (name: string, usual: number, seconds: number): Limit => {
     const limiters = new Map<number, RateLimiterRedis>()
     return {
@@ -98,6 +99,7 @@ export function createLimits(redis: Redis, config: Config) {
     registrations: consoleLimit('registrations', config.REGISTER_RATE_LIMIT, HOUR),
     forgots: consoleLimit('forgots', FORGOTS_PER_HOUR, HOUR),
     passwordChanges: consoleLimit('passwords', config.LOGIN_RATE_LIMIT, TEN_MINUTES),
+    addressChanges: consoleLimit('addresses', ADDRESS_CHANGES_PER_HOUR, HOUR),
     testMails: consoleLimit('testmails', TEST_MAILS_PER_TEN_MINUTES, TEN_MINUTES),
     redemptions: consoleLimit('redemptions', REDEMPTIONS_PER_HOUR, HOUR),
     checkouts: consoleLimit('checkouts', CHECKOUTS_PER_HOUR, HOUR),

@@ -3,7 +3,7 @@
  */
 import type { z } from 'zod'
 import { ApiError, isErrorCode } from '../shared/errors.ts'
-import { aboutField, fieldFault } from '../shared/field-errors.ts'
+import { aboutField, fieldFault, fieldPath } from '../shared/field-errors.ts'
 
 /**
  * Parses a query or a body.
@@ -14,7 +14,7 @@ export function parseFields<S extends z.ZodType>(schema: S, fields: unknown): z.
   const parsed = schema.safeParse(fields, { error: fieldFault })
   if (parsed.success) return parsed.data
   const { path, message } = parsed.error.issues[0]!
-  const param = path.join('.')
+  const param = fieldPath(path)
   if (isErrorCode(message) && message !== 'invalid_request') throw new ApiError(message, { param })
   throw new ApiError('invalid_request', { param, message: aboutField(param, message) })
 }

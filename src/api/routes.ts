@@ -5,9 +5,17 @@ import { beginCheckout, redeem } from './billing/checkout.ts'
 import { changeBilling, forgetCard, showBilling } from './billing/overview.ts'
 import { showPayment, showPayments, syncPayment } from './billing/payments.ts'
 import { showModels, showState } from './console/account.ts'
-import { changeAccount, createAccount, login, logout, replacePassword, showAccount } from './console/auth.ts'
+import {
+  changeAccount,
+  createAccount,
+  deleteOwnAccount,
+  login,
+  logout,
+  replacePassword,
+  showAccount,
+} from './console/auth.ts'
 import { showCall, showCalls } from './console/calls.ts'
-import { forgot, resend, reset, verify } from './console/email.ts'
+import { changeAddress, confirmNewAddress, forgot, resend, reset, verify } from './console/email.ts'
 import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
@@ -16,7 +24,7 @@ import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
 import { showUsage } from './console/usage.ts'
-import { hearStripe } from './hooks/stripe.ts'
+import { receiveStripeEvent } from './hooks/stripe.ts'
 import { endCode, forgiveDebtOf, makeCode, showCodes, showDebts } from './operator/codes.ts'
 import {
   findPayments,
@@ -27,6 +35,7 @@ import {
 } from './operator/payments.ts'
 import { serveMedia } from './static/media.ts'
 import { activateAccount, giveCredits, searchAccounts, showOperated, suspendAccount } from './operator/accounts.ts'
+import { showAllCalls, showAnyCall } from './operator/calls.ts'
 import {
   applyVersion,
   checkCatalogue,
@@ -36,8 +45,13 @@ import {
   showVersions,
 } from './operator/catalogue.ts'
 import { showMargins } from './operator/margins.ts'
+import { endSessionsOf, showLedgerOf, showSessionsOf } from './operator/support.ts'
+import { takeCredits } from './operator/deductions.ts'
 import { endAnyKey, limitKey, showKeysOf } from './operator/keys.ts'
-import { retryMail, showActions, showAnyCall, showDeadMails, showUpstreams } from './operator/reports.ts'
+import { showOverview } from './operator/overview.ts'
+import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
+import { exportActions, showActions } from './operator/actions.ts'
+import { changeBanner, removeTheBanner, showBanner, showTheBanner } from './operator/banner.ts'
 import { healthz, readyz } from './ops/health.ts'
 import { serveMetrics } from './ops/scrape.ts'
 import { fetchCall } from './v1/calls.ts'
@@ -58,6 +72,7 @@ const accounts = [
   showAccount,
   changeAccount,
   replacePassword,
+  deleteOwnAccount,
   showSessions,
   revokeSession,
   revokeOtherSessions,
@@ -65,6 +80,8 @@ const accounts = [
   resend,
   forgot,
   reset,
+  changeAddress,
+  confirmNewAddress,
   showMail,
   sendTestMail,
 ] as const
@@ -102,20 +119,31 @@ const billing = [
 
 /** `/api/operator`: for accounts whose role is `admin`. */
 const operators = [
+  showOverview,
   searchAccounts,
   showOperated,
   giveCredits,
+  takeCredits,
   suspendAccount,
   activateAccount,
+  showSessionsOf,
+  endSessionsOf,
+  showLedgerOf,
   showKeysOf,
   limitKey,
   endAnyKey,
+  showAllCalls,
   showAnyCall,
   showDeadMails,
   retryMail,
+  discardMail,
   showUpstreams,
   showMargins,
   showActions,
+  exportActions,
+  showTheBanner,
+  changeBanner,
+  removeTheBanner,
   showCatalogue,
   checkCatalogue,
   applyVersion,
@@ -135,7 +163,7 @@ const operators = [
 ] as const
 
 /** Results, health and metrics. */
-const service = [hearStripe, serveMedia, healthz, readyz, serveMetrics] as const
+const service = [showBanner, receiveStripeEvent, serveMedia, healthz, readyz, serveMetrics] as const
 
 /** All of them. */
 export const endpoints = [...gateway, ...accounts, ...records, ...billing, ...operators, ...service] as const

@@ -37,6 +37,7 @@ export function serveDeclared(
 ): Middleware<RequestState> {
   const { TRUST_PROXY } = deps.config
   const find = declared.who?.find(deps)
+  const enter = entrance(declared, deps)
   const counters = countersOf(declared, deps)
   const readBody = bodyReader(declared, deps)
   const bodySchema = declared.body === 'ignored' ? undefined : declared.body
@@ -49,9 +50,23 @@ export function serveDeclared(
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
     const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY) }
-    const answer = await handler(input as never, ctx as Context & { state: RequestState })
-    if (!writes) send(ctx, answer)
+    const leave = await enter(who)
+    try {
+      const answer = await handler(input as never, ctx as Context & { state: RequestState })
+      if (!writes) send(ctx, answer)
+    } finally {
+      leave()
+    }
   }
+}
+
+/**
+ * Waits for the turn of a request of the console, which takes a connection to Postgres: one account must not take them
+ * all. @throws ApiError rate_limited.
+ */
+function entrance({ who }: Declaration, { turns }: WebDeps): (holder: unknown) => Promise<() => void> | (() => void) {
+  if (who?.scheme !== 'sessionToken') return () => () => {}
+  return (holder) => turns.take((holder as { accountId: AccountId }).accountId)
 }
 
 function send(ctx: Request, answer: unknown): void {
@@ -59,31 +74,31 @@ function send(ctx: Request, answer: unknown): void {
   ctx.body = answer instanceof Reply ? answer.body : answer
 }
 
-/** Counts a request of a holder; answers tell what is left where the limit is told. @throws ApiError rate_limited. */
+/** Counts a request of a holder; if the limit is shown, answers say what is left. @throws ApiError rate_limited. */
 type Counter = (ctx: Request, who: unknown) => Promise<void>
 
 /** The limits of an endpoint, in their order. */
 export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
   limits.map((use) => counter(use, deps))
 
-function counter({ limit: name, per, told }: LimitUse, { config, limits }: WebDeps): Counter {
+function counter({ limit: name, per, shown }: LimitUse, { config, limits }: WebDeps): Counter {
   const limit = limits[name]
   if (per === 'key') {
     return async (ctx, who) => {
       const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
-      if (rateLimit !== null) tell(ctx, told, await limit.take(keyId, rateLimit))
+      if (rateLimit !== null) show(ctx, shown, await limit.take(keyId, rateLimit))
     }
   }
   const keyOf =
     per === 'client'
       ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
       : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
-  return async (ctx, who) => tell(ctx, told, await limit.take(keyOf(ctx, who)))
+  return async (ctx, who) => show(ctx, shown, await limit.take(keyOf(ctx, who)))
 }
 
-/** Tells what is left of a limit, unless another one leaves less. */
-function tell(ctx: Request, told: boolean | undefined, allowance: Allowance): void {
-  if (!told) return
+/** Sets the headers that show what is left of a limit, unless another one leaves less. */
+function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): void {
+  if (!shown) return
   const leavesLess = !ctx.res.hasHeader(REMAINING) || allowance.remaining < Number(ctx.res.getHeader(REMAINING))
   if (leavesLess) ctx.set(allowanceHeaders(allowance))
 }

@@ -21,24 +21,26 @@ import { connectPersistent, connectProducer } from '../shared/infra/redis.ts'
 import { SchemaGate } from '../shared/infra/schema.ts'
 import { isAllThere, whenAllThere } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
-import type { CallsObserver } from '../shared/calls/observer.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
 import { createRefusals } from '../shared/calls/refusals.ts'
 import { Replies } from '../shared/calls/replies.ts'
 import { WebProcesses } from '../shared/calls/web-processes.ts'
 import { lookAtStorage } from '../shared/media/look.ts'
-import { paymentsOf } from '../shared/payments/deps.ts'
+import { promptPaymentsOf } from '../shared/payments/deps.ts'
 import { createMediaReader } from '../shared/media/reader.ts'
+import { startTelemetry } from '../shared/telemetry/start.ts'
 import { createApp } from './app.ts'
 import { Incoming } from './incoming.ts'
 import { createLimits } from './limits.ts'
 import { createLoad } from './load.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
+import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './orderly-stop.ts'
 import { Outgoing } from './outgoing.ts'
 import { Quota } from './quota.ts'
 import { closeSlowReaders } from './slow-readers.ts'
+import { Turns } from './turns.ts'
 import { readAnswer } from './v1/read-answer.ts'
 import { Unbegun } from './v1/unbegun.ts'
 
@@ -51,6 +53,9 @@ const DRAIN_MS = 25_000
  */
 const MAX_JOINS = { perAccount: 100, perProcess: 20_000 }
 
+/** Requests of one account in the console that may wait while others of it are worked on. */
+const MAX_WAITING = 500
+
 /** Starts the web process. `port` is the one it listens on, where PORT was 0. */
 export async function startWeb(
   config: Config,
@@ -58,7 +63,7 @@ export async function startWeb(
   drainMs = DRAIN_MS,
 ): Promise<Running & { port: number; server: Server }> {
   const metrics = createWebMetrics(config)
-  const services = connect(config, metrics.observer)
+  const services = await connect(config, metrics, log)
   const { db, redis, queues } = services
   const subscriber = connectPersistent(config)
   const catalogue = holdCatalogue({ db, log, secretOf: config.secretOf })
@@ -85,9 +90,7 @@ export async function startWeb(
     metrics,
     limits: createLimits(redis, config),
     longAnswers: createLongAnswers(db, Math.ceil(config.DATABASE_POOL / 4)),
-    incoming: new Incoming(),
-    outgoing: new Outgoing(),
-    joins: new Quota(MAX_JOINS),
+    ...createBounds(config),
     media: createMediaReader(config),
     payments: paymentsWith(config, { db, log, replies }, metrics),
     ...stop.signals,
@@ -114,25 +117,35 @@ export async function startWeb(
   }
 }
 
+/** What bounds how much of the process requests may hold. */
+const createBounds = (config: Config) => ({
+  incoming: new Incoming(),
+  outgoing: new Outgoing(),
+  joins: new Quota(MAX_JOINS),
+  turns: new Turns({ atOnce: Math.max(2, Math.ceil(config.DATABASE_POOL / 4)), waiting: MAX_WAITING }),
+})
+
 /** The verbs of payments in a web process; null without PAYMENTS. */
 const paymentsWith = (
   config: Config,
   { db, log, replies }: { db: Db; log: Log; replies: Replies },
   { payments: observer }: ReturnType<typeof createWebMetrics>,
 ) =>
-  paymentsOf(config, {
+  promptPaymentsOf(config, {
     db,
     log,
     observer,
-    tell: (account, balance) => replies.publishEvent(account, { callId: null, balance }),
+    publishBalance: (account, balance) => replies.publishEvent(account, { callId: null, balance }),
   })
 
 /** What a web process is connected to. */
-function connect(config: Config, observer: CallsObserver) {
+async function connect(config: Config, { observer, registry }: WebMetrics, log: Log) {
+  const telemetry = await startTelemetry(config, { process: 'web', registry, log })
   const redis = connectProducer(config)
   const database = openDatabase(config, observer)
   return {
     ...database,
+    telemetry,
     schema: new SchemaGate(database.db),
     redis,
     queues: createQueues(redis, config.REDIS_PREFIX),
@@ -140,14 +153,17 @@ function connect(config: Config, observer: CallsObserver) {
   }
 }
 
-async function disconnect({ db, redis, queues, mailer }: ReturnType<typeof connect>): Promise<void> {
+type Services = Awaited<ReturnType<typeof connect>>
+
+async function disconnect({ db, redis, queues, mailer, telemetry }: Services): Promise<void> {
   mailer.close()
   await queues.close()
   redis.disconnect()
   await db.destroy()
+  await telemetry?.stop()
 }
 
-function createReplies(config: Config, services: ReturnType<typeof connect>, subscriber: Redis): Replies {
+function createReplies(config: Config, services: Services, subscriber: Redis): Replies {
   return new Replies({
     subscriber,
     publisher: services.redis,

@@ -17,7 +17,7 @@ import type { RequestState } from './middleware/request-context.ts'
 /** Whoever is logged in. A suspended account's sessions have ended. */
 export const session: Who<LiveSession> = {
   scheme: 'sessionToken',
-  errors: ['unauthorized'],
+  errors: ['unauthorized', 'rate_limited'],
   find:
     ({ db }) =>
     (ctx) =>
@@ -27,7 +27,7 @@ export const session: Who<LiveSession> = {
 /** A user whose role is `admin` at this moment. */
 export const operator: Who<LiveSession> = {
   scheme: 'sessionToken',
-  errors: ['unauthorized', 'forbidden'],
+  errors: ['unauthorized', 'forbidden', 'rate_limited'],
   find:
     ({ db }) =>
     async (ctx) => {

@@ -19,7 +19,7 @@ import type { AccountId } from '../../src/shared/ids.ts'
 const MEGABYTE = 1_048_576
 
 /** An incomplete request over a connection of its own. */
-type Unfinished = { socket: Socket; heard: () => string }
+type Unfinished = { socket: Socket; received: () => string }
 
 /** Begins a request with a body of so many bytes, of which only `sent` is sent for now. */
 function begin(url: string, headers: string[], length: number, sent: string): Unfinished {
@@ -30,10 +30,10 @@ function begin(url: string, headers: string[], length: number, sent: string): Un
   socket.on('error', () => {})
   const head = ['POST ' + pathname + ' HTTP/1.1', 'Host: x', ...headers, `Content-Length: ${length}`]
   socket.write(`${head.join('\r\n')}\r\n\r\n${sent}`)
-  return { socket, heard: () => text }
+  return { socket, received: () => text }
 }
 
-const statusOf = ({ heard }: Unfinished): string | undefined => /^HTTP\/1\.1 (\d{3})/.exec(heard())?.[1]
+const statusOf = ({ received }: Unfinished): string | undefined => /^HTTP\/1\.1 (\d{3})/.exec(received())?.[1]
 
 describe('bodies of calls that come slowly', () => {
   let gateway: Gateway
@@ -66,9 +66,9 @@ describe('bodies of calls that come slowly', () => {
     await until('two refusals', () => slow.filter(statusOf).length >= 2)
     const refused = slow.filter(statusOf)
     expect(refused.map(statusOf)).to.deep.equal(['429', '429'])
-    for (const { heard } of refused) {
-      expect(heard()).to.match(/^retry-after: \d+\r$/im)
-      await until('the whole answer', () => heard().includes('rate_limited'))
+    for (const { received } of refused) {
+      expect(received()).to.match(/^retry-after: \d+\r$/im)
+      await until('the whole answer', () => received().includes('rate_limited'))
     }
     expect((await chat(gateway, account, prompted())).status, 'a fast body beside them').to.equal(200)
     for (const { socket, rest } of slow) socket.write(rest)

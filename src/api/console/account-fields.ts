@@ -24,7 +24,7 @@ export const newPassword = z
   .superRefine((text, context) => {
     const fault = newPasswordFault(text)
     if (fault === 'invalid_request')
-      context.addIssue({ code: 'custom', message: 'has a character that cannot be stored' })
+      context.addIssue({ code: 'custom', message: 'contains a character that cannot be stored' })
     else if (fault) context.addIssue({ code: 'custom', message: fault })
   })
   .meta({ description: '8 to 72 characters, with at least one letter and one digit.', examples: ['correct horse 1'] })

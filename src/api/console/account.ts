@@ -2,6 +2,8 @@
  * GET /api/account and GET /api/models: what the console shows on every page, and what it can call.
  */
 import { summaryOf } from '../../shared/accounts/summary.ts'
+import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
+import { rateOf } from '../../shared/catalogue/packs.ts'
 import { findMember, presentUser } from '../../shared/users/users.ts'
 import { accountState, modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
@@ -9,9 +11,10 @@ import { endpoint } from '../endpoint.ts'
 import { presentModels } from '../v1/models.ts'
 import { session } from '../who.ts'
 
-const buyingOf = ({ PAYMENTS, CREDITS_HELP_URL }: WebDeps['config']) => ({
+const buyingOf = ({ PAYMENTS, CREDITS_HELP_URL }: WebDeps['config'], catalogue: Catalogue) => ({
   provider: PAYMENTS ?? null,
   help: CREDITS_HELP_URL ?? null,
+  rate: PAYMENTS ? rateOf(catalogue) : null,
 })
 
 /** Shows who is logged in, their role, the balance, and the credits held by open calls. */
@@ -28,9 +31,15 @@ export const showState = endpoint({
     },
   },
   errors: [],
-}).handle(({ db, config }: Pick<WebDeps, 'db' | 'config'>) => async ({ who }) => {
+}).handle(({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) => async ({ who }) => {
   const [user, standing] = await Promise.all([findMember(db, who), summaryOf(db, who.accountId)])
-  return { ok: true, user: presentUser(user!), role: user!.role, ...standing!, buying: buyingOf(config) }
+  return {
+    ok: true,
+    user: presentUser(user!),
+    role: user!.role,
+    ...standing!,
+    buying: buyingOf(config, catalogue.current()),
+  }
 })
 
 /** Lists the models as the gateway does, but for a session token. */

@@ -2,6 +2,8 @@
  * /api/auth: registration, login, logout, and the account itself.
  */
 import { z } from 'zod'
+import { parseEmail } from '../../shared/users/emails.ts'
+import { leave } from '../../shared/users/leaving.ts'
 import { logIn } from '../../shared/users/login.ts'
 import { changePassword } from '../../shared/users/password-changes.ts'
 import { register } from '../../shared/users/registration.ts'
@@ -97,7 +99,7 @@ export const changeAccount = endpoint({
   body: z
     .object({
       displayName: displayName.meta({ description: 'At most 60 characters.' }),
-      avatarUrl: avatarUrl.meta({ description: 'An https address, or empty for none.' }),
+      avatarUrl: avatarUrl.meta({ description: 'An https URL; empty for none.' }),
     })
     .meta({ id: 'ProfileRequest' }),
   answers: { 200: { description: 'The updated account.', schema: userAnswer } },
@@ -121,6 +123,35 @@ export const logout = endpoint({
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId, sessionId }, request }) => {
   await endSession(db, userId, sessionId)
   logSecurity(log, request, 'logged_out', accountId)
+  return { ok: true }
+})
+
+/** Deletes the account of whoever is logged in, for good. */
+export const deleteOwnAccount = endpoint({
+  method: 'post',
+  path: '/api/auth/delete',
+  tag,
+  summary: 'Delete the account',
+  description:
+    'Address, name, sessions, keys, mails and results go; ledger and call records stay without a name. It cannot be ' +
+    'undone. 409 `conflict` while calls are open, and while there are credits, unless they are given up.',
+  who: session,
+  limits: [{ limit: 'passwordChanges', per: 'account' }],
+  body: z
+    .object({
+      password: z.string({ error: 'is required' }),
+      email: z.string({ error: 'is required' }).meta({ description: 'The address of the account, as a confirmation.' }),
+      giveUpCredits: z.boolean({ error: 'must be true or false' }).default(false),
+    })
+    .meta({ id: 'DeleteAccountRequest' }),
+  answers: { 200: { description: 'The account is deleted, and its sessions have ended.', schema: done } },
+  errors: ['invalid_request', 'wrong_password', 'conflict', 'overloaded'],
+}).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who, body, request }) => {
+  const { email, password, giveUpCredits } = body
+  if (parseEmail(email) !== (await findMember(db, who))?.email)
+    throw new ApiError('invalid_request', { message: 'email must be the address of your account.', param: 'email' })
+  await leave(db, { ...who, password, giveUpCredits })
+  logSecurity(log, request, 'account_deleted', who.accountId)
   return { ok: true }
 })
 

@@ -16,13 +16,14 @@ import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
 import { createCursors } from './cursors.ts'
 import { endOf, keyId, moment, pageCursor, pageLimit, startOf } from '../fields.ts'
+import { isStorable } from '../../shared/storable.ts'
 
 /** What a list of calls can be narrowed to. */
 export const callFilter = {
   model: z
     .string({ error: 'must appear only once' })
     .min(1, 'must not be empty')
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'is not a model name')
+    .refine(isStorable, 'is not a model id')
     .optional(),
   modality: z.enum(MODALITIES, { error: `must be one of ${MODALITIES.join(', ')}` }).optional(),
   status: z.enum(CALL_STATUSES, { error: `must be one of ${CALL_STATUSES.join(', ')}` }).optional(),
@@ -50,20 +51,32 @@ export const showCalls = endpoint({
   return async ({ who: { accountId }, query: { cursor, limit, ...fields } }) => {
     const after = cursor === undefined ? null : positionOf(cursors.read(accountId, cursor))
     const { calls, next } = await listCalls(db, accountId, filterOf(fields), limit, after)
-    return { ok: true, data: calls, nextCursor: cursors.write(accountId, next && `${next.micros} ${next.id}`) }
+    return { ok: true, data: calls, nextCursor: cursors.write(accountId, placeOf(next)) }
   }
 })
 
 /** The filter that the fields of a query mean. @throws ApiError invalid_request where it ends before it begins. */
-export function filterOf({ from, to, ...same }: Omit<z.infer<typeof callsQuery>, 'limit' | 'cursor'>): CallFilter {
-  const filter = { ...same, ...(from && { from: startOf(from) }), ...(to && { before: endOf(to) }) }
+export function filterOf<Fields extends { from?: string | undefined; to?: string | undefined }>({
+  from,
+  to,
+  ...same
+}: Fields): Omit<Fields, 'from' | 'to'> & Pick<CallFilter, 'from' | 'before'> {
+  const filter: Omit<Fields, 'from' | 'to'> & Pick<CallFilter, 'from' | 'before'> = {
+    ...same,
+    ...(from && { from: startOf(from) }),
+    ...(to && { before: endOf(to) }),
+  }
   if (filter.from && filter.before && filter.from >= filter.before) {
     throw new ApiError('invalid_request', { param: 'to', message: 'to must not be before from.' })
   }
   return filter
 }
 
-function positionOf(place: string): CallPosition {
+/** A position as the text of a cursor. */
+export const placeOf = (position: CallPosition | null): string | null => position && `${position.micros} ${position.id}`
+
+/** The position of a cursor's text. */
+export function positionOf(place: string): CallPosition {
   const [micros, id] = place.split(' ')
   return { micros: Number(micros), id: id as CallId }
 }

@@ -9,8 +9,8 @@ import type { AccountId } from '../../shared/ids.ts'
 /** Bytes of the signature: 128 bits. */
 const MAC_BYTES = 16
 
-/** Longer texts are no cursors of ours. */
-const MAX_LENGTH = 200
+/** Longer texts are no cursors of ours: an address may stand in one. */
+const MAX_LENGTH = 500
 
 export type Cursors = {
   /** The cursor of a place; null for none, as after the last page. */
@@ -20,7 +20,10 @@ export type Cursors = {
 }
 
 /** The cursors of one list. `secret` is the server's. */
-export function createCursors(secret: string, list: 'calls' | 'ledger' | 'payments' | 'operated payments'): Cursors {
+export function createCursors(
+  secret: string,
+  list: 'calls' | 'ledger' | 'payments' | 'operated payments' | 'any calls' | 'accounts' | 'actions' | 'dead mails',
+): Cursors {
   const sign = (accountId: AccountId, place: string): Buffer =>
     createHmac('sha256', secret)
       .update(`tollgate cursor\n${list}\n${accountId}\n${place}`)

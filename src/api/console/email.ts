@@ -1,7 +1,8 @@
 /**
- * /api/email: the mailed links, for the proof of an address and for a forgotten password.
+ * /api/email: the mailed links, for the proof of an address, for another address and for a forgotten password.
  */
 import { z } from 'zod'
+import { confirmAddress, requestAddress } from '../../shared/users/address-change.ts'
 import { requestReset, resetPassword } from '../../shared/users/password-changes.ts'
 import { presentUser } from '../../shared/users/users.ts'
 import { requestVerification, verifyEmail } from '../../shared/users/verification.ts'
@@ -47,6 +48,46 @@ export const resend = endpoint({
 }).handle(({ config, db, log, queues }: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues'>) => async ({ who }) => {
   enqueueMail({ queues, log }, await requestVerification(db, who.userId, config.MAIL_RATE_LIMIT))
   return { ok: true, message: 'A new verification link has been sent.' }
+})
+
+/** Asks for another address. The answer is the same whether somebody has it or not. */
+export const changeAddress = endpoint({
+  method: 'post',
+  path: '/api/email/change',
+  tag,
+  summary: 'Request a change of the e-mail address',
+  description:
+    'The address changes when the link that is mailed to the new one is used. The current one gets a notice.',
+  who: session,
+  limits: [{ limit: 'addressChanges', per: 'account' }],
+  body: z.object({ email: emailAddress, password: z.string({ error: 'is required' }) }).meta({ id: 'AddressRequest' }),
+  answers: { 200: { description: 'A link was sent if nobody has the address.', schema: said } },
+  errors: ['invalid_email', 'invalid_request', 'wrong_password', 'overloaded'],
+}).handle(({ db, log, queues }: Pick<WebDeps, 'db' | 'log' | 'queues'>) => async ({ who, body, request }) => {
+  for (const mailId of await requestAddress(db, { userId: who.userId, ...body })) enqueueMail({ queues, log }, mailId)
+  logSecurity(log, request, 'address_change_requested', who.accountId)
+  return { ok: true, message: `If this address is free, a link has been sent to ${body.email}.` }
+})
+
+/** Changes the address of an account by the link that was mailed to the new one, once. */
+export const confirmNewAddress = endpoint({
+  method: 'post',
+  path: '/api/email/confirm',
+  tag,
+  summary: 'Confirm a new e-mail address',
+  description: 'This also verifies the new address. Links to the previous one stop working.',
+  who: null,
+  body: z.object({ token: mailedToken }).meta({ id: 'ConfirmRequest' }),
+  answers: { 200: { description: 'The account with its new address.', schema: userAnswer } },
+  errors: ['invalid_token'],
+}).handle((deps: Pick<WebDeps, 'config' | 'db' | 'log' | 'queues' | 'replies'>) => async ({ body, request }) => {
+  const { config, db, log, queues, replies } = deps
+  const signupCredits = config.SIGNUP_CREDITS_AT === 'verification' ? config.SIGNUP_CREDITS : 0
+  const { user, mailId } = await confirmAddress(db, body.token, signupCredits)
+  enqueueMail({ queues, log }, mailId)
+  logSecurity(log, request, 'address_changed', user.account_id)
+  replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
+  return { ok: true, user: presentUser(user) }
 })
 
 /** Asks for a reset link. The answer, and the time it takes, is the same for every address. */

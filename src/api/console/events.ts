@@ -3,6 +3,7 @@
  * account stands, `call` a changed call's record, `refresh` says that changes may have been missed, `signed_out` that
  * the session is over.
  */
+import { randomUUID } from 'node:crypto'
 import type { Context } from 'koa'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import { findSession } from '../../shared/users/sessions.ts'
@@ -22,6 +23,8 @@ import { Quota } from '../quota.ts'
 import type { EventStream } from '../v1/event-stream.ts'
 import { beginEventStream } from '../v1/event-stream.ts'
 import { session } from '../who.ts'
+import type { StreamPlace } from './stream-places.ts'
+import { takePlace } from './stream-places.ts'
 
 /** How often a stream asks whether its session still holds, in ms. */
 const SESSION_CHECK_MS = 20_000
@@ -29,10 +32,10 @@ const SESSION_CHECK_MS = 20_000
 /** Changes within this time are sent together, in ms: an account can have a thousand calls a second. */
 const GATHER_MS = 100
 
-/** The most calls that are sent at once; beyond that, the client is told to load again. */
+/** The most calls that are sent at once; beyond that, the client has to reload. */
 const MAX_CALLS = 50
 
-/** Streams of one account in one process. */
+/** Streams of one account: in this process, and over all of them. */
 const MAX_STREAMS = 20
 
 /** Streams of all accounts in one process: each asks Postgres every 20 s whether its session holds. */
@@ -41,30 +44,39 @@ const MAX_STREAMS_IN_PROCESS = 2000
 /** When a refused page may try again, in seconds. */
 const RETRY_SECONDS = 30
 
-type Deps = Pick<WebDeps, 'db' | 'replies' | 'outgoing' | 'draining' | 'log'>
+type Deps = Pick<WebDeps, 'config' | 'db' | 'redis' | 'replies' | 'outgoing' | 'draining' | 'log'>
 
 /** Follows the account until the client leaves, the session ends (within a minute) or the process stops. */
 export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
   const streams = new Quota({ perAccount: MAX_STREAMS, perProcess: MAX_STREAMS_IN_PROCESS })
+  const places = { redis: deps.redis, prefix: deps.config.REDIS_PREFIX, most: MAX_STREAMS }
   return async ({ who: { userId, accountId } }: { who: LiveSession }, ctx: Context): Promise<void> => {
     const token = bearerToken(ctx.get('authorization'))
     // Before anything is awaited, so that concurrent requests see the count.
     if (!streams.take(accountId, 1)) throw refusalOf(streams.of(accountId))
     const changes = new Changes(deps, { userId, accountId })
     let leave = (): void => {}
+    let place: StreamPlace | null = null
     const forget = (): void => {
       changes.stop()
       leave()
+      place?.leave()
       streams.give(accountId, 1)
     }
     try {
-      leave = await deps.replies.followers.follow(accountId, (event) => changes.hear(event))
+      place = await takePlace(places, accountId, randomUUID())
+      if (!place) throw refusalOf(MAX_STREAMS)
+      leave = await deps.replies.followers.follow(accountId, (event) => changes.add(event))
     } catch (error) {
       forget()
       throw error
     }
     const stream = beginEventStream(ctx, deps.outgoing.hold(ctx))
-    const check = setInterval(() => void checkSession(deps, token, stream), checkMs)
+    const { renew } = place
+    const check = setInterval(() => {
+      renew()
+      void checkSession(deps, token, stream)
+    }, checkMs)
     const end = (): void => stream.end()
     deps.draining.addEventListener('abort', end)
     whenOver(ctx, () => {
@@ -72,7 +84,7 @@ export function followAccount(deps: Deps, checkMs = SESSION_CHECK_MS) {
       deps.draining.removeEventListener('abort', end)
       forget()
     })
-    changes.tell(stream)
+    changes.sendTo(stream)
   }
 }
 
@@ -107,14 +119,14 @@ class Changes {
     this.member = member
   }
 
-  hear(event: AccountEvent | null): void {
+  add(event: AccountEvent | null): void {
     if (event === null || this.calls.size >= MAX_CALLS) this.missed = true
     else if (event.callId !== null) this.calls.add(event.callId)
     this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
   }
 
-  /** Starts to send: the account's summary now, and then every change. */
-  tell(events: EventStream): void {
+  /** Starts sending: the account's summary now, then every change. */
+  sendTo(events: EventStream): void {
     this.events = events
     void this.flush()
   }

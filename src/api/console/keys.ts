@@ -71,8 +71,8 @@ export const editKey = endpoint({
   path: '/api/keys/:id',
   summary: 'Change an API key',
   description:
-    'Every call from now on is judged by the new limits. A new budget counts what the key has already used in its ' +
-    'period.',
+    'Every call from now on is checked against the new limits. A new budget counts what the key has already used in ' +
+    'its period.',
   body: keyChangesBody,
   answers: { 200: { description: 'The key as it is now.', schema: keyAnswer } },
   errors: ['invalid_request'],
@@ -91,8 +91,8 @@ export const renewKey = endpoint({
   path: '/api/keys/:id/rotate',
   summary: 'Rotate an API key',
   description:
-    'The key stays what it is, with a new secret. The secret before works for `graceSeconds` more, the one before ' +
-    'that no longer.',
+    'The key keeps its limits and gets a new secret. The previous one works for `graceSeconds` more, any earlier ' +
+    'one stops working.',
   body: rotationBody,
   bodyIsOptional: true,
   answers: {
@@ -112,7 +112,7 @@ export const endKey = endpoint({
   method: 'delete',
   path: '/api/keys/:id',
   summary: 'Revoke an API key',
-  description: 'The key is refused everywhere from now on. Calls that were already charged go on.',
+  description: 'The key is refused everywhere from now on. Calls that were already charged continue.',
   answers: { 200: { description: 'The key has been revoked.', schema: done } },
   errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, request }) => {

@@ -11,7 +11,8 @@ import { pathId } from '../path-id.ts'
 import { session } from '../who.ts'
 import { logSecurity } from './security-log.ts'
 
-const shownSession = z
+/** A session as its owner sees it. */
+export const shownSession = z
   .strictObject({
     id: id('ses'),
     createdAt: time,
@@ -29,7 +30,7 @@ export const showSessions = endpoint({
   tag: 'Account',
   summary: 'List the sessions',
   who: session,
-  answers: { 200: { description: 'The live sessions, newest first.', schema: listOf(shownSession) } },
+  answers: { 200: { description: 'The valid sessions, newest first.', schema: listOf(shownSession) } },
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({
   ok: true,
@@ -59,7 +60,7 @@ export const revokeOtherSessions = endpoint({
   tag: 'Account',
   summary: 'End all other sessions',
   who: session,
-  answers: { 200: { description: 'Only the session that asked is left.', schema: done } },
+  answers: { 200: { description: 'Only the current session is left.', schema: done } },
   errors: [],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { userId, accountId, sessionId }, request }) => {
   await endSessions(db, userId, sessionId)

@@ -23,8 +23,24 @@ export function networkOf(address: string): string {
   return `${groupsOf(address).slice(0, 4).join(':')}::/64`
 }
 
-/** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */
+/** Addresses that came lately, and what each is: that of a connection comes with each of its requests. */
+const known = new Map<string, string | null>()
+
+/** How many are known at most, and how long each may be. */
+const KNOWN = { addresses: 1000, characters: 60 }
+
 function parseAddress(text: string): string | null {
+  const found = known.get(text)
+  if (found !== undefined) return found
+  const address = readAddress(text)
+  if (text.length > KNOWN.characters) return address
+  if (known.size >= KNOWN.addresses) known.clear()
+  known.set(text, address)
+  return address
+}
+
+/** An address as proxies write it: perhaps with a port, in brackets, or with a zone. */
+function readAddress(text: string): string | null {
   const bare = text
     .trim()
     .replace(/^\[([^\]]*)\](:\d+)?$/, '$1')

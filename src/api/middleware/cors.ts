@@ -48,9 +48,9 @@ export function cors(): Middleware {
   const exposed = EXPOSED_HEADERS.join(', ')
   return async (ctx, next) => {
     if (!GATEWAY.test(ctx.path)) return await next()
-    ctx.set('Access-Control-Allow-Origin', '*')
+    ctx.res.setHeader('Access-Control-Allow-Origin', '*')
     if (isPreflight(ctx)) return answerPreflight(ctx)
-    ctx.set('Access-Control-Expose-Headers', exposed)
+    ctx.res.setHeader('Access-Control-Expose-Headers', exposed)
     await next()
   }
 }

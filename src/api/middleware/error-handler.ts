@@ -28,14 +28,14 @@ export function isServiceAway(error: unknown): boolean {
 }
 
 /** What a thrown thing means to the client. What is missing from a schema that was never seen whole is no defect. */
-export function toApiError(error: unknown, schema?: SchemaGate): ApiError {
+export function toApiError(error: unknown, schema: SchemaGate | undefined): ApiError {
   if (error instanceof ApiError) return error
   const isEarly = schema?.seen === false && isNotMigrated(error)
   if (isEarly || isServiceAway(error)) return new ApiError('service_unavailable', { cause: error })
   return new ApiError('internal_error', { cause: error })
 }
 
-/** What the log says of an error that its endpoint does not declare: clients are told nothing of it by the document. */
+/** The log line of an error that its endpoint does not declare: the OpenAPI document does not have it. */
 export const UNDECLARED = 'error not declared'
 
 /** Answers every error that is thrown below it, in the gateway's or the console's form (docs/api.md#errors). */
@@ -74,6 +74,6 @@ function answerError(ctx: Context & { state: RequestState }, error: ApiError): v
     const said = gatewayError(error.code, error.message, error.param)
     ctx.body = { ok: false, error: { ...said, ...(resetsAt !== undefined && { resetsAt }) } }
   } else {
-    ctx.body = { ok: false, error: error.code, message: error.message }
+    ctx.body = { ok: false, error: error.code, message: error.message, ...error.more }
   }
 }

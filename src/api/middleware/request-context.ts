@@ -8,8 +8,10 @@ import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId } from '../../shared/ids.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { ErrorCode } from '../../shared/errors.ts'
+import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
+import { logLine } from '../../shared/infra/log.ts'
 import type { Trace } from '../../shared/infra/trace.ts'
-import { parseTraceparent, traceFields } from '../../shared/infra/trace.ts'
+import { parseTraceparent } from '../../shared/infra/trace.ts'
 
 /** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
 export type Envelope = 'gateway' | 'console'
@@ -45,22 +47,29 @@ export function requestContext({
   log,
   draining,
   metrics,
-}: Pick<WebDeps, 'log' | 'draining' | 'metrics'>): Middleware<RequestState> {
+  telemetry,
+}: Pick<WebDeps, 'log' | 'draining' | 'metrics' | 'telemetry'>): Middleware<RequestState> {
   return async (ctx, next) => {
     const given = ctx.get('x-request-id')
     ctx.state.requestId = SANE_ID.test(given) ? given : randomUUID()
     ctx.state.acceptedAt = performance.now()
     ctx.state.traceparent = parseTraceparent(ctx.get('traceparent'))
-    ctx.set('X-Request-Id', ctx.state.requestId)
+    const span = PROBES.has(ctx.path) ? undefined : telemetry?.begin('server', ctx.method, ctx.state.traceparent)
+    if (span) ctx.state.traceparent = span.traceparent
+    ctx.res.setHeader('X-Request-Id', ctx.state.requestId)
     ctx.res.once('close', () => {
       const facts = factsOf(ctx)
       metrics.request({ ...facts, status: ctx.res.headersSent ? facts.status : null })
-      log.info(logFields(ctx, facts), 'request')
+      logLine(log, logFields(ctx, facts), 'request')
+      span?.end(spanEnd(ctx, facts))
     })
     await next()
     if (draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')
   }
 }
+
+/** Polled every few seconds by machines: spans of these are of no use. */
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** What there is to say of every request. */
 const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
@@ -71,12 +80,32 @@ const factsOf = (ctx: ParameterizedContext<RequestState>) => ({
   ms: performance.now() - ctx.state.acceptedAt,
 })
 
+/** In the words of OpenTelemetry's conventions for HTTP: only what we ourselves failed to do is a failure. */
+const spanEnd = (
+  { state, res }: ParameterizedContext<RequestState>,
+  { method, route, status }: ReturnType<typeof factsOf>,
+): SpanEnd => ({
+  name: `${method} ${route}`,
+  attributes: {
+    'http.request.method': method,
+    'http.route': route,
+    'http.response.status_code': res.headersSent ? status : undefined,
+    'tollgate.request.id': state.requestId,
+    'tollgate.account': accountOf(state),
+    'tollgate.call': state.callId && publicId('call', state.callId),
+    'tollgate.error': state.errorCode,
+    'tollgate.client_left': res.writableFinished ? undefined : true,
+  },
+  failure: res.headersSent && status >= 500 ? String(status) : undefined,
+})
+
 /** A field without a value is left out of the line. */
 const logFields = (
   { state, res }: ParameterizedContext<RequestState>,
   { method, route, status, ms }: ReturnType<typeof factsOf>,
 ) => ({
-  ...traceFields(state),
+  requestId: state.requestId,
+  traceparent: state.traceparent,
   method,
   route,
   status,

@@ -1,5 +1,5 @@
 /**
- * What browsers are told about every answer. A page says more exactly what it needs; everything else is data, which no
+ * Security headers of every answer. A page says more exactly what it needs; everything else is data, which no
  * browser should ever run, frame or keep.
  */
 import type { Middleware } from 'koa'
@@ -16,15 +16,16 @@ const PRIVATE = /^\/(?:api|v1)(?:\/|$)/
 
 /** Sets the headers before anything below can answer, so that it may set its own in their place. */
 export function securityHeaders({ BASE_URL }: Pick<Config, 'BASE_URL'>): Middleware {
-  const always = {
+  const always = Object.entries({
     'Content-Security-Policy': NO_PAGE,
     'X-Content-Type-Options': 'nosniff',
     'Referrer-Policy': 'no-referrer',
     ...(BASE_URL.startsWith('https:') && { 'Strict-Transport-Security': HTTPS_ONLY }),
-  }
+  })
   return async (ctx, next) => {
-    ctx.set(always)
-    if (PRIVATE.test(ctx.path)) ctx.set('Cache-Control', 'no-store')
+    // Koa's own way looks at each header first.
+    for (const [name, value] of always) ctx.res.setHeader(name, value)
+    if (PRIVATE.test(ctx.path)) ctx.res.setHeader('Cache-Control', 'no-store')
     await next()
   }
 }

@@ -5,7 +5,7 @@ import type { Context } from 'koa'
 
 /**
  * Runs `then` once, when an answer was sent or its connection has gone. The answer to a pipelined request that still
- * waits for its turn is not told of the end of its connection: so the connection is asked too.
+ * waits for its turn is not notified of the end of its connection, so the connection is checked too.
  */
 export function whenOver({ req: { socket }, res }: Pick<Context, 'req' | 'res'>, then: () => void): void {
   let isOver = false

@@ -1,6 +1,6 @@
 /**
- * One endpoint as the OpenAPI document tells it, and how that becomes an OpenAPI operation. Requests are described by
- * the very schemas that validate them; the schemas of answers stand in `answers.ts`.
+ * One endpoint as the OpenAPI document describes it, and how that becomes an OpenAPI operation. Requests are described
+ * by the schemas that validate them; the schemas of answers are in `answers.ts`.
  */
 import type { z } from 'zod'
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi'
@@ -11,7 +11,7 @@ import type { DeclaredAnswer, Endpoint, Who } from '../declaration.ts'
 import type { Envelope } from '../middleware/request-context.ts'
 import { commonHeaders, retryHeaders } from './headers.ts'
 
-/** What of an endpoint the document tells. */
+/** What the document describes of an endpoint. */
 export type Described = Omit<Endpoint, 'who' | 'limits' | 'errors' | 'offered' | 'serve'> & {
   who: Pick<Who<unknown>, 'scheme'> | null
 }

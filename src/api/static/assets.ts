@@ -80,7 +80,7 @@ function assetOf(plain: Buffer, type: string, stored: Asset['encoded'] = {}): As
   }
 }
 
-/** Browsers ask each time, and hear 304 while nothing has changed. */
+/** Browsers ask each time, and get 304 while nothing has changed. */
 const ASK_EACH_TIME = 'no-cache'
 
 /** Serves an asset under a Content-Security-Policy. */

@@ -31,6 +31,7 @@ export const CONSOLE_PATHS = [
   '/forgot',
   '/reset',
   '/verify',
+  '/new-address',
   '/overview',
   '/calls',
   '/calls/:id',

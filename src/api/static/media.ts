@@ -44,7 +44,7 @@ export const serveMedia = endpoint({
   tag: 'Service',
   summary: 'Fetch an image or a video',
   description:
-    'The address of a result, as returned by a call. Anyone who has it can read it; its name cannot be guessed.',
+    'The address of a result, as returned by a call. Anyone who has it can read the result. It cannot be guessed.',
   envelope: 'gateway',
   who: null,
   params: z.object({ name: z.string().meta({ description: 'The unguessable name.' }) }),

@@ -144,21 +144,34 @@ async function waitOutcome(
 }
 
 /**
- * What is waited for, or null when this process stops before it. The signal lives as long as the process: a listener
- * that stayed on it would keep its request, answer and all, for as long.
+ * What is waited for, or null when this process stops before it. The signal lives as long as the process: what stayed
+ * on it would keep its request, answer and all, for as long.
  */
 export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>): Promise<T | null> {
+  const stops = stopsOf(stopping)
   let stop = () => {}
   const stopped = new Promise<null>((resolve) => {
     stop = () => resolve(null)
     if (stopping.aborted) stop()
-    else stopping.addEventListener('abort', stop, { once: true })
+    else stops.add(stop)
   })
   try {
     return await Promise.race([work, stopped])
   } finally {
-    stopping.removeEventListener('abort', stop)
+    stops.delete(stop)
   }
+}
+
+/** What a process does for those who wait when it stops: one listener, since a signal looks through all it has. */
+const stopsBySignal = new WeakMap<AbortSignal, Set<() => void>>()
+
+function stopsOf(signal: AbortSignal): Set<() => void> {
+  const known = stopsBySignal.get(signal)
+  if (known) return known
+  const stops = new Set<() => void>()
+  stopsBySignal.set(signal, stops)
+  signal.addEventListener('abort', () => stops.forEach((stop) => stop()), { once: true })
+  return stops
 }
 
 /** Stops waiting for a client that has gone, and records that it got no answer, so that its retry can join the call. */

@@ -32,10 +32,9 @@ export const fetchCall = endpoint({
   path: '/v1/calls/:id',
   summary: 'Fetch the answer of a call',
   description:
-    'The very answer that the waiting request would have had, status and body. ' +
-    'These reads have a separate rate limit.',
+    'The same status and body that a waiting request would have received. ' + 'These reads have a separate rate limit.',
   who: apiKey,
-  limits: [{ limit: 'callReads', per: 'account', told: true }],
+  limits: [{ limit: 'callReads', per: 'account', shown: true }],
   params: pathId('call', '`X-Call-Id` of the call, or the `id` of its 202.', NO_CALL),
   query: z.object({
     wait: wholeNumber(0, MAX_WAIT_SECONDS)

@@ -31,11 +31,31 @@ export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
   const allowed = model.upstreams.flatMap(({ allow }) => allow)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
-  const { max_tokens, max_completion_tokens, ...options } = parseBody(chatOptions, body)
+  const { max_tokens, max_completion_tokens, ...options } = parseOptions(body)
   const given = allowed.filter((field) => Object.hasOwn(body, field))
   const further = Object.fromEntries(given.map((field) => [field, body[field]]))
   const limit = outputLimit(max_tokens ?? max_completion_tokens, model.maxOutputTokens)
   return { ...further, ...options, messages, max_tokens: limit }
+}
+
+const OPTIONS = Object.entries(chatOptions.shape) as [keyof Options, z.ZodType][]
+
+type Options = Partial<z.infer<typeof chatOptions>>
+
+/**
+ * The options of a body. Its schema looks at all of them, in each request; few requests have more than three.
+ * @throws ApiError invalid_request that names the field.
+ */
+function parseOptions(body: JsonObject): Options {
+  const options: Record<string, unknown> = {}
+  for (const [name, schema] of OPTIONS) {
+    if (!Object.hasOwn(body, name)) continue
+    const parsed = schema.safeParse(body[name])
+    // The whole says what is wrong with it.
+    if (!parsed.success) return parseBody(chatOptions, body)
+    if (parsed.data !== undefined) options[name] = parsed.data
+  }
+  return options
 }
 
 /**
@@ -55,8 +75,7 @@ function checkParts(messages: readonly ChatMessage[], partTokens: ChatModel['par
     }
     if (!Array.isArray(message.content)) continue
     const odd = message.content.findIndex(({ type }: { type: unknown }) => tokensOfPart(type, partTokens) === null)
-    if (odd >= 0)
-      throw badMessages(`messages[${index}].content[${odd}].type`, 'is a kind of part that this model does not accept')
+    if (odd >= 0) throw badMessages(`messages[${index}].content[${odd}].type`, 'is not accepted by this model')
   }
 }
 

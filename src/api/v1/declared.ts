@@ -10,8 +10,8 @@ export const gateway = { tag: 'Models and calls', envelope: 'gateway' } as const
 
 /** What counts as a call. */
 export const CALL_LIMITS = [
-  { limit: 'keyCalls', per: 'key', told: true },
-  { limit: 'calls', per: 'account', told: true },
+  { limit: 'keyCalls', per: 'key', shown: true },
+  { limit: 'calls', per: 'account', shown: true },
 ] as const
 
 /** The codes of every endpoint that places calls, beside those of its own fields. */
@@ -64,13 +64,13 @@ export const callRequestHeaders = z.object({
     .optional()
     .meta({ description: 'The most that the call may be charged; 422 `price_above_limit` beyond.' }),
   'X-Price-Version': z.string().optional().meta({
-    description: 'A `priceVersion` of `GET /v1/models` or of a quote; 422 `price_changed` if it is another now.',
+    description: 'A `priceVersion` of `GET /v1/models` or of a quote; 422 `price_changed` if it is no longer current.',
   }),
 })
 
 /** 202. */
 export const accepted = {
-  description: 'The call goes on; fetch its answer at `Location`.',
+  description: 'The call continues; fetch its answer at `Location`.',
   schema: z.strictObject({ ok, id: id('call'), status: z.enum(['queued', 'running']) }).meta({ id: 'AcceptedCall' }),
   headers: callHeaders.extend({
     Location: z.string().meta({ description: 'Where to fetch the answer.' }),

@@ -20,7 +20,7 @@ export const showKey = endpoint({
   limits: CALL_LIMITS,
   answers: {
     200: {
-      description: 'The key with its limits, and what is used of its budget.',
+      description: 'The key with its limits, and the use of its budget.',
       schema: z.strictObject({ ok, key: shownKey }),
       headers: allowanceHeaders,
     },

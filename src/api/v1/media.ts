@@ -97,8 +97,11 @@ function resolveOptions(model: MediaModel, asked: MediaRequest): MediaRequest {
 function chargeFor({ price }: MediaModel, { resolution, duration }: MediaRequest): number {
   const charge = mediaCost(price, { resolution, duration })
   if (charge !== null) return charge
-  const asked = resolution ?? 'a request that names none'
-  throw new ApiError('invalid_request', { param: 'resolution', message: `resolution has no price for ${asked}.` })
+  const asked = resolution ?? 'a request without a resolution'
+  throw new ApiError('invalid_request', {
+    param: 'resolution',
+    message: `resolution: this model has no price for ${asked}.`,
+  })
 }
 
 const notOffered = (param: string, offer: string): ApiError =>

@@ -11,6 +11,7 @@ import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
+import { ofQueue } from '../../shared/telemetry/telemetry.ts'
 import type { WebDeps } from '../deps.ts'
 import { guardError, priceGuard } from './price-guards.ts'
 import type { Identity } from './joining.ts'
@@ -28,7 +29,7 @@ export type CallOrder = {
 
 type PlaceDeps = Pick<
   WebDeps,
-  'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'unbegun' | 'load' | 'log'
+  'config' | 'db' | 'calls' | 'queues' | 'replies' | 'joins' | 'webProcesses' | 'unbegun' | 'load' | 'log' | 'telemetry'
 >
 
 /** @throws ApiError upstream_unavailable where nobody serves the model. */
@@ -36,12 +37,12 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
   if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
 }
 
-/** A client with too many open calls is told to wait this long. */
+/** How long a client with too many open calls should wait, in seconds. */
 const OUTSTANDING_RETRY_SECONDS = 5
 
 /**
  * Charges and enqueues a call, or joins the one that this request is a retry of.
- * @param onUpdate hears what the worker tells while a call of this request's own runs.
+ * @param onUpdate gets the worker's updates while a call of this request's own runs.
  * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
  * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
@@ -64,12 +65,12 @@ export async function placeCall(
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
   ctx.state.opened = true
   const release = (): void => deps.unbegun.release(request.id)
-  const heard = (update: CallUpdate): void => {
+  const pass = (update: CallUpdate): void => {
     release()
     placed.status = 'running'
     onUpdate?.(update)
   }
-  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, heard, release)
+  const wait = deps.replies.expect(request.id, request.deadlineSeconds * 1000, pass, release)
   const placed: PlacedCall = { callId: request.id, wait, status: 'queued', joined: false, hasEnded: false }
   // Before the job is enqueued, so that both are sent in one write and no follower sees the end of the call first.
   deps.replies.publishEvent(request.accountId, { callId: request.id, status: 'queued', balance: outcome.balance })
@@ -158,20 +159,26 @@ async function enqueue(
   request: OpenRequest,
   outstanding: number,
 ): Promise<void> {
-  const { requestId, traceparent } = ctx.state
+  const { requestId } = ctx.state
+  const span = deps.telemetry?.begin('producer', `send ${request.modality}`, ctx.state.traceparent, {
+    ...ofQueue(request.modality),
+    'messaging.operation.type': 'send',
+  })
   const job = {
     callId: request.id,
     request: order.request,
     catalogueVersion: request.catalogueVersion,
     requestId,
-    traceparent,
+    traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
   }
   const put = () => deps.queues.enqueueCall(request.modality, job, outstanding)
   deps.unbegun.hold(request.id, put)
   try {
     await put()
+    span?.end()
   } catch (error) {
+    span?.end({ failure: 'service_unavailable' })
     deps.log.warn({ ...traceFields(ctx.state), call: publicId('call', request.id), err: error }, 'call not enqueued')
     const refunded = await deps.calls.refund(request.id, gatewayError('service_unavailable'), { from: 'queued' }, 2000)
     if (!refunded) return

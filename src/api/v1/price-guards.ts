@@ -42,6 +42,6 @@ export function guardError(refusal: 'price_above_limit' | 'price_changed', { mod
       })
     : new ApiError(refusal, {
         param: 'X-Price-Version',
-        message: `The price of this model is ${versionOf(model)} now. Nothing was charged.`,
+        message: `The price of this model is now ${versionOf(model)}. Nothing was charged.`,
       })
 }

@@ -45,9 +45,9 @@ const quote = z
     model: z.string(),
     credits: credits.meta({ description: 'What the call would be charged when it opens.' }),
     minimum: credits.meta({ description: 'The least that it may cost in the end, if it succeeds.' }),
-    maximum: credits.meta({ description: 'The most, but for text that has more tokens than its bytes let expect.' }),
+    maximum: credits.meta({ description: 'The most, except for text with unusually many tokens per byte.' }),
     balance: credits,
-    affordable: z.boolean().meta({ description: 'Whether it could be paid at this moment.' }),
+    affordable: z.boolean().meta({ description: 'Whether budget and balance allow the call now.' }),
     priceVersion: id('price').meta({ description: 'For `X-Price-Version`.' }),
   })
   .meta({ id: 'Quote' })
@@ -58,10 +58,9 @@ export const quoteCall = endpoint({
   method: 'post',
   path: '/v1/quotes',
   summary: 'Quote a call',
-  description:
-    'The same checks as the call has, but those of money. Nothing is charged, recorded or sent to an upstream.',
+  description: 'The body is checked like that of the call. Nothing is charged, recorded or sent to an upstream.',
   who: apiKey,
-  limits: [{ limit: 'quotes', per: 'account', told: true }],
+  limits: [{ limit: 'quotes', per: 'account', shown: true }],
   body: quoteBody,
   answers: { 200: { description: 'The quote.', schema: quote, headers: allowanceHeaders } },
   errors: [

@@ -3,7 +3,7 @@
  */
 import type { Context } from 'koa'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
-import { isUnreachable } from '../../shared/infra/db.ts'
+import { isNotMigrated, isUnreachable } from '../../shared/infra/db.ts'
 import type { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
@@ -13,7 +13,7 @@ import { toApiError } from '../middleware/error-handler.ts'
 import type { RequestState } from '../middleware/request-context.ts'
 import type { CallContext } from './placed-call.ts'
 
-type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies'>
+type RefusalDeps = Pick<WebDeps, 'recordRefusal' | 'log' | 'metrics' | 'replies' | 'schema'>
 
 /**
  * Records a refusal (any 4xx and 503) as a rejected call at no credits, before its answer goes out, so that whoever
@@ -30,7 +30,7 @@ export async function refuse(
   thrown: unknown,
 ): Promise<unknown> {
   if (ctx.state.opened) return thrown
-  const error = toApiError(thrown)
+  const error = toApiError(thrown, deps.schema)
   if (isRecorded(error)) await record(ctx, deps, modality, model, error)
   else clearCallId(ctx)
   // The key was revoked after it was looked up, so the rate limit headers are removed too.
@@ -39,11 +39,11 @@ export async function refuse(
 }
 
 /**
- * Not recorded: a request without a valid key, and any refusal while Postgres is down, so that no client waits for a
- * record that cannot be written.
+ * Not recorded: a request without a valid key, and any refusal while Postgres is down or not migrated yet, so that no
+ * client waits for a record that cannot be written.
  */
 const isRecorded = ({ code, status, cause }: ApiError): boolean =>
-  code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause)
+  code !== 'unauthorized' && (status < 500 || status === 503) && !isUnreachable(cause) && !isNotMigrated(cause)
 
 function clearCallId(ctx: Context & { state: RequestState }): void {
   delete ctx.state.callId

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { ApiError } from '../../shared/errors.ts'
 import { RESOLUTION } from '../../shared/catalogue/price-schema.ts'
-import { aboutField, fieldFault } from '../../shared/field-errors.ts'
+import { aboutField, fieldFault, fieldPath } from '../../shared/field-errors.ts'
 import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import { chatMessages, chatOptions, optional } from '../../shared/calls/chat-fields.ts'
 import { MAX_SECONDS } from '../../shared/calls/media-options.ts'
@@ -83,28 +83,25 @@ export function parseBody<S extends z.ZodType>(schema: S, body: JsonObject): z.i
     if (issue?.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
     if (issue)
       throw new ApiError(code, {
-        param: pathText(issue.path),
+        param: fieldPath(issue.path),
         message: isMissing(body[field]) ? undefined : sentenceOf(issue),
       })
   }
   const issue = issues[0]!
   if (issue.code === 'unrecognized_keys') throw unknownFieldError([...issue.path, issue.keys[0]!])
-  throw new ApiError('invalid_request', { param: pathText(issue.path), message: sentenceOf(issue) })
+  throw new ApiError('invalid_request', { param: fieldPath(issue.path), message: sentenceOf(issue) })
 }
 
 const isMissing = (value: unknown): boolean => !Array.isArray(value) || value.length === 0
 
 const sentenceOf = ({ path, message }: { path: PropertyKey[]; message: string }): string =>
-  aboutField(pathText(path), message)
+  aboutField(fieldPath(path), message)
 
 /** How much of a field's name an error repeats, in characters: the client chose it. */
 const MAX_PARAM = 200
 
 /** The refusal of a field that no list knows. */
 export function unknownFieldError(path: PropertyKey[]): ApiError {
-  const param = pathText(path).slice(0, MAX_PARAM)
+  const param = fieldPath(path).slice(0, MAX_PARAM)
   return new ApiError('invalid_request', { param, message: `${param} is not a known field.` })
 }
-
-const pathText = (path: PropertyKey[]): string =>
-  path.map((step, index) => (typeof step === 'number' ? `[${step}]` : `${index ? '.' : ''}${String(step)}`)).join('')

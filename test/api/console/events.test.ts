@@ -11,6 +11,7 @@ import type { WebDeps } from '../../../src/api/deps.ts'
 import { errorHandler } from '../../../src/api/middleware/error-handler.ts'
 import type { RequestState } from '../../../src/api/middleware/request-context.ts'
 import { Outgoing } from '../../../src/api/outgoing.ts'
+import { Turns } from '../../../src/api/turns.ts'
 import type { AnyHandler } from '../../../src/api/serve.ts'
 import { serveDeclared } from '../../../src/api/serve.ts'
 import { eventChannel } from '../../../src/shared/calls/channels.ts'
@@ -29,7 +30,8 @@ describe('GET /api/events', () => {
   let web: TestConsole
   let redis: Redis
   let subscriber: Redis
-  let server: Server
+  /** Two web processes' worth of it, each with its own counts. */
+  const servers: Server[] = []
   const draining = new AbortController()
   before(async () => {
     web = await startConsole()
@@ -44,35 +46,42 @@ describe('GET /api/events', () => {
       readAnswer: async () => null,
       findEnded: async () => [],
     })
-    const router = new Router<RequestState>()
     const deps = {
       config: web.config,
       db: web.db,
+      redis,
       replies,
       outgoing: new Outgoing(),
+      turns: new Turns({ atOnce: 1, waiting: 200 }),
       draining: draining.signal,
       log,
     } as unknown as WebDeps
-    router.get(
-      '/api/events',
-      serveDeclared(accountEvents, followAccount(deps, CHECK_MS) as AnyHandler, deps, { writes: true }),
-    )
-    const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
-    // A disconnect ends the stream without an event.
-    app.silent = true
-    server = createServer((request, response) => void app.callback()(request, response)).listen(0, '127.0.0.1')
-    await once(server, 'listening')
+    for (let nth = 0; nth < 2; nth++) {
+      const router = new Router<RequestState>()
+      router.get(
+        '/api/events',
+        serveDeclared(accountEvents, followAccount(deps, CHECK_MS) as AnyHandler, deps, { writes: true }),
+      )
+      const app = new Koa<RequestState>().use(errorHandler(log)).use(router.routes())
+      // A disconnect ends the stream without an event.
+      app.silent = true
+      const server = createServer((request, response) => void app.callback()(request, response)).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      servers.push(server)
+    }
   })
   after(async () => {
-    server.closeAllConnections()
-    server.close()
+    for (const server of servers) {
+      server.closeAllConnections()
+      server.close()
+    }
     redis.disconnect()
     subscriber.disconnect()
     await web.stop()
   })
 
   /** Follows an account; `text` grows as events come, `ended` once the stream has ended. */
-  async function follow(person: Person) {
+  async function follow(person: Person, server = servers[0]!) {
     const leave = new AbortController()
     const { port } = server.address() as AddressInfo
     const headers = { authorization: `Bearer ${person.token}` }
@@ -167,6 +176,22 @@ describe('GET /api/events', () => {
       for (const stream of again) stream.leave()
       return again.every(({ status }) => status === 200)
     })
+  })
+
+  it('limits the streams of an account over all processes, and forgets those of a process that died', async () => {
+    const person = await aPerson(web)
+    const [first, second] = servers
+    const open = (count: number, server?: Server) =>
+      Promise.all(Array.from({ length: count }, () => follow(person, server)))
+    const streams = [...(await open(10, first)), ...(await open(9, second))]
+    const died = `${web.config.REDIS_PREFIX}:event-streams:${parseId('account', person.id)}`
+    await redis.zadd(died, Date.now() + 60_000, 'of a process that died')
+    const more = [...(await open(1, first)), ...(await open(1, second))]
+    expect([...streams, ...more].map(({ status }) => status)).to.deep.equal([...Array(19).fill(200), 429, 429])
+    await redis.zadd(died, Date.now() - 1, 'of a process that died')
+    streams.push(...(await open(1, second)))
+    expect(streams.at(-1)!.status).to.equal(200)
+    for (const stream of streams) stream.leave()
   })
 
   it('ends when the process stops, so that the page reconnects to another', async () => {

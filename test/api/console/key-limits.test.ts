@@ -74,13 +74,13 @@ describe('/api/keys with limits', () => {
     ...[[], {}, 5, 'total'].map((budget): [string, object] => ['budget', { budget }]),
     ...['models', 'modalities', 'allowedIps'].map((field): [string, object] => [field, { [field]: [] }]),
     ...['models', 'modalities', 'allowedIps'].map((field): [string, object] => [field, { [field]: 'chat' }]),
-    ['models.1', { models: ['a', ''] }],
-    ['models.0', { models: ['a\0b'] }],
+    ['models[1]', { models: ['a', ''] }],
+    ['models[0]', { models: ['a\0b'] }],
     ['models', { models: Array.from({ length: 101 }, (_, at) => `m${at}`) }],
-    ['modalities.0', { modalities: ['audio'] }],
+    ['modalities[0]', { modalities: ['audio'] }],
     ['allowedIps', { allowedIps: Array.from({ length: 51 }, (_, at) => `10.0.0.${at}`) }],
     ...['10.0.0.0/33', '010.0.0.1', 'fe80::1%eth0', '::ffff:10.0.0.1/129', '10.0.0.0/255.0.0.0', 'localhost'].map(
-      (range): [string, object] => ['allowedIps.0', { allowedIps: [range] }],
+      (range): [string, object] => ['allowedIps[0]', { allowedIps: [range] }],
     ),
     ...['2000-01-01T00:00:00Z', '2999-01-01', '2999-01-01T00:00:00', 'tomorrow', '9999-01-01T00:00:00Z', 5].map(
       (expiresAt): [string, object] => ['expiresAt', { expiresAt }],
@@ -141,7 +141,7 @@ describe('/api/keys with limits', () => {
     expect((await get(`${web.url}/v1/models`, theirs.account.key)).status).to.equal(200)
   })
 
-  it('tells the usage of one key alone', async () => {
+  it('shows the usage of one key alone', async () => {
     const { account, api } = await web.signedIn(1000)
     const other = (await api('POST', '/api/keys', { name: 'other' })).json.key
     await aCall(web.db, account, { amount: 40 })

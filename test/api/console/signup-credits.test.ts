@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { newId, parseId } from '../../../src/shared/ids.ts'
 import { grant } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { aPerson, consoleConfig, startConsole, startMailWorker } from '../../support/console.ts'
+import { PASSWORD, aPerson, consoleConfig, startConsole, startMailWorker } from '../../support/console.ts'
 import type { Person, TestConsole } from '../../support/console.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
@@ -55,6 +55,17 @@ describe('the sign-up credits', () => {
     ])
     expect((await prove(links[3])).json.user.credits).to.equal(250)
     expect(await signupsOf(person.email)).to.have.length(1)
+    await expectBooksToBalance(granting.db)
+  })
+
+  it('are granted once when the first proof is of another address', async () => {
+    const person = await aPerson(granting)
+    const next = `next-${person.email}`
+    await granting.post('/api/email/change', { email: next, password: PASSWORD }, person.token)
+    const { token } = await mailbox.first(next)
+    const { json } = await granting.post('/api/email/confirm', { token })
+    expect(json.user).to.include({ email: next, credits: 250 })
+    expect(await signupsOf(next)).to.have.length(1)
     await expectBooksToBalance(granting.db)
   })
 

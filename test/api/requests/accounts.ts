@@ -21,6 +21,11 @@ export const requests: Requests = {
     const again = client((await nobody('POST', '/api/auth/login', { email, password: PASSWORD })).json.token)
     await again('GET', '/api/mail/status')
     await again('POST', '/api/mail/test', {})
+    const next = `next-${email}`
+    await again('POST', '/api/email/change', { email: next, password: PASSWORD })
+    await nobody('POST', '/api/email/confirm', { token: await mailedToken(next, /^Confirm your new/) })
     await again('POST', '/api/auth/logout')
+    const last = client((await nobody('POST', '/api/auth/login', { email: next, password: PASSWORD })).json.token)
+    await last('POST', '/api/auth/delete', { email: next, password: PASSWORD })
   },
 }

@@ -5,6 +5,9 @@ import type { Requests } from '../support/visitor.ts'
 const NAME = 'openapi'
 const SECRET = 'whsec_of_the_document'
 
+/** The id of a payment as its row has it. */
+const bare = (id: string): string => id.slice('pay_'.length)
+
 /** Buying credits, and what operators do about it. */
 export const requests: Requests = {
   settings: { PAYMENTS: 'stripe', STRIPE_SECRET_KEY: `sk_test_${NAME}`, STRIPE_WEBHOOK_SECRET: SECRET },
@@ -15,8 +18,10 @@ export const requests: Requests = {
 
     await me('GET', '/api/billing')
     const { payment } = (await me('POST', '/api/billing/checkout', { pack: 'starter' })).json
-    const row = await db('payments').first<{ session: string; account_id: string }>('session', 'account_id')
-    await stripe.pay(row.session, 'card', { keep: true })
+    const { session } = (await db('payments')
+      .where({ id: bare(payment.id) })
+      .first<{ session: string }>('session'))!
+    await stripe.pay(session, 'card', { keep: true })
     await me('POST', `/api/billing/payments/${payment.id}/sync`)
     await me('GET', '/api/billing/payments')
     await me('GET', `/api/billing/payments/${payment.id}`)
@@ -38,7 +43,9 @@ export const requests: Requests = {
     await operator('POST', `/api/operator/payments/${payment.id}/sync`)
     await operator('POST', `/api/operator/payments/${payment.id}/refund`, { amountMinor: 100 })
     const { payment: other } = (await me('POST', '/api/billing/checkout', { amountMinor: 500 })).json
-    await db('payments').where({ status: 'open' }).update({ status: 'review', review_reason: 'amount' })
+    await db('payments')
+      .where({ id: bare(other.id) })
+      .update({ status: 'review', review_reason: 'amount' })
     await operator('POST', `/api/operator/payments/${other.id}/resolve`, { verdict: 'grant' })
     await operator('GET', '/api/operator/debts')
     const [account] = (await operator('GET', '/api/operator/payments')).json.data

@@ -16,21 +16,34 @@ export const requests: Requests = {
     await db('mails').where({ id }).update({ status: 'dead', note: 'refused', finished_at: db.fn.now() })
     const mails = await operator('GET', '/api/operator/mails')
     await operator('POST', `/api/operator/mails/${mails.json.data[0].id}/retry`)
+    await db('mails').where({ id }).update({ status: 'dead', note: 'refused', finished_at: db.fn.now() })
+    await operator('DELETE', `/api/operator/mails/${mails.json.data[0].id}`)
 
+    await operator('GET', `/api/operator/calls?account=${email}&model=sandbox-image`)
     const { account } = (await operator('GET', `/api/operator/calls/${image.headers.get('x-call-id')}`)).json
     const path = `/api/operator/accounts/${account.id}`
     await operator('POST', `${path}/grants`, { amount: 5, origin: 'bonus', note: 'sorry', expiresAt: '2999-12-31' })
+    await operator('POST', `${path}/deductions`, { amount: 5, reason: 'a mistake', idempotencyKey: 'once' })
+    await operator('GET', `${path}/ledger?limit=1`)
+    await operator('GET', `${path}/sessions`)
+    await operator('DELETE', `${path}/sessions`)
     const keys = await operator('GET', `${path}/keys`)
     const keyPath = `/api/operator/keys/${keys.json.data[0].id}`
     await operator('PATCH', keyPath, { rateLimit: 5, budget: { credits: 5, period: 'day' } })
     await operator('DELETE', keyPath)
     await operator('POST', `${path}/suspend`)
     await operator('POST', `${path}/activate`)
-    expect((await operator('GET', path)).json.actions).to.have.lengthOf(5)
+    expect((await operator('GET', path)).json.actions).to.have.lengthOf(7)
     await operator('GET', `/api/operator/accounts?search=${encodeURIComponent(email)}`)
+    await operator('GET', '/api/operator/overview')
     await operator('GET', '/api/operator/upstreams')
     await operator('GET', '/api/operator/margins')
-    await operator('GET', '/api/operator/actions')
+    await operator('GET', `/api/operator/actions?account=${email}&operator=command+line&from=2020-01-01`)
+    await operator('GET', '/api/operator/exports/actions?action=credits_granted')
+    await operator('PUT', '/api/operator/banner', { text: 'Maintenance', level: 'warning', until: '2999-01-01' })
+    await operator('GET', '/api/operator/banner')
+    await client()('GET', '/api/banner')
+    await operator('DELETE', '/api/operator/banner')
 
     const { catalogue, version } = (await operator('GET', '/api/operator/catalogue')).json
     const named = { ...catalogue, models: catalogue.models.toReversed() }

@@ -65,7 +65,7 @@ describe('keys with limits', () => {
       expect((await findKey(gateway.db, account.keyId))!.budget).to.include({ used: 2000, remaining: 39 })
     })
 
-    it('that is spent is 402, told until when, and recorded; a balance of nothing does not matter', async () => {
+    it('that is spent is 402 with the time of its reset, and recorded, whatever the balance', async () => {
       const account = await limited({ budget: { credits: 40, period: 'day' } }, 40)
       expect((await image(gateway, account, prompted())).status).to.equal(200)
       const refused = await image(gateway, account, prompted())
@@ -89,7 +89,7 @@ describe('keys with limits', () => {
       expect((await findKey(gateway.db, account.keyId))!.budget!.used).to.equal(40)
     })
 
-    it('in total never begins anew', async () => {
+    it('in total never resets', async () => {
       const account = await limited({ budget: { credits: 0, period: 'total' } })
       const refused = await image(gateway, account, prompted())
       expectRefused(refused, 402, 'key_budget_exceeded')
@@ -231,7 +231,7 @@ describe('keys with limits', () => {
   })
 
   describe('a rate limit', () => {
-    it('of a key holds beside that of its account, and tells what is left of the nearer one', async () => {
+    it('of a key applies beside that of its account, and headers show the one that leaves less', async () => {
       const account = await limited({ rateLimit: 2 })
       const free = await createKey(gateway.db, account.id, 'free')
       const left = (reply: Reply) =>

@@ -70,7 +70,7 @@ describe('POST /v1/quotes', () => {
     expect(chat.credits).to.be.above(7)
   })
 
-  it('does not take for paid what expired, what is owed, or what is not there', async () => {
+  it('does not count expired, owed or missing credits as affordable', async () => {
     const spent = await anAccount(gateway.db, [{ amount: 500, days: -1 }, { amount: 39 }])
     const owing = await anAccount(gateway.db, 500)
     await gateway.db('accounts').where({ id: owing.id }).update({ debt: 1 })

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
+import pg from 'pg'
 import type { Postgres } from '../../../scripts/services/postgres.ts'
 import type { PrivateRedis } from '../../../scripts/services/redis.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -106,6 +107,33 @@ describe('while Redis or Postgres is away', function () {
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+  })
+
+  it('a changed password of Postgres is an outage until the process knows it: 503', async () => {
+    const prompt = prompted('[delay 600]')
+    const waiting = image(gateway, account, prompt)
+    await running(prompt)
+    const operator = new pg.Client(postgres.url)
+    await operator.connect()
+    const changePassword = (to: string) => operator.query(`ALTER ROLE tollgate PASSWORD '${to}'`)
+    try {
+      await changePassword('another')
+      await operator.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity ' +
+          'WHERE usename = current_user AND pid <> pg_backend_pid()',
+      )
+      const replies = await Promise.all([image(gateway, account, 'x'), get(`${gateway.url}/v1/models`, account.key)])
+      replies.forEach(expectAway)
+      expect((await get(`${gateway.url}/readyz`)).json.down).to.deep.equal(['postgres'])
+      await until('the upstream to answer', () => gateway.sandbox.open(prompt).open === 0)
+    } finally {
+      await changePassword(new URL(postgres.url).password)
+      await operator.end()
+    }
+    const reply = await waiting
+    expect(reply.status, reply.text).to.equal(200)
+    expect(gateway.sandbox.billed(prompt).total).to.equal(1)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(960)
   })
 
   it('a call that was sent to its upstream is answered once Redis is back, even if it was flushed', async () => {

@@ -177,7 +177,7 @@ describe('a streamed chat', () => {
     it("ends the upstream's work, and is settled on what was produced", async () => {
       const content = prompted('[chunks 200 20] [tokens 200]')
       const id = await leaveAfter(content, 3, { model: 'dear-chat', max_tokens: 1000 })
-      await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
+      await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
       const reply = await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)
       expect(reply.status, reply.text).to.equal(200)
       expect(reply.json.choices[0].finish_reason).to.equal('cancelled')
@@ -202,7 +202,7 @@ describe('a streamed chat', () => {
       await until('the upstream to have it', () => gateway.sandbox.open(content).open === 1)
       leaving.abort()
       await left
-      await until('the upstream to hear of it', () => gateway.sandbox.open(content).aborted === 1)
+      await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
       await until('the end of the call', () =>
         gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first(),
       )

@@ -1,0 +1,117 @@
+import { expect } from 'chai'
+import { PASSWORD, aPerson, anEmail } from '../../support/console.ts'
+import type { Person } from '../../support/console.ts'
+import { until } from '../../../scripts/until.ts'
+import type { Reply } from '../../../scripts/harness/http.ts'
+import { startMailConsole } from './support/mailing.ts'
+import type { MailConsole } from './support/mailing.ts'
+
+describe('a change of address', () => {
+  let mailing: MailConsole
+  before(async () => {
+    mailing = await startMailConsole()
+  })
+  after(() => mailing.stop())
+
+  const ask = (person: Person, email: unknown, password = PASSWORD): Promise<Reply> =>
+    mailing.web.post('/api/email/change', { email, password }, person.token)
+  const confirm = (token: unknown): Promise<Reply> => mailing.web.post('/api/email/confirm', { token })
+  const linkTo = async (email: string, count = 1): Promise<string> =>
+    (await mailing.mailbox.of(email, count))[count - 1]!.token!
+  const logInStatus = async (email: string): Promise<number> =>
+    (await mailing.web.post('/api/auth/login', { email, password: PASSWORD })).status
+  const subjectsTo = async (email: string, count: number): Promise<(string | undefined)[]> =>
+    (await mailing.mailbox.of(email, count)).map(({ mail }) => mail.subject)
+
+  it('happens once, by the link to the new one, and the old one is notified before and after', async () => {
+    const person = await aPerson(mailing.web)
+    const verification = await linkTo(person.email)
+    const next = anEmail()
+    expect((await ask(person, next.toUpperCase())).status).to.equal(200)
+    const token = await linkTo(next)
+    const told = await mailing.mailbox.of(person.email, 2)
+    expect(told[1]!.mail.text).to.contain(next).and.not.to.contain('#token=')
+    expect([await logInStatus(person.email), await logInStatus(next)]).to.deep.equal([200, 401])
+
+    const { json } = await confirm(token)
+    expect(json.user).to.include({ id: person.id, email: next, emailVerified: true })
+    expect([await logInStatus(person.email), await logInStatus(next)]).to.deep.equal([401, 200])
+    expect((await mailing.me(person.token)).json.user.email).to.equal(next)
+    expect(await subjectsTo(person.email, 3)).to.deep.equal([
+      'Confirm your e-mail address for Tollgate',
+      'A new e-mail address was requested for your Tollgate account',
+      'The e-mail address of your Tollgate account has changed',
+    ])
+    // Links to the old address ended with it.
+    for (const spent of [await confirm(token), await mailing.verify(verification), await mailing.verify(token)])
+      expect([spent.status, spent.json.error]).to.deep.equal([400, 'invalid_token'])
+  })
+
+  it('reveals to nobody whether another account has the address, and mails no link to one that is taken', async () => {
+    const [person, other] = [await aPerson(mailing.web), await aPerson(mailing.web)]
+    const free = anEmail()
+    const [taken, open] = [await ask(person, other.email), await ask(person, free)]
+    expect(taken.text.replace(other.email, free)).to.equal(open.text)
+    expect([taken.status, open.status]).to.deep.equal([200, 200])
+    await until('the mail to the taken address is skipped', () =>
+      mailing.web.db('mails').where({ recipient: other.email, kind: 'address', status: 'skipped' }).first(),
+    )
+    expect(await subjectsTo(person.email, 3)).to.have.length(3)
+    expect(
+      (await mailing.mailbox.of(other.email)).filter(({ mail }) => mail.text!.includes('/new-address#')),
+    ).to.deep.equal([])
+  })
+
+  it('asks for the password, for an address, and for another one than there is', async () => {
+    const person = await aPerson(mailing.web)
+    for (const [email, password, error] of [
+      [anEmail(), 'wrong horse 1', 'wrong_password'],
+      ['a@b', PASSWORD, 'invalid_email'],
+      [person.email.toUpperCase(), PASSWORD, 'invalid_request'],
+    ] as const) {
+      const { status, json } = await ask(person, email, password)
+      expect([status, json.error]).to.deep.equal([400, error])
+    }
+    expect(
+      await mailing.web.db('mails').whereIn('kind', ['address', 'address_notice']).where('recipient', person.email),
+    ).to.deep.equal([])
+  })
+
+  it('is allowed ten times an hour', async () => {
+    const person = await aPerson(mailing.web)
+    const replies = await Promise.all(Array.from({ length: 12 }, () => ask(person, 'a@b')))
+    expect(replies.map(({ status }) => String(status)).toSorted()).to.deep.equal([
+      ...Array.from({ length: 10 }, () => '400'),
+      '429',
+      '429',
+    ])
+  })
+
+  it('ends with a newer request, another password, and a registration with the address', async () => {
+    const person = await aPerson(mailing.web)
+    const [first, second, third] = [anEmail(), anEmail(), anEmail()]
+    await ask(person, first)
+    const old = await linkTo(first)
+    await ask(person, second)
+    const newer = await linkTo(second)
+    expect((await confirm(old)).json.error).to.equal('invalid_token')
+    await mailing.web.post('/api/auth/password', { currentPassword: PASSWORD, password: `${PASSWORD}2` }, person.token)
+    expect((await confirm(newer)).json.error).to.equal('invalid_token')
+    await ask(person, third, `${PASSWORD}2`)
+    const last = await linkTo(third)
+    await aPerson(mailing.web, third)
+    expect((await confirm(last)).json.error).to.equal('invalid_token')
+    expect((await mailing.me(person.token)).json.user.email).to.equal(person.email)
+  })
+
+  it('gives an address to one of all who confirm it at the same moment', async () => {
+    const wanted = anEmail()
+    const people = await Promise.all([aPerson(mailing.web), aPerson(mailing.web), aPerson(mailing.web)])
+    for (const person of people) await ask(person, wanted)
+    const links = (await mailing.mailbox.of(wanted, 3)).map(({ token }) => token)
+    const replies = await Promise.all(links.flatMap((token) => [confirm(token), confirm(token)]))
+    expect(replies.filter(({ status }) => status === 200)).to.have.length(1)
+    expect(replies.filter(({ json }) => json.error === 'invalid_token')).to.have.length(5)
+    expect(await mailing.web.db('users').where({ email: wanted })).to.have.length(1)
+  })
+})
