@@ -7,7 +7,7 @@ import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { token } from './state/session.ts'
 import { ForgotPage, NotFoundPage, SignInPage, SignUpPage } from './pages/signed-out.tsx'
-import { ResetPage, VerifyPage } from './pages/mailed-links.tsx'
+import { NewAddressPage, ResetPage, VerifyPage } from './pages/mailed-links.tsx'
 import { lazyPage } from './parts/lazy.tsx'
 import type { PageProps } from './parts/route.ts'
 import { Shell } from './parts/shell.tsx'
@@ -22,6 +22,7 @@ const OUTSIDE: Route[] = [
   { path: '/forgot', page: ForgotPage },
   { path: '/reset', page: ResetPage },
   { path: '/verify', page: VerifyPage },
+  { path: '/new-address', page: NewAddressPage },
 ]
 
 /** Pages for who is signed in. */
@@ -40,7 +41,7 @@ const INSIDE: Route[] = [
   { path: '/credits', page: lazyPage(async () => (await import('./pages/credits/page.tsx')).CreditsPage) },
   { path: '/models/:id?', page: lazyPage(async () => (await import('./pages/models.tsx')).ModelsPage) },
   { path: '/gallery', page: lazyPage(async () => (await import('./pages/gallery.tsx')).GalleryPage) },
-  { path: '/settings', page: lazyPage(async () => (await import('./pages/settings.tsx')).SettingsPage) },
+  { path: '/settings', page: lazyPage(async () => (await import('./pages/settings/page.tsx')).SettingsPage) },
 ]
 
 /** Pages that are of no use to a signed-in user. */

@@ -7,8 +7,10 @@ import 'uplot/dist/uPlot.min.css'
 import './style/console.css'
 import './style/parts.css'
 import './style/playground.css'
+import './style/operator.css'
 import './state/theme.ts'
 import { App } from './app.tsx'
+import { BannerBar } from './parts/banner.tsx'
 
 const PAGES = [
   'sign-in',
@@ -30,6 +32,7 @@ const OURS = new RegExp(`^/(?:$|\\?|#|(?:${PAGES.join('|')})(?:[/?#]|$))`)
 
 render(
   <LocationProvider scope={OURS}>
+    <BannerBar />
     <App />
   </LocationProvider>,
   document.getElementById('console')!,

@@ -33,7 +33,7 @@ describe("the operator's page of the catalogue", () => {
     await world.person('prices@example.com', { admin: true })
     const { page, signIn, open, faults, close } = await visit(browser, world)
     await signIn('prices@example.com')
-    await open('/operator/catalogue', 'Operator')
+    await open('/operator/catalogue', 'Catalogue')
     const credits = page.getByLabel('sandbox-image credits')
     const source = page.getByLabel('As JSON')
     const findings = page.getByTestId('findings')

@@ -3,10 +3,10 @@ import type { Browser } from 'playwright-core'
 import { publicId } from '../../src/shared/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { get, post } from '../../scripts/harness/http.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { until } from '../../scripts/until.ts'
-import { visit } from './support/visit.ts'
+import { seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 const CALLER = 'caller@example.com'
@@ -78,7 +78,8 @@ describe('the pages of the console', () => {
     await page.keyboard.press('Escape')
     await page.keyboard.press('Escape')
     await page.mouse.click(5, 5)
-    expect(await page.getByTestId('secret').isVisible()).to.equal(true)
+    // The browser closes it at the second Escape, and it opens again.
+    await page.getByTestId('secret').waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByTestId('secret').waitFor({ state: 'detached' })
     await close()
@@ -206,13 +207,52 @@ describe('the pages of the console', () => {
     await close()
   })
 
+  it('change the address of an account by the mailed link, and delete the account, saying what is lost', async () => {
+    const email = 'mover@example.com'
+    const next = 'moved@example.com'
+    await world.person(email, { credits: 1200 })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn(email)
+    await open('/settings', 'Settings')
+    const form = page.locator('section', { has: page.getByRole('heading', { name: 'E-mail address' }) })
+    await form.getByLabel('New address').fill(email)
+    await form.getByLabel('Your password').fill(PASSWORD)
+    await form.getByRole('button', { name: 'Change address' }).click()
+    await form.getByText('New address is your address already.').waitFor()
+    await form.getByLabel('New address').fill(next)
+    await form.getByRole('button', { name: 'Change address' }).click()
+    await form.getByText(`a link has been sent to ${next}`).waitFor()
+    await page.goto(await world.link(next))
+    await page.getByRole('button', { name: 'Use this address' }).click()
+    await page.getByRole('heading', { name: 'Your address has changed' }).waitFor()
+    await page.getByRole('link', { name: 'Go to the overview' }).click()
+    await page.locator('.account summary').click()
+    await page.locator('.account').getByText(next).waitFor()
+
+    await open('/settings', 'Settings')
+    await page.getByRole('button', { name: 'Delete my account…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete your account?' })
+    await dialog.getByText(next).waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    await dialog.getByLabel('E-mail address').fill(next)
+    await dialog.getByLabel('Your password').fill(PASSWORD)
+    await dialog.getByRole('button', { name: 'Delete my account' }).click()
+    await dialog.getByText('1200 credits, which would be lost').waitFor()
+    await dialog.getByLabel('Give up the 1,200 credits that are left').check()
+    await dialog.getByRole('button', { name: 'Delete my account' }).click()
+    await page.getByText('Your account has been deleted.').waitFor()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(faults(/status of 4(00|09)/)).to.deep.equal([])
+    await close()
+  })
+
   it('tell the total of a day, and lead from it to its calls', async () => {
     await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
     const { page, signIn, close } = await visit(browser, world)
     await signIn(CALLER)
     const today = new Date().toISOString().slice(0, 10)
     await page.getByLabel('Show').selectOption('calls')
-    await page.getByRole('heading', { name: 'Calls per day, by model' }).waitFor()
+    await page.getByRole('heading', { name: 'Calls per day (UTC), by model' }).waitFor()
     const plot = page.locator('.plot canvas')
     const { x, y, width, height } = (await plot.boundingBox())!
     const overToday = { x: x + width - 25, y: y + height / 2 }

@@ -1,10 +1,12 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
+import { publicId } from '../../src/shared/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { imageBody } from '../../scripts/harness/calling.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
+import { until } from '../../scripts/until.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 
 describe('keys with limits in the console', () => {
@@ -12,7 +14,7 @@ describe('keys with limits in the console', () => {
   let browser: Browser
   before(async function () {
     browser = await openBrowser(this)
-    world = await startWorld()
+    world = await startWorld({ CREDITS_HELP_URL: 'https://help.example.com/credits' })
   })
   after(async () => {
     await closeBrowser()
@@ -33,6 +35,11 @@ describe('keys with limits in the console', () => {
     await dialog.getByLabel('Budget (credits)').fill('40')
     await dialog.getByLabel('Budget period (UTC)').selectOption('day')
     await dialog.getByLabel('Models').fill('sandbox-image')
+    await dialog.getByLabel('Images').check()
+    await dialog.getByLabel('Allowed addresses').fill('203.0.113.7, everywhere')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByText(/^Allowed addresses \(no. 2\) must be an IP address or a range/).waitFor()
+    await dialog.getByLabel('Allowed addresses').fill('')
     expect(await seriousFaults(page)).to.deep.equal([])
     await dialog.getByRole('button', { name: 'Create key' }).click()
     const secret = (await dialog.getByTestId('secret').locator('code').innerText()).trim()
@@ -62,7 +69,56 @@ describe('keys with limits in the console', () => {
     expect([(await call(secret)).status, (await call(next)).status]).to.deep.equal([401, 402])
     await page.setViewportSize({ width: 390, height: 800 })
     expect(await fitsTheScreen(page)).to.equal(true)
-    expect(faults()).to.deep.equal([])
+    await page.setViewportSize({ width: 834, height: 1112 })
+    await until('all that can be done with a key is in sight on a tablet', async () => {
+      const box = await page.getByRole('button', { name: 'Revoke agent' }).boundingBox()
+      return box !== null && box.x + box.width < 834
+    })
+
+    // Where nothing is sold, an operator says how to get credits.
+    await open('/credits', 'Credits')
+    const help = page.getByRole('link', { name: 'Get credits' })
+    expect(await help.getAttribute('href')).to.equal('https://help.example.com/credits')
+    expect(faults(/400/)).to.deep.equal([])
     await close()
+  })
+
+  it('let an operator limit and revoke the keys of an account, and its owner see what each has used', async () => {
+    const { token, id } = await world.person('keys-of@example.com', { credits: 1000 })
+    const made = await Promise.all(['one', 'two'].map((name) => post(`${world.url}/api/keys`, token, { name })))
+    const [secret, other] = made.map(({ json }) => json.secret as string)
+    expect((await call(secret!)).status).to.equal(200)
+    await world.person('limiter@example.com', { admin: true })
+    const operator = await visit(browser, world)
+    await operator.signIn('limiter@example.com')
+    await operator.open(`/operator/accounts/${publicId('account', id)}`, 'Account')
+    const keys = operator.page.getByRole('region', { name: 'Keys' })
+    await keys.getByRole('button', { name: 'Limits of one' }).click()
+    const dialog = operator.page.getByRole('dialog')
+    await dialog.getByLabel('Budget (credits)').fill('50')
+    await dialog.getByRole('button', { name: 'Save limits' }).click()
+    await keys.getByText(/40 of 50 credits each month/).waitFor()
+    expect((await call(secret!)).json.error.code).to.equal('key_budget_exceeded')
+    await keys.getByRole('button', { name: 'Revoke two' }).click()
+    await dialog.getByRole('button', { name: 'Revoke key' }).click()
+    await keys.getByText(/^revoked/).waitFor()
+    expect((await call(other!)).status).to.equal(401)
+    expect(await seriousFaults(operator.page)).to.deep.equal([])
+    expect(operator.faults()).to.deep.equal([])
+    await operator.close()
+
+    const owner = await visit(browser, world)
+    await owner.signIn('keys-of@example.com')
+    const spent = owner.page.locator('.tile', { hasText: 'Spent' }).locator('strong')
+    const shows = (credits: string) => until(`${credits} spent`, async () => (await spent.innerText()) === credits)
+    await shows('40')
+    const choice = owner.page.getByLabel('Key', { exact: true })
+    await choice.selectOption({ label: await choice.getByRole('option', { name: /^two/ }).innerText() })
+    await shows('0')
+    await choice.selectOption({ label: await choice.getByRole('option', { name: /^one/ }).innerText() })
+    await shows('40')
+    expect(await seriousFaults(owner.page)).to.deep.equal([])
+    expect(owner.faults()).to.deep.equal([])
+    await owner.close()
   })
 })

@@ -1,10 +1,16 @@
 import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
+import { root } from '../../scripts/folders.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { aGrant } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
+import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-import { visit } from './support/visit.ts'
+import { seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 describe('the overview', () => {
@@ -19,11 +25,35 @@ describe('the overview', () => {
     await world?.stop()
   })
 
-  it("has the chart's numbers as a table", async () => {
-    const { secret } = await aCustomer(world, 'reader@example.com', 100)
+  it('loads at most 90 kB of JavaScript, gzipped, chart and all', async () => {
+    await world.person('light@example.com')
+    const { page, signIn, close } = await visit(browser, world)
+    await signIn('light@example.com')
+    await page.reload()
+    await page.locator('.plot canvas').waitFor()
+    const scripts = await page.evaluate<string[]>(
+      `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'))`,
+    )
+    expect(scripts).not.to.deep.equal([])
+    const sizes = scripts.map(
+      (name) => gzipSync(readFileSync(join(root, 'dist/console', new URL(name).pathname))).length,
+    )
+    expect(sizes.reduce((sum, one) => sum + one, 0)).to.be.at.most(90_000)
+    await close()
+  })
+
+  it("has the chart's numbers as a table, and says when credits run low or expire soon", async () => {
+    const { secret } = await aCustomer(world, 'reader@example.com', 70)
+    const { account_id: id } = (await findUserByEmail(world.db, 'reader@example.com'))!
+    await aGrant(world.db, id, { amount: 5, days: 3 })
     await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    await aGrant(world.db, id, { amount: 7, days: 3 })
     const { page, signIn, faults, close } = await visit(browser, world)
     await signIn('reader@example.com')
+    await page.getByTestId('low').getByText('Your balance is low: 42 credits.').waitFor()
+    await page.getByTestId('low').getByText('about 7 days').waitFor()
+    await page.getByTestId('expiring').getByText('7 credits expire soon').waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
     await page.locator('.plot canvas').waitFor()
     await page.getByText('As a table').click()
     const cells = page.getByRole('region', { name: 'Usage' }).locator('tbody td')

@@ -17,12 +17,14 @@ const OUTSIDE: [string, string][] = [
   ['/forgot', 'Forgot your password?'],
   ['/verify#token=x', 'Verify your e-mail address'],
   ['/reset#token=x', 'Choose a new password'],
+  ['/new-address#token=x', 'Confirm your new address'],
 ]
 const INSIDE: [string, string][] = [
   ['/overview', 'Overview'],
   ['/calls', 'Calls'],
   ['/calls/:call', 'Calls'],
   ['/playground/chat', 'Playground'],
+  ['/playground/chat?model=sandbox-chat&with=dear-chat', 'Playground'],
   ['/playground/image', 'Playground'],
   ['/playground/video', 'Playground'],
   ['/keys', 'Keys'],
@@ -31,15 +33,19 @@ const INSIDE: [string, string][] = [
   ['/models/sandbox-chat', 'sandbox-chat'],
   ['/gallery', 'Gallery'],
   ['/settings', 'Settings'],
-  ['/operator', 'Operator'],
-  ['/operator/accounts/:account', 'Operator'],
-  ['/operator/codes', 'Operator'],
-  ['/operator/debts', 'Operator'],
-  ['/operator/calls/:call', 'Operator'],
-  ['/operator/mails', 'Operator'],
-  ['/operator/upstreams', 'Operator'],
-  ['/operator/catalogue', 'Operator'],
-  ['/operator/actions', 'Operator'],
+  ['/operator', 'Operator home'],
+  ['/operator/accounts/:account', 'Account'],
+  ['/operator/codes', 'Codes'],
+  ['/operator/debts', 'Debts'],
+  ['/operator/calls/:call', 'Calls'],
+  ['/operator/accounts', 'Accounts'],
+  ['/operator/calls', 'Calls'],
+  ['/operator/margins', 'Margins'],
+  ['/operator/mails', 'Undelivered e-mails'],
+  ['/operator/banner', 'Banner'],
+  ['/operator/upstreams', 'Upstreams'],
+  ['/operator/catalogue', 'Catalogue'],
+  ['/operator/actions', 'Audit log'],
 ]
 
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
@@ -99,12 +105,21 @@ describe('the pages of the console', () => {
     await close()
   })
 
-  it('fit a phone of 360 pixels', async function () {
-    const { page, open, signIn, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+  it('fit a phone of 360 pixels and a tablet of 834, and have no serious accessibility fault there', async function () {
+    this.timeout(240_000)
+    const { page, open, signIn, close } = await visit(browser, world, {
+      viewport: { width: 360, height: 740 },
+      colorScheme: 'dark',
+      reducedMotion: 'reduce',
+    })
     const look = async (path: string, heading: string): Promise<void> => {
       await open(address(path), heading)
       await settled(page)
       expect(await fitsTheScreen(page), path).to.equal(true)
+      expect(await seriousFaults(page), path).to.deep.equal([])
+      await page.setViewportSize({ width: 834, height: 1112 })
+      expect(await fitsTheScreen(page), `${path}, 834`).to.equal(true)
+      await page.setViewportSize({ width: 360, height: 740 })
     }
     for (const [path, heading] of OUTSIDE) await look(path, heading)
     await signIn(email)
@@ -119,7 +134,7 @@ describe('the pages of the console', () => {
       ['/calls', 'Calls', SCRIPT],
       ['/keys', 'Keys', SCRIPT.slice(0, 60)],
       ['/credits', 'Credits', SCRIPT],
-      ['/operator/accounts/:account', 'Operator', SCRIPT],
+      ['/operator/accounts/:account', 'Account', SCRIPT],
     ] as const) {
       await open(address(path), heading)
       await page.getByText(seen).first().waitFor()
@@ -146,7 +161,7 @@ describe('the pages of the console', () => {
     await page.getByText('Debt repaid').first().waitFor()
     const operator = await visit(browser, world)
     await operator.signIn(email)
-    await operator.open(`/operator/accounts/${publicId('account', person.id)}`, 'Operator')
+    await operator.open(`/operator/accounts/${publicId('account', person.id)}`, 'Account')
     await operator.page.getByTestId('account-debt').getByText('1,000 credits').waitFor()
     await post(`${file}/grants`, token, { amount: 1001, origin: 'bonus' })
     await page.getByTestId('debt').waitFor({ state: 'detached' })

@@ -1,11 +1,12 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { expectBooksToBalance } from '../support/books.ts'
 import { until } from '../../scripts/until.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-import { visit } from './support/visit.ts'
+import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 const PICTURE = Buffer.from(PIXEL, 'base64')
@@ -62,20 +63,21 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Paste a key' }).click()
     await page.getByLabel('API key').fill(secret)
     await page.getByRole('button', { name: 'Use key' }).click()
-    const [resolution, seconds] = [page.getByLabel('Resolution'), page.getByLabel('Seconds')]
+    const [resolution, seconds] = [page.getByLabel('Resolution'), page.getByLabel('Duration')]
     const offered = async () => [
       await resolution.locator('option').allInnerTexts(),
       await seconds.locator('option').allInnerTexts(),
     ]
     expect(await offered()).to.deep.equal([
       ['Default (720p)', '720p', '1080p'],
-      ['Default (4)', '4', '8'],
+      ['Default (4 s)', '4 s', '8 s'],
     ])
     await resolution.selectOption('1080p')
     await seconds.selectOption('8')
     await page.getByLabel('Model').selectOption('sandbox-video')
     await until('the other model is offered', async () => (await offered())[0]!.includes('480p'))
-    expect((await offered())[1]).to.deep.equal(['Default', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10'])
+    const upToTen = Array.from({ length: 10 }, (_one, at) => `${at + 1} s`)
+    expect((await offered())[1]).to.deep.equal(['Default', ...upToTen])
     expect([await resolution.inputValue(), await seconds.inputValue()]).to.deep.equal(['', '8'])
     await page.getByLabel('Prompt').fill('waves for eight seconds')
     await page.getByRole('button', { name: 'Generate video' }).click()
@@ -109,6 +111,52 @@ describe('the playground', () => {
     await close()
   })
 
+  it('compares two models: one prompt, two answers, each with its cost, stopped one by one or together', async () => {
+    await world.person('judge@example.com', { credits: 100_000 })
+    const { page, signIn, open, faults, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await signIn('judge@example.com')
+    await open('/playground/chat?model=sandbox-chat', 'Playground')
+    await page.getByRole('button', { name: 'Compare with another model' }).click()
+    await page.getByLabel('Compare with').selectOption('dear-chat')
+    expect(await page.getByTestId('ceiling').innerText()).to.match(/^At most [\d,]+ credits together$/)
+    const lane = (name: string) => page.getByRole('region', { name, exact: true })
+    const [left, right] = [lane('sandbox-chat'), lane('dear-chat')]
+    await page.getByLabel('Message').fill('[answer well yes] which is better?')
+    await page.getByLabel('Message').press('Enter')
+    for (const side of [left, right]) {
+      await side.getByTestId('receipt').waitFor()
+      expect(await side.locator('.markdown').innerText()).to.equal('well yes')
+      expect(await side.getByTestId('receipt').innerText())
+        .to.match(/^Cost \d+ credits? · /)
+        .and.not.to.contain('balance')
+    }
+    await page.getByText(/^Balance after both: [\d,]+ credits$/).waitFor()
+    expect(await seriousFaults(page)).to.deep.equal([])
+    expect(await fitsTheScreen(page)).to.equal(true)
+
+    await page.getByLabel('Message').fill('[chunks 300 50] and at length?')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByRole('button', { name: 'Stop both' }).waitFor()
+    for (const side of [left, right])
+      await until('the answer to begin', async () => (await side.locator('.markdown').count()) === 2)
+    await page.getByRole('button', { name: 'Stop sandbox-chat' }).click()
+    await left.getByText(/Stopped. It cost/).waitFor()
+    await page.getByRole('button', { name: 'Stop', exact: true }).click()
+    await right.getByText(/Stopped. It cost/).waitFor()
+    // Each model goes on from its own answers, and all calls were made by one key.
+    expect(
+      world.sandbox.journal('and at length?').map(({ body }) => (body as { messages: [] }).messages.length),
+    ).to.deep.equal([3, 3])
+    await page.getByRole('button', { name: 'Stop comparing' }).click()
+    await left.waitFor({ state: 'detached' })
+    await open('/keys', 'Keys')
+    await page.getByText('Console playground').first().waitFor()
+    expect(await page.getByText('Console playground').count()).to.equal(1)
+    expect(faults()).to.deep.equal([])
+    await expectBooksToBalance(world.db)
+    await close()
+  })
+
   it('calls without a key of the customer: by one of its own, which every tab shares', async () => {
     await world.person('plain@example.com', { credits: 1000 })
     const { page, signIn, open, faults, close } = await visit(browser, world)
@@ -123,6 +171,7 @@ describe('the playground', () => {
     await page.getByRole('button', { name: 'Forget' }).click()
     await ask('Hello again!')
     await open('/keys', 'Keys')
+    await page.getByText('Console playground').first().waitFor()
     expect(await page.getByText('Console playground').count()).to.equal(1)
     expect(faults()).to.deep.equal([])
     await close()

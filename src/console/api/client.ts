@@ -16,9 +16,18 @@ export class Problem extends Error {
     this.code = code
   }
 
-  /** The field of the request that the message begins with: "amount must be at least 1." is about `amount`. */
+  /** The path of the field that the message begins with: "budget.credits must be a number." is about that. */
   get field(): string | undefined {
-    return /^([a-z][A-Za-z]*) (?:must|is|has) /.exec(this.message)?.[1]
+    return /^([a-z][A-Za-z_]*(?:\.[A-Za-z_]+|\[\d+\])*) (?:must|is|has) /.exec(this.message)?.[1]
+  }
+
+  /** The message as a sentence of its own, where no field with a label stands for the one that it names. */
+  get sentence(): string {
+    const { field, message } = this
+    if (field === undefined) return message
+    const name = field.split(/[.[\]]+/).findLast((part) => /^[a-z]/.test(part))!
+    const words = name.replaceAll('_', ' ').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    return `${words.charAt(0).toUpperCase()}${words.slice(1)}${message.slice(field.length)}`
   }
 }
 
@@ -83,7 +92,7 @@ function failed(
     forgetToken('Your session has ended. Sign in again to continue.')
   }
   if (response.status === 429) return new Problem(error, waitText(Number(response.headers.get('retry-after'))))
-  if (response.status >= 500) return new Problem(error, UNREACHABLE)
+  if (response.status >= 500 && error !== 'payments_unavailable') return new Problem(error, UNREACHABLE)
   return new Problem(error, message)
 }
 

@@ -45,11 +45,17 @@ export const reset = (token: string, password: string) => ask('POST /api/email/r
 export const getAccount = () => ask('GET /api/account')
 export const changeProfile = (body: BodyOf<'PATCH /api/auth/me'>) => ask('PATCH /api/auth/me', { body })
 export const changePassword = (body: BodyOf<'POST /api/auth/password'>) => ask('POST /api/auth/password', { body })
+export const changeAddress = (body: BodyOf<'POST /api/email/change'>) => ask('POST /api/email/change', { body })
+export const confirmAddress = (token: string) => ask('POST /api/email/confirm', { body: { token } })
+export const deleteAccount = (body: BodyOf<'POST /api/auth/delete'>) => ask('POST /api/auth/delete', { body })
 export const getSessions = () => ask('GET /api/auth/sessions')
 export const endSession = (id: string) => ask('DELETE /api/auth/sessions/:id', { params: { id } })
 export const endOtherSessions = () => ask('DELETE /api/auth/sessions')
 export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 
+/** What stands above every page. */
+export type Banner = NonNullable<Answered<'GET /api/banner'>['banner']>
+export const getBanner = () => ask('GET /api/banner')
 export const getModels = () => ask('GET /api/models')
 export const getKeys = () => ask('GET /api/keys')
 /** What a key can be limited to; null lifts a limit. */
@@ -65,6 +71,6 @@ export const revokeKey = (id: string) => ask('DELETE /api/keys/:id', { params: {
 export const getCalls = (query: CallQuery & { limit?: string; cursor?: string }) =>
   ask('GET /api/calls', { query: query as Asked<'GET /api/calls'>['query'] })
 export const getCall = (id: string) => ask('GET /api/calls/:id', { params: { id } })
-export const getUsage = (query: { from?: string; to?: string }) => ask('GET /api/usage', { query })
+export const getUsage = (query: { from?: string; to?: string; keyId?: string }) => ask('GET /api/usage', { query })
 export const getLedger = (query: { limit?: string; cursor?: string }) => ask('GET /api/ledger', { query })
 export const getGrants = () => ask('GET /api/grants')

@@ -78,8 +78,8 @@ async function* chatUpdate(response: Response): AsyncGenerator<ChatUpdate> {
 }
 
 /**
- * Makes an image or a video, and hears how it goes. Aborting `signal` leaves the call, which goes on. @throws Problem;
- * the generator too.
+ * Makes an image or a video, with updates on its progress. Aborting `signal` leaves the call, which continues. @throws
+ * Problem; the generator too.
  */
 export async function media(
   kind: 'image' | 'video',

@@ -16,7 +16,7 @@ type Search = Asked<'GET /api/operator/payments'>['query']
 export const searchPayments = (query: { search?: string; status?: string; cursor?: string }) =>
   ask('GET /api/operator/payments', { query: query as Search })
 export const getPayment = (id: string) => ask('GET /api/operator/payments/:id', { params: { id } })
-export const lookAnew = (id: string) => ask('POST /api/operator/payments/:id/sync', { params: { id } })
+export const checkPayment = (id: string) => ask('POST /api/operator/payments/:id/sync', { params: { id } })
 export const refundPayment = (id: string, body: { amountMinor?: number; force?: boolean }) =>
   ask('POST /api/operator/payments/:id/refund', { params: { id }, body })
 export const resolvePayment = (id: string, verdict: 'grant' | 'dismiss') =>

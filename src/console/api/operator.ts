@@ -3,11 +3,15 @@
  */
 import type { Answered, Asked, RowOf } from './declared.ts'
 import { ask } from './declared.ts'
+import type { CallQuery } from './endpoints.ts'
 
-export type OperatedAccount = RowOf<'GET /api/operator/accounts'>
+export type ListedAccount = RowOf<'GET /api/operator/accounts'>
+export type OperatedAccount = Answered<'GET /api/operator/accounts/:id'>['account']
 export type MailRecord = RowOf<'GET /api/operator/mails'>
 export type OperatorAction = RowOf<'GET /api/operator/actions'>
 export type Margin = RowOf<'GET /api/operator/margins'>
+/** How the service does. */
+export type Overview = Answered<'GET /api/operator/overview'>
 export type UpstreamReport = RowOf<'GET /api/operator/upstreams'>
 
 /** An account with what an operator wants to know of it. */
@@ -15,19 +19,47 @@ export type AccountDetails = Answered<'GET /api/operator/accounts/:id'>
 
 export type GrantFields = Asked<'POST /api/operator/accounts/:id/grants'>['body']
 
-export const searchAccounts = (search: string) => ask('GET /api/operator/accounts', { query: { search } })
+export const getOverview = () => ask('GET /api/operator/overview')
+/** Filters are whatever stands in the address: the server says what is wrong with them. */
+export const searchAccounts = (query: { search?: string; standing?: string; sort?: string; cursor?: string }) =>
+  ask('GET /api/operator/accounts', { query: query as Asked<'GET /api/operator/accounts'>['query'] })
 export const getAccountDetails = (id: string) => ask('GET /api/operator/accounts/:id', { params: { id } })
 export const giveCredits = (id: string, body: GrantFields) =>
   ask('POST /api/operator/accounts/:id/grants', { params: { id }, body })
+export const getKeysOf = (id: string) => ask('GET /api/operator/accounts/:id/keys', { params: { id } })
+export const limitAnyKey = (id: string, body: Asked<'PATCH /api/operator/keys/:id'>['body']) =>
+  ask('PATCH /api/operator/keys/:id', { params: { id }, body })
+export const revokeAnyKey = (id: string) => ask('DELETE /api/operator/keys/:id', { params: { id } })
+export const takeCredits = (id: string, body: Asked<'POST /api/operator/accounts/:id/deductions'>['body']) =>
+  ask('POST /api/operator/accounts/:id/deductions', { params: { id }, body })
+export const getSessionsOf = (id: string) => ask('GET /api/operator/accounts/:id/sessions', { params: { id } })
+export const endSessionsOf = (id: string) => ask('DELETE /api/operator/accounts/:id/sessions', { params: { id } })
+export const getLedgerOf = (id: string, cursor?: string) =>
+  ask('GET /api/operator/accounts/:id/ledger', { params: { id }, query: { cursor } })
 export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>
   ask(`POST /api/operator/accounts/:id/${verb}`, { params: { id } })
+/** What the calls of all can be narrowed to; texts as they stand in the address. */
+export type AnyCallQuery = CallQuery & { account?: string; upstream?: string; errorType?: string; cursor?: string }
+export type AnyCall = RowOf<'GET /api/operator/calls'>
+
+/** Filters are whatever stands in the address: the server says what is wrong with them. */
+export const getAnyCalls = (query: AnyCallQuery) =>
+  ask('GET /api/operator/calls', { query: query as Asked<'GET /api/operator/calls'>['query'] })
 export const getAnyCall = (id: string) => ask('GET /api/operator/calls/:id', { params: { id } })
-export const getDeadMails = () => ask('GET /api/operator/mails')
+export const getDeadMails = (cursor?: string) => ask('GET /api/operator/mails', { query: { cursor } })
+export const discardMail = (id: string) => ask('DELETE /api/operator/mails/:id', { params: { id } })
 export const retryMail = (id: string) => ask('POST /api/operator/mails/:id/retry', { params: { id } })
 export const getMargins = (query: Asked<'GET /api/operator/margins'>['query']) =>
   ask('GET /api/operator/margins', { query })
 export const getUpstreams = () => ask('GET /api/operator/upstreams')
-export const getActions = () => ask('GET /api/operator/actions')
+/** Filters are whatever stands in the address: the server says what is wrong with them. */
+export const getActions = (query: Record<string, string | undefined>) =>
+  ask('GET /api/operator/actions', { query: query as Asked<'GET /api/operator/actions'>['query'] })
+
+export type BannerFields = Asked<'PUT /api/operator/banner'>['body']
+export const getTheBanner = () => ask('GET /api/operator/banner')
+export const setBanner = (body: BannerFields) => ask('PUT /api/operator/banner', { body })
+export const removeBanner = () => ask('DELETE /api/operator/banner')
 
 /** A version of the catalogue, without its content. */
 export type CatalogueVersion = RowOf<'GET /api/operator/catalogue/versions'>

@@ -2,48 +2,49 @@
  * One call, beside the list it came from.
  */
 import { useEffect } from 'preact/hooks'
-import { getCall } from '../api/endpoints.ts'
-import { Copy, ErrorMessage, Loading } from '../parts/basics.tsx'
-import { Dialog } from '../parts/dialogs.tsx'
+import type { CallRecord, ModelEntry } from '../api/endpoints.ts'
+import { getCall, getModels } from '../api/endpoints.ts'
+import { CallDialog } from '../parts/call-dialog.tsx'
 import { Curl, ErrorNote, Facts, Media, Trail } from '../parts/call-details.tsx'
+import { priceText } from '../parts/format.ts'
 import { onCall, onRefresh } from '../state/account.ts'
 import { useLoad } from '../state/load.ts'
 
+/** The price that a call was charged by, in words. @param models undefined while they are on their way */
+function priceOf({ model, priceVersion }: CallRecord, models: ModelEntry[] | undefined): string {
+  if (!models) return '…'
+  const now = models.find(({ id }) => id === model)
+  return now && now.priceVersion === priceVersion ? priceText(now) : 'has changed since'
+}
+
 export function CallDrawer({ id, keyNames, close }: { id: string; keyNames: Map<string, string>; close: () => void }) {
-  const story = useLoad(`call ${id}`, () => getCall(id))
+  const details = useLoad(`call ${id}`, () => getCall(id))
+  const models = useLoad('models', getModels)
   useEffect(() => {
     const offCall = onCall((call) => {
-      if (call.id === id) story.reload()
+      if (call.id === id) details.reload()
     })
-    const offRefresh = onRefresh(story.reload)
+    const offRefresh = onRefresh(details.reload)
     return () => {
       offCall()
       offRefresh()
     }
-  }, [id, story.reload])
-  const { data, problem } = story
+  }, [id, details.reload])
   return (
-    <Dialog title="Call" close={close} drawer>
-      <p class="id">
-        <code>{id}</code>
-        <Copy text={id} />
-      </p>
-      {problem?.code === 'not_found' ? (
-        <ErrorMessage problem="There is no such call in your account." />
-      ) : (
-        <ErrorMessage problem={problem} retry={story.reload} />
-      )}
-      {!data ? (
-        !problem && <Loading rows={10} />
-      ) : (
+    <CallDialog id={id} of={details} missing="There is no such call in your account." close={close}>
+      {(data) => (
         <>
           <ErrorNote call={data.call} />
-          <Trail story={data} />
+          <Trail details={data} />
           {data.call.resultUrl && <Media url={data.call.resultUrl} modality={data.call.modality} />}
-          <Facts call={data.call} keyName={keyNames.get(data.call.keyId)} />
+          <Facts
+            call={data.call}
+            keyName={keyNames.get(data.call.keyId)}
+            price={priceOf(data.call, models.data?.data)}
+          />
           <Curl call={data.call} />
         </>
       )}
-    </Dialog>
+    </CallDialog>
   )
 }

@@ -7,6 +7,7 @@ import type { CallRecord } from '../api/endpoints.ts'
 import { getCalls } from '../api/endpoints.ts'
 import { Empty, Page, Time } from '../parts/basics.tsx'
 import { ownAddress } from '../parts/call-details.tsx'
+import { counted } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
@@ -45,13 +46,7 @@ export function GalleryPage({ query }: PageProps) {
           </section>
         }
       >
-        {(items) => (
-          <ul class="gallery">
-            {items.map((call) => (
-              <Piece key={call.id} call={call} />
-            ))}
-          </ul>
-        )}
+        {(items) => <Pieces calls={items} />}
       </List>
       <p class="pager">
         {query.cursor && <a href={withFields(path, query, { cursor: undefined })}>← Newest</a>}
@@ -61,10 +56,35 @@ export function GalleryPage({ query }: PageProps) {
   )
 }
 
-/** One picture or video. A result is kept for some days: its place then says that it is gone. */
-function Piece({ call }: { call: CallRecord }) {
-  const [gone, setGone] = useState(call.resultUrl === null)
-  const address = call.resultUrl === null ? '' : ownAddress(call.resultUrl)
+/** The results that are still kept, and how many are not. */
+function Pieces({ calls }: { calls: CallRecord[] }) {
+  const kept = calls.filter((call): call is Kept => call.resultUrl !== null)
+  const gone = calls.length - kept.length
+  return (
+    <>
+      {kept.length > 0 && (
+        <ul class="gallery">
+          {kept.map((call) => (
+            <Piece key={call.id} call={call} />
+          ))}
+        </ul>
+      )}
+      {gone > 0 && (
+        <p class="soft">
+          {counted(gone, 'more result')} {gone === 1 ? 'is' : 'are'} no longer kept: download what you want to keep.
+          Their records are under <a href="/calls">Calls</a>.
+        </p>
+      )}
+    </>
+  )
+}
+
+type Kept = CallRecord & { resultUrl: string }
+
+/** One picture or video. Where it cannot be fetched, its place says that it is gone. */
+function Piece({ call }: { call: Kept }) {
+  const [gone, setGone] = useState(false)
+  const address = ownAddress(call.resultUrl)
   return (
     <li>
       {gone ? (

@@ -4,10 +4,11 @@
 import { useState } from 'preact/hooks'
 import type { ApiKey, KeyLimits } from '../api/endpoints.ts'
 import { changeKey, rotateKey } from '../api/endpoints.ts'
-import { Action, Code, ErrorMessage, Time } from '../parts/basics.tsx'
+import { Action, Time } from '../parts/basics.tsx'
 import { Dialog } from '../parts/dialogs.tsx'
 import { number } from '../parts/format.ts'
 import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { SecretDialog } from '../parts/secret-dialog.tsx'
 
 const PERIODS = [
   ['total', 'in total'],
@@ -16,14 +17,25 @@ const PERIODS = [
   ['month', 'each month'],
 ] as const
 
+const KINDS = [
+  ['chat', 'Chats'],
+  ['image', 'Images'],
+  ['video', 'Videos'],
+] as const
+
 type Texts = Record<string, string>
+
+/** The name of the box that lets a key make calls of a kind. */
+const boxOf = (kind: string): string => `modality-${kind}`
 
 /** The limits of a key as texts of its form; empty where there is none. */
 const textsOf = (key: ApiKey | null): Texts => ({
   credits: key?.budget ? String(key.budget.credits) : '',
   period: key?.budget?.period ?? 'month',
   models: key?.models?.join(', ') ?? '',
-  modalities: key?.modalities?.join(', ') ?? '',
+  modalities: KINDS.map(([kind]) => kind)
+    .filter((kind) => key?.modalities?.includes(kind))
+    .join(', '),
   allowedIps: key?.allowedIps?.join(', ') ?? '',
   expiresAt: key?.expiresAt?.slice(0, 10) ?? '',
   rateLimit: key?.rateLimit ? String(key.rateLimit) : '',
@@ -41,13 +53,14 @@ export function limitsOf(texts: Texts, key: ApiKey | null): KeyLimits {
   const before = textsOf(key)
   const changed = (name: string): boolean => (texts[name] ?? '') !== before[name]
   const text = (name: string): string => texts[name] ?? ''
+  const kinds = KINDS.map(([kind]) => kind).filter((kind) => boxOf(kind) in texts)
   const credits = numberOf(text('credits'))
   return {
     ...((changed('credits') || (credits !== null && changed('period'))) && {
       budget: credits === null ? null : { credits, period: text('period') as 'total' | 'day' | 'week' | 'month' },
     }),
     ...(changed('models') && { models: listOf(text('models')) }),
-    ...(changed('modalities') && { modalities: listOf(text('modalities')) as KeyLimits['modalities'] }),
+    ...(kinds.join(', ') !== before['modalities'] && { modalities: kinds.length === 0 ? null : kinds }),
     ...(changed('allowedIps') && { allowedIps: listOf(text('allowedIps')) }),
     ...(changed('expiresAt') && { expiresAt: text('expiresAt') === '' ? null : `${text('expiresAt')}T00:00:00Z` }),
     ...(changed('rateLimit') && { rateLimit: numberOf(text('rateLimit')) }),
@@ -67,7 +80,7 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         type="number"
         min={0}
         defaultValue={texts.credits}
-        hint="The most that its calls may cost. Empty: no budget."
+        hint="The most that calls with this key may cost. Empty: no budget."
       />
       <Choice
         label="Budget period (UTC)"
@@ -76,21 +89,30 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         value={period}
         onChange={(event) => setPeriod(event.currentTarget.value)}
       />
-      <Field label="Models" name="models" defaultValue={texts.models} hint="Ids, with commas between. Empty: all." />
       <Field
-        label="Modalities"
-        name="modalities"
-        defaultValue={texts.modalities}
-        hint="chat, image, video. Empty: all."
+        label="Models"
+        name="models"
+        defaultValue={texts.models}
+        hint="Model ids, separated by commas. Empty: all."
       />
+      <fieldset class="kinds">
+        <legend>Kinds of calls</legend>
+        {KINDS.map(([kind, name]) => (
+          <label key={kind} class="check">
+            <input type="checkbox" name={boxOf(kind)} defaultChecked={apiKey?.modalities?.includes(kind)} />
+            {name}
+          </label>
+        ))}
+        <small>None chosen: all.</small>
+      </fieldset>
       <Field
         label="Allowed addresses"
         name="allowedIps"
         defaultValue={texts.allowedIps}
-        hint="Addresses or ranges, such as 203.0.113.0/24. Empty: everywhere."
+        hint="IP addresses or ranges, such as 203.0.113.0/24. Empty: any."
       />
-      <Field label="Expires on (UTC)" name="expiresAt" type="date" defaultValue={texts.expiresAt} />
-      <Field label="Requests a minute" name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
+      <Field label="Expiry date (UTC)" name="expiresAt" type="date" defaultValue={texts.expiresAt} />
+      <Field label="Requests per minute" name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
       <Field label="Open calls" name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
     </>
   )
@@ -99,16 +121,20 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
 /** What is used of a budget. */
 export function BudgetMeter({ budget }: { budget: ApiKey['budget'] }) {
   if (!budget) return <span class="soft">none</span>
+  const used = Math.min(100, Math.round((100 * budget.used) / Math.max(1, budget.credits)))
   const words = `${number(budget.used)} of ${number(budget.credits)} credits`
   return (
     <span>
-      <meter
-        min={0}
-        max={Math.max(1, budget.credits)}
-        high={0.8 * budget.credits}
-        value={Math.min(budget.used, budget.credits)}
+      <span
+        class={used > 80 ? 'meter high' : 'meter'}
+        role="meter"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={used}
         aria-label={`Budget used: ${words}`}
-      />{' '}
+      >
+        <span style={{ width: `${used}%` }} />
+      </span>{' '}
       {words} {PERIODS.find(([period]) => period === budget.period)![1]}
       {budget.remaining === 0 && budget.resetsAt && (
         <small>
@@ -153,9 +179,11 @@ export function EditKey({
             Saved. {warning}
           </div>
         ))}
-        <Action type="submit" busy={busy} busyText="Saving…">
-          Save limits
-        </Action>
+        <div class="foot">
+          <Action type="submit" busy={busy} busyText="Saving…">
+            Save limits
+          </Action>
+        </div>
       </Form>
     </Dialog>
   )
@@ -189,30 +217,18 @@ export function RotateKey({
     })
   }
   if (secret !== null) {
-    return (
-      <Dialog key="secret" title="The new secret" close={close} keep>
-        <div class="notice" role="status">
-          Copy it now. It will not be shown again.
-        </div>
-        <div data-testid="secret">
-          <Code text={secret} label="Copy the key" />
-        </div>
-        <button type="button" onClick={close}>
-          Done
-        </button>
-      </Dialog>
-    )
+    return <SecretDialog title="The new secret" secret={secret} close={close} />
   }
   return (
     <Dialog title={`Rotate ${apiKey.name}?`} close={close}>
-      <form onSubmit={submit}>
-        <p>The key stays what it is, with its limits and its usage, and gets a new secret.</p>
+      <Form problem={problem} onSubmit={submit}>
+        <p>The key keeps its name, limits and usage, and gets a new secret.</p>
         <Choice label="The old secret stops working" name="grace" options={GRACES} />
-        <ErrorMessage problem={problem} />
+        <FormError />
         <Action type="submit" busy={busy} busyText="Rotating…">
           Rotate key
         </Action>
-      </form>
+      </Form>
     </Dialog>
   )
 }

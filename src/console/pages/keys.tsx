@@ -4,10 +4,11 @@
 import { useState } from 'preact/hooks'
 import type { ApiKey } from '../api/endpoints.ts'
 import { createKey, getKeys, revokeKey } from '../api/endpoints.ts'
-import { Action, Code, Empty, Page, Time, ErrorMessage } from '../parts/basics.tsx'
-import { Dialog } from '../parts/dialogs.tsx'
-import { Field, fieldsOf, useSubmit } from '../parts/forms.tsx'
+import { Action, Code, Empty, Page, Time } from '../parts/basics.tsx'
+import { Confirm, Dialog } from '../parts/dialogs.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
+import { SecretDialog } from '../parts/secret-dialog.tsx'
 import { BudgetMeter, EditKey, LimitFields, RotateKey, limitsOf } from './key-limits.tsx'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
@@ -37,7 +38,15 @@ export function KeysPage() {
       </p>
       <section class="panel">
         <List of={keys} empty={<Empty title="No keys yet">Create one to call your first model.</Empty>}>
-          {(items) => <KeyTable keys={items} revoke={setRevoking} edit={setEditing} rotate={setRotating} />}
+          {(items) => (
+            <KeyTable
+              keys={items}
+              revoke={setRevoking}
+              edit={setEditing}
+              rotate={setRotating}
+              callsOf={({ id }) => `/calls?keyId=${id}`}
+            />
+          )}
         </List>
       </section>
       {making && <NewKey close={() => setMaking(false)} made={put} />}
@@ -58,23 +67,31 @@ const KEY_COLUMNS: Column<ApiKey>[] = [
   { header: 'Name', cell: (key) => key.name },
   { header: 'Key', cell: (key) => <code>{key.hint}</code> },
   { header: 'Created', cell: (key) => <Time iso={key.createdAt} /> },
-  {
-    header: 'Last call',
-    cell: (key) =>
-      key.lastUsedAt ? (
-        <a href={`/calls?keyId=${key.id}`}>
-          <Time iso={key.lastUsedAt} />
-        </a>
-      ) : (
-        'never'
-      ),
-  },
-  { header: 'Budget', cell: (key) => <BudgetMeter budget={key.budget} /> },
 ]
 
 type Chosen = (key: ApiKey) => void
 
-function KeyTable({ keys, revoke, edit, rotate }: { keys: ApiKey[]; revoke: Chosen; edit: Chosen; rotate: Chosen }) {
+type KeyTableProps = {
+  keys: ApiKey[]
+  revoke: Chosen
+  edit: Chosen
+  /** Absent for operators, who are not shown secrets. */
+  rotate?: Chosen
+  /** Where the calls of a key are listed. */
+  callsOf?: (key: ApiKey) => string
+}
+
+/** Keys, revoked ones too, and what may be done to them. */
+export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps) {
+  const lastCall: Column<ApiKey> = {
+    header: 'Last call',
+    cell: (key) => {
+      if (!key.lastUsedAt) return 'never'
+      const time = <Time iso={key.lastUsedAt} />
+      return callsOf ? <a href={callsOf(key)}>{time}</a> : time
+    },
+  }
+  const budget: Column<ApiKey> = { header: 'Budget', cell: (key) => <BudgetMeter budget={key.budget} /> }
   const revoking: Column<ApiKey> = {
     header: 'Revoke',
     hidden: true,
@@ -89,9 +106,11 @@ function KeyTable({ keys, revoke, edit, rotate }: { keys: ApiKey[]; revoke: Chos
           <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
             Limits
           </button>
-          <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-            Rotate
-          </button>
+          {rotate && (
+            <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
+              Rotate
+            </button>
+          )}
           <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
             Revoke
           </button>
@@ -101,7 +120,7 @@ function KeyTable({ keys, revoke, edit, rotate }: { keys: ApiKey[]; revoke: Chos
   return (
     <Table
       label="Keys"
-      columns={[...KEY_COLUMNS, revoking]}
+      columns={[...KEY_COLUMNS, lastCall, budget, revoking]}
       rows={keys}
       keyOf={(key) => key.id}
       faded={(key) => key.revokedAt !== null}
@@ -123,26 +142,17 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
   }
   if (secret !== null) {
     return (
-      <Dialog key="secret" title="Your new key" close={close} keep>
-        <div class="notice" role="status">
-          Copy it now. It will not be shown again.
-        </div>
-        <div data-testid="secret">
-          <Code text={secret} label="Copy the key" />
-        </div>
+      <SecretDialog title="Your new key" secret={secret} close={close}>
         <details>
           <summary>Try it with curl</summary>
           <Code text={`curl -s ${location.origin}/v1/models -H 'Authorization: Bearer ${secret}'`} />
         </details>
-        <button type="button" onClick={close}>
-          Done
-        </button>
-      </Dialog>
+      </SecretDialog>
     )
   }
   return (
     <Dialog title="New key" close={close}>
-      <form onSubmit={submit} noValidate>
+      <Form problem={problem} onSubmit={submit}>
         <Field
           label="Name"
           name="name"
@@ -150,44 +160,44 @@ export function NewKey({ close, made }: { close: () => void; made: (key: ApiKey,
           maxLength={60}
           autoFocus
           hint="Something to recognize it by: laptop, server, …"
-          invalid={problem?.code === 'invalid_request'}
         />
         <details>
           <summary>Limits</summary>
           <LimitFields apiKey={null} />
         </details>
-        <ErrorMessage problem={problem} />
-        <Action type="submit" busy={busy} busyText="Creating…">
-          Create key
-        </Action>
-      </form>
+        <FormError />
+        <div class="foot">
+          <Action type="submit" busy={busy} busyText="Creating…">
+            Create key
+          </Action>
+        </div>
+      </Form>
     </Dialog>
   )
 }
 
-function Revoke({ apiKey, close, revoked }: { apiKey: ApiKey; close: () => void; revoked: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const revoke = (): void =>
-    run(async () => {
-      await revokeKey(apiKey.id)
-      revoked()
-      close()
-    })
-  return (
-    <Dialog title={`Revoke ${apiKey.name}?`} close={close}>
-      <p>
-        Programs that use <code>{apiKey.hint}</code> will be refused from now on. Calls already in progress will finish.
-        This cannot be undone.
-      </p>
-      <ErrorMessage problem={problem} />
-      <div class="row">
-        <Action class="danger" busy={busy} busyText="Revoking…" onClick={revoke}>
-          Revoke key
-        </Action>
-        <button type="button" class="quiet" onClick={close}>
-          Cancel
-        </button>
-      </div>
-    </Dialog>
-  )
+type RevokeProps = {
+  apiKey: ApiKey
+  close: () => void
+  revoked: () => void
+  /** For operators, who revoke any key. */
+  revoke?: (id: string) => Promise<unknown>
 }
+
+/** Asks before a key is revoked for good. */
+export const Revoke = ({ apiKey, close, revoked, revoke = revokeKey }: RevokeProps) => (
+  <Confirm
+    title={`Revoke ${apiKey.name}?`}
+    verb="Revoke key"
+    busyText="Revoking…"
+    danger
+    close={close}
+    work={async () => {
+      await revoke(apiKey.id)
+      revoked()
+    }}
+  >
+    Programs that use <code>{apiKey.hint}</code> will be refused from now on. Calls already in progress will finish.
+    This cannot be undone.
+  </Confirm>
+)

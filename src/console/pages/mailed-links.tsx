@@ -1,11 +1,10 @@
 /**
  * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves
- * the
- * address bar at once. Only a press of the page's button spends it: mail scanners open links too.
+ * the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
 import { useEffect, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
-import { reset, verify } from '../api/endpoints.ts'
+import { confirmAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
 import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { loadAccount } from '../state/account.ts'
@@ -21,7 +20,7 @@ function takeToken(): string {
   return token
 }
 
-/** The link in this tab, and what became of it. `link` counts the links: a form begins anew with each. */
+/** The link in this tab, and its outcome. `link` counts the links: each gets a new form. */
 function useLink() {
   const [state, setState] = useState(() => begin(0))
   useEffect(() => {
@@ -58,7 +57,7 @@ export function VerifyPage() {
   const { token, stage, link, come } = useLink()
   const [email, setEmail] = useState('It')
   if (stage === 'missing') return <Missing />
-  if (stage === 'ready') return <Verify key={link} token={token} come={come} verified={setEmail} />
+  if (stage === 'ready') return <Confirm key={link} {...VERIFY} token={token} come={come} proved={setEmail} />
   if (stage === 'invalid') {
     return (
       <Card title="This link no longer works" announce>
@@ -79,14 +78,61 @@ export function VerifyPage() {
   )
 }
 
+export function NewAddressPage() {
+  const { token, stage, link, come } = useLink()
+  const [email, setEmail] = useState('It')
+  if (stage === 'missing') return <Missing />
+  if (stage === 'ready') return <Confirm key={link} {...NEW_ADDRESS} token={token} come={come} proved={setEmail} />
+  if (stage === 'invalid') {
+    return (
+      <Card title="This link no longer works" announce>
+        <p class="soft">
+          A link works once, within 24 hours, only the newest one works, and only while nobody else has the address.
+          Your address has not changed: request another e-mail under Settings.
+        </p>
+        <ContinueLink />
+      </Card>
+    )
+  }
+  return (
+    <Card title="Your address has changed" announce>
+      <p class="soft">
+        <span>{email}</span> now belongs to your account. Sign in with it from now on.
+      </p>
+      <ContinueLink />
+    </Card>
+  )
+}
+
 type Step = { token: string; come: (stage: Stage) => void }
 
-function Verify({ token, come, verified }: Step & { verified: (email: string) => void }) {
+type Words = { title: string; text: string; button: string; doing: string }
+
+const VERIFY = {
+  title: 'Verify your e-mail address',
+  text: 'Click to confirm that this address is yours.',
+  button: 'Verify my address',
+  doing: 'Verifying…',
+  prove: verify,
+}
+
+const NEW_ADDRESS = {
+  title: 'Confirm your new address',
+  text: 'Click to make this the e-mail address of your account.',
+  button: 'Use this address',
+  doing: 'Changing…',
+  prove: confirmAddress,
+}
+
+type ConfirmProps = Step & Words & { prove: typeof verify; proved: (email: string) => void }
+
+/** Spends a link that proves an address. */
+function Confirm({ token, come, proved, prove, title, text, button, doing }: ConfirmProps) {
   const { busy, problem, run } = useSubmit()
   const spend = (): void =>
     run(async () => {
       try {
-        verified((await verify(token)).user.email)
+        proved((await prove(token)).user.email)
         come('done')
         if (session.value !== null) void loadAccount()
       } catch (thrown) {
@@ -95,11 +141,11 @@ function Verify({ token, come, verified }: Step & { verified: (email: string) =>
       }
     })
   return (
-    <Card title="Verify your e-mail address">
-      <p class="soft">Click to confirm that this address is yours.</p>
+    <Card title={title}>
+      <p class="soft">{text}</p>
       <ErrorMessage problem={problem} />
-      <Action class="full" busy={busy} busyText="Verifying…" onClick={spend}>
-        {problem ? 'Try again' : 'Verify my address'}
+      <Action class="full" busy={busy} busyText={doing} onClick={spend}>
+        {problem ? 'Try again' : button}
       </Action>
     </Card>
   )

@@ -5,11 +5,12 @@ import { useLocation } from 'preact-iso'
 import type { ModelEntry } from '../api/endpoints.ts'
 import { getModels } from '../api/endpoints.ts'
 import { Code, Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
-import { credits, priceText } from '../parts/format.ts'
+import { credits } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
+import { Price } from '../parts/worth.tsx'
 import { useLoad } from '../state/load.ts'
 import { asCurl } from './playground/examples.ts'
 
@@ -45,11 +46,11 @@ export function ModelsPage({ params, query }: PageProps) {
   if (params.id !== undefined) {
     return <ModelPage id={params.id} models={models.data?.data} problem={models.problem} reload={models.reload} />
   }
-  const none = <Empty title="No models are available">The operator offers them in the catalogue.</Empty>
+  const none = <Empty title="No models are available">The operator has not offered any yet.</Empty>
   return (
     <Page title="Models">
       <p class="soft">
-        Chats are billed by the token; images and videos by the picture or second. Failed calls cost nothing.
+        Chats are billed by the token, images and videos by the piece or by the second. Failed calls cost nothing.
       </p>
       <Finder query={query} />
       <List of={models} empty={none}>
@@ -75,7 +76,7 @@ function Finder({ query }: { query: Record<string, string> }) {
 const Found = ({ models }: { models: ModelEntry[] }) =>
   models.length === 0 ? (
     <Empty title="No matching models">
-      Search for less, or <a href="/models">show all models</a>.
+      Try a shorter search, or <a href="/models">show all models</a>.
     </Empty>
   ) : (
     <ul class="models">
@@ -85,21 +86,28 @@ const Found = ({ models }: { models: ModelEntry[] }) =>
           <h2>
             <a href={`/models/${encodeURIComponent(model.id)}`}>{nameOf(model)}</a>
           </h2>
-          <p class="id">
-            <code>{model.id}</code>
-            <Copy text={model.id} />
-          </p>
+          <Id model={model} />
           {model.description && <p class="soft">{model.description}</p>}
-          <Price model={model} />
-          <a href={`/playground/${model.modality}?model=${encodeURIComponent(model.id)}`}>Try it</a>
+          <PriceLine model={model} />
+          <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(model.id)}`}>
+            Try it
+          </a>
         </li>
       ))}
     </ul>
   )
 
-const Price = ({ model }: { model: ModelEntry }) => (
-  <p>
-    <strong>{priceText(model)}</strong>
+/** The id to call a model by. Where its heading is just that, there is only a button that copies it. */
+const Id = ({ model: { id, name = id } }: { model: ModelEntry }) => (
+  <p class="id">
+    {name !== id && <code>{id}</code>}
+    <Copy text={id} label={name === id ? 'Copy id' : 'Copy'} />
+  </p>
+)
+
+const PriceLine = ({ model }: { model: ModelEntry }) => (
+  <p class="cost">
+    <Price model={model} />
     {model.pricing && <small class="soft"> · at least {credits(model.pricing.minimum)}</small>}
   </p>
 )
@@ -130,15 +138,16 @@ function ModelPage({ id, models, problem, reload }: OneModel & { reload: () => v
   return (
     <Page
       title={nameOf(model)}
-      aside={<a href={`/playground/${model.modality}?model=${encodeURIComponent(id)}`}>Try it</a>}
+      aside={
+        <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(id)}`}>
+          Try it
+        </a>
+      }
     >
       <section class="panel">
-        <p class="id">
-          <code>{id}</code>
-          <Copy text={id} />
-        </p>
+        <Id model={model} />
         {model.description && <p class="soft">{model.description}</p>}
-        <Price model={model} />
+        <PriceLine model={model} />
         {model.prices && <Rows model={model} />}
       </section>
       <section class="panel">
@@ -150,14 +159,14 @@ function ModelPage({ id, models, problem, reload }: OneModel & { reload: () => v
 }
 
 /** The rows of a media price, in the order in which the first that fits is taken. */
-const Rows = ({ model: { prices = [] } }: { model: ModelEntry }) => (
+const Rows = ({ model: { modality, prices = [] } }: { model: ModelEntry }) => (
   <ul>
     {prices.map((row) => (
       <li key={JSON.stringify(row)}>
         {'resolution' in row && row.resolution !== undefined ? `${row.resolution}: ` : 'Otherwise: '}
         {'perSecond' in row && row.perSecond !== undefined
           ? `${credits(row.perSecond)} a second`
-          : credits('credits' in row ? (row.credits ?? 0) : 0)}
+          : `${credits('credits' in row ? (row.credits ?? 0) : 0)} per ${modality}`}
       </li>
     ))}
   </ul>

@@ -5,15 +5,15 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { AccountState, CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
-import { getCalls, getKeys, getUsage, resend } from '../api/endpoints.ts'
+import { getCalls, getKeys, getUsage } from '../api/endpoints.ts'
 import { GetCredits } from '../parts/get-credits.tsx'
-import { Action, Empty, Page, ErrorMessage } from '../parts/basics.tsx'
+import { Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
 import type { Measure } from '../parts/chart.tsx'
 import { UsageChart } from '../parts/chart.tsx'
 import { counted, number, share } from '../parts/format.ts'
-import { useSubmit } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
+import { worth } from '../parts/money.ts'
 import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import type { Column } from '../parts/table.tsx'
@@ -21,6 +21,7 @@ import { Table } from '../parts/table.tsx'
 import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
+import { Running, Unverified } from './overview-notices.tsx'
 
 const RANGES = [7, 30, 90] as const
 const LATEST = 8
@@ -64,10 +65,10 @@ const MEASURE_WORDS: Record<Measure, string> = {
 }
 
 const MEASURE_TITLES: Record<Measure, string> = {
-  credits: 'Credits per day, by model',
-  calls: 'Calls per day, by model',
-  tokens: 'Tokens per day, by model',
-  failed: 'Failed calls per day, by model',
+  credits: 'Credits per day (UTC), by model',
+  calls: 'Calls per day (UTC), by model',
+  tokens: 'Tokens per day (UTC), by model',
+  failed: 'Failed calls per day (UTC), by model',
 }
 
 export function OverviewPage({ query }: PageProps) {
@@ -75,36 +76,35 @@ export function OverviewPage({ query }: PageProps) {
   const measure = (Object.keys(MEASURE_WORDS) as Measure[]).find((one) => one === query.show) ?? 'credits'
   const count = RANGES.find((one) => String(one) === query.days) ?? 30
   const days = useMemo(() => lastDays(count), [count])
-  const usage = useLoad(`usage ${count}`, () => getUsage({ from: days[0], to: days.at(-1) }))
+  const keyId = query.keyId ?? ''
+  const usage = useLoad(`usage ${count} ${keyId}`, () => getUsage({ from: days[0], to: days.at(-1), keyId }))
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
   useChanges(usage, calls)
   return (
-    <Page title="Overview" aside={<Ranges count={count} query={query} />}>
+    <Page
+      title="Overview"
+      aside={
+        <span class="row">
+          <OfKey query={query} />
+          <Ranges count={count} query={query} />
+        </span>
+      }
+    >
       <Unverified />
+      <Running usage={usage.data?.data} />
       <FirstSteps latest={calls.data?.data} />
       <Tiles usage={usage.data?.data} count={count} />
       <section class="panel">
         <div class="row between">
           <h2>{MEASURE_TITLES[measure]}</h2>
-          <select
-            aria-label="Show"
-            class="small"
-            value={measure}
-            onChange={(event) => route(withFields('/overview', query, { show: event.currentTarget.value }), true)}
-          >
-            {Object.entries(MEASURE_WORDS).map(([value, word]) => (
-              <option key={value} value={value}>
-                {word}
-              </option>
-            ))}
-          </select>
+          <Measures measure={measure} query={query} />
         </div>
         <ErrorMessage problem={usage.problem} retry={usage.reload} />
         <UsageChart
           usage={usage.data?.data}
           days={days}
           measure={measure}
-          choose={(day) => route(`/calls?from=${day}&to=${day}`)}
+          choose={(day) => route(withFields('/calls', { keyId }, { from: day, to: day }))}
         />
         {usage.data && usage.data.data.length > 0 && <AsTable rows={usage.data.data} />}
       </section>
@@ -137,6 +137,47 @@ export function mixIn(calls: CallRecord[], call: CallRecord, most: number): Call
   return [call, ...calls].toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, most)
 }
 
+/** Chooses what the chart shows. */
+function Measures({ measure, query }: { measure: Measure; query: Record<string, string> }) {
+  const { route } = useLocation()
+  return (
+    <select
+      aria-label="Show"
+      class="small"
+      value={measure}
+      onChange={(event) => route(withFields('/overview', query, { show: event.currentTarget.value }), true)}
+    >
+      {Object.entries(MEASURE_WORDS).map(([value, word]) => (
+        <option key={value} value={value}>
+          {word}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** Chooses the key whose usage is shown; nothing where there is no choice. */
+function OfKey({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation()
+  const keys = useLoad('keys', getKeys).data?.data ?? []
+  if (keys.length < 2 && !query.keyId) return null
+  return (
+    <select
+      aria-label="Key"
+      class="small"
+      value={query.keyId ?? ''}
+      onChange={(event) => route(withFields('/overview', query, { keyId: event.currentTarget.value }), true)}
+    >
+      <option value="">All keys</option>
+      {keys.map(({ id, name, hint }) => (
+        <option key={id} value={id}>
+          {name} ({hint})
+        </option>
+      ))}
+    </select>
+  )
+}
+
 function Ranges({ count, query }: { count: number; query: Record<string, string> }) {
   const { route } = useLocation()
   return (
@@ -165,7 +206,7 @@ function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number 
         {balanceNote(now)}
       </Tile>
       <Tile name="Spent" value={known(number(sum('credits')))}>
-        credits in {count} days
+        {known([`credits in ${count} days`, worth(sum('credits'))].filter(Boolean).join(' · '))}
       </Tile>
       <Tile name="Calls" value={known(number(sum('calls')))}>
         accepted in {count} days
@@ -180,7 +221,8 @@ function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number 
 /** What to know of the balance: what past calls still owe, or what running ones hold. */
 function balanceNote(now: AccountState | null): string {
   if (now && now.debt > 0) return `${number(now.debt)} credits owed`
-  return now && now.running > 0 ? `${number(now.held)} held by ${number(now.running)} running` : 'credits to spend'
+  if (now && now.running > 0) return `${number(now.held)} held by ${number(now.running)} running`
+  return ['credits to spend', worth(now?.credits ?? 0)].filter(Boolean).join(' · ')
 }
 
 const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }) => (
@@ -220,30 +262,6 @@ const UsageTable = ({ rows }: { rows: UsageRow[] }) => (
     keyOf={(row) => `${row.day} ${row.model} ${row.modality}`}
   />
 )
-
-function Unverified() {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  if (!account.value || account.value.user.emailVerified) return null
-  return (
-    <div class="notice" role="status">
-      <span>
-        {said ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
-        {problem && <strong> {problem.message}</strong>}
-      </span>
-      {said === null && (
-        <Action
-          class="small quiet"
-          busy={busy}
-          busyText="Sending…"
-          onClick={() => run(async () => setSaid((await resend()).message))}
-        >
-          Send it again
-        </Action>
-      )}
-    </div>
-  )
-}
 
 /** What to do first, until a call has succeeded. @param latest the newest calls, as they change */
 function FirstSteps({ latest }: { latest: CallRecord[] | undefined }) {

@@ -55,7 +55,7 @@ export function Card({
 const StaySignedIn = () => (
   <label class="check">
     <input type="checkbox" name="stay" />
-    Stay signed in on this computer
+    Stay signed in on this device
   </label>
 )
 

@@ -27,7 +27,7 @@ export const Amount = ({ value }: { value: number }) => <span class="digits">{nu
 export const ErrorMessage = ({ problem, retry }: { problem: Problem | string | null; retry?: () => void }) =>
   problem && (
     <div class="trouble" role="alert">
-      <span>{typeof problem === 'string' ? problem : problem.message}</span>
+      <span>{typeof problem === 'string' ? problem : problem.sentence}</span>
       {retry && (
         <button type="button" class="small quiet" onClick={retry}>
           Try again
@@ -35,6 +35,13 @@ export const ErrorMessage = ({ problem, retry }: { problem: Problem | string | n
       )}
     </div>
   )
+
+/** What came of a form, announced when it changes. */
+export const Done = ({ text }: { text: string | null }) => (
+  <p class="done" role="status">
+    {text}
+  </p>
+)
 
 /** Nothing to show, and what to do about it. */
 export const Empty = ({ title, children }: { title: string; children?: ComponentChildren }) => (

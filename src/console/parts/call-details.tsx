@@ -5,7 +5,8 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CallRecord, CallDetails, LedgerEntry } from '../api/endpoints.ts'
 import { Code, Status, Time } from './basics.tsx'
-import { duration, localClock, number, signed } from './format.ts'
+import { Worth } from './worth.tsx'
+import { duration, localClock, number, shortId, signed } from './format.ts'
 
 type Step = { name: string; at: string | null; note?: ComponentChildren; amount?: number; tone?: 'good' | 'bad' }
 
@@ -27,7 +28,8 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
     ]
   }
   const steps: Step[] = [
-    { name: 'Accepted', at: call.createdAt },
+    // One transaction writes both; its own clock began a moment before the row's.
+    { name: 'Accepted', at: first(call.createdAt, charges[0]?.createdAt) },
     { name: 'Charged', at: charges[0]?.createdAt ?? call.createdAt, amount: sum(charges), note: balanceNote(charges) },
     { name: 'Running', at: startedAt, note: startedAt && call.attempts > 1 ? `attempt ${call.attempts}` : undefined },
   ]
@@ -45,14 +47,16 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
   return steps
 }
 
+const first = (one: string, other = one): string => (other < one ? other : one)
+
 const balanceNote = (entries: LedgerEntry[]): string | undefined =>
   entries.length === 0 ? undefined : `balance ${number(entries.at(-1)!.balanceAfter)}`
 
 /** The trail as a list of times, each with what it moved. */
-export function Trail({ story }: { story: CallDetails }) {
+export function Trail({ details }: { details: CallDetails }) {
   return (
     <ol class="trail" data-testid="trail">
-      {trailOf(story).map(({ name, at, note, amount, tone }) => (
+      {trailOf(details).map(({ name, at, note, amount, tone }) => (
         <li key={name} class={`${at === null ? 'ahead' : 'past'} ${tone ?? ''}`}>
           <strong>{name}</strong>
           <span class="soft">{at === null ? 'not yet' : <Time iso={at} text={localClock} />}</span>
@@ -65,23 +69,42 @@ export function Trail({ story }: { story: CallDetails }) {
 }
 
 const cacheFacts = ({ cachedInputTokens: cached, cacheWriteTokens: written }: CallRecord): [string, string][] =>
-  cached || written ? [['Of the input', `${number(cached ?? 0)} from a cache, ${number(written ?? 0)} to one`]] : []
+  cached || written
+    ? [['Of the input', `${number(cached ?? 0)} read from a cache, ${number(written ?? 0)} written to one`]]
+    : []
+
+type Fact = [name: string, value: ComponentChildren]
+
+type FactsProps = {
+  call: CallRecord
+  keyName?: string
+  /** The price that it was charged by, in words; its version where absent. */
+  price?: string
+}
 
 /** What is known of a call, as names and values. */
-export function Facts({ call, keyName }: { call: CallRecord; keyName?: string }) {
-  const facts: [string, ComponentChildren][] = [
+export function Facts({ call, keyName, price }: FactsProps) {
+  const facts: Fact[] = [
     ['Status', <Status key="status" status={call.status} />],
     ['Model', call.model],
     [call.status === 'rejected' ? 'Received' : 'Accepted', <Time key="time" iso={call.createdAt} />],
     ['Took', call.latencyMs === null ? 'still running' : duration(call.latencyMs)],
-    ['Credits', number(call.credits)],
+    [
+      'Credits',
+      <>
+        {number(call.credits)}
+        <Worth credits={call.credits} />
+      </>,
+    ],
     ['Pre-charge', number(call.creditsPrecharged)],
     ...(call.creditsUncollected > 0 ? [['Uncollected', number(call.creditsUncollected)] as [string, string]] : []),
     ...(call.inputTokens === null
       ? []
       : [['Tokens', `${number(call.inputTokens)} in, ${number(call.outputTokens ?? 0)} out`] as [string, string]]),
     ...cacheFacts(call),
-    ...(call.priceVersion ? [['Price', call.priceVersion] as [string, string]] : []),
+    ...(call.priceVersion
+      ? [['Price', <span title={call.priceVersion}>{price ?? shortId(call.priceVersion)}</span>] as Fact]
+      : []),
     ['Upstream', call.upstream ?? 'none'],
     ['Attempts', number(call.attempts)],
     ['Answer', call.httpStatus === null ? 'not yet' : `HTTP ${call.httpStatus}`],

@@ -26,36 +26,55 @@ export function CallTable({
         </a>
       ),
     },
-    ...OUTCOME,
+    MODEL,
+    STATUS,
+    CREDITS,
+    TOOK,
   ]
   if (keyNames) columns.push({ header: 'Key', cell: (call) => keyNames.get(call.keyId) ?? '', class: 'soft' })
-  return <Table label="Calls" columns={columns} rows={calls} keyOf={(call) => call.id} />
+  return <Table label="Calls" class="calls" broad columns={columns} rows={calls} keyOf={(call) => call.id} />
 }
 
-const OUTCOME: Column<CallRecord>[] = [
-  {
-    header: 'Model',
-    cell: (call) => (
-      <>
-        {call.model || <em>none</em>}
-        {call.count > 1 && <small> × {call.count}</small>}
-      </>
-    ),
-  },
-  {
-    header: 'Status',
-    cell: (call) => (
-      <>
-        <Status status={call.status} />
-        {call.errorType && <small class="soft"> {call.errorType}</small>}
-      </>
-    ),
-  },
-  { header: 'Credits', right: true, cell: (call) => <Amount value={call.credits} /> },
-  {
-    header: 'Took',
-    right: true,
-    class: 'digits',
-    cell: (call) => (call.latencyMs === null ? '…' : duration(call.latencyMs)),
-  },
-]
+type Outcome = Pick<CallRecord, 'model' | 'count' | 'status' | 'errorType' | 'credits' | 'latencyMs'>
+
+/** The model of a call, and how many refusals its record stands for. */
+export const MODEL: Column<Outcome> = {
+  header: 'Model',
+  cell: (call) => (
+    <>
+      {call.model || <em>none</em>}
+      {call.count > 1 && <small> × {call.count}</small>}
+    </>
+  ),
+}
+
+/** The status of a call, and why it failed or was refused. */
+export const STATUS: Column<Outcome> = {
+  header: 'Status',
+  cell: (call) => (
+    <>
+      <Status status={call.status} />
+      {call.errorType && <small class="soft"> {call.errorType}</small>}
+    </>
+  ),
+}
+
+/** What a call cost. */
+export const CREDITS: Column<Outcome> = {
+  header: 'Credits',
+  right: true,
+  cell: (call) => (
+    <>
+      <Amount value={call.credits} />
+      <span class="unit"> {call.credits === 1 ? 'credit' : 'credits'}</span>
+    </>
+  ),
+}
+
+/** How long a call took. */
+export const TOOK: Column<Outcome> = {
+  header: 'Took',
+  right: true,
+  class: 'digits',
+  cell: (call) => (call.latencyMs === null ? '…' : duration(call.latencyMs)),
+}

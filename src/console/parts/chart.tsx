@@ -145,6 +145,7 @@ function options(
   const dark = shown.value === 'dark'
   const bars = Plot.paths.bars!({ size: [0.72, 48], radius: 0.15 })
   const axis = {
+    font: `12px ${getComputedStyle(document.body).fontFamily}`,
     stroke: dark ? '#a4abc3' : '#565d75',
     grid: { stroke: dark ? '#262b3b' : '#e8eaf2', width: 1 },
     ticks: { show: false },

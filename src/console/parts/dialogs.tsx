@@ -3,6 +3,8 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { Action, ErrorMessage } from './basics.tsx'
+import { useSubmit } from './forms.tsx'
 
 type Props = {
   title: string
@@ -62,5 +64,42 @@ export function Dialog({ title, close, children, drawer = false, wide = false, k
         {children}
       </article>
     </dialog>
+  )
+}
+
+type ConfirmProps = {
+  title: string
+  /** What happens then. */
+  children: ComponentChildren
+  /** The words of the button, and those while it works. */
+  verb: string
+  busyText: string
+  danger?: boolean
+  /** Does it; the dialog closes when it is done. */
+  work: () => Promise<void>
+  close: () => void
+}
+
+/** Asks before something is done that is not lightly undone. */
+export function Confirm({ title, children, verb, busyText, danger = false, work, close }: ConfirmProps) {
+  const { busy, problem, run } = useSubmit()
+  const go = (): void =>
+    run(async () => {
+      await work()
+      close()
+    })
+  return (
+    <Dialog title={title} close={close}>
+      <p>{children}</p>
+      <ErrorMessage problem={problem} />
+      <div class="row">
+        <Action class={danger ? 'danger' : ''} busy={busy} busyText={busyText} onClick={go}>
+          {verb}
+        </Action>
+        <button type="button" class="quiet" onClick={close}>
+          Cancel
+        </button>
+      </div>
+    </Dialog>
   )
 }

@@ -83,14 +83,14 @@ export function duration(ms: number): string {
 }
 
 /** The price of a model in a line. */
-export function priceText({ pricing, prices, credits: least }: ModelEntry): string {
+export function priceText({ modality, pricing, prices, credits: least }: ModelEntry): string {
   if (pricing) {
     const { input, cachedInput, output, perTokens, perCall } = pricing
-    const cached = cachedInput === undefined ? '' : ` · ${number(cachedInput)} cached`
+    const cached = cachedInput === undefined ? '' : ` · ${credits(cachedInput)} cached`
     const each = perCall ? ` · ${credits(perCall)} a call` : ''
-    return `${number(input)} in${cached} · ${number(output)} out per ${number(perTokens)} tokens${each}`
+    return `${credits(input)} in${cached} · ${credits(output)} out per ${number(perTokens)} tokens${each}`
   }
-  return prices ? `from ${credits(least)}` : credits(least)
+  return `${prices ? 'from ' : ''}${credits(least)} per ${modality}`
 }
 
 /** One word for what a call came to. */
@@ -108,7 +108,7 @@ export const KIND_WORDS: Record<LedgerEntry['kind'], string> = {
   settlement: 'Settled',
   refund: 'Refunded',
   expiry: 'Expired',
-  adjustment: 'Adjusted',
+  adjustment: 'Deducted',
   collection: 'Debt repaid',
   reversal: 'Taken back',
   reinstatement: 'Given back',
@@ -121,5 +121,5 @@ export const ORIGIN_WORDS: Record<LedgerEntry['origin'], string> = {
   adjustment: 'Adjustment',
 }
 
-/** Call ids are long: their end tells them apart. */
+/** Call ids are long: their end is enough to distinguish them. */
 export const shortId = (id: string): string => `…${id.slice(-8)}`

@@ -4,8 +4,7 @@
 import type { ComponentChildren, JSX, Ref } from 'preact'
 import { createContext } from 'preact'
 import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
-import type { Problem } from '../api/client.ts'
-import { problemOf } from '../api/client.ts'
+import { Problem, problemOf } from '../api/client.ts'
 import { ErrorMessage } from './basics.tsx'
 
 /** What went wrong in a form, and the name of the field that it stands beside; null: beside none. */
@@ -22,20 +21,50 @@ type FormProps = {
 }
 
 /** A form whose errors stand beside their fields, and bring the focus there. Others are its `<FormError>`. */
-export function Form({ problem, onSubmit, about, form, children, ...rest }: FormProps) {
+export function Form({ problem: asked, onSubmit, about, form, children, ...rest }: FormProps) {
   const own = useRef<HTMLFormElement>(null)
+  const [unread, setUnread] = useState<Problem | null>(null)
   const element = form ?? own
-  const said = problem && (about?.[problem.code] ?? problem.field)
-  const field = said ? (element.current?.elements.namedItem(said) ?? null) : null
-  const name = field ? said! : null
+  const problem = unread ?? asked
+  const name = problem && fieldOf(problem, about?.[problem.code], element.current)
   useEffect(() => {
-    if (field instanceof HTMLElement) field.focus()
+    const field = name === null ? null : element.current?.elements.namedItem(name)
+    if (!(field instanceof HTMLElement)) return
+    field.closest('details')?.setAttribute('open', '')
+    field.focus()
   }, [problem])
+  const submit = (event: Event): void => {
+    const fault = unreadable(event.currentTarget as HTMLFormElement)
+    setUnread(fault)
+    if (fault) event.preventDefault()
+    else onSubmit(event)
+  }
   return (
-    <form {...rest} ref={element} onSubmit={onSubmit} noValidate>
+    <form {...rest} ref={element} onSubmit={submit} noValidate>
       <FormProblem.Provider value={{ problem, name }}>{children}</FormProblem.Provider>
     </form>
   )
+}
+
+/** What a form may call a field of a request: by its whole path, by the last name in it, or by the first. */
+function namesOf(path: string): string[] {
+  const names = path.split(/[.[\]]+/).filter((part) => /^[a-z]/.test(part))
+  return [path, names.at(-1)!, names[0]!]
+}
+
+/** The name of the field that a problem stands beside; null: beside none. */
+function fieldOf(problem: Problem, about: string | undefined, form: HTMLFormElement | null): string | null {
+  const names = about === undefined ? (problem.field === undefined ? [] : namesOf(problem.field)) : [about]
+  return names.find((name) => form?.elements.namedItem(name)) ?? null
+}
+
+/** The first field with a text that its browser could not read, and would send as empty. */
+function unreadable(form: HTMLFormElement): Problem | null {
+  const inputs = [...form.elements].filter((one) => one instanceof HTMLInputElement)
+  const odd = inputs.find(({ validity }) => validity.badInput)
+  return odd
+    ? new Problem('invalid_request', `${odd.name} must be a ${odd.type === 'date' ? 'date' : 'number'}.`)
+    : null
 }
 
 /** The error of a form that stands beside none of its fields. */
@@ -52,7 +81,12 @@ function faultOf(
 ): string | null {
   if (!problem || name === undefined || at !== name) return null
   const words = label.replace(/ \(.*\)$/, '')
-  return problem.field === name ? `${words} ${problem.message.slice(name.length + 1)}` : problem.message
+  const { field, message } = problem
+  if (!field || !namesOf(field).includes(name)) return message
+  // Of a list in one field, which of its elements.
+  const element = /\[(\d+)\]$/.exec(field)?.[1]
+  const which = element === undefined ? '' : ` (no. ${Number(element) + 1})`
+  return `${words}${which} ${message.slice(field.length + 1)}`
 }
 
 type FieldProps = {

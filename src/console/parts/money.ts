@@ -2,6 +2,8 @@
  * Money as people write it, and what it buys.
  */
 import type { Pack, TopUp } from '../api/billing.ts'
+import type { ModelEntry } from '../api/endpoints.ts'
+import { account } from '../state/account.ts'
 
 const formats = new Map<string, Intl.NumberFormat>()
 
@@ -42,6 +44,37 @@ export function amountFault(minor: number | null, { currency, minMinor, maxMinor
   if (minor === null) return 'Enter an amount, like 25.00.'
   if (minor >= minMinor && minor <= maxMinor) return null
   return `Choose an amount from ${money(minMinor, currency)} to ${money(maxMinor, currency)}.`
+}
+
+/**
+ * What credits are worth at the rate that they are sold at, like "about €4.20"; null where none are sold. Less than the
+ * smallest coin is said as such.
+ */
+export function worth(credits: number): string | null {
+  const rate = account.value?.buying?.rate
+  if (!rate || credits <= 0) return null
+  const minor = Math.round((credits * rate.perMinor) / rate.creditsPer)
+  return minor === 0 ? `less than ${money(1, rate.currency)}` : `about ${money(minor, rate.currency)}`
+}
+
+/** What a few credits are worth, to a hundredth of the smallest coin: "€0.001"; null where none are sold. */
+function exactWorth(credits: number): string | null {
+  const rate = account.value?.buying?.rate
+  if (!rate) return null
+  const { currency, perMinor, creditsPer } = rate
+  const format = new Intl.NumberFormat(undefined, {
+    style: 'currency',
+    currency,
+    maximumFractionDigits: digitsOf(currency) + 2,
+  })
+  return format.format((credits * perMinor) / creditsPer / 10 ** digitsOf(currency))
+}
+
+/** What the price of a model is worth, like "about €0.001 in · €0.003 out"; null where no credits are sold. */
+export function priceWorth({ pricing, credits }: ModelEntry): string | null {
+  const [first, second] = (pricing ? [pricing.input, pricing.output] : [credits]).map(exactWorth)
+  if (!first) return null
+  return second ? `about ${first} in · ${second} out` : `about ${first}`
 }
 
 /** What a pack gives altogether. */

@@ -50,7 +50,7 @@ const GROUPS: Group[] = [
 const OPERATE: Group = { name: 'Operate', links: [{ href: '/operator', name: 'Operator', icon: ShieldCheck }] }
 
 /** Below this balance the header says so. */
-const LOW_CREDITS = 50
+export const LOW_CREDITS = 50
 
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false)
@@ -159,7 +159,7 @@ function AccountMenu() {
   )
 }
 
-/** The balance, and what running calls hold beyond it; a dot tells whether it is of this moment. */
+/** The balance, and what running calls hold beyond it; a dot shows whether it is up to date. */
 function Balance() {
   const now = account.value
   return (

@@ -1,8 +1,28 @@
 /**
  * The table that every list of records is shown in. It scrolls within its panel where it is too wide; on a phone each
- * row is a card. The roles stay what they are, although the style takes the rows apart.
+ * row is a card, and those of a broad table on a tablet, too. The roles stay what they are, although the style takes
+ * the rows apart.
  */
+import type { ReadonlySignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+
+/** Whether the window is at most so many rem wide, as it changes. */
+function atMost(rem: number): ReadonlySignal<boolean> {
+  const query = matchMedia(`(max-width: ${rem}rem)`)
+  const is = signal(query.matches)
+  query.addEventListener('change', ({ matches }) => {
+    is.value = matches
+  })
+  return is
+}
+
+/** The style sheets' own bounds. */
+const PHONE = atMost(52)
+const TABLET = atMost(64)
+
+/** A table of more columns than this does not fit beside the navigation of a tablet. */
+const TABLET_COLUMNS = 5
 
 /** One column of a table whose rows are `T`. */
 export type Column<T> = {
@@ -22,16 +42,22 @@ type Props<T> = {
   label: string
   columns: readonly Column<T>[]
   rows: readonly T[]
-  /** What tells a row from every other of the table. */
+  /** A unique key of each row. */
   keyOf: (row: T) => string
   /** Rows that no longer count. */
   faded?: (row: T) => boolean
+  /** Its rows are cards on a tablet, too: by the number of its columns, unless it says so itself. */
+  broad?: boolean
+  /** Further classes, for cards of its own. */
+  class?: string
   testId?: string
 }
 
-export function Table<T>({ label, columns, rows, keyOf, faded, testId }: Props<T>) {
+export function Table<T>({ label, columns, rows, keyOf, faded, broad, class: further, testId }: Props<T>) {
+  const cards = (broad ?? columns.length > TABLET_COLUMNS) ? TABLET.value : PHONE.value
+  const classes = ['scroll', cards && 'cards', further].filter(Boolean).join(' ')
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={label} data-testid={testId}>
+    <div class={classes} tabIndex={0} role="region" aria-label={label} data-testid={testId}>
       <table role="table">
         <thead role="rowgroup">
           <tr role="row">

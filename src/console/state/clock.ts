@@ -1,5 +1,5 @@
 /**
- * What time it is, as far as pages tell it: in steps of half a minute.
+ * The current time, in steps of half a minute.
  */
 import { signal } from '@preact/signals'
 

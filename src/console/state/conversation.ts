@@ -1,6 +1,8 @@
 /**
- * The chat of the playground. It outlives the page: an answer goes on while its reader looks at another page.
+ * The chats of the playground: one, or two side by side. They outlive the page: an answer goes on while its reader
+ * looks at another page.
  */
+import type { Signal } from '@preact/signals'
 import { effect, signal } from '@preact/signals'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
@@ -31,17 +33,20 @@ const EMPTY: Conversation = {
   stoppedCost: null,
 }
 
-export const conversation = signal(EMPTY)
+export type Lane = Signal<Conversation>
 
-/** Begins anew; an answer that is on its way is stopped. */
-export function clearConversation(): void {
-  conversation.peek().running?.abort()
-  conversation.value = EMPTY
+/** The chat, and the one beside it where two models are compared. */
+export const lanes: readonly [Lane, Lane] = [signal(EMPTY), signal(EMPTY)]
+
+/** Begins a new chat, perhaps with what was said in another one; an answer that is on its way is stopped. */
+export function beginConversation(lane: Lane, messages: ChatMessage[] = []): void {
+  lane.peek().running?.abort()
+  lane.value = { ...EMPTY, messages }
 }
 
 // The next person at this browser must not see what the last one wrote.
 effect(() => {
-  if (token.value === null) clearConversation()
+  if (token.value === null) for (const lane of lanes) beginConversation(lane)
 })
 
 /** The messages with a text added to the last one. */
@@ -49,15 +54,15 @@ const grown = (messages: ChatMessage[], text: string): ChatMessage[] =>
   messages.map((one, index) => (index === messages.length - 1 ? { ...one, content: one.content + text } : one))
 
 /** Sends the messages and shows the answer as it comes. Errors are shown, never thrown. */
-export async function converse(fields: ChatFields): Promise<void> {
+export async function converse(lane: Lane, fields: ChatFields): Promise<void> {
   const controller = new AbortController()
   const put = (changes: (old: Conversation) => Partial<Conversation>): void => {
-    const old = conversation.peek()
-    if (old.running === controller) conversation.value = { ...old, ...changes(old) }
+    const old = lane.peek()
+    if (old.running === controller) lane.value = { ...old, ...changes(old) }
   }
   const said = fields.messages.filter(({ role }) => role !== 'system')
   const messages: ChatMessage[] = [...said, { role: 'assistant', content: '' }]
-  conversation.value = { ...EMPTY, messages, running: controller }
+  lane.value = { ...EMPTY, messages, running: controller }
   try {
     const { callId, updates } = await chat(await obtainPlaygroundKey(), fields, controller.signal)
     put(() => ({ callId }))
@@ -80,7 +85,9 @@ export async function converse(fields: ChatFields): Promise<void> {
 
 // What a stopped answer cost is known when its call has ended, shortly after the client left.
 onCall(({ id, status, credits }) => {
-  const now = conversation.peek()
-  if (now.stopped && now.callId === id && (status === 'succeeded' || status === 'failed'))
-    conversation.value = { ...now, stoppedCost: credits }
+  if (status !== 'succeeded' && status !== 'failed') return
+  for (const lane of lanes) {
+    const now = lane.peek()
+    if (now.stopped && now.callId === id) lane.value = { ...now, stoppedCost: credits }
+  }
 })

@@ -15,7 +15,7 @@ import { token } from './session.ts'
 export type Work = {
   busy: boolean
   status: string
-  /** Percent, where the upstream tells it. */
+  /** Percent, if the upstream reports it. */
   progress: number | null
   problem: Problem | null
   url: string | null

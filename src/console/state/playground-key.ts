@@ -37,12 +37,19 @@ export function setPlaygroundKey(key: string): void {
 
 /** The key to call with. Where none was pasted, the account's own is given a new secret, or made. @throws Problem */
 export async function obtainPlaygroundKey(): Promise<string> {
-  if (playgroundKey.peek() === '') {
-    const own = (await getKeys()).data.find(({ name, revokedAt }) => name === OWN_NAME && revokedAt === null)
-    const { secret } = await (own ? rotateKey(own.id, GRACE_SECONDS) : createKey(OWN_NAME))
-    setPlaygroundKey(secret)
-  }
-  return playgroundKey.peek()
+  if (playgroundKey.peek() !== '') return playgroundKey.peek()
+  // Two calls that begin together share one key.
+  obtaining ??= obtain().finally(() => (obtaining = null))
+  return obtaining
+}
+
+let obtaining: Promise<string> | null = null
+
+async function obtain(): Promise<string> {
+  const own = (await getKeys()).data.find(({ name, revokedAt }) => name === OWN_NAME && revokedAt === null)
+  const { secret } = await (own ? rotateKey(own.id, GRACE_SECONDS) : createKey(OWN_NAME))
+  setPlaygroundKey(secret)
+  return secret
 }
 
 effect(() => {

@@ -1,7 +1,6 @@
 /**
  * Who is signed in, as far as this browser knows: the session token. It rests in sessionStorage, which ends with the
- * tab, or
- * in localStorage where "stay signed in" was chosen (docs/console.md tells the risk of either).
+ * tab, or in localStorage where "stay signed in" was chosen (docs/console.md has the risks of both).
  */
 import { signal } from '@preact/signals'
 
@@ -42,10 +41,16 @@ export function keepToken(value: string, stay: boolean): void {
   token.value = value
 }
 
-/** Forgets the token. `reason` is shown on the sign-in page. */
+/** Forgets the token, and whatever pages have kept for this tab. `reason` is shown on the sign-in page. */
 export function forgetToken(reason: string | null = null): void {
   write(tab, null)
   write(browser, null)
+  try {
+    // The page that kept a key here may not be loaded, to forget it by itself.
+    sessionStorage.clear()
+  } catch {
+    // Nothing is kept where storage is forbidden.
+  }
   signOutNotice.value = reason
   token.value = null
 }

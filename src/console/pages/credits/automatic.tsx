@@ -4,11 +4,11 @@
 import { useState } from 'preact/hooks'
 import type { AutoTopUp, Billing, Card, TopUp } from '../../api/billing.ts'
 import { removeCard, saveBilling } from '../../api/billing.ts'
+import { Problem } from '../../api/client.ts'
 import { Action, ErrorMessage } from '../../parts/basics.tsx'
 import { credits, number } from '../../parts/format.ts'
-import type { SubmitState } from '../../parts/forms.tsx'
-import { Choice, Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
-import { majorText, minorOf, money } from '../../parts/money.ts'
+import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { amountFault, majorText, minorOf, money } from '../../parts/money.ts'
 
 type Props = { billing: Billing; changed: () => void }
 
@@ -26,41 +26,40 @@ function LowBalance({ billing: { settings }, changed }: Props) {
     run(async () => {
       setSaid(null)
       await saveBilling({ lowBalance: threshold === null ? null : { threshold } })
-      setSaid(threshold === null ? 'No mail is sent.' : `A mail is sent below ${credits(threshold)}.`)
+      setSaid(threshold === null ? 'No e-mail will be sent.' : `You will get an e-mail below ${credits(threshold)}.`)
       changed()
     })
   return (
     <section class="panel">
-      <h2>Low balance mail</h2>
-      <form onSubmit={(event) => save(Number(fieldsOf(event)['threshold']))} noValidate>
+      <h2>Low balance e-mail</h2>
+      <Form problem={problem} onSubmit={(event) => save(Number(fieldsOf(event)['threshold']))}>
         <Field
-          label="Write to me below (credits)"
+          label="E-mail me below (credits)"
           name="threshold"
           type="number"
           min={1}
           step={1}
           required
           defaultValue={settings.lowBalance?.threshold}
-          hint="One mail each time that the balance falls below it."
-          invalid={problem !== null}
+          hint="One e-mail each time the balance falls below this."
         />
-        <Buttons submit={{ busy, problem }} off={settings.lowBalance ? () => save(null) : null} said={said} />
-      </form>
+        <Buttons busy={busy} off={settings.lowBalance ? () => save(null) : null} said={said} />
+      </Form>
     </section>
   )
 }
 
 type ButtonsProps = {
-  submit: Pick<SubmitState, 'busy' | 'problem'>
+  busy: boolean
   /** Turns it off; null while it is. */
   off: (() => void) | null
   said: string | null
 }
 
 /** Saves or turns off what a form sets, and says what came of it. */
-const Buttons = ({ submit: { busy, problem }, off, said }: ButtonsProps) => (
+const Buttons = ({ busy, off, said }: ButtonsProps) => (
   <>
-    <ErrorMessage problem={problem} />
+    <FormError />
     <div class="row">
       <Action type="submit" busy={busy} busyText="Saving…">
         {off ? 'Save' : 'Turn on'}
@@ -77,24 +76,24 @@ const Buttons = ({ submit: { busy, problem }, off, said }: ButtonsProps) => (
   </>
 )
 
-/** Nothing to choose from: neither packs nor free amounts. */
-const currencyOf = ({ packs, topUp }: Billing): string | undefined => topUp?.currency ?? packs[0]?.currency
+/** The currency of what is chosen; undefined where there is nothing to choose from. */
+const currencyOf = ({ packs, topUp }: Billing, what: string): string | undefined =>
+  packs.find(({ id }) => id === what)?.currency ?? topUp?.currency ?? packs[0]?.currency
 
 function TopUpByCard({ billing, changed }: Props) {
-  const currency = currencyOf(billing)
-  if (currency === undefined) return null
+  if (currencyOf(billing, FREE) === undefined) return null
   return (
     <section class="panel">
       <h2>Automatic top-up</h2>
       {billing.card ? (
         <>
           <KeptCard card={billing.card} changed={changed} />
-          <TopUpForm billing={billing} currency={currency} changed={changed} />
+          <TopUpForm billing={billing} changed={changed} />
         </>
       ) : (
         <p>
-          Buys credits by itself when your balance falls. It needs a card: let the payment page keep yours the next time
-          that you buy.
+          Buys credits automatically when your balance runs low. It needs a saved card: tick the box to save yours on
+          the payment page the next time you buy.
         </p>
       )}
     </section>
@@ -129,30 +128,53 @@ const FREE = ''
 
 /** What an automatic payment can buy. */
 const choicesOf = ({ packs, topUp }: Billing) => [
-  ...packs.map((pack) => [pack.id, `${credits(pack.credits)} for ${money(pack.amountMinor, pack.currency)}`] as const),
+  ...packs.map(({ id, credits: bought, bonus, amountMinor, currency }) => {
+    const gives = `${credits(bought)}${bonus > 0 ? ` + ${number(bonus)} bonus` : ''}`
+    return [id, `${gives} for ${money(amountMinor, currency)}`] as const
+  }),
   ...(topUp ? [[FREE, 'Another amount'] as const] : []),
 ]
 
-function TopUpForm({ billing, currency, changed }: Props & { currency: string }) {
+/** What a form asks for. @throws Problem where an amount in it is none, or its cap allows no payment. */
+function wishOf(
+  { threshold, amount = '', cap = '' }: Record<string, string>,
+  what: string,
+  billing: Billing,
+): AutoTopUp {
+  const { packs, topUp } = billing
+  const currency = currencyOf(billing, what)!
+  const pack = packs.find(({ id }) => id === what)
+  const price = pack?.amountMinor ?? minorOf(amount, currency)
+  const fault = pack ? null : amountFault(price, topUp!)
+  const monthlyCapMinor = minorOf(cap, currency)
+  if (!monthlyCapMinor) throw new Problem('invalid_request', 'cap must be an amount, like 50.00.')
+  if (fault !== null) throw new Problem('invalid_amount', fault)
+  if (monthlyCapMinor < price!)
+    throw new Problem('invalid_request', `cap must be at least ${money(price!, currency)}, which one top-up costs.`)
+  return { threshold: Number(threshold), monthlyCapMinor, ...(pack ? { pack: what } : { amountMinor: price! }) }
+}
+
+const ABOUT = { invalid_amount: 'amount' } as const
+
+function TopUpForm({ billing, changed }: Props) {
   const { settings, packs, topUp } = billing
   const now = settings.autoTopUp
   const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const [what, setWhat] = useState(now ? (now.pack ?? FREE) : (packs[0]?.id ?? FREE))
-  const save = (autoTopUp: AutoTopUp | null): void =>
-    run(async () => {
-      setSaid(null)
-      await saveBilling({ autoTopUp })
-      setSaid(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
-      changed()
-    })
+  const currency = currencyOf(billing, what)!
+  const set = async (autoTopUp: AutoTopUp | null): Promise<void> => {
+    setSaid(null)
+    await saveBilling({ autoTopUp })
+    setSaid(autoTopUp === null ? 'Automatic top-up is off.' : 'Automatic top-up is on.')
+    changed()
+  }
   const submit = (event: Event): void => {
-    const { threshold, amount = '', cap = '' } = fieldsOf(event)
-    const bought = what === FREE ? { amountMinor: minorOf(amount, currency) ?? 0 } : { pack: what }
-    save({ threshold: Number(threshold), monthlyCapMinor: minorOf(cap, currency) ?? 0, ...bought })
+    const texts = fieldsOf(event)
+    run(async () => set(wishOf(texts, what, billing)))
   }
   return (
-    <form onSubmit={submit} noValidate>
+    <Form problem={problem} onSubmit={submit} about={ABOUT}>
       <Field
         label="When the balance falls below (credits)"
         name="threshold"
@@ -171,15 +193,15 @@ function TopUpForm({ billing, currency, changed }: Props & { currency: string })
       />
       {what === FREE && topUp && <AmountField topUp={topUp} amountMinor={now?.amountMinor} />}
       <Field
-        label={`At most in a month (${currency.toUpperCase()})`}
+        label={`At most per month (${currency.toUpperCase()})`}
         name="cap"
         inputMode="decimal"
         required
         defaultValue={now ? majorText(now.monthlyCapMinor, currency) : undefined}
-        hint="Automatic payments of a calendar month (UTC), all together."
+        hint="All automatic payments of a calendar month (UTC) together."
       />
-      <Buttons submit={{ busy, problem }} off={now ? () => save(null) : null} said={said} />
-    </form>
+      <Buttons busy={busy} off={now ? () => run(() => set(null)) : null} said={said} />
+    </Form>
   )
 }
 

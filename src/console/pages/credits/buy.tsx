@@ -37,7 +37,7 @@ export function Buy({ billing: { packs, topUp } }: { billing: Billing }) {
         <FreeAmount topUp={topUp} busy={busy && chosen === ''} buy={(amountMinor) => buy({ amountMinor }, '')} />
       )}
       <ErrorMessage problem={problem} />
-      <p class="soft small-print">You pay on the page of our payment provider, and come back here.</p>
+      <p class="soft small-print">You pay on our payment provider's page, and then return here.</p>
     </section>
   )
 }
@@ -67,7 +67,8 @@ function FreeAmount({ topUp, busy, buy }: { topUp: TopUp; busy: boolean; buy: (m
     setTried(true)
     if (fault === null) buy(minor!)
   }
-  const { currency, minMinor, maxMinor } = topUp
+  const { currency, minMinor, maxMinor, creditsPer, perMinor } = topUp
+  const rate = `${money(perMinor, currency)} buys ${credits(creditsPer)}.`
   return (
     <form class="finder" onSubmit={submit} noValidate>
       <Field
@@ -81,10 +82,10 @@ function FreeAmount({ topUp, busy, buy }: { topUp: TopUp; busy: boolean; buy: (m
         hint={
           <span data-testid="gives" aria-live="polite">
             {fault === null
-              ? `Gives ${credits(creditsFor(minor!, topUp))}.`
+              ? `${money(minor!, currency)} buys ${credits(creditsFor(minor!, topUp))}.`
               : tried && text !== ''
                 ? fault
-                : `From ${money(minMinor, currency)} to ${money(maxMinor, currency)}.`}
+                : `From ${money(minMinor, currency)} to ${money(maxMinor, currency)}. ${rate}`}
           </span>
         }
       />

@@ -74,7 +74,7 @@ export const GrantTable = ({ grants }: { grants: Grant[] }) => (
   />
 )
 
-const LEDGER_COLUMNS: Column<LedgerEntry>[] = [
+const ledgerColumns = (callHref: (call: string) => string): Column<LedgerEntry>[] => [
   { header: 'Time', cell: (entry) => <Time iso={entry.createdAt} /> },
   { header: 'What', cell: (entry) => KIND_WORDS[entry.kind] },
   {
@@ -88,13 +88,19 @@ const LEDGER_COLUMNS: Column<LedgerEntry>[] = [
     header: 'For',
     cell: (entry) =>
       entry.callId ? (
-        <a href={`/calls/${entry.callId}`}>call {shortId(entry.callId)}</a>
+        <a href={callHref(entry.callId)}>call {shortId(entry.callId)}</a>
       ) : (
         (entry.note ?? ORIGIN_WORDS[entry.origin])
       ),
   },
 ]
 
-export const LedgerTable = ({ entries }: { entries: LedgerEntry[] }) => (
-  <Table label="Ledger" testId="ledger" columns={LEDGER_COLUMNS} rows={entries} keyOf={(entry) => entry.id} />
+type LedgerProps = {
+  entries: LedgerEntry[]
+  /** Where a call can be looked at; the owner's own page where absent. */
+  callHref?: (call: string) => string
+}
+
+export const LedgerTable = ({ entries, callHref = (call) => `/calls/${call}` }: LedgerProps) => (
+  <Table label="Ledger" testId="ledger" columns={ledgerColumns(callHref)} rows={entries} keyOf={(entry) => entry.id} />
 )

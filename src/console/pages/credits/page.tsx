@@ -4,9 +4,10 @@
 import { useCallback, useEffect } from 'preact/hooks'
 import { getPayments } from '../../api/billing.ts'
 import { ErrorMessage, Loading, Page } from '../../parts/basics.tsx'
-import { credits } from '../../parts/format.ts'
+import { counted, credits, number } from '../../parts/format.ts'
 import { GetCredits } from '../../parts/get-credits.tsx'
 import type { PageProps } from '../../parts/route.ts'
+import { Worth } from '../../parts/worth.tsx'
 import { account } from '../../state/account.ts'
 import { buying, useBilling } from '../../state/billing.ts'
 import { useLoad } from '../../state/load.ts'
@@ -22,6 +23,7 @@ export function CreditsPage({ query }: PageProps) {
   const provider = buying()?.provider
   return (
     <Page title="Credits" aside={<Download path="/api/exports/ledger" name="tollgate-ledger.csv" />}>
+      <Balance />
       {debt > 0 && (
         <div class="notice" role="status" data-testid="debt">
           <p>
@@ -34,6 +36,24 @@ export function CreditsPage({ query }: PageProps) {
       <Redeem />
       <GrantsAndLedger query={query} />
     </Page>
+  )
+}
+
+/** What there is to spend, and what running calls hold of it. */
+function Balance() {
+  const now = account.value
+  if (!now) return null
+  return (
+    <p>
+      Balance <strong class="digits">{credits(now.credits)}</strong>
+      <Worth credits={now.credits} />
+      {now.running > 0 && (
+        <span class="soft">
+          {' '}
+          · {number(now.held)} held by {counted(now.running, 'running call')}
+        </span>
+      )}
+    </p>
   )
 }
 

@@ -110,12 +110,12 @@ export function Returned({ id, changed }: { id: string; changed: () => void }) {
   }
   return (
     <div class="notice" role="status" data-testid="returned">
-      <p>{payment ? <Told payment={payment} /> : 'Looking at your payment…'}</p>
+      <p>{payment ? <Outcome payment={payment} /> : 'Checking your payment…'}</p>
     </div>
   )
 }
 
-function Told({ payment }: { payment: Payment }) {
+function Outcome({ payment }: { payment: Payment }) {
   const price = money(payment.amountMinor, payment.currency)
   const gives = credits(creditsOf(payment))
   switch (payment.status) {
@@ -138,13 +138,13 @@ function Told({ payment }: { payment: Payment }) {
     case 'failed':
       return <>The payment of {price} failed. Nothing was charged; you can try again below.</>
     case 'review':
-      return <>We are checking your payment of {price}. Its credits follow as soon as that is done.</>
+      return <>We have to check your payment of {price}. You will get its credits as soon as that is done.</>
     case 'created':
     case 'open':
       return (
         <>
-          Your payment of {price} is not confirmed yet. {gives} arrive here by themselves as soon as it is; some ways to
-          pay take days.
+          Your payment of {price} is not confirmed yet. As soon as it is, you will get {gives} automatically. Some
+          payment methods take days.
         </>
       )
   }

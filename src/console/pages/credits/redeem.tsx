@@ -3,10 +3,12 @@
  */
 import { useRef, useState } from 'preact/hooks'
 import { redeem } from '../../api/billing.ts'
-import { Action, ErrorMessage } from '../../parts/basics.tsx'
+import { Action } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
-import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { loadAccount } from '../../state/account.ts'
+
+const ABOUT = { invalid_code: 'code', code_used: 'code' } as const
 
 export function Redeem() {
   const { busy, problem, run } = useSubmit()
@@ -25,7 +27,7 @@ export function Redeem() {
   return (
     <section class="panel">
       <h2>Redeem a code</h2>
-      <form ref={form} class="finder" onSubmit={submit} noValidate>
+      <Form form={form} class="finder" problem={problem} onSubmit={submit} about={ABOUT}>
         <Field
           label="Code"
           name="code"
@@ -34,13 +36,12 @@ export function Redeem() {
           spellcheck={false}
           maxLength={100}
           required
-          invalid={problem !== null}
         />
         <Action type="submit" busy={busy} busyText="Redeeming…">
           Redeem
         </Action>
-      </form>
-      <ErrorMessage problem={problem} />
+        <FormError />
+      </Form>
       <p class="done" role="status">
         {said}
       </p>

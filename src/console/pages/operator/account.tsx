@@ -1,19 +1,22 @@
 /**
  * One account, and what an operator can do to it.
  */
-import { useRef, useState } from 'preact/hooks'
-import type { AccountDetails, GrantFields, OperatedAccount } from '../../api/operator.ts'
-import { getAccountDetails, giveCredits, setAccountStatus } from '../../api/operator.ts'
-import { Action, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { useState } from 'preact/hooks'
+import type { AccountDetails, OperatedAccount } from '../../api/operator.ts'
+import { getAccountDetails, setAccountStatus } from '../../api/operator.ts'
+import { Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
-import { Dialog } from '../../parts/dialogs.tsx'
-import { credits, number } from '../../parts/format.ts'
-import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Confirm } from '../../parts/dialogs.tsx'
+import { counted, credits } from '../../parts/format.ts'
 import { account as own } from '../../state/account.ts'
+import { buying } from '../../state/billing.ts'
 import { useLoad } from '../../state/load.ts'
 import { GrantTable } from '../credits/ledger.tsx'
+import { GiveCredits, TakeCredits } from './account-credits.tsx'
+import { LedgerOf, PaymentsOf, SessionsOf } from './account-support.tsx'
 import { Standing } from './accounts.tsx'
-import { ActionTable } from './reports.tsx'
+import { KeysOf } from './keys.tsx'
+import { ActionTable } from './actions.tsx'
 
 export function AccountSection({ id }: { id: string }) {
   const file = useLoad(`account ${id}`, () => getAccountDetails(id))
@@ -25,31 +28,48 @@ export function AccountSection({ id }: { id: string }) {
         {!problem && <Loading rows={10} />}
       </section>
     )
+  const { account, debt, actions, grants, calls } = data
+  const { email } = account
   return (
     <>
       <ErrorMessage problem={problem} retry={file.reload} />
       <Head file={data} reload={file.reload} />
       <div class="columns">
-        <GiveCredits id={id} email={data.account.email} done={file.reload} />
-        <section class="panel">
-          <h2>Audit</h2>
-          {data.actions.length === 0 ? (
-            <Empty title="No operator has changed this account yet" />
-          ) : (
-            <ActionTable actions={data.actions} />
-          )}
-        </section>
+        <GiveCredits id={id} email={email} done={file.reload} />
+        <TakeCredits id={id} email={email} done={file.reload} />
       </div>
       <section class="panel">
-        <h2>Grants</h2>
-        {data.grants.length === 0 ? <Empty title="No credits yet" /> : <GrantTable grants={data.grants} />}
+        <h2>
+          What operators changed{' '}
+          <a class="more" href={`/operator/actions?account=${id}`}>
+            Include views
+          </a>
+        </h2>
+        {actions.length === 0 ? (
+          <Empty title="No operator has changed this account yet" />
+        ) : (
+          <ActionTable actions={actions} />
+        )}
       </section>
       <section class="panel">
-        <h2>Latest calls</h2>
-        {data.calls.length === 0 ? (
+        <h2>Grants</h2>
+        {grants.length === 0 ? <Empty title="No credits yet" /> : <GrantTable grants={grants} />}
+      </section>
+      <LedgerOf key={`${account.credits} ${debt}`} id={id} version={`${account.credits} ${debt}`} />
+      {buying()?.provider && <PaymentsOf id={id} />}
+      <KeysOf accountId={id} changed={file.reload} />
+      <SessionsOf id={id} email={email} changed={file.reload} />
+      <section class="panel">
+        <h2>
+          Latest calls{' '}
+          <a class="more" href={`/operator/calls?account=${id}`}>
+            All calls
+          </a>
+        </h2>
+        {calls.length === 0 ? (
           <Empty title="No calls yet" />
         ) : (
-          <CallTable calls={data.calls} href={(call) => `/operator/calls/${call}`} />
+          <CallTable calls={calls} href={(call) => `/operator/calls/${call}`} />
         )}
       </section>
     </>
@@ -89,7 +109,7 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
         <div>
           <dt>Held</dt>
           <dd>
-            {number(held)} by {number(openCalls)} running
+            {credits(held)}, {openCalls === 0 ? 'no calls' : counted(openCalls, 'call')} running
           </dd>
         </div>
         <div>
@@ -116,76 +136,20 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
 
 type AskProps = { account: OperatedAccount; verb: 'suspend' | 'activate'; close: () => void; done: () => void }
 
-/** Asks before it does it. */
-function Ask({ account, verb, close, done }: AskProps) {
-  const { busy, problem, run } = useSubmit()
-  const change = (): void =>
-    run(async () => {
+const Ask = ({ account, verb, close, done }: AskProps) => (
+  <Confirm
+    title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`}
+    verb={verb === 'suspend' ? 'Suspend account' : 'Activate account'}
+    busyText="Saving…"
+    danger={verb === 'suspend'}
+    close={close}
+    work={async () => {
       await setAccountStatus(account.id, verb)
-      close()
       done()
-    })
-  return (
-    <Dialog title={verb === 'suspend' ? `Suspend ${account.email}?` : `Activate ${account.email}?`} close={close}>
-      <p>
-        {verb === 'suspend'
-          ? 'Its sessions end now and its keys are refused. Calls in progress will finish. You can activate it again.'
-          : 'It can sign in and make calls again.'}
-      </p>
-      <ErrorMessage problem={problem} />
-      <div class="row">
-        <Action class={verb === 'suspend' ? 'danger' : ''} busy={busy} busyText="Saving…" onClick={change}>
-          {verb === 'suspend' ? 'Suspend account' : 'Activate account'}
-        </Action>
-        <button type="button" class="quiet" onClick={close}>
-          Cancel
-        </button>
-      </div>
-    </Dialog>
-  )
-}
-
-const ORIGINS = [
-  ['purchase', 'Purchase'],
-  ['bonus', 'Bonus'],
-  ['adjustment', 'Adjustment'],
-] as const
-
-function GiveCredits({ id, email, done }: { id: string; email: string; done: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const [said, setSaid] = useState<string | null>(null)
-  const form = useRef<HTMLFormElement>(null)
-  const submit = (event: Event): void => {
-    const { amount = '', origin = '', note = '', expiresAt = '' } = fieldsOf(event)
-    setSaid(null)
-    run(async () => {
-      const answer = await giveCredits(id, {
-        amount: Number(amount),
-        origin: origin as GrantFields['origin'],
-        ...(note && { note }),
-        ...(expiresAt && { expiresAt }),
-      })
-      setSaid(`Granted. The balance of ${email} is ${credits(answer.credits)}.`)
-      form.current?.reset()
-      done()
-    })
-  }
-  return (
-    <section class="panel">
-      <h2>Grant credits</h2>
-      <Form form={form} problem={problem} onSubmit={submit}>
-        <Field label="Amount" name="amount" type="number" min={1} step={1} required />
-        <Choice label="Origin" name="origin" options={ORIGINS} />
-        <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
-        <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
-        <FormError />
-        <Action type="submit" busy={busy} busyText="Granting…">
-          Grant
-        </Action>
-        <p class="done" role="status">
-          {said}
-        </p>
-      </Form>
-    </section>
-  )
-}
+    }}
+  >
+    {verb === 'suspend'
+      ? 'Its sessions end now and its keys are refused. Calls in progress will finish. You can activate it again.'
+      : 'It can sign in and make calls again.'}
+  </Confirm>
+)

@@ -3,24 +3,47 @@
  */
 import { useLocation } from 'preact-iso'
 import { searchAccounts } from '../../api/operator.ts'
-import type { OperatedAccount } from '../../api/operator.ts'
+import type { ListedAccount, OperatedAccount } from '../../api/operator.ts'
 import { Amount, Empty, Time } from '../../parts/basics.tsx'
-import { Field, fieldsOf } from '../../parts/forms.tsx'
+import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { withFields } from '../../parts/route.ts'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useLoad } from '../../state/load.ts'
 
-export function AccountsSection({ search }: { search: string }) {
+const PATH = '/operator/accounts'
+
+const SORTS = [
+  ['newest', 'Newest first'],
+  ['oldest', 'Oldest first'],
+  ['lastCall', 'Last call'],
+  ['credits', 'Balance'],
+  ['debt', 'Debt'],
+  ['email', 'Address'],
+] as const
+
+const STANDINGS = [
+  ['', 'All accounts'],
+  ['debt', 'In debt'],
+  ['suspended', 'Suspended'],
+  ['unverified', 'Not verified'],
+] as const
+
+export function AccountsSection({ query }: { query: Record<string, string> }) {
   const { route } = useLocation()
-  const accounts = useLoad(`accounts ${search}`, () => searchAccounts(search))
-  const submit = (event: Event): void =>
-    route(withFields('/operator/accounts', {}, { search: fieldsOf(event).search?.trim() }))
+  const { search, sort, standing, cursor } = query
+  const asked = { search, sort, standing, cursor }
+  const accounts = useLoad(`accounts ${JSON.stringify(asked)}`, () => searchAccounts(asked))
+  const set = (changes: Record<string, string | undefined>): void =>
+    route(withFields(PATH, query, { ...changes, cursor: undefined }))
+  const chosen = (name: string) => (event: Event) => set({ [name]: (event.currentTarget as HTMLSelectElement).value })
+  const next = accounts.data?.nextCursor
   return (
     <section class="panel">
-      <form class="finder" onSubmit={submit}>
+      <form class="finder" onSubmit={(event) => set({ search: fieldsOf(event)['search']?.trim() })}>
         <Field
+          key={search}
           label="Find an account"
           name="search"
           type="search"
@@ -30,9 +53,17 @@ export function AccountsSection({ search }: { search: string }) {
         />
         <button type="submit">Find</button>
       </form>
+      <div class="filters">
+        <Choice label="Show" options={STANDINGS} value={standing ?? ''} onChange={chosen('standing')} />
+        <Choice label="Sort by" options={SORTS} value={sort ?? 'newest'} onChange={chosen('sort')} />
+      </div>
       <List of={accounts} empty={<Empty title="No matching accounts">Search for a shorter part of the address.</Empty>}>
         {(items) => <AccountTable accounts={items} />}
       </List>
+      <p class="pager">
+        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← First page</a>}
+        {next && <a href={withFields(PATH, query, { cursor: next })}>Next page →</a>}
+      </p>
     </section>
   )
 }
@@ -47,14 +78,30 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
   </>
 )
 
-const ACCOUNT_COLUMNS: Column<OperatedAccount>[] = [
+const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
   { header: 'Address', cell: (account) => <a href={`/operator/accounts/${account.id}`}>{account.email}</a> },
   { header: 'Name', cell: (account) => account.displayName },
   { header: 'Status', cell: (account) => <Standing account={account} /> },
   { header: 'Credits', right: true, cell: (account) => <Amount value={account.credits} /> },
+  {
+    header: 'Debt',
+    right: true,
+    cell: ({ debt }) => (debt > 0 ? <Amount value={debt} /> : ''),
+  },
+  {
+    header: 'Last call',
+    cell: ({ id, lastCallAt }) =>
+      lastCallAt ? (
+        <a href={`/operator/calls?account=${id}`}>
+          <Time iso={lastCallAt} />
+        </a>
+      ) : (
+        'never'
+      ),
+  },
   { header: 'Since', cell: (account) => <Time iso={account.createdAt} /> },
 ]
 
-const AccountTable = ({ accounts }: { accounts: OperatedAccount[] }) => (
+const AccountTable = ({ accounts }: { accounts: ListedAccount[] }) => (
   <Table label="Accounts" columns={ACCOUNT_COLUMNS} rows={accounts} keyOf={(account) => account.id} />
 )

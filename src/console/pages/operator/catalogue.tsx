@@ -96,7 +96,7 @@ function Editor({ version, catalogue, done }: EditorProps) {
       <h2>Version {base.version}</h2>
       <Sides text={text} edit={edit} />
       <ErrorMessage problem={problem} />
-      {problem?.code === 'conflict' && <p>Nothing of yours is lost: compare again, and see what it means now.</p>}
+      {problem?.code === 'conflict' && <p>Your changes are kept. Compare again to see them against the new version.</p>}
       {check && <Findings check={check} />}
       {check && check.faults.length === 0 && check.changes.length > 0 ? (
         <>

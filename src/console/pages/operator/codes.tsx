@@ -6,7 +6,7 @@ import type { RedemptionCode } from '../../api/operator-billing.ts'
 import { createCode, disableCode, getCodes } from '../../api/operator-billing.ts'
 import { Action, Amount, Code, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { number } from '../../parts/format.ts'
-import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -18,7 +18,7 @@ export function CodesSection() {
     <>
       <NewCode done={codes.reload} />
       <section class="panel">
-        <h2>Codes</h2>
+        <h2>Existing codes</h2>
         <List of={codes} empty={<Empty title="No codes yet" />}>
           {(items) => <CodeTable codes={items} reload={codes.reload} />}
         </List>
@@ -53,11 +53,11 @@ function NewCode({ done }: { done: () => void }) {
       <h2>New code</h2>
       {code !== null && (
         <div data-testid="code" role="status">
-          <p>Copy it now: it is not shown again.</p>
+          <p>Copy it now. It will not be shown again.</p>
           <Code text={code} />
         </div>
       )}
-      <form ref={form} class="filters" onSubmit={submit} noValidate>
+      <Form form={form} class="filters roomy" problem={problem} onSubmit={submit}>
         <Field label="Credits" name="credits" type="number" min={1} step={1} required />
         <Field label="Accounts that may use it" name="uses" type="number" min={1} step={1} defaultValue={1} required />
         <Field label="Code expires (UTC)" name="expiresAt" type="date" />
@@ -67,8 +67,8 @@ function NewCode({ done }: { done: () => void }) {
             Create code
           </Action>
         </div>
-      </form>
-      <ErrorMessage problem={problem} />
+        <FormError />
+      </Form>
     </section>
   )
 }

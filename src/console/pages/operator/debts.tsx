@@ -4,10 +4,9 @@
 import { useState } from 'preact/hooks'
 import type { Debtor } from '../../api/operator-billing.ts'
 import { forgiveDebt, getDebts } from '../../api/operator-billing.ts'
-import { Action, Amount, Empty, ErrorMessage } from '../../parts/basics.tsx'
-import { Dialog } from '../../parts/dialogs.tsx'
+import { Amount, Empty } from '../../parts/basics.tsx'
+import { Confirm } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { useSubmit } from '../../parts/forms.tsx'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -35,7 +34,6 @@ export function DebtsSection() {
   ]
   return (
     <section class="panel">
-      <h2>Debts</h2>
       <List of={debts} empty={<Empty title="Nobody owes anything" />}>
         {(items) => <Table label="Debts" columns={columns} rows={items} keyOf={({ accountId }) => accountId} />}
       </List>
@@ -44,26 +42,17 @@ export function DebtsSection() {
   )
 }
 
-function Forgive({ debt, close, done }: { debt: Debtor; close: () => void; done: () => void }) {
-  const { busy, problem, run } = useSubmit()
-  const forgive = (): void =>
-    run(async () => {
+const Forgive = ({ debt, close, done }: { debt: Debtor; close: () => void; done: () => void }) => (
+  <Confirm
+    title={`Forgive ${debt.email}?`}
+    verb="Forgive the debt"
+    busyText="Forgiving…"
+    close={close}
+    work={async () => {
       await forgiveDebt(debt.accountId)
-      close()
       done()
-    })
-  return (
-    <Dialog title={`Forgive ${debt.email}?`} close={close}>
-      <p>{credits(debt.debt)} will not be collected from the credits that it receives. Its calls are taken again.</p>
-      <ErrorMessage problem={problem} />
-      <div class="row">
-        <Action busy={busy} busyText="Forgiving…" onClick={forgive}>
-          Forgive the debt
-        </Action>
-        <button type="button" class="quiet" onClick={close}>
-          Cancel
-        </button>
-      </div>
-    </Dialog>
-  )
-}
+    }}
+  >
+    {credits(debt.debt)} will not be collected from its next credits. Its calls are accepted again.
+  </Confirm>
+)

@@ -27,28 +27,17 @@ export function MarginsSection() {
   const days = useMemo(lastDays, [])
   const margins = useLoad('margins', () => getMargins({ from: days[0], to: days.at(-1) }))
   const rows = margins.data?.data
-  const stack = useMemo(() => stackOf(rows ?? [], days), [rows, days])
   return (
     <section class="panel">
-      <h2>
-        Margins of the last {DAYS} days{' '}
+      <div class="row between head">
+        <h2>The last {DAYS} days</h2>
         {rows && rows.length > 0 && (
-          <a
-            class="more"
-            download="margins.csv"
-            href={`data:text/csv;charset=utf-8,${encodeURIComponent(marginCsv(rows))}`}
-          >
-            Download as CSV
+          <a download="margins.csv" href={`data:text/csv;charset=utf-8,${encodeURIComponent(marginCsv(rows))}`}>
+            Download CSV
           </a>
         )}
-      </h2>
-      {margins.data?.creditMicroUsd === null && (
-        <p class="soft">
-          The catalogue does not say what a credit is worth (<code>creditMicroUsd</code>), so that only costs are told.
-        </p>
-      )}
-      <StackChart stack={stack} isThere={rows !== undefined} text={dollars} />
-      <Unknown rows={rows ?? []} />
+      </div>
+      <Summary rows={rows} hasWorth={margins.data?.creditMicroUsd !== null} days={days} />
       <List of={margins} empty={<Empty title="No calls in these days" />}>
         {(items) => (
           <Table
@@ -63,8 +52,38 @@ export function MarginsSection() {
   )
 }
 
-/** What was paid for calls, and what is left of the revenue: together the revenue, unless calls cost more. */
-function stackOf(rows: readonly Margin[], days: string[]): Stack {
+type SummaryProps = { rows: readonly Margin[] | undefined; hasWorth: boolean; days: string[] }
+
+/** The chart of what is known, and what is not. Nothing is drawn where nothing is known: unknown is not zero. */
+function Summary({ rows, hasWorth, days }: SummaryProps) {
+  const stack = useMemo(() => stackOf(rows ?? [], hasWorth, days), [rows, hasWorth, days])
+  const unknown = (rows ?? []).reduce((sum, row) => sum + row.callsOfUnknownCost, 0)
+  if (stack.models.length === 0) {
+    return (
+      <p>
+        Costs and margins are unknown. State <code>creditMicroUsd</code> (what a credit is worth) and the{' '}
+        <code>cost</code> of upstreams in the <a href="/operator/catalogue">catalogue</a> to see them here.
+      </p>
+    )
+  }
+  return (
+    <>
+      {!hasWorth && (
+        <p class="soft">
+          The catalogue does not say what a credit is worth (<code>creditMicroUsd</code>), so only costs are shown.
+        </p>
+      )}
+      <StackChart stack={stack} isThere={rows !== undefined} text={dollars} />
+      {unknown > 0 && <p class="soft">The cost of {counted(unknown, 'call')} is unknown, and not in these sums.</p>}
+    </>
+  )
+}
+
+/**
+ * What was paid for calls, and what is left of the revenue: together the revenue, unless calls cost more. Without what
+ * is unknown: costs, if those that are known come to nothing, and revenue, if a credit has no worth.
+ */
+function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): Stack {
   const costs = days.map(() => 0)
   const revenues = days.map(() => 0)
   for (const { day, costMicroUsd, revenueMicroUsd } of rows) {
@@ -73,14 +92,12 @@ function stackOf(rows: readonly Margin[], days: string[]): Stack {
     costs[at]! += costMicroUsd ?? 0
     revenues[at]! += revenueMicroUsd ?? 0
   }
+  const isWhole = rows.every((row) => row.callsOfUnknownCost === 0)
+  const hasCosts = isWhole || costs.some((cost) => cost > 0)
+  if (!hasWorth) return hasCosts ? { days, models: ['Cost'], rows: [costs] } : { days, models: [], rows: [] }
+  if (!hasCosts) return { days, models: ['Revenue'], rows: [revenues] }
   const left = revenues.map((revenue, at) => Math.max(0, revenue - costs[at]!))
-  return { days, models: ['Cost', 'Margin'], rows: [costs, left] }
-}
-
-function Unknown({ rows }: { rows: readonly Margin[] }) {
-  const unknown = rows.reduce((sum, row) => sum + row.callsOfUnknownCost, 0)
-  if (unknown === 0) return null
-  return <p class="soft">The cost of {counted(unknown, 'call')} is unknown, and not in these sums.</p>
+  return { days, models: ['Cost', isWhole ? 'Margin' : 'Revenue less known cost'], rows: [costs, left] }
 }
 
 const COLUMNS: Column<Margin>[] = [
@@ -90,17 +107,15 @@ const COLUMNS: Column<Margin>[] = [
   { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
   { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
   { header: 'Revenue', right: true, class: 'digits', cell: ({ revenueMicroUsd }) => knownDollars(revenueMicroUsd) },
-  { header: 'Cost', right: true, class: 'digits', cell: ({ costMicroUsd }) => knownDollars(costMicroUsd) },
+  { header: 'Cost', right: true, class: 'digits', cell: (row) => costText(row) },
   { header: 'Margin', right: true, class: 'digits', cell: (row) => marginText(row) },
-  {
-    header: 'Unknown cost',
-    right: true,
-    class: 'digits',
-    cell: ({ callsOfUnknownCost: unknown }) => (unknown === 0 ? '' : counted(unknown, 'call')),
-  },
 ]
 
 const knownDollars = (microUsd: number | null): string => (microUsd === null ? 'unknown' : dollars(microUsd))
+
+/** What is known of the cost, and the calls that it lacks. */
+const costText = ({ costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): string =>
+  cost === null || unknown === 0 ? knownDollars(cost) : `${dollars(cost)} + ${number(unknown)} unknown`
 
 /** A share of the revenue; unknown as soon as the cost of one call is. */
 function marginText({ revenueMicroUsd: revenue, costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): string {

@@ -1,38 +1,50 @@
 /**
- * The operator's pages: accounts, calls, mails, upstreams, the catalogue, and what operators did.
+ * The operator's pages: a home, and one for each thing that operators look at or change.
  */
+import { useEffect, useRef } from 'preact/hooks'
 import { Empty, Page } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
 import { buying } from '../../state/billing.ts'
 import { AccountSection } from './account.tsx'
 import { AccountsSection } from './accounts.tsx'
+import { ActionsSection } from './actions.tsx'
+import { BannerSection } from './banner.tsx'
+import { CallsSection } from './calls.tsx'
 import { MarginsSection } from './margins.tsx'
 import { CatalogueSection } from './catalogue.tsx'
 import { CodesSection } from './codes.tsx'
 import { DebtsSection } from './debts.tsx'
 import { PaymentSection } from './payment.tsx'
 import { PaymentsSection } from './payments.tsx'
-import { ActionsSection, CallSection, MailsSection, UpstreamsSection } from './reports.tsx'
+import { HomeSection } from './home.tsx'
+import { MailsSection } from './mails.tsx'
+import { UpstreamsSection } from './upstreams.tsx'
 
-const SECTIONS = [
+/** Each with its name among the sections, and its heading where that is another. */
+const SECTIONS: readonly (readonly [section: string, name: string, heading?: string])[] = [
+  ['home', 'Home', 'Operator home'],
   ['accounts', 'Accounts'],
+  ['calls', 'Calls'],
   ['payments', 'Payments'],
   ['codes', 'Codes'],
   ['debts', 'Debts'],
-  ['calls', 'Calls'],
-  ['mails', 'Mails'],
+  ['mails', 'Mails', 'Undelivered e-mails'],
   ['upstreams', 'Upstreams'],
   ['margins', 'Margins'],
   ['catalogue', 'Catalogue'],
-  ['actions', 'Audit'],
-] as const
+  ['banner', 'Banner'],
+  ['actions', 'Audit', 'Audit log'],
+]
+
+/** The headings of the sections' own pages about one thing. */
+const ONE: Record<string, string> = { accounts: 'Account', payments: 'Payment' }
 
 /** Without a provider there are no payments to look at. */
 const sections = () => SECTIONS.filter(([one]) => one !== 'payments' || buying()?.provider != null)
 
 export function OperatorPage({ params, query }: PageProps) {
-  const section = SECTIONS.find(([one]) => one === params.section)?.[0] ?? 'accounts'
+  const [section, name, heading = name] = SECTIONS.find(([one]) => one === params.section) ?? SECTIONS[0]!
   if (account.value && account.value.role !== 'admin') {
     return (
       <Page title="Operator">
@@ -43,30 +55,41 @@ export function OperatorPage({ params, query }: PageProps) {
     )
   }
   return (
-    <Page title="Operator">
-      <nav class="tabs" aria-label="Sections">
-        {sections().map(([one, name]) => (
-          <a key={one} href={`/operator/${one}`} aria-current={one === section ? 'page' : undefined}>
-            {name}
-          </a>
-        ))}
-      </nav>
+    <Page title={(params.id && ONE[section]) || heading}>
+      <Sections current={section} />
+      {section === 'home' && <HomeSection />}
       {section === 'accounts' &&
-        (params.id ? (
-          <AccountSection key={params.id} id={params.id} />
-        ) : (
-          <AccountsSection search={query.search ?? ''} />
-        ))}
+        (params.id ? <AccountSection key={params.id} id={params.id} /> : <AccountsSection query={query} />)}
       {section === 'payments' &&
         (params.id ? <PaymentSection key={params.id} id={params.id} /> : <PaymentsSection query={query} />)}
       {section === 'codes' && <CodesSection />}
       {section === 'debts' && <DebtsSection />}
-      {section === 'calls' && <CallSection id={params.id ?? ''} />}
-      {section === 'mails' && <MailsSection />}
+      {section === 'calls' && <CallsSection id={params.id} query={query} />}
+      {section === 'mails' && <MailsSection query={query} />}
       {section === 'upstreams' && <UpstreamsSection />}
       {section === 'margins' && <MarginsSection />}
       {section === 'catalogue' && <CatalogueSection />}
-      {section === 'actions' && <ActionsSection />}
+      {section === 'banner' && <BannerSection />}
+      {section === 'actions' && <ActionsSection query={query} />}
     </Page>
+  )
+}
+
+/** The sections; on a phone a strip, in which the current one is brought into sight. */
+function Sections({ current }: { current: string }) {
+  const strip = useRef<HTMLElement>(null)
+  const shown = sections()
+  useEffect(() => {
+    const link = strip.current?.querySelector<HTMLElement>('[aria-current]')
+    if (link) strip.current!.scrollLeft = link.offsetLeft - (strip.current!.clientWidth - link.offsetWidth) / 2
+  }, [current, shown.length])
+  return (
+    <nav ref={strip} class="tabs strip" aria-label="Sections">
+      {shown.map(([one, name]) => (
+        <a key={one} href={`/operator/${one}`} aria-current={one === current ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
   )
 }

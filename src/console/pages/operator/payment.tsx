@@ -3,13 +3,13 @@
  */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { problemOf } from '../../api/client.ts'
+import { Problem, problemOf } from '../../api/client.ts'
 import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
-import { getPayment, lookAnew, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
+import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
 import { Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
-import { Field, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { creditsOf, majorText, minorOf, money } from '../../parts/money.ts'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -33,7 +33,11 @@ export function PaymentSection({ id }: { id: string }) {
       )}
       <section class="panel">
         <h2>Ledger</h2>
-        {data.ledger.length === 0 ? <p class="soft">Nothing was credited.</p> : <LedgerTable entries={data.ledger} />}
+        {data.ledger.length === 0 ? (
+          <p class="soft">Nothing was credited.</p>
+        ) : (
+          <LedgerTable entries={data.ledger} callHref={(call) => `/operator/calls/${call}`} />
+        )}
       </section>
     </>
   )
@@ -42,7 +46,7 @@ export function PaymentSection({ id }: { id: string }) {
 type Refunded = PaymentDetails['refunds'][number]
 
 const REFUND_WORDS: Record<Refunded['status'], string> = {
-  asked: 'Asked for',
+  asked: 'Requested',
   taken: 'Accepted by Stripe',
   refused: 'Refused by Stripe',
 }
@@ -71,8 +75,8 @@ function Head({ details: { payment, spent }, reload }: { details: PaymentDetails
       <div class="row between">
         <h2 class="name">{money(payment.amountMinor, payment.currency)}</h2>
         <span class="row">
-          <Action class="small quiet" busy={busy} busyText="Looking…" onClick={doing(() => lookAnew(payment.id))}>
-            Look at Stripe now
+          <Action class="small quiet" busy={busy} busyText="Checking…" onClick={doing(() => checkPayment(payment.id))}>
+            Check with Stripe now
           </Action>
           {payment.status === 'paid' && left > 0 && (
             <button type="button" class="small danger" onClick={() => setRefunding(true)}>
@@ -84,7 +88,7 @@ function Head({ details: { payment, spent }, reload }: { details: PaymentDetails
       {payment.status === 'review' && (
         <div class="notice" role="status">
           <p>
-            <strong>Needs a decision:</strong> {payment.reviewReason}. Look at it at Stripe first.
+            <strong>Needs a decision:</strong> {payment.reviewReason}. Check it in Stripe's dashboard first.
           </p>
           <span class="row">
             <Action class="small" busy={busy} onClick={doing(() => resolvePayment(payment.id, 'grant'))}>
@@ -109,7 +113,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
     ['Status', <PaymentStatus payment={payment} />],
     ['Account', <a href={`/operator/accounts/${payment.accountId}`}>{payment.accountEmail}</a>],
     ['Credits', number(creditsOf(payment))],
-    ['Spent already', number(spent), 'spent'],
+    ['Already spent', number(spent), 'spent'],
     ['Taken back', number(payment.reversed), 'reversed'],
     ['Refunded', money(refundedMinor, currency)],
     ['Disputed', money(disputedMinor, currency)],
@@ -150,8 +154,10 @@ function Refund({ payment, spent, close, done }: RefundProps) {
   const [mustForce, setMustForce] = useState(spent > 0)
   const submit = (event: Event): void => {
     const { amount = '', force } = fieldsOf(event)
-    const amountMinor = minorOf(amount, currency) ?? 0
+    const amountMinor = minorOf(amount, currency)
     run(async () => {
+      if (!amountMinor || amountMinor > left)
+        throw new Problem('invalid_amount', `amount must be an amount up to ${money(left, currency)}.`)
       try {
         await refundPayment(id, { ...(amountMinor !== left && { amountMinor }), ...(force && { force: true }) })
       } catch (thrown) {
@@ -164,10 +170,10 @@ function Refund({ payment, spent, close, done }: RefundProps) {
   }
   return (
     <Dialog title="Refund this payment?" close={close}>
-      <form onSubmit={submit} noValidate>
+      <Form problem={problem} onSubmit={submit}>
         <p>
-          Its credits are taken back first, then the customer gets the money. {credits(spent)} of it{' '}
-          {spent === 1 ? 'is' : 'are'} spent already.
+          Its credits are taken back first, then the customer gets the money. {credits(spent)} of this payment{' '}
+          {spent === 1 ? 'is' : 'are'} already spent.
         </p>
         <Field
           label={`Amount (${currency.toUpperCase()})`}
@@ -180,10 +186,10 @@ function Refund({ payment, spent, close, done }: RefundProps) {
         {mustForce && (
           <label class="check">
             <input type="checkbox" name="force" value="yes" />
-            Refund although credits are spent: they become a debt of the account
+            Refund although credits are spent: they become debt of the account
           </label>
         )}
-        <ErrorMessage problem={problem} />
+        <FormError />
         <div class="row">
           <Action type="submit" class="danger" busy={busy} busyText="Refunding…">
             Refund
@@ -192,7 +198,7 @@ function Refund({ payment, spent, close, done }: RefundProps) {
             Cancel
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   )
 }

@@ -29,6 +29,10 @@ const COLUMNS: Column<OperatedPayment>[] = [
   { header: 'Status', cell: (one) => <PaymentStatus payment={one} /> },
 ]
 
+export const PaymentTable = ({ payments }: { payments: OperatedPayment[] }) => (
+  <Table label="Payments" columns={COLUMNS} rows={payments} keyOf={({ id }) => id} />
+)
+
 export function PaymentsSection({ query }: { query: Record<string, string> }) {
   const { route } = useLocation()
   const { search, status, cursor } = query
@@ -55,7 +59,7 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
         <button type="submit">Find</button>
       </form>
       <List of={payments} empty={<Empty title="No matching payments" />}>
-        {(items) => <Table label="Payments" columns={COLUMNS} rows={items} keyOf={({ id }) => id} />}
+        {(items) => <PaymentTable payments={items} />}
       </List>
       <p class="pager">
         {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}

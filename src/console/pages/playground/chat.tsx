@@ -1,162 +1,180 @@
 /**
- * A chat, streamed, that can be stopped.
+ * A chat, streamed, that can be stopped; with one model, or with two side by side.
  */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
-import { ErrorMessage } from '../../parts/basics.tsx'
 import { credits } from '../../parts/format.ts'
-import { Markdown } from '../../parts/markdown.tsx'
 import { Fold } from '../../parts/fold.tsx'
-import { Field } from '../../parts/forms.tsx'
-import type { Conversation } from '../../state/conversation.ts'
-import { clearConversation, conversation, converse } from '../../state/conversation.ts'
+import { account } from '../../state/account.ts'
+import type { Lane } from '../../state/conversation.ts'
+import { beginConversation, converse, lanes } from '../../state/conversation.ts'
 import { ceilingOf } from './examples.ts'
+import { LaneView } from './lane.tsx'
+import type { Options } from './options.tsx'
+import { NO_OPTIONS, OptionFields, withOptions } from './options.tsx'
+import { AsCode, Ceiling, ModelChoice } from './parts.tsx'
 import { useQuote } from './quote.ts'
-import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
 
-type Props = { models: ModelEntry[]; model: ModelEntry; choose: (id: string) => void }
+type Props = {
+  models: ModelEntry[]
+  model: ModelEntry
+  choose: (id: string) => void
+  /** The model to compare with; null where there is one chat. */
+  other: ModelEntry | null
+  compare: (id: string | null) => void
+}
 
-export function ChatPlayground({ models, model, choose }: Props) {
-  const talk = conversation.value
+/** A chat and the model that answers in it, with what would be sent next and its price. */
+type Side = { lane: Lane; model: ModelEntry; fields: ChatFields; most: number }
+
+/** What would be sent to a model in a chat, and what it would be charged at most. */
+function useSide(lane: Lane, model: ModelEntry | null, text: string, options: Options): Side | null {
+  const messages = nextMessages(lane.value.messages, text)
+  const fields = model && { model: model.id, ...withOptions(messages, options) }
+  const otherwise = model && fields ? ceilingOf(model, fields.messages, fields.max_tokens) : 0
+  // An answer that grows changes what comes next with each word: it is asked about when it ends.
+  const most = useQuote('chat', lane.value.running ? null : fields, otherwise)
+  return model && fields && { lane, model, fields, most }
+}
+
+/** What can be done with all chats at once. `take` says whether there is something to send, and clears the field. */
+function useActions(sides: Side[], options: Options, field: RefObject<HTMLTextAreaElement>, take: () => boolean) {
+  // The button that was pressed is gone then: what comes next is typed.
+  const afterwards = (): void => field.current?.focus()
+  const each = (act: (side: Side) => void) => (): void => {
+    for (const side of sides) act(side)
+    afterwards()
+  }
+  const send = each(({ lane, fields }) => void converse(lane, fields))
+  const submit = (): void => {
+    if (take()) send()
+  }
+  const retry = each(({ lane, model }) => {
+    const { messages } = lane.value
+    const asked = messages.slice(0, messages.findLastIndex(({ role }) => role === 'user') + 1)
+    if (asked.length > 0) void converse(lane, { model: model.id, ...withOptions(asked, options) })
+  })
+  const stop = each(({ lane }) => lane.value.running?.abort())
+  const clear = each(({ lane }) => beginConversation(lane))
+  return { submit, retry, stop, clear, afterwards }
+}
+
+export function ChatPlayground({ models, model, choose, other, compare }: Props) {
   const [text, setText] = useState('')
   const [options, setOptions] = useState(NO_OPTIONS)
   const field = useRef<HTMLTextAreaElement>(null)
-  const fieldsFor = (messages: ChatMessage[]): ChatFields => ({ model: model.id, ...withOptions(messages, options) })
-  const fields = fieldsFor(nextMessages(talk.messages, text))
-  const most = useQuote('chat', fields, ceilingOf(model, fields.messages, fields.max_tokens))
-  const submit = (): void => {
-    if (talk.running || text.trim() === '') return
+  const first = useSide(lanes[0], model, text, options)!
+  const second = useSide(lanes[1], other, text, options)
+  const sides = second ? [first, second] : [first]
+  const running = sides.some(({ lane }) => lane.value.running)
+  const { submit, retry, stop, clear, afterwards } = useActions(sides, options, field, () => {
+    if (running || text.trim() === '') return false
     setText('')
-    void converse(fields)
-    field.current?.focus()
-  }
-  const retry = (): void => {
-    const last = talk.messages.findLastIndex(({ role }) => role === 'user')
-    void converse(fieldsFor(talk.messages.slice(0, last + 1)))
-    field.current?.focus()
-  }
-  // The button that was pressed is gone then: what comes next is typed.
-  const stop = (): void => {
-    talk.running?.abort()
-    field.current?.focus()
-  }
-  const clear = (): void => {
-    clearConversation()
-    field.current?.focus()
-  }
+    return true
+  })
   return (
     <div class="play">
       <section class="panel">
         <ModelChoice models={models} model={model} choose={choose} />
+        <Comparison models={models} model={model} other={other} compare={compare} />
         <Fold name="Options">
           <OptionFields options={options} put={setOptions} />
         </Fold>
-        <AsCode kind="chat" fields={fields} />
+        <AsCode kind="chat" fields={first.fields} />
       </section>
       <section class="panel talk">
-        <Messages talk={talk} name={model.id} />
-        <ErrorMessage problem={talk.problem} />
-        {talk.cost && <Receipt cost={talk.cost} callId={talk.callId} />}
-        {talk.stopped && (
-          <p class="receipt" role="status">
-            {talk.stoppedCost === null ? (
-              'Stopped. You pay for the text generated so far.'
-            ) : (
-              <>
-                Stopped. It cost <strong class="digits">{credits(talk.stoppedCost)}</strong>.
-              </>
-            )}{' '}
-            {talk.callId && <a href={`/calls/${talk.callId}`}>This call</a>}
-          </p>
+        {second ? (
+          <div class="lanes">
+            {sides.map((side, index) => (
+              <LaneView
+                key={index}
+                talk={side.lane.value}
+                name={side.model.name ?? side.model.id}
+                head={<Head side={side} afterwards={afterwards} />}
+              />
+            ))}
+          </div>
+        ) : (
+          <LaneView talk={first.lane.value} name={model.id} />
         )}
+        {second && <AfterBoth />}
         <Composer field={field} text={text} type={setText} submit={submit}>
-          <Ceiling most={most} />
-          <Buttons talk={talk} stop={stop} clear={clear} retry={retry} />
+          <Ceiling most={sides.reduce((sum, { most }) => sum + most, 0)} both={second !== null} />
+          <Buttons
+            running={running}
+            begun={sides.some(({ lane }) => lane.value.messages.length > 0)}
+            stopWord={sides.filter(({ lane }) => lane.value.running).length > 1 ? 'Stop both' : 'Stop'}
+            stop={stop}
+            clear={clear}
+            retry={retry}
+          />
         </Composer>
       </section>
     </div>
   )
 }
 
-type Options = { system: string; temperature: string; maxTokens: string }
-
-const NO_OPTIONS: Options = { system: '', temperature: '', maxTokens: '' }
-
-/** The fields of a request with the options that were chosen; a system prompt goes before all messages. */
-function withOptions(messages: ChatMessage[], { system, temperature, maxTokens }: Options): Omit<ChatFields, 'model'> {
-  return {
-    messages: system.trim() === '' ? messages : [{ role: 'system', content: system }, ...messages],
-    ...(Number(maxTokens) >= 1 && { max_tokens: Math.floor(Number(maxTokens)) }),
-    ...(temperature !== '' && { temperature: Number(temperature) }),
-  }
-}
-
-function OptionFields({ options, put }: { options: Options; put: (options: Options) => void }) {
-  const set = (name: keyof Options) => (event: Event) =>
-    put({ ...options, [name]: (event.currentTarget as HTMLInputElement).value })
-  return (
-    <>
-      <div class="field">
-        <label for="system">System prompt</label>
-        <textarea
-          id="system"
-          rows={3}
-          placeholder="You are a helpful assistant."
-          value={options.system}
-          onInput={set('system')}
-        />
-      </div>
-      <Field
-        label="Temperature"
-        type="number"
-        min={0}
-        max={2}
-        step={0.1}
-        value={options.temperature}
-        placeholder="the model's own"
-        onInput={set('temperature')}
-      />
-      <Field
-        label="Maximum output tokens"
-        type="number"
-        min={1}
-        value={options.maxTokens}
-        placeholder="1024"
-        onInput={set('maxTokens')}
-      />
-    </>
+/** The balance when two calls are paid; while one is on its way, it still holds what it was charged first. */
+const AfterBoth = () =>
+  account.value &&
+  lanes.every(({ value: { cost, running } }) => cost && !running) && (
+    <p class="receipt">
+      Balance after both: <strong class="digits">{credits(account.value.credits)}</strong>
+    </p>
   )
-}
 
-function Messages({ talk, name }: { talk: Conversation; name: string }) {
-  const end = useRef<HTMLDivElement>(null)
+/** The other model, or the offer to compare with one. */
+function Comparison({ models, model, other, compare }: Omit<Props, 'choose'>) {
+  const another = models.find(({ id }) => id !== model.id)
+  // Models are compared from where the chat stands.
   useEffect(() => {
-    if (talk.messages.length > 0) end.current?.scrollIntoView({ block: 'nearest' })
-  }, [talk.messages])
+    if (other && lanes[1].peek().messages.length === 0) beginConversation(lanes[1], lanes[0].peek().messages)
+    if (!other) beginConversation(lanes[1])
+  }, [other === null])
+  if (other) {
+    return (
+      <>
+        <ModelChoice label="Compare with" models={models} model={other} choose={compare} />
+        <button type="button" class="small quiet" onClick={() => compare(null)}>
+          Stop comparing
+        </button>
+      </>
+    )
+  }
+  if (!another) return null
   return (
-    <div
-      class="messages"
-      tabIndex={0}
-      role="log"
-      aria-label="Chat"
-      aria-busy={talk.running !== null}
-      data-testid="messages"
-    >
-      {talk.messages.length === 0 && (
-        <p class="soft">Ask something. The answer appears as it is generated and is billed by the token.</p>
-      )}
-      {talk.messages.map(({ role, content }, index) => (
-        <div key={index} class={`message ${role}`}>
-          <small class="soft">{role === 'user' ? 'You' : name}</small>
-          {role === 'assistant' && content !== '' ? <Markdown text={content} /> : <p>{content || '…'}</p>}
-        </div>
-      ))}
-      <div ref={end} />
-    </div>
+    <button type="button" class="small quiet" onClick={() => compare(another.id)}>
+      Compare with another model
+    </button>
   )
 }
+
+/** Which model answers, and its own price and Stop. */
+const Head = ({ side: { lane, model, most }, afterwards }: { side: Side; afterwards: () => void }) => (
+  <header class="row between">
+    <span>
+      <strong>{model.name ?? model.id}</strong>{' '}
+      <small class="soft">
+        at most <span class="digits">{credits(most)}</span>
+      </small>
+    </span>
+    {lane.value.running && (
+      <button
+        type="button"
+        class="small danger"
+        aria-label={`Stop ${model.name ?? model.id}`}
+        onClick={() => {
+          lane.value.running?.abort()
+          afterwards()
+        }}
+      >
+        Stop
+      </button>
+    )}
+  </header>
+)
 
 /** What would be sent now: the chat, and what is typed. Where there is neither, words that say what belongs there. */
 function nextMessages(messages: ChatMessage[], text: string): ChatMessage[] {
@@ -200,20 +218,26 @@ function Composer({ field, text, type, submit, children }: ComposerProps) {
   )
 }
 
-type ButtonProps = { talk: Conversation; stop: () => void; clear: () => void; retry: () => void }
+type ButtonProps = {
+  running: boolean
+  begun: boolean
+  stopWord: string
+  stop: () => void
+  clear: () => void
+  retry: () => void
+}
 
-function Buttons({ talk, stop, clear, retry }: ButtonProps) {
-  const { running, messages } = talk
+function Buttons({ running, begun, stopWord, stop, clear, retry }: ButtonProps) {
   if (running) {
     return (
       <button type="button" class="danger" onClick={stop}>
-        Stop
+        {stopWord}
       </button>
     )
   }
   return (
     <span class="row">
-      {messages.length > 0 && (
+      {begun && (
         <>
           <button type="button" class="quiet" onClick={clear}>
             New chat

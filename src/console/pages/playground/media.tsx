@@ -64,7 +64,7 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
           </div>
           <Picture kind={kind} image={image} put={setImage} />
           <Options kind={kind} model={model} chosen={chosen} put={setLatest} />
-          <div class="row between">
+          <div class="row between deed">
             <Ceiling most={most} />
             <Action type="submit" busy={work.busy} busyText="Generating…">
               {image ? 'Generate from image' : `Generate ${kind}`}
@@ -99,11 +99,11 @@ function Options({ kind, model, chosen, put }: OptionsProps) {
       />
       {kind === 'video' && (
         <Choice
-          label="Seconds"
+          label="Duration"
           value={chosen.duration}
           options={[
-            ['', withDefault(seconds === undefined ? undefined : String(seconds))],
-            ...durationChoices(model).map((one) => [String(one), String(one)] as const),
+            ['', withDefault(seconds === undefined ? undefined : `${seconds} s`)],
+            ...durationChoices(model).map((one) => [String(one), `${one} s`] as const),
           ]}
           onChange={(event) => put({ ...chosen, duration: event.currentTarget.value })}
         />

@@ -5,6 +5,7 @@ import { useLocation } from 'preact-iso'
 import { getModels } from '../../api/endpoints.ts'
 import { Empty, Page, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import type { PageProps } from '../../parts/route.ts'
+import { withFields } from '../../parts/route.ts'
 import { useLoad } from '../../state/load.ts'
 import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
@@ -22,7 +23,9 @@ export function PlaygroundPage({ params, query }: PageProps) {
   const kind = KINDS.find(([one]) => one === params.kind)?.[0] ?? 'chat'
   const offered = (models.data?.data ?? []).filter(({ modality }) => modality === kind)
   const model = offered.find(({ id }) => id === query.model) ?? offered[0]
-  const choose = (id: string): void => route(`/playground/${kind}?model=${encodeURIComponent(id)}`, true)
+  const put = (changes: Record<string, string | undefined>): void =>
+    route(withFields(`/playground/${kind}`, query, changes), true)
+  const choose = (id: string): void => put({ model: id })
   return (
     <Page title="Playground">
       <nav class="tabs" aria-label="Kinds">
@@ -43,7 +46,13 @@ export function PlaygroundPage({ params, query }: PageProps) {
           </Empty>
         </section>
       ) : kind === 'chat' ? (
-        <ChatPlayground models={offered} model={model} choose={choose} />
+        <ChatPlayground
+          models={offered}
+          model={model}
+          choose={choose}
+          other={offered.find(({ id }) => id === query.with) ?? null}
+          compare={(id) => put({ with: id ?? undefined })}
+        />
       ) : (
         <MediaPlayground key={kind} kind={kind} models={offered} model={model} choose={choose} />
       )}

@@ -7,7 +7,8 @@ import type { ChatFields, Cost, MediaFields } from '../../api/gateway.ts'
 import { Code } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { GetCredits } from '../../parts/get-credits.tsx'
-import { credits, duration, number, priceText } from '../../parts/format.ts'
+import { Price, Worth } from '../../parts/worth.tsx'
+import { credits, duration, number } from '../../parts/format.ts'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
@@ -27,7 +28,7 @@ export function KeyBar() {
     <div class="keybar">
       {key === '' ? (
         <span>
-          Calls are paid from your balance, by a <a href="/keys">key</a> named “{OWN_NAME}”.
+          Calls are paid from your balance, with a <a href="/keys">key</a> named “{OWN_NAME}”.
         </span>
       ) : (
         <span>
@@ -58,7 +59,7 @@ export function KeyBar() {
               autoComplete="off"
               required
               autoFocus
-              hint="It is kept in this tab only, until you close the tab."
+              hint="It stays in this tab, and is gone when you close it."
             />
             <button type="submit">Use key</button>
           </form>
@@ -70,10 +71,12 @@ export function KeyBar() {
 
 /** Which model. */
 export function ModelChoice({
+  label = 'Model',
   models,
   model,
   choose,
 }: {
+  label?: string
   models: ModelEntry[]
   model: ModelEntry
   choose: (id: string) => void
@@ -81,34 +84,48 @@ export function ModelChoice({
   return (
     <>
       <Choice
-        label="Model"
+        label={label}
         value={model.id}
         options={models.map(({ id, name }) => [id, name ?? id] as const)}
         onChange={(event) => choose(event.currentTarget.value)}
       />
-      <p class="soft price">{priceText(model)}</p>
+      <p class="soft price">
+        <Price model={model} />
+      </p>
     </>
   )
 }
 
-/** What the request would be charged at most; where the balance is too low, that it would be refused. */
-export function Ceiling({ most }: { most: number }) {
+/**
+ * What the request would be charged at most, or `both` of two together; where the balance is too low, that it would be
+ * refused.
+ */
+export function Ceiling({ most, both = false }: { most: number; both?: boolean }) {
   const balance = account.value?.credits
   const short = balance !== undefined && balance < most
   return (
     <p class={short ? 'ceiling short' : 'ceiling'} data-testid="ceiling">
       At most <strong class="digits">{credits(most)}</strong>
+      {both && ' together'}
+      <Worth credits={most} />
       {short && (
         <>
-          . You have {number(balance)}, so the call would be refused. <GetCredits />
+          . You have {number(balance)}, so {both ? 'at least one call' : 'the call'} would be refused. <GetCredits />
         </>
       )}
     </p>
   )
 }
 
+type ReceiptProps = {
+  cost: Cost
+  callId: string | null
+  /** Without the balance: another call may still hold some of it. */
+  part?: boolean
+}
+
 /** What the call cost in the end. */
-export function Receipt({ cost, callId }: { cost: Cost; callId: string | null }) {
+export function Receipt({ cost, callId, part = false }: ReceiptProps) {
   const tokens =
     cost.input_tokens === undefined
       ? ''
@@ -116,8 +133,10 @@ export function Receipt({ cost, callId }: { cost: Cost; callId: string | null })
   return (
     <p class="receipt" data-testid="receipt" role="status">
       Cost <strong class="digits">{credits(cost.credits)}</strong>
+      <Worth credits={cost.credits} />
       {tokens}
-      {cost.latencyMs === undefined ? '' : ` · took ${duration(cost.latencyMs)}`} · balance {number(cost.balance)}
+      {cost.latencyMs === undefined ? '' : ` · took ${duration(cost.latencyMs)}`}
+      {!part && ` · balance ${number(cost.balance)}`}
       {callId && (
         <>
           {' '}

@@ -1,8 +1,8 @@
 /**
- * Profile, password, sessions, and how the console looks.
+ * Profile, address, password, sessions, how the console looks, and the way out.
  */
 import { useRef, useState } from 'preact/hooks'
-import type { Session } from '../api/endpoints.ts'
+import type { Session } from '../../api/endpoints.ts'
 import {
   changePassword,
   changeProfile,
@@ -10,35 +10,37 @@ import {
   endSession,
   getSessions,
   sendTestMail,
-} from '../api/endpoints.ts'
-import { Action, Page, Time, ErrorMessage, Loading } from '../parts/basics.tsx'
-import { deviceName } from '../parts/device.ts'
-import { Choice, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
-import { account, showUser } from '../state/account.ts'
-import { useLoad } from '../state/load.ts'
-import type { Theme } from '../state/theme.ts'
-import { chooseTheme, theme } from '../state/theme.ts'
-import { ABOUT_PASSWORD, PASSWORD_HINT } from './signed-out.tsx'
+} from '../../api/endpoints.ts'
+import { Action, Done, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { deviceName } from '../../parts/device.ts'
+import { Choice, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { account, showUser } from '../../state/account.ts'
+import { useLoad } from '../../state/load.ts'
+import type { Theme } from '../../state/theme.ts'
+import { chooseTheme, theme } from '../../state/theme.ts'
+import { ABOUT_PASSWORD, PASSWORD_HINT } from '../signed-out.tsx'
+import { Address } from './address.tsx'
+import { DeleteAccount } from './delete.tsx'
 
 export function SettingsPage() {
   return (
     <Page title="Settings">
       <div class="columns">
-        <Profile />
-        <Password />
-        <Appearance />
-        <Mail />
+        <div>
+          <Profile />
+          <Appearance />
+          <Mail />
+        </div>
+        <div>
+          <Password />
+          <Address />
+        </div>
       </div>
       <Sessions />
+      <DeleteAccount />
     </Page>
   )
 }
-
-const Done = ({ text }: { text: string | null }) => (
-  <p class="done" role="status">
-    {text}
-  </p>
-)
 
 function Profile() {
   const { busy, problem, run } = useSubmit()
@@ -161,7 +163,7 @@ function Mail() {
   }
   return (
     <section class="panel">
-      <h2>E-mail</h2>
+      <h2>Test e-mail</h2>
       <p class="soft">Check whether e-mail from this server reaches you.</p>
       <ErrorMessage problem={problem} />
       <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>

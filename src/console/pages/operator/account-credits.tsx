@@ -1,0 +1,115 @@
+/**
+ * Giving credits to an account, and taking them back.
+ */
+import { useRef, useState } from 'preact/hooks'
+import { problemOf } from '../../api/client.ts'
+import type { GrantFields } from '../../api/operator.ts'
+import { giveCredits, takeCredits } from '../../api/operator.ts'
+import { Action } from '../../parts/basics.tsx'
+import { credits } from '../../parts/format.ts'
+import { Choice, Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+
+/** The first is what is granted unless another is chosen: a purchase counts as sold, and nothing else does. */
+const ORIGINS = [
+  ['bonus', 'Bonus'],
+  ['purchase', 'Purchase'],
+  ['adjustment', 'Adjustment'],
+] as const
+
+type Props = { id: string; email: string; done: () => void }
+
+export function GiveCredits({ id, email, done }: Props) {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  const submit = (event: Event): void => {
+    const { amount = '', origin = '', note = '', expiresAt = '' } = fieldsOf(event)
+    setSaid(null)
+    run(async () => {
+      const answer = await giveCredits(id, {
+        amount: Number(amount),
+        origin: origin as GrantFields['origin'],
+        ...(note && { note }),
+        ...(expiresAt && { expiresAt }),
+      })
+      setSaid(`Granted. The balance of ${email} is ${credits(answer.credits)}.`)
+      form.current?.reset()
+      done()
+    })
+  }
+  return (
+    <section class="panel">
+      <h2>Grant credits</h2>
+      <Form form={form} problem={problem} onSubmit={submit}>
+        <Field label="Amount" name="amount" type="number" min={1} step={1} required />
+        <Choice label="Origin" name="origin" options={ORIGINS} />
+        <Field label="Note" name="note" maxLength={200} hint="The reason. The customer sees it in the ledger." />
+        <Field label="Expires (optional, UTC)" name="expiresAt" type="date" />
+        <FormError />
+        <Action type="submit" busy={busy} busyText="Granting…">
+          Grant
+        </Action>
+        <p class="done" role="status">
+          {said}
+        </p>
+      </Form>
+    </section>
+  )
+}
+
+/** A name for a request that nobody else uses. It works without https, too. */
+const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** The key changes once credits were taken: until then a second press is the same request. */
+export function TakeCredits({ id, email, done }: Props) {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  const [mayAsk, setMayAsk] = useState(false)
+  const form = useRef<HTMLFormElement>(null)
+  const key = useRef(newKey())
+  const submit = (event: Event): void => {
+    const { amount = '', reason = '', mayOwe } = fieldsOf(event)
+    setSaid(null)
+    run(async () => {
+      const body = { amount: Number(amount), reason, mayOwe: mayOwe !== undefined, idempotencyKey: key.current }
+      try {
+        const { taken, owed, credits: left } = await takeCredits(id, body)
+        const rest = owed > 0 ? `, and ${credits(owed)} became debt` : ''
+        setSaid(`Deducted ${credits(taken)}${rest}. The balance of ${email} is ${credits(left)}.`)
+      } catch (thrown) {
+        const { code } = problemOf(thrown)
+        if (code === 'credits_spent') setMayAsk(true)
+        // Something else was typed since the first press, of which nobody knows what became.
+        if (code === 'idempotency_conflict') key.current = newKey()
+        throw thrown
+      }
+      key.current = newKey()
+      setMayAsk(false)
+      form.current?.reset()
+      done()
+    })
+  }
+  return (
+    <section class="panel">
+      <h2>Deduct credits</h2>
+      <Form form={form} problem={problem} onSubmit={submit} about={{ credits_spent: 'amount' }}>
+        <Field label="Amount" name="amount" type="number" min={1} step={1} required />
+        <Field label="Reason" name="reason" maxLength={200} required hint="The customer sees it in the ledger." />
+        {mayAsk && (
+          <label class="check">
+            <input type="checkbox" name="mayOwe" value="yes" />
+            Let credits that are already spent become debt
+          </label>
+        )}
+        <FormError />
+        <Action type="submit" class="danger" busy={busy} busyText="Deducting…">
+          Deduct
+        </Action>
+        <p class="done" role="status">
+          {said}
+        </p>
+      </Form>
+    </section>
+  )
+}

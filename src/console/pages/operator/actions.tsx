@@ -1,0 +1,132 @@
+/**
+ * The audit log: what operators did, whom it was about, and who looked.
+ */
+import { useLocation } from 'preact-iso'
+import { withQuery } from '../../api/client.ts'
+import type { OperatorAction } from '../../api/operator.ts'
+import { getActions } from '../../api/operator.ts'
+import { Empty, Time } from '../../parts/basics.tsx'
+import { Download } from '../../parts/download.tsx'
+import { Fold } from '../../parts/fold.tsx'
+import { number } from '../../parts/format.ts'
+import { Choice, Field } from '../../parts/forms.tsx'
+import { List } from '../../parts/list.tsx'
+import { withFields } from '../../parts/route.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+
+const PATH = '/operator/actions'
+
+const FILTERS = ['action', 'operator', 'account', 'from', 'to'] as const
+
+export function ActionsSection({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation()
+  const filters = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
+  const { cursor } = query
+  const actions = useLoad(`actions ${JSON.stringify([filters, cursor])}`, () => getActions({ ...filters, cursor }))
+  const filtered = FILTERS.some((name) => query[name])
+  const given = (name: string) => ({
+    value: query[name] ?? '',
+    onChange: (event: Event) =>
+      route(withFields(PATH, query, { [name]: (event.currentTarget as HTMLInputElement).value, cursor: undefined })),
+  })
+  const next = actions.data?.nextCursor
+  return (
+    <section class="panel">
+      <div class="row between head">
+        <h2>What operators did</h2>
+        <Download path={withQuery('/api/operator/exports/actions', filters)} name="tollgate-actions.csv" />
+      </div>
+      <Fold name="Filters" open={filtered}>
+        <section class="filters" aria-label="Filters">
+          <Choice label="What" options={ACTION_CHOICES} {...given('action')} />
+          <Field label="Operator" placeholder="address" title="An address, or: command line" {...given('operator')} />
+          <Field label="Account" placeholder="address or id" {...given('account')} />
+          <Field label="From (UTC)" type="date" {...given('from')} />
+          <Field label="To (UTC)" type="date" {...given('to')} />
+          {filtered && (
+            <a class="clear" href={PATH}>
+              Clear
+            </a>
+          )}
+        </section>
+      </Fold>
+      <List
+        of={actions}
+        empty={
+          filtered ? (
+            <Empty title="No matching actions" />
+          ) : (
+            <Empty title="No actions yet">Grants, suspensions and other changes are recorded here permanently.</Empty>
+          )
+        }
+      >
+        {(items) => <ActionTable actions={items} />}
+      </List>
+      <p class="pager">
+        {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
+        {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
+      </p>
+    </section>
+  )
+}
+
+const ACTION_WORDS: Record<OperatorAction['action'], string> = {
+  credits_granted: 'Granted credits',
+  credits_deducted: 'Deducted credits',
+  account_viewed: 'Viewed an account',
+  mail_discarded: 'Discarded an e-mail',
+  actions_exported: 'Exported the log',
+  banner_set: 'Set a banner',
+  banner_removed: 'Removed the banner',
+  account_suspended: 'Suspended',
+  account_activated: 'Activated',
+  role_changed: 'Changed the role',
+  mail_revived: 'Retried an e-mail',
+  catalogue_applied: 'Applied a catalogue',
+  catalogue_rolled_back: 'Rolled the catalogue back',
+  account_created: 'Created',
+  account_deleted: 'Deleted',
+  account_exported: 'Exported',
+  password_reset_sent: 'Sent a password reset',
+  sessions_revoked: 'Ended sessions',
+  key_limited: 'Changed a key',
+  key_rotated: 'Rotated a key',
+  key_revoked: 'Revoked a key',
+  payment_refunded: 'Refunded a payment',
+  payment_resolved: 'Ended a review',
+  code_created: 'Created a code',
+  code_disabled: 'Disabled a code',
+  debt_forgiven: 'Forgave a debt',
+}
+
+const ACTION_CHOICES = [['', 'Everything'], ...Object.entries(ACTION_WORDS)] as (readonly [string, string])[]
+
+/** Ids of what nobody can open. */
+const UNTOLD = new Set(['grantId', 'deductionId', 'bannerId'])
+
+/** The name of a detail in words: "expires at", "key". */
+const wordsOf = (name: string): string =>
+  name.replace(/Id$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+const detailText = ({ details }: OperatorAction): string =>
+  Object.entries(details)
+    .filter(([name, value]) => value !== null && value !== 0 && !UNTOLD.has(name))
+    .map(([name, value]) => `${wordsOf(name)}: ${typeof value === 'number' ? number(value) : value}`)
+    .join(' · ')
+
+const ACTION_COLUMNS: Column<OperatorAction>[] = [
+  { header: 'Time', cell: (action) => <Time iso={action.createdAt} /> },
+  { header: 'Who', cell: (action) => action.operatorEmail ?? 'command line' },
+  { header: 'What', cell: (action) => ACTION_WORDS[action.action] },
+  {
+    header: 'Account',
+    cell: (action) => action.accountId && <a href={`/operator/accounts/${action.accountId}`}>{action.accountEmail}</a>,
+  },
+  { header: 'Details', class: 'wrap', cell: detailText },
+]
+
+export const ActionTable = ({ actions }: { actions: OperatorAction[] }) => (
+  <Table label="Audit" broad columns={ACTION_COLUMNS} rows={actions} keyOf={(action) => action.id} />
+)

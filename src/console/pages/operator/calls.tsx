@@ -1,0 +1,171 @@
+/**
+ * The calls of everybody, with filters that stand in the address, and the drawer of one.
+ */
+import { useLocation } from 'preact-iso'
+import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
+import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
+import { getModels } from '../../api/endpoints.ts'
+import { Empty, Time } from '../../parts/basics.tsx'
+import { ErrorNote, Facts, Media, Trail } from '../../parts/call-details.tsx'
+import { CallDialog } from '../../parts/call-dialog.tsx'
+import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
+import { Fold } from '../../parts/fold.tsx'
+import { STATUS_WORDS } from '../../parts/format.ts'
+import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
+import { List } from '../../parts/list.tsx'
+import { leave, withFields } from '../../parts/route.ts'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+
+const PATH = '/operator/calls'
+
+const FILTERS = ['status', 'modality', 'model', 'upstream', 'account', 'keyId', 'errorType', 'from', 'to'] as const
+
+type Props = { id: string | undefined; query: Record<string, string> }
+
+export function CallsSection({ id, query }: Props) {
+  const { route } = useLocation()
+  const filters: AnyCallQuery = Object.fromEntries(FILTERS.map((name) => [name, query[name]]))
+  const { cursor } = query
+  const calls = useLoad(`all calls ${JSON.stringify([filters, cursor])}`, () => getAnyCalls({ ...filters, cursor }))
+  const next = calls.data?.nextCursor
+  return (
+    <>
+      <Filters query={query} />
+      <section class="panel">
+        <List
+          of={calls}
+          rows={12}
+          empty={
+            <Empty title={next ? 'No matching calls so far' : 'No matching calls'}>
+              {next ? (
+                <a href={withFields(PATH, query, { cursor: next })}>Search further back</a>
+              ) : (
+                <>
+                  Change the filters or <a href={PATH}>show all calls</a>.
+                </>
+              )}
+            </Empty>
+          }
+        >
+          {(items) => (
+            <Table label="Calls" class="calls" columns={columnsOf(query)} rows={items} keyOf={(call) => call.id} />
+          )}
+        </List>
+        <p class="pager">
+          {cursor && <a href={withFields(PATH, query, { cursor: undefined })}>← Newest</a>}
+          {next && <a href={withFields(PATH, query, { cursor: next })}>Older →</a>}
+        </p>
+      </section>
+      {id && <CallDrawer key={id} id={id} close={() => leave(route, withFields(PATH, query, {}))} />}
+    </>
+  )
+}
+
+/** In the order of every table of calls, whose cards on small screens are the same. */
+const columnsOf = (query: Record<string, string>): Column<AnyCall>[] => [
+  {
+    header: 'Time',
+    cell: (call) => (
+      <a href={withFields(`${PATH}/${call.id}`, query, {})}>
+        <Time iso={call.createdAt} />
+      </a>
+    ),
+  },
+  MODEL,
+  STATUS,
+  CREDITS,
+  TOOK,
+  { header: 'Account', cell: (call) => <a href={`/operator/accounts/${call.accountId}`}>{call.accountEmail}</a> },
+  { header: 'Upstream', class: 'soft', cell: (call) => call.upstream },
+]
+
+const STATUSES = [['', 'Any status'], ...Object.entries(STATUS_WORDS)] as (readonly [string, string])[]
+
+const MODALITIES = [
+  ['', 'Any kind'],
+  ['chat', 'Chat'],
+  ['image', 'Image'],
+  ['video', 'Video'],
+] as const
+
+/** What can be chosen, and what the address asks for even though it cannot be chosen any more. */
+const choicesOf = (any: string, names: string[], chosen: string | undefined): (readonly [string, string])[] => [
+  ['', any],
+  ...[...new Set([...names, ...(chosen ? [chosen] : [])])].map((name) => [name, name] as const),
+]
+
+function Filters({ query }: { query: Record<string, string> }) {
+  const { route } = useLocation()
+  const models = useLoad('models', getModels)
+  const upstreams = useLoad('upstreams', getUpstreams)
+  const filtered = FILTERS.some((name) => query[name])
+  const set = (name: string) => (event: Event) =>
+    route(withFields(PATH, query, { [name]: (event.currentTarget as HTMLInputElement).value, cursor: undefined }))
+  const given = (name: string) => ({ value: query[name] ?? '', onChange: set(name) })
+  const find = (event: Event): void => {
+    const call = fieldsOf(event)['call']?.trim()
+    if (call) route(withFields(`${PATH}/${encodeURIComponent(call)}`, query, {}))
+  }
+  return (
+    <Fold name="Filters" open={filtered}>
+      <section class="filters" aria-label="Filters">
+        <Choice label="Status" options={STATUSES} {...given('status')} />
+        <Choice label="Kind" options={MODALITIES} {...given('modality')} />
+        <Choice
+          label="Model"
+          options={choicesOf('Any model', models.data?.data.map((model) => model.id) ?? [], query['model'])}
+          {...given('model')}
+        />
+        <Choice
+          label="Upstream"
+          options={choicesOf('Any upstream', upstreams.data?.data.map((one) => one.upstream) ?? [], query['upstream'])}
+          {...given('upstream')}
+        />
+        <Field label="Account" placeholder="address or id" {...given('account')} />
+        <Field label="Key" placeholder="key_…" {...given('keyId')} />
+        <Field label="Error code" placeholder="upstream_failed" {...given('errorType')} />
+        <Field label="From (UTC)" type="date" {...given('from')} />
+        <Field label="To (UTC)" type="date" {...given('to')} />
+        <form class="whole" onSubmit={find}>
+          <Field label="Call id" name="call" placeholder="call_…" />
+        </form>
+        {filtered && (
+          <a class="clear" href={PATH}>
+            Clear
+          </a>
+        )}
+      </section>
+    </Fold>
+  )
+}
+
+function CallDrawer({ id, close }: { id: string; close: () => void }) {
+  const details = useLoad(`any call ${id}`, () => getAnyCall(id))
+  return (
+    <CallDialog id={id} of={details} missing="There is no such call." close={close}>
+      {(data) => (
+        <>
+          {data.account && (
+            <p>
+              Account <a href={`/operator/accounts/${data.account.id}`}>{data.account.email}</a>
+            </p>
+          )}
+          <ErrorNote call={data.call} />
+          <Trail details={data} />
+          <Facts call={data.call} />
+          <p>
+            <a href={withFields(PATH, {}, { keyId: data.call.keyId })}>Calls of its key</a>
+          </p>
+          {data.call.resultUrl && (
+            <details>
+              <summary>Result</summary>
+              <Media url={data.call.resultUrl} modality={data.call.modality} />
+            </details>
+          )}
+        </>
+      )}
+    </CallDialog>
+  )
+}

@@ -1,0 +1,220 @@
+/**
+ * The operators' first page: how the service does, and what waits for somebody. Every number leads to its page.
+ */
+import { useEffect } from 'preact/hooks'
+import type { Overview } from '../../api/operator.ts'
+import { getOverview, getUpstreams } from '../../api/operator.ts'
+import { Amount, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { counted, duration, number, share } from '../../parts/format.ts'
+import { List } from '../../parts/list.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useLoad } from '../../state/load.ts'
+import { UpstreamTable } from './upstreams.tsx'
+
+/** How often the figures are asked for again, in ms. */
+const REFRESH_MS = 30_000
+
+export function HomeSection() {
+  const overview = useLoad('operator overview', getOverview)
+  const upstreams = useLoad('upstreams', getUpstreams)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'hidden') return
+      overview.reload()
+      upstreams.reload()
+    }, REFRESH_MS)
+    return () => clearInterval(timer)
+  }, [overview.reload, upstreams.reload])
+  const { data, problem } = overview
+  return (
+    <>
+      <ErrorMessage problem={problem} retry={overview.reload} />
+      {data ? <Figures overview={data} /> : !problem && <Loading rows={10} />}
+      <section class="panel">
+        <h2>
+          <a href="/operator/upstreams">Upstreams</a>
+        </h2>
+        <List of={upstreams} rows={3} empty={<Empty title="No call ended in the last 24 hours" />}>
+          {(items) => <UpstreamTable upstreams={items} />}
+        </List>
+      </section>
+    </>
+  )
+}
+
+/** A day ago, as the filters of lists take it. */
+const dayAgo = (): string => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+
+function Figures({ overview }: { overview: Overview }) {
+  const { lastDay, queues } = overview
+  return (
+    <>
+      <Waiting overview={overview} />
+      <Money overview={overview} />
+      <div class="columns">
+        <section class="panel">
+          <h2>Top accounts</h2>
+          {lastDay.topAccounts.length === 0 ? (
+            <Empty title="No calls in the last 24 hours" />
+          ) : (
+            <Table
+              label="Top accounts"
+              columns={ACCOUNT_COLUMNS}
+              rows={lastDay.topAccounts}
+              keyOf={({ accountId }) => accountId}
+            />
+          )}
+        </section>
+        <section class="panel">
+          <h2>Top models</h2>
+          {lastDay.topModels.length === 0 ? (
+            <Empty title="No calls in the last 24 hours" />
+          ) : (
+            <Table label="Top models" columns={MODEL_COLUMNS} rows={lastDay.topModels} keyOf={({ model }) => model} />
+          )}
+        </section>
+      </div>
+      <section class="panel">
+        <h2>
+          Queues{' '}
+          {overview.dashboard && (
+            <a class="more" href={overview.dashboard} target="_blank" rel="noreferrer">
+              Queue dashboard
+            </a>
+          )}
+        </h2>
+        <Table label="Queues" columns={QUEUE_COLUMNS} rows={queues} keyOf={({ queue }) => queue} />
+      </section>
+    </>
+  )
+}
+
+/** What waits for an operator: nothing is shown where nothing does. */
+function Waiting({ overview: { deadMails, paymentsInReview } }: { overview: Overview }) {
+  if (deadMails + paymentsInReview === 0) return null
+  return (
+    <p class="notice" role="status">
+      {deadMails > 0 && <a href="/operator/mails">{counted(deadMails, 'undelivered e-mail')}</a>}
+      {paymentsInReview > 0 && (
+        <a href="/operator/payments?status=review">{counted(paymentsInReview, 'payment')} to review</a>
+      )}
+    </p>
+  )
+}
+
+type Figure = { name: string; href: string; value: string; note?: string }
+
+/** What counts as sold, and how much it was in a month. */
+const soldNote = ({ sold, takenBack }: Overview['sold']['lastMonth']): string =>
+  `paid, or granted as a purchase; ${number(sold)} in 30 days${
+    takenBack > 0 ? `, ${number(takenBack)} taken back` : ''
+  }`
+
+function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }) {
+  const since = dayAgo()
+  const figures: Figure[] = [
+    {
+      name: 'Credits sold',
+      href: '/operator/payments',
+      value: number(sold.lastDay.sold),
+      note: soldNote(sold.lastMonth),
+    },
+    { name: 'Credits used', href: '/operator/margins', value: number(lastDay.credits), note: 'what calls cost' },
+    {
+      name: 'Outstanding',
+      href: '/operator/accounts?sort=credits',
+      value: number(accounts.outstanding),
+      note: 'what all balances add up to',
+    },
+    { name: 'Owed', href: '/operator/debts', value: number(accounts.owed), note: 'debts of accounts' },
+    {
+      name: 'Active accounts',
+      href: '/operator/accounts?sort=lastCall',
+      value: number(lastDay.accounts),
+      note: `of ${number(accounts.accounts)}; ${number(accounts.opened)} new`,
+    },
+    { name: 'Calls', href: `/operator/calls?from=${since}`, value: number(lastDay.calls) },
+    {
+      name: 'Failed',
+      href: `/operator/calls?status=failed&from=${since}`,
+      value: share(lastDay.failed, lastDay.calls),
+      note: counted(lastDay.failed, 'call'),
+    },
+    {
+      name: 'Refused',
+      href: `/operator/calls?status=rejected&from=${since}`,
+      value: number(lastDay.refused),
+      note: 'before any charge',
+    },
+  ]
+  return (
+    <section aria-label="Last 24 hours">
+      <p class="soft">Figures are for the last 24 hours unless stated otherwise.</p>
+      <div class="tiles four">
+        {figures.map(({ name, href, value, note }) => (
+          <a key={name} class="tile" href={href}>
+            <span class="soft">{name}</span>
+            <strong class="digits">{value}</strong>
+            {note && <small class="soft">{note}</small>}
+          </a>
+        ))}
+      </div>
+    </section>
+  )
+}
+
+type TopAccount = Overview['lastDay']['topAccounts'][number]
+type TopModel = Overview['lastDay']['topModels'][number]
+type Queue = Overview['queues'][number]
+
+const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
+  { header: 'Account', cell: ({ accountId, email }) => <a href={`/operator/accounts/${accountId}`}>{email}</a> },
+  { header: 'Credits', right: true, cell: (one) => <Amount value={one.credits} /> },
+  {
+    header: 'Calls',
+    right: true,
+    cell: ({ accountId, calls }) => (
+      <a href={`/operator/calls?account=${accountId}`} class="digits">
+        {number(calls)}
+      </a>
+    ),
+  },
+  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+]
+
+const MODEL_COLUMNS: Column<TopModel>[] = [
+  {
+    header: 'Model',
+    cell: ({ model }) => <a href={`/operator/calls?model=${encodeURIComponent(model)}`}>{model}</a>,
+  },
+  { header: 'Credits', right: true, cell: (one) => <Amount value={one.credits} /> },
+  { header: 'Calls', right: true, cell: ({ calls }) => <Amount value={calls} /> },
+  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+]
+
+/** A count, which is unknown while Redis is unreachable. */
+const orUnknown = (value: number | null): string => (value === null ? 'unknown' : number(value))
+
+/** Where the failures of a queue can be looked at. */
+const failuresOf = (queue: Queue['queue']): string =>
+  queue === 'mail' ? '/operator/mails' : `/operator/calls?status=failed&modality=${queue}&from=${dayAgo()}`
+
+const QUEUE_COLUMNS: Column<Queue>[] = [
+  { header: 'Queue', cell: ({ queue }) => queue },
+  { header: 'Waiting', right: true, class: 'digits', cell: ({ waiting }) => orUnknown(waiting) },
+  { header: 'Running', right: true, class: 'digits', cell: ({ running }) => orUnknown(running) },
+  { header: 'Delayed', right: true, class: 'digits', cell: ({ delayed }) => orUnknown(delayed) },
+  {
+    header: 'Longest wait',
+    right: true,
+    class: 'digits',
+    cell: ({ oldestSeconds }) => (oldestSeconds === 0 ? 'none' : duration(Math.round(oldestSeconds * 1000))),
+  },
+  {
+    header: 'Failed',
+    right: true,
+    class: 'digits',
+    cell: ({ queue, failed }) => (failed === null ? '' : <a href={failuresOf(queue)}>{number(failed)}</a>),
+  },
+]

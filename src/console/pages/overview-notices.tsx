@@ -1,0 +1,99 @@
+/**
+ * What an account should know before it goes on: an address to verify, credits that run out or expire.
+ */
+import { useState } from 'preact/hooks'
+import type { Grant, UsageRow } from '../api/endpoints.ts'
+import { getGrants, resend } from '../api/endpoints.ts'
+import { Action, Time } from '../parts/basics.tsx'
+import { counted, credits, expiryText } from '../parts/format.ts'
+import { useSubmit } from '../parts/forms.tsx'
+import { GetCredits } from '../parts/get-credits.tsx'
+import { LOW_CREDITS } from '../parts/shell.tsx'
+import { account } from '../state/account.ts'
+import { useLoad } from '../state/load.ts'
+
+const DAY_MS = 86_400_000
+
+/** How many days the recent pace of spending is measured over. */
+const PACE_DAYS = 7
+
+/** Credits that expire sooner than this are worth a word, in ms. */
+const SOON_MS = 14 * DAY_MS
+
+/** A balance for fewer days than this is low. */
+const LOW_DAYS = 3
+
+export function Unverified() {
+  const { busy, problem, run } = useSubmit()
+  const [said, setSaid] = useState<string | null>(null)
+  if (!account.value || account.value.user.emailVerified) return null
+  return (
+    <div class="notice" role="status">
+      <span>
+        {said ?? <>Your address {account.value.user.email} is not verified yet. Open the link in our e-mail.</>}
+        {problem && <strong> {problem.sentence}</strong>}
+      </span>
+      {said === null && (
+        <Action
+          class="small quiet"
+          busy={busy}
+          busyText="Sending…"
+          onClick={() => run(async () => setSaid((await resend()).message))}
+        >
+          Send it again
+        </Action>
+      )}
+    </div>
+  )
+}
+
+/** Credits that are about to run out at the pace of the last days, or to expire. */
+export function Running({ usage }: { usage: UsageRow[] | undefined }) {
+  const grants = useLoad('grants', getGrants)
+  return (
+    <>
+      <Low usage={usage} />
+      <Expiring grants={grants.data?.data} />
+    </>
+  )
+}
+
+function Low({ usage = [] }: { usage: UsageRow[] | undefined }) {
+  const now = account.value
+  const since = new Date(Date.now() - PACE_DAYS * DAY_MS).toISOString().slice(0, 10)
+  const spent = usage.filter(({ day }) => day > since).reduce((sum, row) => sum + row.credits, 0)
+  // The first steps are for those who have not spent anything yet; the page of credits shows debt.
+  if (!now || spent === 0 || now.debt > 0) return null
+  const days = Math.floor((now.credits * PACE_DAYS) / spent)
+  if (now.credits >= LOW_CREDITS && days >= LOW_DAYS) return null
+  return (
+    <div class="notice" role="status" data-testid="low">
+      <span>
+        <strong>Your balance is low: {credits(now.credits)}.</strong> At the pace of the last {PACE_DAYS} days it will
+        last {days < 1 ? 'less than a day' : `about ${counted(days, 'day')}`}.
+      </span>
+      <span>
+        <GetCredits />
+      </span>
+    </div>
+  )
+}
+
+function Expiring({ grants = [] }: { grants: Grant[] | undefined }) {
+  const soon = new Date(Date.now() + SOON_MS).toISOString()
+  const ending = grants.filter(({ remaining, expiresAt }) => remaining > 0 && expiresAt !== null && expiresAt < soon)
+  const [first] = ending.map(({ expiresAt }) => expiresAt!).toSorted()
+  if (first === undefined) return null
+  const sum = ending.reduce((all, { remaining }) => all + remaining, 0)
+  return (
+    <div class="notice" role="status" data-testid="expiring">
+      <span>
+        <strong>{credits(sum)} expire soon,</strong> the first of them <Time iso={first} text={whenText} />. Credits
+        that expire first are spent first.
+      </span>
+      <a href="/credits">See your grants</a>
+    </div>
+  )
+}
+
+const whenText = (iso: string): string => `on ${expiryText(iso)}`

@@ -1,0 +1,59 @@
+/**
+ * How a chat is asked: system prompt, temperature, and the most that it may answer.
+ */
+import type { ChatFields, ChatMessage } from '../../api/gateway.ts'
+import { Field } from '../../parts/forms.tsx'
+
+/** As texts, the way they are typed; an empty one is left to the model. */
+export type Options = { system: string; temperature: string; maxTokens: string }
+
+export const NO_OPTIONS: Options = { system: '', temperature: '', maxTokens: '' }
+
+/** The fields of a request with the options that were chosen; a system prompt goes before all messages. */
+export function withOptions(
+  messages: ChatMessage[],
+  { system, temperature, maxTokens }: Options,
+): Omit<ChatFields, 'model'> {
+  return {
+    messages: system.trim() === '' ? messages : [{ role: 'system', content: system }, ...messages],
+    ...(Number(maxTokens) >= 1 && { max_tokens: Math.floor(Number(maxTokens)) }),
+    ...(temperature !== '' && { temperature: Number(temperature) }),
+  }
+}
+
+export function OptionFields({ options, put }: { options: Options; put: (options: Options) => void }) {
+  const set = (name: keyof Options) => (event: Event) =>
+    put({ ...options, [name]: (event.currentTarget as HTMLInputElement).value })
+  return (
+    <>
+      <div class="field">
+        <label for="system">System prompt</label>
+        <textarea
+          id="system"
+          rows={3}
+          placeholder="You are a helpful assistant."
+          value={options.system}
+          onInput={set('system')}
+        />
+      </div>
+      <Field
+        label="Temperature"
+        type="number"
+        min={0}
+        max={2}
+        step={0.1}
+        value={options.temperature}
+        placeholder="default"
+        onInput={set('temperature')}
+      />
+      <Field
+        label="Maximum output tokens"
+        type="number"
+        min={1}
+        value={options.maxTokens}
+        placeholder="1024"
+        onInput={set('maxTokens')}
+      />
+    </>
+  )
+}

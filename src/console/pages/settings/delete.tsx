@@ -1,0 +1,83 @@
+/**
+ * The end of an account, by its owner: what goes and what stays is said before.
+ */
+import { useState } from 'preact/hooks'
+import { deleteAccount } from '../../api/endpoints.ts'
+import { Action } from '../../parts/basics.tsx'
+import { Dialog } from '../../parts/dialogs.tsx'
+import { credits } from '../../parts/format.ts'
+import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { account } from '../../state/account.ts'
+import { forgetToken } from '../../state/session.ts'
+
+export function DeleteAccount() {
+  const [asking, setAsking] = useState(false)
+  return (
+    <section class="panel">
+      <h2>Delete account</h2>
+      <p>
+        Your address, name, sessions, keys, card, e-mails, pictures and videos are deleted. The records of your calls,
+        payments and credits stay, without your name, because our books need them. This cannot be undone.
+      </p>
+      <button type="button" class="danger" onClick={() => setAsking(true)}>
+        Delete my account…
+      </button>
+      {asking && <Confirm close={() => setAsking(false)} />}
+    </section>
+  )
+}
+
+function Confirm({ close }: { close: () => void }) {
+  const { busy, problem, run } = useSubmit()
+  const now = account.value
+  if (!now) return null
+  const left = now.credits
+  const submit = (event: Event): void => {
+    const { email = '', password = '', giveUp } = fieldsOf(event)
+    run(async () => {
+      await deleteAccount({ email: email.trim(), password, giveUpCredits: giveUp !== undefined })
+      forgetToken('Your account has been deleted.')
+    })
+  }
+  return (
+    <Dialog title="Delete your account?" close={close}>
+      <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password' }}>
+        <ul>
+          <li>All keys stop working and all sessions end at once.</li>
+          <li>Images and videos are removed within minutes.</li>
+          <li>This cannot be undone. You can register with the same address again, as a new customer.</li>
+          {now.debt > 0 && <li>You owe {credits(now.debt)}. Deleting the account does not settle that.</li>}
+          {now.running > 0 && <li>You have running calls. Wait until they have ended.</li>}
+        </ul>
+        {left > 0 && (
+          <label class="check">
+            <input type="checkbox" name="giveUp" />
+            Give up the {credits(left)} that are left
+          </label>
+        )}
+        <Field
+          label="E-mail address"
+          name="email"
+          type="email"
+          autoComplete="off"
+          required
+          hint={
+            <>
+              Type <strong>{now.user.email}</strong> to confirm.
+            </>
+          }
+        />
+        <PasswordField label="Your password" name="password" autoComplete="current-password" required />
+        <FormError />
+        <div class="row">
+          <Action type="submit" class="danger" busy={busy} busyText="Deleting…">
+            Delete my account
+          </Action>
+          <button type="button" class="quiet" onClick={close}>
+            Keep it
+          </button>
+        </div>
+      </Form>
+    </Dialog>
+  )
+}

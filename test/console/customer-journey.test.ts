@@ -1,0 +1,228 @@
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { PASSWORD } from '../../scripts/harness/console-world.ts'
+import { post } from '../../scripts/harness/http.ts'
+import { imageBody } from '../../scripts/harness/calling.ts'
+import { until } from '../../scripts/until.ts'
+import { expectBooksToBalance } from '../support/books.ts'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { balanceIs, buy, startShop } from './support/shop.ts'
+import type { Shop } from './support/shop.ts'
+import { fitsTheScreen, visit } from './support/visit.ts'
+
+/** The number in a text such as `1,204` or `−40`. */
+const numberOf = (text: string): number => Number(text.replaceAll(/[,+]/g, '').replace('−', '-'))
+
+const receipt = (page: Page): Promise<string> => page.getByTestId('receipt').innerText()
+
+/** Waits for a condition in a page. Playwright's own function evaluates text in the page, which its policy refuses. */
+const holds = (page: Page, question: string): Promise<unknown> => until(question, () => page.evaluate(question))
+
+describe('a customer of the console', () => {
+  let shop: Shop
+  let browser: Browser
+  before(async function () {
+    browser = await openBrowser(this)
+    shop = await startShop()
+  })
+  after(async () => {
+    await closeBrowser()
+    await shop?.stop()
+  })
+
+  /** A visit at a width, and the way to its pages: on a phone they are in a menu. */
+  async function come(width: number, height: number) {
+    const opened = await visit(browser, shop.world, { viewport: { width, height } })
+    const { page } = opened
+    const go = async (name: string, heading = name): Promise<void> => {
+      const menu = page.getByRole('button', { name: 'Menu' })
+      if (await menu.isVisible()) await menu.click()
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+    }
+    return { ...opened, go }
+  }
+  type Coming = Awaited<ReturnType<typeof come>>
+
+  async function signUp({ page }: Coming, email: string): Promise<void> {
+    await page.goto(`${shop.world.url}/sign-up`)
+    await page.getByLabel('E-mail address').fill(email)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Create my account' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByText('is not verified yet').waitFor()
+    await page.goto(await shop.world.link(email))
+    await page.getByRole('button', { name: 'Verify my address' }).click()
+    await page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
+    await page.getByRole('link', { name: 'Go to the overview' }).click()
+    await page.getByRole('heading', { name: 'First steps' }).waitFor()
+    expect(await page.getByText('is not verified yet').count()).to.equal(0)
+  }
+
+  /** A streamed chat without a key of one's own: the words come one after the other. */
+  async function chat({ page, go }: Coming): Promise<void> {
+    await go('Playground')
+    expect(await page.getByTestId('ceiling').innerText()).to.match(/^At most 4 credits/)
+    await page.getByLabel('Message').fill('[chunks 8 200] [answer one two three four five six seven eight] hi')
+    await page.keyboard.press('Enter')
+    const answer = page.locator('.message.assistant p')
+    const lengths = new Set<number>()
+    await until('the receipt', async () => {
+      lengths.add((await answer.innerText()).length)
+      return (await page.getByTestId('receipt').count()) > 0
+    })
+    expect(lengths.size).to.be.greaterThan(2)
+    expect(await answer.innerText()).to.equal('one two three four five six seven eight')
+    expect(await receipt(page)).to.match(/^Cost 1 credit \(about €0.01\) · .* balance 1,099 · this call$/)
+  }
+
+  async function picture({ page }: Coming): Promise<void> {
+    await page.getByRole('link', { name: 'Image', exact: true }).click()
+    await page.getByLabel('Prompt').fill('a red fox')
+    expect(await page.getByTestId('ceiling').innerText()).to.equal('At most 40 credits (about €0.40)')
+    await page.getByRole('button', { name: 'Generate image' }).click()
+    await holds(page, `document.querySelector('.media img')?.naturalWidth > 0`)
+    expect(await receipt(page)).to.match(/^Cost 40 credits .* · .* balance 1,059/)
+  }
+
+  async function film({ page }: Coming): Promise<void> {
+    await page.getByRole('link', { name: 'Video', exact: true }).click()
+    await page.getByLabel('Prompt').fill('waves at dusk')
+    await page.getByRole('button', { name: 'Generate video' }).click()
+    await page
+      .getByTestId('result')
+      .getByText(/Running… \d+ %/)
+      .waitFor()
+    await holds(page, `document.querySelector('video')?.readyState >= 2`)
+    await page.evaluate(`document.querySelector('video').play()`)
+    await holds(page, `document.querySelector('video').currentTime > 0`)
+    expect(await receipt(page)).to.match(/^Cost 250 credits .* · .* balance 809/)
+  }
+
+  /** What became of the call that was just made, and back to where it was made. */
+  async function trail({ page }: Coming, cost: number): Promise<void> {
+    const from = new URL(page.url()).pathname
+    await page.getByRole('link', { name: 'this call' }).click()
+    const text = await page.getByTestId('trail').innerText()
+    expect(text.split('\n').filter((line) => /^[A-Z][a-z]+$/.test(line))).to.deep.equal([
+      'Accepted',
+      'Charged',
+      'Running',
+      'Settled',
+    ])
+    expect(text).to.contain(`−${cost}`)
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await holds(page, `location.pathname === '${from}'`)
+    expect(await receipt(page)).to.contain(`Cost ${cost} credits`)
+  }
+
+  /** Makes a key that may spend 40 credits, and spends them with it. */
+  async function limitedKey({ page, go }: Coming): Promise<void> {
+    await go('Keys')
+    await page.getByRole('button', { name: 'New key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('laptop')
+    await dialog.getByText('Limits', { exact: true }).click()
+    await dialog.getByLabel('Budget (credits)').fill('40')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    const secret = await page.getByTestId('secret').locator('code').innerText()
+    expect(secret).to.match(/^tg_[0-9A-Za-z]{40}$/)
+    await page.getByRole('button', { name: 'Done' }).click()
+    expect(await page.content()).not.to.contain(secret)
+    const call = () => post(`${shop.world.url}/v1/images/generations`, secret, imageBody('a fox'))
+    expect([(await call()).status, (await call()).status]).to.deep.equal([200, 402])
+    await page.reload()
+    await page.getByText(/40 of 40 credits/).waitFor()
+  }
+
+  async function gallery({ page, go }: Coming, pictures: number): Promise<void> {
+    await go('Gallery')
+    await holds(page, `document.querySelector('.gallery img')?.naturalWidth > 0`)
+    await until(`${pictures} results are shown`, async () => (await page.locator('.gallery li').count()) === pictures)
+  }
+
+  async function signOut({ page }: Coming): Promise<void> {
+    await page.locator('.account summary').click()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await page.evaluate('Object.keys({ ...sessionStorage, ...localStorage })')).to.deep.equal([])
+  }
+
+  /** The ledger adds up to the balance, line by line, and can be taken along. */
+  async function ledger({ page, go }: Coming, balance: number): Promise<void> {
+    await go('Credits')
+    const table = page.getByTestId('ledger')
+    await table.waitFor()
+    const amounts = (await table.locator('tbody tr td:nth-child(3)').allInnerTexts()).map(numberOf)
+    const balances = (await table.locator('tbody tr td:nth-child(4)').allInnerTexts()).map(numberOf)
+    expect(amounts.reduce((sum, one) => sum + one, 0)).to.equal(balance)
+    expect(balances[0]).to.equal(balance)
+    balances.slice(1).forEach((before, index) => expect(balances[index]).to.equal(before + amounts[index]!))
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download CSV' }).click(),
+    ])
+    expect(download.suggestedFilename()).to.equal('tollgate-ledger.csv')
+  }
+
+  it('comes from nothing to paid calls whose every credit adds up', async function () {
+    this.timeout(90_000)
+    const coming = await come(1440, 900)
+    const { page, go } = coming
+    await signUp(coming, 'journey@example.com')
+    await page.getByRole('link', { name: 'Buy credits' }).click()
+    await buy(page, 'Buy 1,000 credits for €10.00')
+    await balanceIs(page, '1,100')
+    await chat(coming)
+    await picture(coming)
+    await film(coming)
+    await trail(coming, 250)
+    await page.goForward()
+    await page.getByTestId('trail').waitFor()
+    expect(await page.locator('tbody tr').count()).to.equal(3)
+    await page.keyboard.press('Escape')
+    await limitedKey(coming)
+    await balanceIs(page, '769')
+    await gallery(coming, 2)
+    await page.getByRole('link', { name: 'Videos' }).click()
+    await holds(page, `document.querySelector('.gallery video')?.readyState >= 1`)
+    await ledger(coming, 769)
+    await go('Overview')
+    await page.getByText('credits to spend · about €7.69').waitFor()
+    await page.getByText('credits in 30 days · about €3.31').waitFor()
+    await go('Keys')
+    await page.getByRole('button', { name: 'Revoke laptop' }).click()
+    await page.getByRole('button', { name: 'Revoke key' }).click()
+    await page.getByText(/^revoked/).waitFor()
+    await signOut(coming)
+    expect(shop.faultsOf(coming)).to.deep.equal([])
+    await expectBooksToBalance(shop.world.db)
+    await coming.close()
+  })
+
+  it('does the same on a phone, where every page fits', async function () {
+    this.timeout(90_000)
+    const coming = await come(360, 740)
+    const { page } = coming
+    const steps = [
+      () => signUp(coming, 'journey-on-a-phone@example.com'),
+      () => page.getByRole('link', { name: 'Buy credits' }).click(),
+      () => buy(page, 'Buy 1,000 credits for €10.00'),
+      () => chat(coming),
+      () => picture(coming),
+      () => trail(coming, 40),
+      () => limitedKey(coming),
+      () => gallery(coming, 2),
+    ]
+    for (const step of steps) {
+      await step()
+      expect(await fitsTheScreen(page), page.url()).to.equal(true)
+    }
+    await balanceIs(page, '1,019')
+    await signOut(coming)
+    expect(shop.faultsOf(coming)).to.deep.equal([])
+    await expectBooksToBalance(shop.world.db)
+    await coming.close()
+  })
+})

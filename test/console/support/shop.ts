@@ -1,0 +1,59 @@
+import type { Page } from 'playwright-core'
+import { startWorld } from '../../../scripts/harness/console-world.ts'
+import type { World } from '../../../scripts/harness/console-world.ts'
+import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
+import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
+import { until } from '../../../scripts/until.ts'
+import { createSandbox } from '../../../src/sandbox/server.ts'
+import type { Visit } from './visit.ts'
+
+const SECRET = 'whsec_of_the_tests'
+const PACK = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 100 }
+const TOP_UP = { currency: 'eur', minMinor: 500, maxMinor: 100_000, creditsPer: 100, perMinor: 100 }
+
+/** A world that sells credits, and the provider that takes the money. */
+export type Shop = {
+  world: World
+  stripe: StripeAccount
+  /** What went wrong on a visit, but that a customer goes to the provider's page and back. */
+  faultsOf: (visit: Visit, expected?: RegExp) => string[]
+  stop: () => Promise<void>
+}
+
+/** Sells 1,000 credits and 100 more for €10, and any amount from €5 to €1,000 at a cent a credit. */
+export async function startShop(): Promise<Shop> {
+  const bank = await createSandbox()
+  const stripe = stripeAccountAt(bank.url)
+  const settings = {
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: stripe.key,
+    STRIPE_WEBHOOK_SECRET: SECRET,
+    STRIPE_API_BASE: bank.url,
+  }
+  const world = await startWorld(settings, (catalogue) => Object.assign(catalogue, { packs: [PACK], topUp: TOP_UP }))
+  await stripe.deliverTo(`${world.url}/hooks/stripe`, SECRET)
+  return {
+    world,
+    stripe,
+    faultsOf: ({ faults }, expected = /^$/) =>
+      faults(new RegExp(`^asks ${bank.url}/stripe/pay/|favicon|${expected.source}`)),
+    stop: async () => {
+      await world.stop()
+      await bank.close()
+    },
+  }
+}
+
+/** Waits until the header says this balance. */
+export const balanceIs = (page: Page, balance: string): Promise<unknown> =>
+  until(`the balance is ${balance}`, async () => (await page.getByTestId('balance').innerText()) === balance)
+
+/** Buys on the page of credits, pays with a card on the provider's page, and comes back. */
+export async function buy(page: Page, button: string, keep = false): Promise<void> {
+  await page.getByRole('button', { name: button, exact: true }).click()
+  await page.getByRole('heading', { name: /^Pay €/ }).waitFor()
+  if (keep) await page.getByLabel('Keep this card for later payments').check()
+  await page.getByRole('button', { name: 'Pay by card' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Credits' }).waitFor()
+  await page.getByTestId('returned').getByText('Thank you.').waitFor()
+}
