@@ -26,7 +26,7 @@ export function editTree({ folder }: TreeCopy, name: string, edits: readonly Edi
   const after = new Map(before)
   for (const { file, find, replace } of edits) {
     const text = after.get(file)!
-    if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has changed; write the edit anew`)
+    if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has changed; rewrite the edit`)
     after.set(
       file,
       text.replace(find, () => replace),

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { buildIsStale } from '../builder.ts'
@@ -21,7 +22,15 @@ import { testRedis } from './redis.ts'
 
 export type Kind = 'web' | 'worker'
 
-const PROGRAMS: Record<Kind, string> = { web: 'src/api/main', worker: 'src/workers/main' }
+/** What runs to its end: the release phase, and an operator's command. */
+export type Task = 'release' | 'admin'
+
+const PROGRAMS: Record<Kind | Task, string> = {
+  web: 'src/api/main',
+  worker: 'src/workers/main',
+  release: 'src/admin/migrate',
+  admin: 'src/admin/main',
+}
 const UP: Record<Kind, string> = { web: 'web process listening', worker: 'worker process running' }
 
 /** The folder of the bundled programs, if there are any (scripts/soak/programs.ts). */
@@ -30,14 +39,15 @@ const bundled = process.env['TOLLGATE_TEST_PROGRAMS']
 let compiled: boolean | undefined
 
 /**
- * The compiled programs, as in production, if they are up to date; otherwise the sources through tsx.
+ * The compiled programs, as in production, if they are up to date; otherwise the sources through tsx. Of another
+ * checkout (`tree`), what is there.
  */
-function argumentsOf(kind: Kind): string[] {
-  if (bundled) return [join(bundled, `${kind}.js`)]
-  compiled ??= !buildIsStale()
-  return compiled
-    ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)]
-    : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
+function argumentsOf(kind: Kind | Task, tree: string): string[] {
+  const ofThisOne = tree === root
+  if (bundled && ofThisOne && (kind === 'web' || kind === 'worker')) return [join(bundled, `${kind}.js`)]
+  const program = join(tree, 'dist', `${PROGRAMS[kind]}.js`)
+  const isCompiled = ofThisOne ? (compiled ??= !buildIsStale()) : existsSync(program)
+  return isCompiled ? [program] : ['--import', 'tsx', join(tree, `${PROGRAMS[kind]}.ts`)]
 }
 
 /** A failpoint that a process reached. `at` in Unix ms. */
@@ -59,13 +69,17 @@ export class Program {
   private readonly stepsFile: string
 
   /** @param folder for the list of failpoints that it reaches. */
-  constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string) {
+  constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string, tree: string) {
     this.kind = kind
     this.stepsFile = join(folder, `steps-${randomUUID()}`)
     const preload = ['--import', join(root, 'scripts/harness/crash-preload.mjs')]
-    const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...preload, ...argumentsOf(kind)])
+    const [command = '', ...args] = dyingWithParent('SIGKILL', [
+      process.execPath,
+      ...preload,
+      ...argumentsOf(kind, tree),
+    ])
     this.child = spawn(command, args, {
-      cwd: root,
+      cwd: tree,
       env: { ...env, FAILPOINT_LOG: this.stepsFile },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -83,7 +97,7 @@ export class Program {
     return this.child.pid!
   }
 
-  /** The failpoints that it has reached, oldest first. Read anew each time. */
+  /** The failpoints that it has reached, oldest first. Read from its file each time. */
   get steps(): ReachedFailpoint[] {
     return (readIfThere(this.stepsFile) ?? '')
       .split('\n')
@@ -155,9 +169,11 @@ export class Installation {
 
   /**
    * Starts a process without waiting for it. At the failpoint `crashAt` (`#n`: at the n-th time) it kills itself.
+   * `tree`: the checkout whose program it is, where it is not this one.
    */
-  launch(kind: Kind, { crashAt = '', ...settings }: Settings = {}): Program {
-    const program = new Program(kind, { ...this.env, ...settings, CRASH_AT: crashAt }, dirname(this.config.MODELS_FILE))
+  launch(kind: Kind, { crashAt = '', tree = root, ...settings }: Settings = {}): Program {
+    const env = { ...this.env, ...settings, CRASH_AT: crashAt }
+    const program = new Program(kind, env, dirname(this.config.MODELS_FILE), tree)
     this.programs.push(program)
     return program
   }
@@ -165,6 +181,21 @@ export class Installation {
   /** Starts a process and waits until it is up. */
   async start(kind: Kind, settings: Settings = {}): Promise<Program> {
     return await this.launch(kind, settings).up()
+  }
+
+  /** Runs a task of a checkout (`tree`) to its end, and answers what it wrote. @throws where it ends with an error. */
+  async run(task: Task, tree: string, args: readonly string[] = [], input = ''): Promise<string> {
+    const child = spawn(process.execPath, [...argumentsOf(task, tree), ...args], { cwd: tree, env: this.env })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+      })
+    }
+    child.stdin.end(input)
+    const [code] = (await once(child, 'close')) as [number | null]
+    if (code !== 0) throw new Error(`${task} ${args.join(' ')} in ${tree} ended with ${code}: ${output}`)
+    return output
   }
 
   /** Kills the processes that still run. */

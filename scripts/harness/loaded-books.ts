@@ -18,7 +18,7 @@ const FAILED_EVERY = 50
 /** What an account has paid before its k-th call, in credits. */
 const PAID_BEFORE = `${COST} * ((k - 1) - (k - 1) / ${FAILED_EVERY})`
 
-/** Makes accounts with a key each. The first is the hot one: see `loadHistory`. */
+/** Makes accounts, each with a key that is older than all their calls. The first is the hot one: see `loadHistory`. */
 export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount[]> {
   const accounts = Array.from({ length: count }, () => ({
     id: newId('account'),
@@ -42,8 +42,8 @@ export async function loadAccounts(db: Db, count: number): Promise<LoadedAccount
   )
   await db.raw(
     `
-    INSERT INTO api_keys (id, account_id, name, key_hash, hint)
-    SELECT id, account_id, 'loaded', decode(hash, 'hex'), 'tg_…'
+    INSERT INTO api_keys (id, account_id, name, key_hash, hint, created_at)
+    SELECT id, account_id, 'loaded', decode(hash, 'hex'), 'tg_…', now() - interval '31 days'
     FROM unnest(?::uuid[], ?::uuid[], ?::text[]) AS key (id, account_id, hash)`,
     [accounts.map(({ keyId }) => keyId), accounts.map(({ id }) => id), hashes],
   )

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import Stripe from 'stripe'
+import { request } from 'undici'
 
 /** An account at the sandbox's Stripe that nobody else uses, and everything that may happen to it. */
 export interface StripeAccount {
@@ -29,14 +30,15 @@ export function stripeAccountAt(url: string, name = `n${randomBytes(8).readBigUI
   // The sandbox refuses keys with "bad" in them, which hexadecimal names may have.
   const key = `sk_test_${name}`
   const control: StripeAccount['control'] = async (method, path, body) => {
-    const answer = await fetch(`${url}/stripe/control/${path}`, {
+    // Not by fetch, which costs twice as much: the crash tests ask fifty thousand times.
+    const { statusCode, body: answer } = await request(`${url}/stripe/control/${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }),
     })
-    const told = (await answer.json()) as Answered
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(told)}`)
-    return told
+    const answered = (await answer.json()) as Answered
+    if (statusCode !== 200) throw new Error(`${method} ${path}: ${statusCode} ${JSON.stringify(answered)}`)
+    return answered
   }
   return {
     key,

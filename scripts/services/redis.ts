@@ -43,7 +43,7 @@ export function requireVersion(program: string): void {
 
 /**
  * The path of a Redis or Valkey server on this machine. It is installed if there is none and this process can do it;
- * `say` then gets a line. Throws an Error that tells people what to do.
+ * `say` then gets a line. Throws an Error that says what to do.
  */
 export async function redisProgram(say: (line: string) => void): Promise<string> {
   const source = chooseRedis(redisEnvironment())

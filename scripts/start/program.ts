@@ -24,7 +24,7 @@ export class Program {
    * Starts `node <args>`. `onDeath` is called when it ends unexpectedly, with the reason and its last lines, but not
    * when its port was taken, which `up` reports.
    */
-  constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (story: string) => void) {
+  constructor(name: string, args: readonly string[], env: NodeJS.ProcessEnv, onDeath: (reason: string) => void) {
     this.name = name
     // If the starter is killed, this program could not finish anything: its database ends too.
     const [command = '', ...rest] = dyingWithParent('SIGKILL', [process.execPath, ...args])

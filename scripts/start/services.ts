@@ -11,7 +11,7 @@ export type Service = {
   own?: { process: { pid: number; startedAt: string }; stop(): Promise<void> }
 }
 
-type OnDeath = (story: string) => void
+type OnDeath = (reason: string) => void
 
 /** The Postgres of this start: that of DATABASE_URL, or an embedded one over the data folder. */
 export async function postgresFor(folder: string, say: (line: string) => void, onDeath: OnDeath): Promise<Service> {

@@ -57,7 +57,7 @@ export function sandboxPayments(folder: string, port: number): Environment {
   }
 }
 
-/** Tells the sandbox's Stripe where the web process takes its events. Throws an Error when it does not listen. */
+/** Sets where the Stripe sandbox sends its events. Throws an Error if the sandbox does not listen. */
 export async function tellStripe(environment: Environment, webPort: number): Promise<void> {
   const { STRIPE_API_BASE: base, STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: secret } = environment
   if (base === undefined) return

@@ -18,7 +18,7 @@ export class Stopped extends Error {}
 /** Everything that `npm start` runs, in the order of starting. It stops in reverse order. */
 export class Starter {
   private readonly folder: string
-  private readonly onDeath: (story: string) => void
+  private readonly onDeath: (reason: string) => void
   private readonly startedAt = Date.now()
   private readonly services: Service[] = []
   private readonly programs: Program[] = []
@@ -26,7 +26,7 @@ export class Starter {
   private stopping = false
 
   /** `onDeath` is called when one of its processes ends by itself, with its name and its last lines. */
-  constructor(folder: string, onDeath: (story: string) => void) {
+  constructor(folder: string, onDeath: (reason: string) => void) {
     this.folder = folder
     this.onDeath = onDeath
   }
@@ -116,7 +116,7 @@ export class Starter {
   }
 
   /**
-   * Launches a program until it has a port. Each launch looks for one anew, since another process may take it first.
+   * Launches a program until it has a port. Each launch looks for a free one again, since another process may take it.
    */
   private async listening<T>(
     launch: () => Promise<{ program: Program; ready: () => Promise<boolean>; result: T }>,

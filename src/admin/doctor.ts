@@ -4,13 +4,15 @@
 import { missingSchema } from '../../migrations/index.ts'
 import type { Config } from '../shared/config.ts'
 import { ConfigError, configWarnings, isLocal, readConfig } from '../shared/config.ts'
-import type { Catalogue } from '../shared/catalogue/catalogue.ts'
+import type { Catalogue, Upstream } from '../shared/catalogue/catalogue.ts'
 import { catalogueWarnings, parseCatalogue } from '../shared/catalogue/parse.ts'
 import { readVersion } from '../shared/catalogue/versions.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { sentenceOf } from '../shared/infra/log.ts'
 import { ServiceAway, lookAtPostgres, lookAtRedis } from '../shared/infra/start-up.ts'
 import { createMailer } from '../shared/mail/mailer.ts'
+import { providerOf } from '../shared/payments/deps.ts'
+import type { Provider } from '../shared/payments/provider.ts'
 import { probeStorage } from '../shared/media/probe.ts'
 import { checkKey } from '../workers/upstreams/key-check.ts'
 import type { Report } from './command.ts'
@@ -65,6 +67,13 @@ async function mail(config: Config): Promise<string> {
   return sentence
 }
 
+/** Asks for the payments of the last minute: reading them costs nothing, and every key that can sell may. */
+async function payments(provider: Provider): Promise<string> {
+  const now = Date.now()
+  for await (const _ of provider.list(new Date(now - 60_000), new Date(now))) break
+  return `${provider.name} takes the key, ${provider.liveMode ? 'real money moves' : 'in test mode'}`
+}
+
 async function address(config: Config): Promise<string> {
   if (config.NODE_ENV === 'production' && isLocal(config)) throw new Error(`${config.BASE_URL} is local`)
   return config.BASE_URL
@@ -72,6 +81,7 @@ async function address(config: Config): Promise<string> {
 
 /** Looks at everything in turn. */
 async function examine(db: Db, config: Config): Promise<Finding[]> {
+  const provider = providerOf(config)
   const findings = await Promise.all([
     finding('Postgres', () => postgres(db, config)),
     finding('schema', () => schema(db)),
@@ -82,6 +92,7 @@ async function examine(db: Db, config: Config): Promise<Finding[]> {
     }),
     finding('mail', () => mail(config)),
     finding('BASE_URL', () => address(config)),
+    ...(provider === null ? [] : [finding('payments', () => payments(provider))]),
   ])
   return [...findings, ...(await examineCatalogue(db, config))]
 }
@@ -94,6 +105,12 @@ async function currentCatalogue(db: Db, { secretOf }: Config): Promise<Catalogue
   return parseCatalogue(content, { version, createdAt: Math.floor(Date.parse(appliedAt) / 1000) }, secretOf)
 }
 
+/** The upstreams of enabled models: the others are sent nothing. */
+function usedIn({ models, upstreams }: Catalogue): Upstream[] {
+  const used = new Set([...models.values()].flatMap(({ routes }) => routes.map(({ upstream }) => upstream)))
+  return upstreams.filter((one) => used.has(one))
+}
+
 async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
   const current = await currentCatalogue(db, config).catch((error: unknown) => error as Error)
   const whole = await finding('catalogue', async () => {
@@ -103,7 +120,7 @@ async function examineCatalogue(db: Db, config: Config): Promise<Finding[]> {
     const counts = `version ${current.version}, ${served.length} of ${current.models.size} models are served`
     return [counts, ...catalogueWarnings(current)].join('. ')
   })
-  const upstreams = current instanceof Error ? [] : current.upstreams
+  const upstreams = current instanceof Error ? [] : usedIn(current)
   const keys = await Promise.all(
     upstreams.map(async (upstream) => ({ name: `upstream ${upstream.name}`, ...(await checkKey(upstream)) })),
   )

@@ -11,6 +11,7 @@ import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
 import { leavingCommands } from './commands/leaving.ts'
+import { bannerCommands } from './commands/banner.ts'
 import { codeCommands } from './commands/codes.ts'
 import { paymentCommands } from './commands/payments.ts'
 import { mailCommands } from './commands/mail.ts'
@@ -30,13 +31,14 @@ const COMMANDS: Command<object>[] = [
   ...paymentCommands,
   ...codeCommands,
   ...mailCommands,
+  ...bannerCommands,
   ...doctorCommands,
 ]
 
 const help = (): string =>
   [
     'Usage: node dist/src/admin/main.js <command> [--json]',
-    '       npm run admin -- <command> [--json]   (in a checkout with its development packages)',
+    '       npm run admin -- <command> [--json]   (in a checkout)',
     '',
     ...COMMANDS.map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
   ].join('\n')

@@ -15,9 +15,9 @@ import { createLog } from '../shared/infra/log.ts'
 import { refuseStart } from '../shared/infra/process.ts'
 import { lookAtPostgres, whenThere } from '../shared/infra/start-up.ts'
 
-function told({ migrations, functions, newer }: Migrated): string {
+function summaryOf({ migrations, functions, newer }: Migrated): string {
   const applied = [...migrations, ...functions.map((name) => `sql/${name}`)]
-  const left = newer.length === 0 ? '' : ` A newer release has migrated already (${newer.join(', ')}); that is left.`
+  const left = newer.length === 0 ? '' : ` A newer release has already migrated (${newer.join(', ')}); that stays.`
   return `${applied.length === 0 ? 'The schema is up to date.' : `Applied: ${applied.join(', ')}.`}${left}`
 }
 
@@ -37,9 +37,9 @@ async function release(db: Db, catalogue: { path: string; content: unknown }): P
   const log = createLog('info', 'release')
   await whenThere(() => lookAtPostgres(db), log)
   const migrated = await migrate(db, {
-    say: (step) => log.warn({ step }, 'a lock is not to be had, or another release phase runs: trying again'),
+    say: (step) => log.warn({ step }, 'waiting for a lock, or for another release phase: trying again'),
   })
-  console.log(told(migrated))
+  console.log(summaryOf(migrated))
   const version = await applyFile(db, catalogue.content)
   if (version === null) return
   console.log(`${catalogue.path} is version ${version} of the catalogue.`)

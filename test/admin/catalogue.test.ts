@@ -64,21 +64,21 @@ describe("the operator's commands of the catalogue", () => {
     expect(first.json).to.deep.include({ version: 1 })
     const second = await admin('apply', [file(priced(50))], { note: 'dearer', expect: '1' })
     expect(second.json).to.deep.equal({ version: 2, changes: [PRICE] })
-    expect(second.text).to.match(/^~ model sandbox-image credits: 40 → 50\nVersion 2 is the current one\./)
+    expect(second.text).to.match(/^~ model sandbox-image credits: 40 → 50\nVersion 2 is now the current one\./)
     expect((await admin('show')).json).to.deep.include({ version: 2, by: 'command line', catalogue: priced(50) })
     const history = (await admin('history')).json as Record<string, unknown>[]
     expect(history.map(({ appliedAt: _at, ...rest }) => rest)).to.deep.equal([
       { version: 2, by: 'command line', note: 'dearer' },
       { version: 1, by: 'command line', note: null },
     ])
-    expect((await admin('apply', [file(priced(50))])).text).to.match(/^No changes: version 2 says the same/)
+    expect((await admin('apply', [file(priced(50))])).text).to.match(/^No changes: version 2 has the same content/)
   })
 
   it('refuse with a conflict and its diff who expects another version', async () => {
     await admin('apply', [file(priced(40))])
     await admin('apply', [file(priced(50))])
     const late = await admin('apply', [file(priced(60))], { expect: '1' })
-    expect(late.complaint).to.match(/^conflict: version 2 /)
+    expect(late.complaint).to.match(/^conflict: the current version is 2,/)
     expect(late.json).to.deep.equal({ conflict: true, version: 2, changes: [PRICE] })
     expect(late.text).to.equal('~ model sandbox-image credits: 40 → 50')
     expect(await admin('rollback', ['1'], { expect: '1' }))

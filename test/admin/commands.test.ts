@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { CommandError } from '../../src/admin/command.ts'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
+import { bannerCommands } from '../../src/admin/commands/banner.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { moneyCommands } from '../../src/admin/commands/money.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
@@ -10,7 +11,7 @@ import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
-const COMMANDS = [...accountCommands, ...keyCommands, ...moneyCommands]
+const COMMANDS = [...accountCommands, ...keyCommands, ...moneyCommands, ...bannerCommands]
 
 describe("the operator's commands", () => {
   let db: Db
@@ -53,6 +54,31 @@ describe("the operator's commands", () => {
       /in the future/,
     )
     expect(await balanceOf(db, account.id)).to.equal(10)
+  })
+
+  it('deduct credits with a reason, never more than can be spent, unless the rest may become debt', async () => {
+    const deduct = COMMANDS.find(({ usage }) => usage.startsWith('credits deduct'))!
+    expect(await refusal('credits deduct', [account.email, '5'])).to.match(/--note/)
+    expect(await refusal('credits deduct', [account.email, '11'], { note: 'x' })).to.match(/Only 10 credits/)
+    const once = { note: 'granted twice', key: 'ticket-7' }
+    for (let times = 0; times < 2; times++)
+      expect((await deduct.run(db, [account.email, '4'], once)).json).to.deep.include({ taken: 4, credits: 6 })
+    expect(await refusal('credits deduct', [account.email, '5'], once)).to.match(/another deduction/)
+    const rest = await deduct.run(db, [account.email, '8'], { note: 'the rest', debt: 'yes' })
+    expect(rest.text).to.equal('Deducted 6 credits, and 2 became debt; the balance is 0.')
+  })
+
+  it('set and remove the banner, and refuse one without text, or that ends before it begins', async () => {
+    const run = (name: string, args: string[] = [], options: Record<string, string> = {}) =>
+      COMMANDS.find(({ usage }) => usage.startsWith(name))!.run(db, args, options)
+    expect(await refusal('banner set', [' '])).to.match(/1 to 300/)
+    expect(await refusal('banner set', ['x'], { level: 'loud' })).to.match(/--level/)
+    const times = { from: '2999-01-02T00:00:00Z', until: '2999-01-01T00:00:00Z' }
+    expect(await refusal('banner set', ['x'], times)).to.match(/--until must be after/)
+    await run('banner set', ['We move on Sunday'], { level: 'warning' })
+    expect((await run('banner show')).text).to.match(/^warning, .* to its removal: We move on Sunday$/)
+    expect((await run('banner remove')).json).to.deep.equal({ removed: true })
+    expect((await run('banner show')).json).to.deep.equal({ banner: null })
   })
 
   it('say for which address there is no account', async () => {

@@ -4,8 +4,9 @@ import { doctor } from '../../src/admin/doctor.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
-import { testConfig } from '../../scripts/harness/harness.ts'
+import { newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
+import { sandboxCatalogue, testConfig } from '../../scripts/harness/harness.ts'
+import { startS3 } from '../workers/storage/s3-server.ts'
 
 type Finding = { name: string; ok: boolean; says: string }
 
@@ -101,22 +102,94 @@ describe('admin doctor', () => {
     expect(mailsTaken).to.equal(0)
   })
 
-  it('says of each service that is broken what is wrong with it, and nothing of the others', async () => {
-    const at = (change: Record<string, string>, says: RegExp) => async () => {
-      const broken = await brokenIn(change)
-      expect(broken, JSON.stringify(change)).to.have.lengthOf(1)
-      expect(broken[0]).to.match(says)
-    }
-    await at({ REDIS_URL: 'redis://127.0.0.1:9' }, /^Redis: .*ECONNREFUSED/)()
-    await at({ STORAGE_URL: 'file:/dev/null/media' }, /^storage: ENOTDIR/)()
-    await at({ SMTP_URL: smtpUrl('wrong') }, /^mail: .*no such password/)()
-    await at({ SANDBOX_API_KEY: 'bad' }, /^upstream sandbox: refuses the key \(401\)/)()
-    await at(
-      { NODE_ENV: 'production', BASE_URL: 'http://localhost:3000' },
-      /^BASE_URL: http:\/\/localhost:3000 is local/,
-    )()
-    await at({ NODE_ENV: 'production', BASE_URL: 'https://x.example', SMTP_URL: '' }, /^mail: SMTP_URL is not set/)()
-    expect(await brokenIn({ DATABASE_URL: 'postgres://127.0.0.1:9/x' })).to.have.lengthOf(3)
+  /** Expects one thing to be broken and nothing else, and what is said of it. */
+  async function expectBroken(change: Record<string, string>, says: RegExp): Promise<void> {
+    const broken = await brokenIn(change)
+    expect(broken, JSON.stringify(change)).to.have.lengthOf(1)
+    expect(broken[0])
+      .to.match(says)
+      .and.not.match(/hunter2/)
+  }
+
+  const edited = (address: string, edit: (url: URL) => void): string => {
+    const url = new URL(address)
+    edit(url)
+    return url.href
+  }
+
+  it('says of each setting that is wrong what is wrong with it, and nothing of the others', async () => {
+    await expectBroken({ SMTP_URL: smtpUrl('wrong') }, /^mail: .*no such password/)
+    await expectBroken({ SANDBOX_API_KEY: 'bad' }, /^upstream sandbox: refuses the key \(401\)/)
+    const production = { NODE_ENV: 'production' }
+    await expectBroken({ ...production, BASE_URL: 'http://localhost:3000' }, /^BASE_URL: http:.*:3000 is local/)
+    const unsent = { ...production, BASE_URL: 'https://x.example', SMTP_URL: '' }
+    await expectBroken(unsent, /^mail: SMTP_URL is not set/)
     expect((await brokenIn({ APP_SECRET: 'short' }))[0]).to.match(/^configuration: .*APP_SECRET/)
+  })
+
+  it('says of each service that is away or refuses it what it answers', async () => {
+    await expectBroken({ REDIS_URL: 'redis://127.0.0.1:9' }, /^Redis: .*ECONNREFUSED/)
+    const stranger = edited(good['REDIS_URL']!, (url) => Object.assign(url, { username: 'x', password: 'hunter2' }))
+    await expectBroken({ REDIS_URL: stranger }, /^Redis: .*WRONGPASS/)
+    await expectBroken({ SMTP_URL: 'smtp://127.0.0.1:9' }, /^mail: .*ECONNREFUSED/)
+    await expectBroken({ STORAGE_URL: 'file:/dev/null/media' }, /^storage: ENOTDIR/)
+    const password = edited(good['DATABASE_URL']!, (url) => Object.assign(url, { password: 'hunter2' }))
+    for (const [address, says] of [
+      ['postgres://127.0.0.1:9/x', /^Postgres: .*ECONNREFUSED/],
+      [password, /^Postgres: .*password authentication failed/],
+    ] as const) {
+      const broken = await brokenIn({ DATABASE_URL: address })
+      expect(broken[0]).to.match(says)
+      expect(broken.map((one) => one.split(':')[0])).to.deep.equal(['Postgres', 'schema', 'catalogue'])
+    }
+  })
+
+  it('says of a bucket whether it can be written, by what it answers', async () => {
+    const s3 = await startS3()
+    const bucket = {
+      STORAGE_URL: `s3://${s3.bucket}/media`,
+      S3_ENDPOINT: `http://127.0.0.1:${s3.port}`,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: s3.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: s3.credentials.secretAccessKey,
+    }
+    try {
+      expect(await brokenIn(bucket)).to.deep.equal([])
+      expect([...s3.objects.keys()], 'what is left').to.deep.equal([])
+      await expectBroken({ ...bucket, STORAGE_URL: 's3://another/media' }, /^storage: NoSuchBucket/)
+      await expectBroken({ ...bucket, AWS_SECRET_ACCESS_KEY: 'hunter2' }, /^storage: SignatureDoesNotMatch/)
+    } finally {
+      await s3.close()
+    }
+    await expectBroken(bucket, /^storage: .*ECONNREFUSED/)
+  })
+
+  it('looks at the key of payments, where they are on', async () => {
+    const stripe = { PAYMENTS: 'stripe', STRIPE_WEBHOOK_SECRET: 'whsec_x', STRIPE_API_BASE: sandbox.url }
+    const { findings } = await examined({ ...stripe, STRIPE_SECRET_KEY: 'sk_test_doctor' })
+    expect(findings.find(({ name }) => name === 'payments')).to.deep.include({
+      ok: true,
+      says: 'stripe takes the key, in test mode',
+    })
+    await expectBroken({ ...stripe, STRIPE_SECRET_KEY: 'hunter2' }, /^payments: Stripe: /)
+    const away = { ...stripe, STRIPE_SECRET_KEY: 'sk_test_doctor', STRIPE_API_BASE: 'http://127.0.0.1:9' }
+    await expectBroken(away, /^payments: Stripe: /)
+  })
+
+  it('looks at the schema, the catalogue, and the upstreams of models that are enabled', async () => {
+    const DATABASE_URL = await newDatabaseUrl()
+    const catalogue = sandboxCatalogue(sandbox.url)
+    catalogue.models = catalogue.models.filter(({ id }) => id === 'fallback-image')
+    await offer(DATABASE_URL, catalogue)
+    await expectBroken({ DATABASE_URL }, /^upstream unreachable: does not answer/)
+    await offer(DATABASE_URL, { ...catalogue, models: catalogue.models.map((one) => ({ ...one, enabled: false })) })
+    await expectBroken({ DATABASE_URL }, /^catalogue: no model has an upstream with a key/)
+
+    const db = connectDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    await db.raw('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+    await db.destroy()
+    const broken = await brokenIn({ DATABASE_URL })
+    expect(broken.map((one) => one.split(':')[0])).to.deep.equal(['schema', 'catalogue'])
+    expect(broken[0]).to.match(/^schema: not migrated: 001_.*run the release phase/)
   })
 })

@@ -44,7 +44,7 @@ describe("the operator's commands of keys", () => {
     expect(text).to.match(/rate 5 .*budget 0 of 500 credits \(month\)/)
     const lifted = await keyOf('set', [id], { models: 'none', budget: 'none', rate: 'none' })
     expect([lifted.models, lifted.budget, lifted.rateLimit, lifted.maxOutstanding]).to.deep.equal([null, null, null, 2])
-    expect((await listActions(db, 5, account.id)).map(({ action }) => action)).to.deep.equal([
+    expect((await listActions(db, { accountId: account.id }, 5)).map(({ action }) => action)).to.deep.equal([
       'key_limited',
       'key_limited',
     ])
@@ -93,6 +93,6 @@ describe("the operator's commands of keys", () => {
       )
       expect(fault).to.match(/is not the id of a key/)
     }
-    expect(await listActions(db, 5, account.id)).to.deep.equal([])
+    expect(await listActions(db, { accountId: account.id }, 5)).to.deep.equal([])
   })
 })

@@ -42,7 +42,9 @@ describe('the commands for an account over its life', () => {
       (error: Error) => (error instanceof CommandError ? error.message : String(error)),
     )
   const actions = async () =>
-    (await listActions(gateway.db, 10, account.id)).map(({ action, operatorEmail }) => `${action} ${operatorEmail}`)
+    (await listActions(gateway.db, { accountId: account.id }, 10)).map(
+      ({ action, operatorEmail }) => `${action} ${operatorEmail}`,
+    )
   const session = () =>
     openSession(gateway.db, {
       userId: account.userId,
@@ -104,7 +106,16 @@ describe('the commands for an account over its life', () => {
     const lines: Record<string, unknown>[] = []
     for await (const line of (await run('account export', [account.email])).lines!) lines.push(line as never)
     const types = new Set(lines.map(({ type }) => type))
-    expect([...types]).to.have.members(['account', 'key', 'session', 'grant', 'ledgerEntry', 'call', 'operatorAction'])
+    expect([...types]).to.have.members([
+      'account',
+      'key',
+      'session',
+      'billing',
+      'grant',
+      'ledgerEntry',
+      'call',
+      'operatorAction',
+    ])
     expect(lines[0]).to.include({ type: 'account', email: account.email, credits: 60 })
     expect(JSON.stringify(lines)).not.to.include(account.key)
   })

@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import type { Report } from '../../src/admin/command.ts'
+import { CommandError } from '../../src/admin/command.ts'
 import { codeCommands } from '../../src/admin/commands/codes.ts'
 import { paymentCommands } from '../../src/admin/commands/payments.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { redeemCode } from '../../src/shared/payments/codes.ts'
+import { findPayment } from '../../src/shared/payments/orders.ts'
 import { putToReview } from '../../src/shared/payments/apply.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../scripts/harness/factories.ts'
@@ -13,7 +15,7 @@ import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import type { PaymentWorld } from '../shared/payments/world.ts'
-import { WEBHOOK_SECRET, paymentWorld } from '../shared/payments/world.ts'
+import { WEBHOOK_SECRET, aPaidPayment, paymentWorld } from '../shared/payments/world.ts'
 
 describe("the operator's commands of payments", () => {
   const environment = { ...process.env }
@@ -43,12 +45,17 @@ describe("the operator's commands of payments", () => {
   afterEach(() => expectBooksToBalance(db))
 
   // oxlint-disable-next-line typescript/no-explicit-any
-  async function run(name: string, args: string[] = [], options: Record<string, string> = {}): Promise<any> {
-    const command = [...paymentCommands, ...codeCommands].find(({ usage }) => usage.startsWith(name))!
-    return ((await command.run(db, args, options)) as Report).json
-  }
+  type Told = Report<any>
+  const report = (name: string, args: string[] = [], options: Record<string, string> = {}): Promise<Told> =>
+    [...paymentCommands, ...codeCommands].find(({ usage }) => usage.startsWith(name))!.run(db, args, options)
+  const run = async (...asked: Parameters<typeof report>): Promise<Told['json']> => (await report(...asked)).json
+  const refusal = (...asked: Parameters<typeof report>): Promise<string> =>
+    report(...asked).then(
+      () => 'done',
+      (error: unknown) => (error instanceof CommandError ? error.message : String(error)),
+    )
 
-  it('find a payment, read it anew, show it and refund a part of it', async () => {
+  it('find a payment, bring it up to date, show it and refund part of it', async () => {
     const row = await world.order(account.id)
     const id = publicId('payment', row.id)
     const { payments } = await run('payment list', [], { search: account.email, status: 'open' })
@@ -60,6 +67,43 @@ describe("the operator's commands of payments", () => {
     expect(payment).to.include({ status: 'paid', reversed: 500, refundedMinor: 500 })
     expect(refunds).to.have.lengthOf(1)
     expect(await balanceOf(db, account.id)).to.equal(550)
+  })
+
+  it("compare with the provider's own list, credit what is paid there, and name what is in only one list", async () => {
+    const known = await world.buy(account.id)
+    const missed = await world.order(account.id)
+    await world.stripe.pay(missed.session!)
+    const tampered = await aPaidPayment(db, account.id)
+    const stranger = await world.stripe.stripe.paymentIntents.create({
+      amount: 700,
+      currency: 'eur',
+      payment_method: 'pm_card_visa',
+      confirm: true,
+      automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
+    })
+    const day = 86_400_000
+    const at = (days: number): string => new Date(Date.now() + days * day).toISOString()
+    const months = { from: at(-1), to: at(1) }
+    const { json, text, failed } = await report('payment sync', [], months)
+    expect(json.checked).to.be.at.least(2)
+    expect(json.changed).to.equal(1)
+    expect(await findPayment(db, missed.id)).to.include({ status: 'paid' })
+    expect(json.missing).to.include(publicId('payment', tampered.id)).and.not.include(publicId('payment', known.id))
+    expect(json.unknown).to.deep.include({
+      names: null,
+      reference: stranger.id,
+      currency: 'eur',
+      amountMinor: 700,
+    })
+    expect(text).to.include(`unknown here: ${stranger.id}`)
+    expect(failed).to.equal(true)
+    expect((await run('payment sync', [], months)).changed, 'a second time').to.equal(0)
+    const before = await run('payment sync', [], { from: at(-9), to: at(-8) })
+    expect(before).to.deep.equal({ checked: 0, changed: 0, missing: [], unknown: [] })
+    const { from, to } = months
+    const odds: Record<string, string>[] = [{ from }, { to }, { from: 'yesterday', to }, { from: to, to: from }]
+    for (const odd of odds)
+      expect(await refusal('payment sync', [], odd), JSON.stringify(odd)).to.match(/^--(from|to) must be/)
   })
 
   it('end a review, by granting or not', async () => {
@@ -79,7 +123,7 @@ describe("the operator's commands of payments", () => {
     expect((await run('codes disable', [id])).disabledAt).to.be.a('string')
   })
 
-  it('let a debt go', async () => {
+  it('forgive a debt', async () => {
     await world.buy(account.id)
     await verbs(db).settle(await opened(verbs(db), account, 1050), 'image', aResult(1060))
     expect(await debtOf(db, account.id)).to.equal(10)

@@ -5,7 +5,7 @@ import { parseEmail } from '../../shared/users/emails.ts'
 import { checkNewPassword, hashPassword } from '../../shared/users/passwords.ts'
 import type { UserRow } from '../../shared/users/users.ts'
 import { presentUser } from '../../shared/users/users.ts'
-import { SORTS, findAccounts } from '../../shared/operators/accounts.ts'
+import { SORTS, STANDINGS, findAccounts } from '../../shared/operators/accounts.ts'
 import { makeAccount, sendPasswordReset, setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
@@ -31,7 +31,7 @@ function report(user: UserRow, sentence: string): Report {
 export const accountCommands: Command[] = [
   {
     usage: 'account create <email> [password]',
-    summary: 'Create an account. The password is asked for, or read from the first line of standard input.',
+    summary: 'Create an account. Asks for the password, or reads it from the first line of standard input.',
     run: async (db, [address, password]) => {
       const email = parseEmail(address)
       if (email === null) throw new CommandError(`${address ?? '(nothing)'} is not a valid e-mail address.`)
@@ -48,13 +48,15 @@ export const accountCommands: Command[] = [
     run: async (db, [email]) => report(await accountOf(db, email), 'Account:'),
   },
   {
-    usage: `account list [--search <text>] [--sort ${SORTS.join('|')}]`,
-    summary: `List accounts, at most ${LISTED}: those whose address has the text in it, the newest first.`,
-    options: ['search', 'sort'],
-    run: async (db, _args, { search = '', sort = 'newest' }) => {
+    usage: `account list [--search <text>] [--standing ${STANDINGS.join('|')}] [--sort ${SORTS.join('|')}]`,
+    summary: `List at most ${LISTED} accounts, newest first; --search by part of the address.`,
+    options: ['search', 'standing', 'sort'],
+    run: async (db, _args, { search = '', standing, sort = 'newest' }) => {
       const order = SORTS.find((one) => one === sort)
       if (!order) throw new CommandError(`--sort must be one of ${SORTS.join(', ')}.`)
-      const accounts = await findAccounts(db, search, LISTED, order)
+      const only = STANDINGS.find((one) => one === standing)
+      if (standing !== undefined && !only) throw new CommandError(`--standing must be one of ${STANDINGS.join(', ')}.`)
+      const { accounts } = await findAccounts(db, { text: search, standing: only, sort: order }, LISTED)
       const lines = accounts.map((one) =>
         [one.createdAt, one.id, one.status, one.role, `${one.credits} credits`, one.email].join('  '),
       )
@@ -63,7 +65,7 @@ export const accountCommands: Command[] = [
   },
   {
     usage: 'account password-reset <email>',
-    summary: 'Send the link that sets a new password.',
+    summary: 'Mail the link that sets a new password.',
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
       const mailId = publicId('mail', await sendPasswordReset(db, null, user))
@@ -74,7 +76,7 @@ export const accountCommands: Command[] = [
   status('activate', 'active', 'Activate a suspended account.'),
   {
     usage: 'account role <email> admin|user',
-    summary: 'Make an account an operator or take the role away. Operators see the "Operator" page in the console.',
+    summary: 'Make somebody an operator, or take the role away. Operators see the operator pages of the console.',
     run: async (db, [email, role]) => {
       if (role !== 'admin' && role !== 'user') throw new CommandError('The role must be admin or user.')
       const user = await accountOf(db, email)

@@ -28,8 +28,7 @@ export const catalogueCommands: Command<object>[] = [
   },
   {
     usage: 'catalogue check <file>',
-    summary:
-      'Check a catalogue: names every fault by its path, and every cost that exceeds its price. Exits with 1 on one.',
+    summary: 'Check a catalogue: print every fault with its path, and every cost above its price. Exits with 1 if any.',
     run: (_db, [file]) => withFaults(async () => judged(checkedFile(file))),
   },
   {
@@ -45,7 +44,7 @@ export const catalogueCommands: Command<object>[] = [
   },
   {
     usage: 'catalogue apply <file> [--note …] [--expect <version>]',
-    summary: 'Apply a catalogue as a new version. With --expect, only where that is still the current version.',
+    summary: 'Apply a catalogue as a new version; with --expect, only if that version is still the current one.',
     options: ['note', 'expect'],
     run: (db, [file], options) =>
       withFaults(async () => {
@@ -66,7 +65,7 @@ export const catalogueCommands: Command<object>[] = [
   },
   {
     usage: 'catalogue rollback <version> [--note …] [--expect <version>]',
-    summary: 'Apply an earlier version again, as a new one.',
+    summary: 'Apply an earlier version again, as a new version.',
     options: ['note', 'expect'],
     run: (db, [text], options) =>
       withFaults(async () => {
@@ -86,7 +85,7 @@ async function currentOf(db: Db): Promise<StoredVersion> {
 
 /** The content of a file. @throws BadCatalogue with every fault. */
 function checkedFile(file: string | undefined): unknown {
-  if (file === undefined) throw new CommandError('Name the file of the catalogue.')
+  if (file === undefined) throw new CommandError('Give the file of the catalogue.')
   const content = readCatalogueFile(file)
   const faults = faultsOf(content)
   if (faults.length > 0) throw new BadCatalogue(faults)
@@ -129,24 +128,24 @@ function versionOf(what: string, text: string | undefined): number {
   return Number(text)
 }
 
-/** What became of a version, once every process has been told. */
+/** Reports what was applied, after announcing it to every process. */
 async function reportOf(applied: Applied): Promise<Report> {
   const { version } = applied
   if (applied.is === 'unchanged') {
-    return { json: { version, changes: [] }, text: `No changes: version ${version} says the same.` }
+    return { json: { version, changes: [] }, text: `No changes: version ${version} has the same content.` }
   }
   const changes = diffText(applied.changes)
   if (applied.is === 'conflict') {
     return {
       json: { conflict: true, version, changes: applied.changes },
       text: changes,
-      complaint: `conflict: version ${version} is the current one, applied by ${applied.by || 'nobody'}.`,
+      complaint: `conflict: the current version is ${version}, applied by ${applied.by || 'nobody'}.`,
     }
   }
-  const wasTold = await announceFromCommand(version)
-  const late = wasTold ? '' : '\nRedis could not be told: processes use it within 10 s.'
+  const isAnnounced = await announceFromCommand(version)
+  const late = isAnnounced ? '' : '\nRedis is unreachable: processes will use it within 10 s.'
   return {
     json: { version, changes: applied.changes },
-    text: `${changes}\nVersion ${version} is the current one.${late}`.trim(),
+    text: `${changes}\nVersion ${version} is now the current one.${late}`.trim(),
   }
 }

@@ -28,8 +28,8 @@ export const codeCommands: Command[] = [
   {
     usage: 'codes create --credits N [--uses M] [--expires <ISO>] [--credits-expire <ISO>] [--note …]',
     summary:
-      'Create a redemption code for M accounts (1 unless given), and print it, once. ' +
-      '--expires is of the code, --credits-expire of its credits.',
+      'Create a redemption code that M accounts (default: 1) can redeem, and print it, once. ' +
+      '--expires is for the code, --credits-expire for its credits.',
     options: ['credits', 'uses', 'expires', 'credits-expire', 'note'],
     run: async (db, _args, options) => {
       const maxUses = Number(options.uses ?? '1')
@@ -60,7 +60,7 @@ export const codeCommands: Command[] = [
   },
   {
     usage: 'codes disable <id>',
-    summary: 'Disable a redemption code for good.',
+    summary: 'Disable a redemption code permanently.',
     run: async (db, [text = '']) => {
       const id = parseId('code', text)
       const code = id && (await disableCode(db, null, id))
@@ -70,7 +70,7 @@ export const codeCommands: Command[] = [
   },
   {
     usage: 'debt forgive <email>',
-    summary: 'Let the debt of an account go: it can spend again.',
+    summary: 'Forgive the debt of an account, so that it can spend again.',
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
       const forgiven = await forgive(db, null, user.account_id)

@@ -5,8 +5,8 @@ export const doctorCommands: Command[] = [
   {
     usage: 'doctor',
     summary:
-      'Look at Postgres, Redis, storage, mail, the catalogue and the key of each upstream, without sending or ' +
-      'paying for anything. Exits with 1 where something fails.',
+      'Look at Postgres, Redis, storage, mail, payments, the catalogue and the key of each upstream, without sending ' +
+      'or paying for anything. Exits with 1 where something fails.',
     run: async (db) => (await import('../doctor.ts')).doctor(db),
   },
 ]

@@ -39,7 +39,7 @@ export const keyCommands: Command[] = [
     usage:
       'key set <id> [--name …] [--models a,b] [--modalities chat,image] [--ips <CIDR>,…] [--expires <ISO>] ' +
       '[--rate N] [--outstanding N] [--budget N --period total|day|week|month]',
-    summary: 'Limit an API key. "none" lifts a limit; what is not named stays.',
+    summary: 'Change the limits of an API key. "none" removes a limit; limits that are not named stay.',
     options: ['name', 'models', 'modalities', 'ips', 'expires', 'rate', 'outstanding', 'budget', 'period'],
     run: async (db, [id], options) => {
       const key = await changeAnyKey(db, null, keyIdOf(id), changesOf(options))
@@ -49,7 +49,8 @@ export const keyCommands: Command[] = [
   },
   {
     usage: 'key rotate <id> [--grace <seconds>]',
-    summary: 'Give an API key another secret and print it, once. The secret before works for the grace, 0 s if absent.',
+    summary:
+      'Give an API key a new secret and print it, once. The old one works for --grace seconds more (default: 0).',
     options: ['grace'],
     run: async (db, [id], { grace = '0' }) => {
       const seconds = /^\d{1,6}$/.test(grace) ? Number(grace) : Number.NaN
@@ -63,7 +64,7 @@ export const keyCommands: Command[] = [
   },
   {
     usage: 'key revoke <id>',
-    summary: 'Revoke an API key for good.',
+    summary: 'Revoke an API key permanently.',
     run: async (db, [id]) => {
       if (!(await revokeAnyKey(db, null, keyIdOf(id)))) throw noKey(id)
       return { json: { id, revoked: true }, text: 'The key is revoked.' }

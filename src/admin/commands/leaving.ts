@@ -3,12 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { listCalls } from '../../shared/calls/call-list.ts'
 import type { CallPosition } from '../../shared/calls/call-list.ts'
+import type { PaymentId } from '../../shared/ids.ts'
 import { parseId, publicId } from '../../shared/ids.ts'
 import type { Db } from '../../shared/infra/db.ts'
 import { listEntries, listGrants } from '../../shared/ledger/ledger.ts'
 import { listActions } from '../../shared/operators/actions.ts'
 import type { KeptBecause } from '../../shared/operators/changes.ts'
 import { deleteAccount, recordExport, revokeSessions } from '../../shared/operators/changes.ts'
+import { listPayments, presentPayment } from '../../shared/payments/orders.ts'
+import { billingOf, presentCard } from '../../shared/payments/settings.ts'
 import { hashPassword } from '../../shared/users/passwords.ts'
 import { listSessions } from '../../shared/users/sessions.ts'
 import type { UserRow } from '../../shared/users/users.ts'
@@ -21,8 +24,14 @@ const PAGE = 1000
 
 const sentence = (kept: KeptBecause): string => {
   if (kept.is === 'deleted') return 'The account was deleted already.'
+  if (kept.is === 'password') return 'The password has changed meanwhile.'
   if (kept.is === 'running')
     return `${kept.calls} calls of the account have not ended yet: suspend it, and wait for them.`
+  if (kept.is === 'paying')
+    return (
+      `${kept.payments} payments of the account are not decided yet: wait for them (a checkout closes after a day) ` +
+      'or resolve them, or repeat with --force.'
+    )
   return `The account has ${kept.credits} credits, which would be lost: repeat with --force.`
 }
 
@@ -32,6 +41,14 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   yield { type: 'account', ...presentUser(user), status: user.status, role: user.role, debt: user.debt }
   for (const key of await listKeys(db, id)) yield { type: 'key', ...key }
   for (const session of await listSessions(db, user.id, null)) yield { type: 'session', ...session }
+  const { settings, card } = await billingOf(db, id)
+  yield { type: 'billing', ...settings, card: presentCard(card) }
+  for (let before: PaymentId | null = null; ;) {
+    const { rows, next } = await listPayments(db, id, PAGE, before)
+    for (const row of rows) yield { type: 'payment', ...presentPayment(row) }
+    if (next === null) break
+    before = next
+  }
   for (const grant of await listGrants(db, id)) yield { type: 'grant', ...grant }
   for (let before: number | null = null; ;) {
     const { entries, next } = await listEntries(db, id, PAGE, before)
@@ -45,20 +62,22 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
     if (next === null) break
     after = next
   }
-  for (const action of await listActions(db, PAGE, id)) yield { type: 'operatorAction', ...action }
+  for (const action of await listActions(db, { accountId: id }, PAGE)) yield { type: 'operatorAction', ...action }
 }
 
 export const leavingCommands: Command[] = [
   {
     usage: 'account delete <email> [--force]',
     summary:
-      'Delete an account: address, name, sessions, keys, mails, answers and media go; ledger and calls stay without ' +
-      'a name. With --force also beside credits.',
+      'Delete an account with its address, name, sessions, keys, card, mails, answers and media. Its ledger, ' +
+      'payments and call records stay, without a name. With --force even if it has credits or undecided payments.',
     flags: ['force'],
     run: async (db, [email], { force }) => {
       const { id: userId, account_id: accountId } = await accountOf(db, email)
       const passwordHash = await hashPassword(randomBytes(32).toString('base64url'))
-      const kept = await deleteAccount(db, null, { userId, accountId, force: force !== undefined, passwordHash })
+      const isForced = force !== undefined
+      const whom = { userId, accountId, force: isForced, evenPaying: isForced, passwordHash }
+      const kept = await deleteAccount(db, null, whom)
       if (kept) throw new CommandError(sentence(kept))
       const id = publicId('account', accountId)
       return { json: { id, deleted: true }, text: `Deleted. What is left of it is nobody's, under ${id}.` }
@@ -66,7 +85,7 @@ export const leavingCommands: Command[] = [
   },
   {
     usage: 'account export <email>',
-    summary: 'Print everything that is known about an account, as lines of JSON.',
+    summary: 'Print everything that is stored about an account, as lines of JSON.',
     run: async (db, [email]) => {
       const user = await accountOf(db, email)
       await recordExport(db, null, user.account_id)
@@ -87,7 +106,7 @@ export const leavingCommands: Command[] = [
   },
   {
     usage: 'session revoke <email> <id>|all',
-    summary: 'End one session of an account, or all.',
+    summary: 'End one session of an account, or all of them.',
     run: async (db, [email, which = '']) => {
       const user = await accountOf(db, email)
       const session = which === 'all' ? which : parseId('session', which)

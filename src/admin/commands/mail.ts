@@ -1,8 +1,8 @@
-/** mail list · mail retry */
+/** mail list · retry · discard */
 import { parseId } from '../../shared/ids.ts'
 import type { MailRecord } from '../../shared/mail/mails.ts'
 import { listMails } from '../../shared/mail/mails.ts'
-import { requeueDeadMails } from '../../shared/operators/changes.ts'
+import { discardDeadMails, requeueDeadMails } from '../../shared/operators/changes.ts'
 import type { Command } from '../command.ts'
 import { CommandError } from '../command.ts'
 
@@ -36,6 +36,16 @@ export const mailCommands: Command[] = [
       const revived = id ? await requeueDeadMails(db, null, id) : 0
       if (revived === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
       return { json: { revived }, text: `${revived} queued for sending.` }
+    },
+  },
+  {
+    usage: 'mail discard <id>|all',
+    summary: 'Give up on a dead letter, or on all of them, for good.',
+    run: async (db, [text = '']) => {
+      const id = text === 'all' ? text : parseId('mail', text)
+      const discarded = id ? await discardDeadMails(db, null, id) : 0
+      if (discarded === 0 && id !== 'all') throw new CommandError(`There is no dead letter ${text || '(no id given)'}.`)
+      return { json: { discarded }, text: `${discarded} discarded.` }
     },
   },
 ]

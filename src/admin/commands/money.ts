@@ -1,11 +1,12 @@
-/** credits grant · call show · audit */
+/** credits grant · credits deduct · call show · audit */
 import { newId, parseId, publicId } from '../../shared/ids.ts'
 import { findRecord } from '../../shared/calls/records.ts'
 import { audit } from '../../shared/ledger/audit.ts'
+import type { Deducted } from '../../shared/ledger/deductions.ts'
 import { MAX_GRANT_CREDITS, ORIGINS, entriesOfCall } from '../../shared/ledger/ledger.ts'
 import type { Origin } from '../../shared/ledger/ledger.ts'
-import { grantCredits } from '../../shared/operators/changes.ts'
-import type { Command } from '../command.ts'
+import { deductCredits, grantCredits } from '../../shared/operators/changes.ts'
+import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
@@ -13,7 +14,7 @@ const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 export const moneyCommands: Command[] = [
   {
     usage: 'credits grant <email> <amount> [--origin purchase|bonus|adjustment] [--expires <ISO>] [--note …]',
-    summary: 'Give credits. Without --origin they count as purchased; without --expires they never expire.',
+    summary: 'Grant credits. Without --origin they count as purchased; without --expires they never expire.',
     options: ['origin', 'expires', 'note'],
     run: async (db, [email, amountText], options) => {
       const amount = amountOf(amountText)
@@ -36,6 +37,22 @@ export const moneyCommands: Command[] = [
     },
   },
   {
+    usage: 'credits deduct <email> <amount> --note <text> [--debt] [--key <name>]',
+    summary:
+      'Take credits back. The customer sees the note. With --debt, what is spent already becomes debt. ' +
+      'The same --key takes them once, however often the command runs.',
+    options: ['note', 'key'],
+    flags: ['debt'],
+    run: async (db, [email, amountText], { note = '', key = null, debt }) => {
+      const amount = amountOf(amountText)
+      const reason = note.trim()
+      if (reason === '') throw new CommandError('Say why with --note: the customer sees it.')
+      const { account_id: accountId } = await accountOf(db, email)
+      const wanted = { id: newId('deduction'), accountId, amount, mayOwe: debt !== undefined, reason, key }
+      return deducted((await deductCredits(db, null, wanted))!)
+    },
+  },
+  {
     usage: 'call show <id>',
     summary: 'Show a call and its ledger entries.',
     run: async (db, [text = '']) => {
@@ -49,7 +66,7 @@ export const moneyCommands: Command[] = [
   },
   {
     usage: 'audit',
-    summary: 'Check the ledger: every invariant must hold. Exits with 1 on a breach.',
+    summary: 'Check every rule of the money. Exits with 1 if one is broken.',
     run: async (db) => {
       const { checked, breaches } = await audit(db)
       const counts = Object.entries(checked)
@@ -64,6 +81,21 @@ export const moneyCommands: Command[] = [
     },
   },
 ]
+
+/** What a deduction came to. @throws CommandError where nothing was taken. */
+function deducted(done: Deducted): Report {
+  if (done.is === 'conflict') throw new CommandError('This --key was used for another deduction.')
+  if (done.is === 'too_little') {
+    throw new CommandError(`Only ${done.spendable} credits can be spent. Deduct at most that, or add --debt.`)
+  }
+  const { taken, owed, balance: credits } = done
+  const before = done.is === 'repeated' ? 'This was done before: deducted' : 'Deducted'
+  const rest = owed > 0 ? `, and ${owed} became debt` : ''
+  return {
+    json: { deductionId: publicId('deduction', done.id), taken, owed, credits },
+    text: `${before} ${taken} credits${rest}; the balance is ${credits}.`,
+  }
+}
 
 /** A number of credits. @throws CommandError where it is none. */
 export function amountOf(text: string | undefined): number {

@@ -9,7 +9,7 @@ import { entriesOfPayment } from '../../shared/ledger/ledger.ts'
 import type { PaymentDeps } from '../../shared/payments/deps.ts'
 import { providerOf } from '../../shared/payments/deps.ts'
 import { resolveReview } from '../../shared/payments/ending.ts'
-import { look } from '../../shared/payments/look.ts'
+import { checkOrder } from '../../shared/payments/check.ts'
 import type { OperatedPayment, PaymentStatus } from '../../shared/payments/orders.ts'
 import {
   PAYMENT_STATUSES,
@@ -27,22 +27,22 @@ import { CommandError } from '../command.ts'
 /** The most payments that are listed. */
 const LISTED = 200
 
-/** What a command needs of payments. Nobody measures it, and pages that are open look again by themselves. */
+/** The dependencies of a command. It is not measured, and publishes nothing: open pages reload by themselves. */
 function paymentDeps(db: Db): PaymentDeps {
   const provider = providerOf(readPaymentsConfig())
   if (!provider) throw new CommandError('PAYMENTS is not set: there is no payment provider.')
-  const observer = { became: () => {}, differed: () => {}, event: () => {} }
-  return { db, provider, observer, baseUrl: '', log: createLog('silent', 'admin'), tell: () => {} }
+  const observer = { statusReached: () => {}, differenceFound: () => {}, eventHandled: () => {} }
+  return { db, provider, observer, baseUrl: '', log: createLog('silent', 'admin'), publishBalance: () => {} }
 }
 
 function paymentId(text = ''): PaymentId {
   const id = parseId('payment', text)
-  if (!id) throw new CommandError(`${text || '(nothing)'} is no id of a payment.`)
+  if (!id) throw new CommandError(`${text || '(no id given)'} is not the id of a payment.`)
   return id
 }
 
-/** Errors that an operator can do something about, as sentences. */
-async function told<T>(work: Promise<T>): Promise<T> {
+/** Turns errors that an operator can act on into sentences. */
+async function orCommandError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -76,7 +76,7 @@ const describe = (payment: OperatedPayment): string =>
 export const paymentCommands: Command[] = [
   {
     usage: 'payment list [--search …] [--status …]',
-    summary: `List the newest ${LISTED} payments, perhaps only those of an address or in a state.`,
+    summary: `List the newest ${LISTED} payments; --search by address or id, --status by status.`,
     options: ['search', 'status'],
     run: async (db, _args, { search = '', status }) => {
       if (status !== undefined && !PAYMENT_STATUSES.includes(status as PaymentStatus))
@@ -101,48 +101,50 @@ export const paymentCommands: Command[] = [
   {
     usage: 'payment sync <id> | --from <ISO> --to <ISO>',
     summary:
-      "Read a payment at the provider now; with --from and --to every payment in the provider's own list, and say " +
-      'what is in one list alone.',
+      "Bring a payment up to date; with --from and --to, every payment in the provider's own list, and report what " +
+      'is in only one of the two lists.',
     options: ['from', 'to'],
     run: async (db, [id], options) => {
       if (id === undefined) return reconcileAll(db, options)
-      await told(look(paymentDeps(db), paymentId(id)))
+      await orCommandError(checkOrder(paymentDeps(db), paymentId(id)))
       return shown(db, paymentId(id))
     },
   },
   {
     usage: 'payment refund <id> [--amount <minor>] [--force]',
-    summary: 'Refund a payment, or a part of it. With --force even where its credits are spent: they become debt.',
+    summary: 'Refund a payment, or part of it. With --force even if its credits are spent: they become debt.',
     options: ['amount'],
     flags: ['force'],
     run: async (db, [text], { amount, force }) => {
       const id = paymentId(text)
       const amountMinor = amount === undefined ? undefined : Number(amount)
-      await told(refundPayment(paymentDeps(db), null, id, { amountMinor, force: force !== undefined }))
+      await orCommandError(refundPayment(paymentDeps(db), null, id, { amountMinor, force: force !== undefined }))
       return shown(db, id)
     },
   },
   {
     usage: 'payment resolve <id> --grant | --dismiss',
-    summary: 'End the review of a payment: grant its credits after all, or not.',
+    summary: 'End the review of a payment: grant its credits, or not.',
     flags: ['grant', 'dismiss'],
     run: async (db, [text], { grant, dismiss }) => {
       if ((grant === undefined) === (dismiss === undefined)) throw new CommandError('Give either --grant or --dismiss.')
       const id = paymentId(text)
-      await told(resolveReview(db, null, id, grant === undefined ? 'dismiss' : 'grant'))
+      await orCommandError(resolveReview(db, null, id, grant === undefined ? 'dismiss' : 'grant'))
       return shown(db, id)
     },
   },
 ]
 
 async function reconcileAll(db: Db, { from, to }: Options) {
-  const report = await told(reconcile(paymentDeps(db), dateOf(from, '--from'), dateOf(to, '--to')))
-  const { looked, changed, missing, unknown } = report
+  const [first, last] = [dateOf(from, '--from'), dateOf(to, '--to')]
+  if (first >= last) throw new CommandError('--from must be before --to.')
+  const report = await orCommandError(reconcile(paymentDeps(db), first, last))
+  const { checked, changed, missing, unknown } = report
   const lines = [
-    `Looked at ${looked} payments; ${changed} changed.`,
-    ...missing.map((id) => `Paid here, and not in the provider's list: ${id}`),
+    `Checked ${checked} payments; ${changed} changed.`,
+    ...missing.map((id) => `Paid here, but not in the provider's list: ${id}`),
     ...unknown.map(
-      ({ reference, names }) => `Paid there, and unknown here: ${reference} (${names ?? 'names no order'})`,
+      ({ reference, names }) => `Paid at the provider, but unknown here: ${reference} (${names ?? 'names no order'})`,
     ),
   ]
   return { json: { ...report }, text: lines.join('\n'), failed: missing.length + unknown.length > 0 }

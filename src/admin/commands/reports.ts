@@ -9,7 +9,7 @@ import { ApiError } from '../../shared/errors.ts'
 import type { Command, Options } from '../command.ts'
 import { CommandError } from '../command.ts'
 
-/** What operators ask the books for. */
+/** Reports for operators. */
 export const reportCommands: Command[] = [
   {
     usage: 'report margin [--from <day>] [--to <day>] [--csv]',
@@ -55,7 +55,7 @@ const lineOf = (row: MarginRow): string =>
 function totalOf(rows: readonly MarginRow[], creditMicroUsd: number | null): string {
   const sum = (of: (row: MarginRow) => number | null): number => rows.reduce((total, row) => total + (of(row) ?? 0), 0)
   const text = `${sum((row) => row.calls)} calls, ${sum((row) => row.credits)} credits`
-  if (creditMicroUsd === null) return `${text}. The catalogue has no creditMicroUsd, so that no margin is told.`
+  if (creditMicroUsd === null) return `${text}. Revenue and margin are unknown: the catalogue has no creditMicroUsd.`
   const [revenue, cost] = [sum((row) => row.revenueMicroUsd), sum((row) => row.costMicroUsd)]
   const unknown = sum((row) => row.callsOfUnknownCost)
   return `${text}, revenue ${dollars(revenue)}, cost ${dollars(cost)}, ${unknown} calls of unknown cost.`

@@ -1,0 +1,47 @@
+/** banner show · set · remove */
+import { newId } from '../../shared/ids.ts'
+import { LEVELS, MAX_BANNER_TEXT, findBanner, removeBanner, setBanner } from '../../shared/operators/banners.ts'
+import type { Banner } from '../../shared/operators/banners.ts'
+import type { Command } from '../command.ts'
+import { CommandError } from '../command.ts'
+import { futureDate } from './money.ts'
+
+const describe = (banner: Banner | null): string =>
+  banner ? `${banner.level}, ${banner.from} to ${banner.until ?? 'its removal'}: ${banner.text}` : 'There is no banner.'
+
+export const bannerCommands: Command[] = [
+  {
+    usage: 'banner show',
+    summary: 'Show the banner that stands above every page of the console, or is to come.',
+    run: async (db) => {
+      const banner = await findBanner(db)
+      return { json: { banner }, text: describe(banner) }
+    },
+  },
+  {
+    usage: `banner set <text> [--level ${LEVELS.join('|')}] [--from <ISO>] [--until <ISO>]`,
+    summary: 'Set the banner, in place of the one before. Without --until it stands until it is removed.',
+    options: ['level', 'from', 'until'],
+    run: async (db, [given = ''], { level = 'info', ...times }) => {
+      const text = given.trim()
+      if (text === '' || Array.from(text).length > MAX_BANNER_TEXT)
+        throw new CommandError(`The text must have 1 to ${MAX_BANNER_TEXT} characters.`)
+      const known = LEVELS.find((one) => one === level)
+      if (!known) throw new CommandError(`--level must be one of ${LEVELS.join(', ')}.`)
+      const from = times.from === undefined ? null : futureDate(times.from, '--from')
+      const until = times.until === undefined ? null : futureDate(times.until, '--until')
+      if (from && until && until <= from) throw new CommandError('--until must be after --from.')
+      await setBanner(db, null, { id: newId('banner'), text, level: known, from, until })
+      const banner = await findBanner(db)
+      return { json: { banner }, text: describe(banner) }
+    },
+  },
+  {
+    usage: 'banner remove',
+    summary: 'Remove the banner.',
+    run: async (db) => {
+      const removed = await removeBanner(db, null)
+      return { json: { removed }, text: removed ? 'The banner is removed.' : 'There is no banner.' }
+    },
+  },
+]
