@@ -1,124 +1,96 @@
 import './require-node.ts'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
-import { createKey } from '../src/shared/accounts/api-keys.ts'
+import { OPERATOR, OUTSIDE, SHOP, inside } from './console/shots.ts'
+import type { Shot } from './console/shots.ts'
 import { PASSWORD, startWorld } from './harness/console-world.ts'
 import type { World } from './harness/console-world.ts'
-import { send } from './harness/http.ts'
-import { inventCalls } from './console/history.ts'
 import { root } from './folders.ts'
 import { findProgram } from './services/processes.ts'
+import { until } from './until.ts'
 
 /**
- * `npx tsx scripts/screenshots.ts [part of a name]`: takes pictures of every page, in both themes and on a phone,
- * into docs/screenshots.
+ * `npx tsx scripts/screenshots.ts [part of a name]`: takes pictures of every page, in both themes and at three widths,
+ * into docs/screenshots, and says which pages are wider than their screen or write an error.
  */
 
-const CALLS = 1200
 const folder = join(root, 'docs/screenshots')
 const only = process.argv[2] ?? ''
 
-type Shot = { name: string; path: string; before?: (page: Page) => Promise<void> }
-
-async function shots(world: World): Promise<Shot[]> {
-  const admin = await world.person('operator@example.com', { credits: 25_000, admin: true })
-  const other = await world.person('grace@example.com', { credits: 1200 })
-  await world.person('new@example.com')
-  const { id: keyId, secret } = await createKey(world.db, admin.id, 'production server')
-  await createKey(world.db, admin.id, 'laptop')
-  await inventCalls(world.db, admin.id, keyId, CALLS)
-  const call = (path: string, body: object) => send('POST', `${world.url}/v1/${path}`, { key: secret, body })
-  const video = await call('videos/generations', { model: 'sandbox-video', prompt: 'waves at dusk', duration: 1 })
-  await call('images/generations', { model: 'sandbox-image', prompt: 'a fox [status 500]' })
-  await call('chat/completions', { model: 'dear-chat', messages: [{ role: 'user', content: 'Hello!' }] })
-  await call('images/generations', { model: 'sandbox-image', prompt: '' })
-  const operator = (path: string, body: object) =>
-    send('POST', `${world.url}/api/operator/${path}`, { key: admin.token, body })
-  const { json } = await send('GET', `${world.url}/api/operator/accounts?search=grace`, { key: admin.token })
-  const otherId = (json?.data?.[0]?.id ?? '') as string
-  await operator(`accounts/${otherId}/grants`, { amount: 500, origin: 'bonus', note: 'thanks for the report' })
-  void other
-  return [
-    { name: 'overview', path: '/overview', before: (page) => page.locator('.plot canvas').waitFor() },
-    { name: 'calls', path: '/calls', before: (page) => page.locator('table').waitFor() },
-    {
-      name: 'call',
-      path: `/calls/${video.headers.get('x-call-id')}`,
-      before: (page) => page.getByTestId('trail').waitFor(),
-    },
-    { name: 'playground', path: '/playground/chat' },
-    { name: 'playground-image', path: '/playground/image' },
-    { name: 'keys', path: '/keys', before: (page) => page.locator('table').waitFor() },
-    { name: 'credits', path: '/credits', before: (page) => page.getByTestId('ledger').waitFor() },
-    { name: 'models', path: '/models', before: (page) => page.locator('.models li').first().waitFor() },
-    { name: 'model', path: '/models/sandbox-chat' },
-    { name: 'gallery', path: '/gallery', before: (page) => page.locator('.gallery li').first().waitFor() },
-    { name: 'settings', path: '/settings', before: (page) => page.locator('.sessions li').first().waitFor() },
-    { name: 'operator', path: '/operator', before: (page) => page.locator('table').first().waitFor() },
-    {
-      name: 'operator-account',
-      path: `/operator/accounts/${otherId}`,
-      before: (page) => page.locator('table').first().waitFor(),
-    },
-  ]
-}
-
 const FORMS = [
-  { form: 'light', colorScheme: 'light', viewport: { width: 1280, height: 820 } },
-  { form: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 820 } },
-  { form: 'phone', colorScheme: 'light', viewport: { width: 360, height: 740 } },
+  { form: 'wide', viewport: { width: 1440, height: 900 } },
+  { form: 'tablet', viewport: { width: 834, height: 1112 } },
+  { form: 'phone', viewport: { width: 360, height: 740 } },
 ] as const
 
-async function take(world: World): Promise<void> {
-  const inside = await shots(world)
-  const outside: Shot[] = [
-    { name: 'sign-in', path: '/sign-in' },
-    { name: 'sign-up', path: '/sign-up' },
-    { name: 'verify', path: '/verify#token=x' },
-  ]
-  const browser = await chromium.launch({
-    executablePath: findProgram('chromium'),
-    args: ['--no-sandbox', '--disable-gpu'],
-  })
-  for (const { form, colorScheme, viewport } of FORMS) {
-    const context = await browser.newContext({ colorScheme, viewport, locale: 'en-GB' })
+const THEMES = ['light', 'dark'] as const
+
+/** Of WebP, out of 100: text stays sharp. */
+const QUALITY = 82
+
+async function signIn(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/sign-in`)
+  await page.getByLabel('E-mail address').fill(OPERATOR)
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+}
+
+/** Takes a page in both themes. A picture is taken by the debugger: playwright itself knows no WebP. */
+async function take(context: BrowserContext, page: Page, world: World, form: string, shot: Shot): Promise<void> {
+  const { name, path, ready } = shot
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  await page.goto(`${world.url}${path}`)
+  await page.locator('h1').first().waitFor()
+  await ready?.(page).catch((error: Error) => console.log(`  ${name}: ${error.message.split('\n')[0]}`))
+  await until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
+  const loaded = `document.readyState === 'complete' && [...document.images].every(({ complete }) => complete)`
+  await until('its pictures are there', () => page.evaluate<boolean>(loaded))
+  const wide = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+  if (wide > 0) console.log(`  ${name}-${form}: ${wide} px too wide`)
+  const devtools = await context.newCDPSession(page)
+  for (const theme of THEMES) {
+    await page.emulateMedia({ colorScheme: theme })
+    await page.locator(`html[data-theme=${theme}]`).waitFor()
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    const { data } = await devtools.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY })
+    writeFileSync(join(folder, `${name}-${form}-${theme}.webp`), Buffer.from(data, 'base64'))
+  }
+  await devtools.detach()
+}
+
+async function takeAll(browser: Browser, world: World): Promise<void> {
+  const pages = await inside(world)
+  for (const { form, viewport } of FORMS) {
+    const context = await browser.newContext({ viewport, locale: 'en-GB' })
     const page = await context.newPage()
     page.setDefaultTimeout(8000)
     page.on('console', (message) => {
-      if (message.type() === 'error') console.log(`  ${form}: ${message.text()}`)
+      if (message.type() === 'error') console.log(`  ${form}: ${message.text()} ${page.url()}`)
     })
-    const picture = async ({ name, path, before }: Shot): Promise<void> => {
-      if (!name.includes(only)) return
-      await page.goto(`${world.url}${path}`)
-      await page.locator('h1').first().waitFor()
-      await before?.(page).catch((error: Error) => console.log(`  ${name}: ${error.message.split('\n')[0]}`))
-      await page.waitForLoadState('load')
-      await page.screenshot({ path: join(folder, `${name}-${form}.png`) })
-      const wide = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      if (wide > 0) console.log(`  ${name}-${form}: ${wide} px too wide`)
-    }
-    for (const shot of outside) await picture(shot)
-    await page.goto(`${world.url}/sign-in`)
-    await page.getByLabel('E-mail address').fill('operator@example.com')
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    for (const shot of inside) await picture(shot)
+    const wanted = ({ name }: Shot): boolean => name.includes(only)
+    for (const shot of OUTSIDE.filter(wanted)) await take(context, page, world, form, shot)
+    await signIn(page, world.url)
+    for (const shot of pages.filter(wanted)) await take(context, page, world, form, shot)
     await context.close()
   }
-  await browser.close()
 }
 
 if (only === '') rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-const world = await startWorld()
+const world = await startWorld(SHOP)
+const browser = await chromium.launch({
+  executablePath: findProgram('chromium'),
+  args: ['--no-sandbox', '--disable-gpu'],
+})
 try {
-  await take(world)
+  await takeAll(browser, world)
 } finally {
+  await browser.close()
   await world.stop()
 }
 process.exit()

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { cpuMicros } from './harness/processes.ts'
 import { processName } from './harness/services.ts'
 import { ensureTemplate } from './harness/database.ts'
 import { build, buildIsStale } from './builder.ts'
@@ -17,10 +18,15 @@ import { seconds } from './tools.ts'
 /**
  * `npm run soak`: the crash tests in full length. Prints what was measured, and the seeds that repeat a failure.
  * Exit code 1 on any breach. `--only WORD` runs the jobs with that word in their name, `--seed N` repeats the random
- * choices of a run, `--lanes N` runs N busy jobs at a time.
+ * choices of a run, `--lanes N` runs N busy jobs at a time, `--part 0.1` plays a tenth of the schedules and chats.
  */
 const { values } = parseArgs({
-  options: { only: { type: 'string', default: '' }, seed: { type: 'string' }, lanes: { type: 'string', default: '3' } },
+  options: {
+    only: { type: 'string', default: '' },
+    seed: { type: 'string' },
+    lanes: { type: 'string', default: '3' },
+    part: { type: 'string', default: '1' },
+  },
 })
 const seed = values.seed === undefined ? randomInt(2 ** 31) : Number(values.seed)
 const folder = join(testData, `run-${processName}`)
@@ -33,7 +39,7 @@ async function run(job: Job): Promise<Result> {
   const result = await job.run()
   console.log(`${result.ok ? 'ok    ' : 'FAILED'} ${job.name} (${seconds(Date.now() - began)})`)
   for (const line of result.figures) console.log(`         ${line}`)
-  if (!result.ok) console.log(result.story)
+  if (!result.ok) console.log(result.details)
   return result
 }
 
@@ -54,11 +60,13 @@ async function soak(): Promise<boolean> {
   const addresses = await startTestServices(folder, 'with-starter', console.log)
   await ensureTemplate(addresses.databaseUrl)
   programs = await bundlePrograms()
-  const { alone, waiting, busy } = jobsOf(addresses, { seed, programs, runner })
+  const lanes = jobsOf(addresses, { seed, part: Number(values.part), programs, runner })
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
-  // Jobs that measure times run alone.
-  const measured = await runAll(wanted(alone), 1)
-  const beside = await Promise.all([runAll(wanted(waiting), 1), runAll(wanted(busy), Number(values.lanes))])
+  const measured = await runAll(wanted(lanes.alone), 1)
+  const beside = await Promise.all([
+    ...[lanes.kills, lanes.faults, lanes.planted].map((jobs) => runAll(wanted(jobs), 1)),
+    runAll(wanted(lanes.busy), Number(values.lanes)),
+  ])
   const results = [measured, ...beside].flat()
   const mutants = results.filter(({ mutant }) => mutant)
   if (mutants.length > 0)
@@ -76,5 +84,6 @@ try {
   if (programs) rmSync(programs, { recursive: true })
   await stopTestServices(folder)
 }
-console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, seed ${seed}`)
+const cpu = seconds(cpuMicros(process.pid) / 1000)
+console.log(`${ok ? 'no breach' : 'BREACH'} in ${seconds(Date.now() - startedAt)}, ${cpu} of CPU, seed ${seed}`)
 process.exit(ok ? 0 : 1)

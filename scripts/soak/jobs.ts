@@ -5,19 +5,19 @@ import type { MutantRunner } from './mutants/runner.ts'
 import { JUDGES } from './mutants/judges.ts'
 import { MUTANTS } from './mutants/list.ts'
 
-/** The result of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `story`: for a failure. */
-export type Result = { ok: boolean; figures: string[]; story: string; schedules: number; mutant: boolean }
+/** The result of a job. `mutant`: it was a planted bug, and `ok` says that it was found. `details`: for a failure. */
+export type Result = { ok: boolean; figures: string[]; details: string; schedules: number; mutant: boolean }
 
 /** One part of the soak. */
 export type Job = { name: string; run: () => Promise<Result> }
 
 /** How many random schedules there are, and how many processes run them. */
 const SCHEDULES = 10_000
-const SHARDS = 4
+const SHARDS = 5
 
 /** How many random schedules of payments there are, and how many processes run them. */
 const PAYMENT_SCHEDULES = 5000
-const PAYMENT_SHARDS = 2
+const PAYMENT_SHARDS = 5
 
 /** Random chats whose pre-charge is compared with a bill. */
 const CHATS = 20_000
@@ -27,45 +27,76 @@ const FIGURE = /^\s+· (.*)$/
 
 const figuresIn = (output: string): string[] => output.split('\n').flatMap((line) => FIGURE.exec(line)?.[1] ?? [])
 
-/** The seed of the random choices, the folder of the bundled programs, and the runner of planted bugs. */
-type Options = { seed: number; programs: string; runner: MutantRunner }
+/**
+ * The seed of the random choices, what part of the schedules and chats is played (1: all), the folder of the bundled
+ * programs, and the runner of planted bugs.
+ */
+type Options = { seed: number; part: number; programs: string; runner: MutantRunner }
+
+/** What a job of tests is: its name, its files, and how they run. `patient`: other jobs go first. */
+type Tests = { env?: Record<string, string>; schedules?: number; patient?: boolean }
 
 /**
- * The parts of the soak: those that measure times and must run alone, and, in parallel, those that mostly wait and
- * those that keep the machine busy.
+ * The lanes of the soak: each runs its jobs one after the other, beside the others. `alone` goes before them: it
+ * measures times. `kills`, `faults` and `planted` mostly wait; `busy`, of which there are several, takes what is left
+ * of the machine, its longest jobs first.
  */
-export function jobsOf(
-  addresses: TestAddresses,
-  { seed, programs, runner }: Options,
-): { alone: Job[]; waiting: Job[]; busy: Job[] } {
-  const test = (name: string, files: string[], env: Record<string, string> = {}, schedules = 0): Job => ({
+export type Lanes = Record<'alone' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
+
+/** The jobs of the soak, by lane. */
+export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner }: Options): Lanes {
+  const test = (name: string, files: string[], { env = {}, schedules = 0, patient = false }: Tests = {}): Job => ({
     name,
     run: async () => {
       const { counts, output } = await runMocha(files, {
         ...addresses,
         folder: root,
+        patient,
         env: { TOLLGATE_SOAK: '1', TOLLGATE_SEED: String(seed), TOLLGATE_TEST_PROGRAMS: programs, ...env },
       })
       const ok = counts !== undefined && counts.failed === 0 && counts.passed > 0
-      return { ok, figures: figuresIn(output), story: ok ? '' : output, schedules, mutant: false }
+      return { ok, figures: figuresIn(output), details: ok ? '' : output, schedules, mutant: false }
     },
   })
   const shards = (name: string, file: string, variable: string, total: number, parts: number): Job[] =>
     Array.from({ length: parts }, (_one, nth) => {
-      const runs = Math.ceil(total / parts)
+      const runs = Math.ceil((total * part) / parts)
       const env = { [variable]: String(runs), TOLLGATE_SEED: String(seed + nth) }
-      return test(`${name} ${nth + 1} of ${parts}`, [file], env, runs)
+      return test(`${name} ${nth + 1} of ${parts}`, [file], { env, schedules: runs, patient: true })
     })
+  const crash = (name: string, ...files: string[]): Job =>
+    test(
+      name,
+      files.map((file) => `test/crash/${file}.test.ts`),
+    )
   const [calls, payments] = ['test/crash/schedules.test.ts', 'test/crash/payments.test.ts'] as const
-  const schedules = [
-    ...shards('schedules', calls, 'TOLLGATE_SCHEDULES', SCHEDULES, SHARDS),
-    ...shards('schedules of payments', payments, 'TOLLGATE_PAYMENT_SCHEDULES', PAYMENT_SCHEDULES, PAYMENT_SHARDS),
-  ]
+  const chats = { TOLLGATE_REQUESTS: String(Math.ceil(CHATS * part)) }
+  return {
+    alone: [crash('load', 'load')],
+    kills: [crash('kills', 'kills'), crash('cuts', 'cuts', 'failpoints')],
+    faults: [
+      crash('takeovers', 'takeovers'),
+      crash('outages', 'outages'),
+      crash('stops', 'stops'),
+      crash('releases', 'releases'),
+      crash('catalogue', 'catalogue'),
+      test('quotes', ['test/api/v1/quotes.test.ts']),
+    ],
+    planted: plantedBugs(addresses, runner),
+    busy: [
+      ...shards('schedules of payments', payments, 'TOLLGATE_PAYMENT_SCHEDULES', PAYMENT_SCHEDULES, PAYMENT_SHARDS),
+      ...shards('schedules', calls, 'TOLLGATE_SCHEDULES', SCHEDULES, SHARDS),
+      test('pre-charges', ['test/upstreams/precharge.test.ts'], { env: chats, patient: true }),
+    ],
+  }
+}
+
+function plantedBugs(addresses: TestAddresses, runner: MutantRunner): Job[] {
   const mutants = MUTANTS.map((mutant): Job => ({
     name: `planted bug: ${mutant.name}`,
     run: async () => {
       const { found, note } = await runner.judge(mutant, addresses)
-      return { ok: found, figures: found ? [] : ['no test has noticed it'], story: note, schedules: 0, mutant: true }
+      return { ok: found, figures: found ? [] : ['no test has noticed it'], details: note, schedules: 0, mutant: true }
     },
   }))
   // Last, in the same copy, after every bug was planted and removed.
@@ -73,21 +104,8 @@ export function jobsOf(
     name: 'no bug planted',
     run: async () => {
       const { found, note } = await runner.judgeHealthy(JUDGES, addresses)
-      return { ok: !found && note === '', figures: [], story: note, schedules: 0, mutant: false }
+      return { ok: !found && note === '', figures: [], details: note, schedules: 0, mutant: false }
     },
   }
-  const preCharges = test('pre-charges', ['test/upstreams/precharge.test.ts'], { TOLLGATE_REQUESTS: String(CHATS) })
-  const quotes = test('quotes', ['test/api/v1/quotes.test.ts'])
-  return {
-    alone: [test('load', ['test/crash/load.test.ts'])],
-    waiting: [
-      test('outages', ['test/crash/outages.test.ts']),
-      test('takeovers', ['test/crash/takeovers.test.ts']),
-      test('stops', ['test/crash/stops.test.ts']),
-      test('cuts', ['test/crash/cuts.test.ts', 'test/crash/failpoints.test.ts']),
-      ...mutants,
-      healthy,
-    ],
-    busy: [test('kills', ['test/crash/kills.test.ts']), ...schedules, preCharges, quotes],
-  }
+  return [...mutants, healthy]
 }

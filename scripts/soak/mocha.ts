@@ -2,15 +2,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
+import { setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Counts } from '../closing-line.ts'
 import { readIfThere } from '../services/secrets.ts'
 import { dyingWithParent } from '../services/processes.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 
-/** Where tests run: their services, and the folder of the tree. */
-export type MochaEnvironment = TestAddresses & { folder: string; bail?: boolean; env?: Record<string, string> }
+/** Where tests run: their services, and the folder of the tree. `patient`: others on the machine go first. */
+export type MochaEnvironment = TestAddresses & {
+  folder: string
+  bail?: boolean
+  patient?: boolean
+  env?: Record<string, string>
+}
+
+const PATIENT = 5
 
 /** How a run of mocha ended. `counts` is missing if it did not even load its files. */
 export type Run = { counts: Counts | undefined; output: string }
@@ -18,7 +25,7 @@ export type Run = { counts: Counts | undefined; output: string }
 /** Runs test files, or folders of them, of a tree in a process of its own. */
 export async function runMocha(
   tests: readonly string[],
-  { folder, bail = false, env, databaseUrl, redisUrl }: MochaEnvironment,
+  { folder, bail = false, patient = false, env, databaseUrl, redisUrl }: MochaEnvironment,
 ): Promise<Run> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   // mocha's own bin would start a second process, for the sake of an option of Node in .mocharc.json.
@@ -45,6 +52,7 @@ export async function runMocha(
       ...env,
     },
   })
+  if (patient && child.pid !== undefined) setPriority(child.pid, PATIENT)
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {

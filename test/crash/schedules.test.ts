@@ -7,7 +7,7 @@ import { deleteAccounts } from './world/accounts.ts'
 import { schedules } from './schedule/moves.ts'
 import { judge } from './schedule/checks.ts'
 import { play } from './schedule/run.ts'
-import type { Story } from './schedule/story.ts'
+import type { ScheduleRun } from './schedule/schedule-run.ts'
 import { seed, report } from './scale.ts'
 
 /** How many schedules `npm test` runs. The soak runs ten thousand, each with a seed of its own. */
@@ -27,25 +27,25 @@ describe('any schedule of calls and faults', () => {
   after(() => Promise.all([db.destroy(), cleanupDb.destroy()]))
 
   /** Checks the schedules that were run, and empties the database. */
-  async function judgeAll(stories: Story[]): Promise<void> {
-    await judge(db, stories.splice(0))
+  async function judgeAll(runs: ScheduleRun[]): Promise<void> {
+    await judge(db, runs.splice(0))
     await deleteAccounts(cleanupDb)
   }
 
   it('ends every call, charges it once, settles or refunds it once, and answers its clients', async () => {
     const startedAt = performance.now()
     let played = 0
-    const stories: Story[] = []
+    const runs: ScheduleRun[] = []
     const result = await fc.check(
       fc.asyncProperty(schedules, async (schedule) => {
-        stories.push(await play(db, `schedule-${++played}`, schedule))
-        if (stories.length === TOGETHER || played === RUNS) await judgeAll(stories)
+        runs.push(await play(db, `schedule-${++played}`, schedule))
+        if (runs.length === TOGETHER || played === RUNS) await judgeAll(runs)
       }),
       { numRuns: RUNS, seed, endOnFailure: true },
     )
     const each = (performance.now() - startedAt) / played
     report(`${played} schedules, ${each.toFixed(0)} ms each, seed ${seed}`)
-    const story = result.errorInstance instanceof Error ? result.errorInstance.message : ''
-    expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; ${story}`).to.equal(false)
-  }).timeout(120_000 + 200 * RUNS)
+    const run = result.errorInstance instanceof Error ? result.errorInstance.message : ''
+    expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; ${run}`).to.equal(false)
+  }).timeout(120_000 + 600 * RUNS)
 })

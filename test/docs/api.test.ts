@@ -20,7 +20,7 @@ describe('docs/api.md', () => {
   })
 
   it('has every accepted field of a chat, and no other', () => {
-    const section = page.slice(page.indexOf('## Chat fields'), page.indexOf('An operator can let further fields'))
+    const section = page.slice(page.indexOf('## Chat fields'), page.indexOf('An operator can allow further fields'))
     const said = Array.from(section.slice(section.indexOf('`model`')).matchAll(/`(\w+)`/g), ([, field]) => field!)
     expect(said.toSorted()).to.deep.equal(['model', 'messages', ...Object.keys(chatOptions.shape)].toSorted())
   })

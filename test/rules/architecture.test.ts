@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { dirname, join } from 'node:path'
 import { places, sourcesOf } from './source.ts'
 import type { Source } from './source.ts'
 
@@ -21,15 +22,19 @@ const HOMES: Record<string, string> = {
   mails: 'src/shared/mail/',
   leases: 'src/shared/infra/leases.ts',
   operator_actions: 'src/shared/operators/',
+  circuit_openings: 'src/shared/operators/',
+  banners: 'src/shared/operators/',
   catalogue_versions: 'src/shared/catalogue/',
   payments: 'src/shared/payments/',
   payment_events: 'src/shared/payments/',
   payment_refunds: 'src/shared/payments/',
   payment_reversals: 'src/shared/ledger/',
   forgiven_debts: 'src/shared/ledger/',
+  deductions: 'src/shared/ledger/',
   redemption_codes: 'src/shared/payments/',
   redemptions: 'src/shared/payments/',
   billing_settings: 'src/shared/payments/',
+  customers_to_forget: 'src/shared/payments/',
 }
 
 /**
@@ -53,13 +58,23 @@ const GUESTS: Record<string, string[]> = {
   payments: ['src/shared/ledger/audit.ts', 'src/shared/infra/queues.ts'],
   redemption_codes: ['src/shared/ledger/audit.ts'],
   redemptions: ['src/shared/ledger/audit.ts'],
-  calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts', 'src/shared/operators/accounts.ts'],
+  calls: ['src/shared/ledger/audit.ts', 'src/shared/accounts/summary.ts'],
   price_versions: ['src/shared/ledger/audit.ts'],
-  api_keys: ['src/shared/ledger/audit.ts'],
+  // When an account called last, its keys know.
+  api_keys: ['src/shared/ledger/audit.ts', 'src/shared/operators/accounts.ts'],
   budgets: ['src/shared/ledger/audit.ts'],
   budget_windows: ['src/shared/ledger/audit.ts'],
   // A link is spent together with its mail.
   mails: ['src/shared/users/one-time-tokens.ts'],
+}
+
+/** What of the server the console may have as code: it is pure. Of everything else it may import types. */
+const SHARED_WITH_BROWSERS = ['pricing', 'media-options', 'margin-csv'].map((name) => `src/shared/calls/${name}.ts`)
+
+/** The files of this repository that a source file imports, but for types. */
+function importsOf({ path, code }: Source): string[] {
+  const imported = /^(?:import|export) (?!type\b)(?:[^'"`;]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm
+  return Array.from(code.matchAll(imported), ([, whole, lazy]) => join(dirname(path), (whole ?? lazy)!))
 }
 
 /** Code that runs on the server: the console's pages run in browsers. */
@@ -144,6 +159,20 @@ describe('the architecture', () => {
       })
     })
     expect(bare).to.deep.equal([])
+  })
+
+  it('gives browsers no code of the server but pure rules', () => {
+    const foreign = sourcesOf('src/console').flatMap((source) =>
+      importsOf(source)
+        .filter((path) => !path.startsWith('src/console/') && !SHARED_WITH_BROWSERS.includes(path))
+        .map((path) => `${source.path} imports ${path}`),
+    )
+    expect(foreign).to.deep.equal([])
+    const planted = "import { a } from '../../api/who.ts'\nimport type { B } from '../../api/web.ts'\nimport('./c.ts')"
+    expect(importsOf({ path: 'src/console/pages/x.tsx', text: '', code: planted })).to.deep.equal([
+      'src/api/who.ts',
+      'src/console/pages/c.ts',
+    ])
   })
 
   it('has no TypeScript loader in what production runs', () => {

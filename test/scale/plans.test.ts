@@ -7,7 +7,9 @@ import { tokensOfLastHour } from '../../src/shared/users/one-time-tokens.ts'
 import { findSession, deleteExpiredSessions, listSessions } from '../../src/shared/users/sessions.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { oldestQueued } from '../../src/shared/calls/backlog.ts'
+import { listAnyCalls } from '../../src/shared/calls/all-calls.ts'
 import { listCalls } from '../../src/shared/calls/call-list.ts'
+import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shared/calls/last-day.ts'
 import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/calls/records.ts'
 import { claimUnanswered, claimOfDeadProcess, waitingProcesses } from '../../src/shared/calls/retries.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/sweeps.ts'
@@ -24,12 +26,14 @@ import {
   mailBacklog,
   verificationsOfLastHour,
 } from '../../src/shared/mail/mails.ts'
-import { findAccounts, upstreamsOfLastHour } from '../../src/shared/operators/accounts.ts'
+import { addressesOf, findAccounts } from '../../src/shared/operators/accounts.ts'
+import { openingsOfDay } from '../../src/shared/operators/circuits.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { loadAccounts, loadHistory } from '../../scripts/harness/loaded-books.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
 import { anOrder, spendableCredits, verbs } from '../shared/calls/opening.ts'
+import { sentDuring } from './sent-statements.ts'
 
 const ACCOUNTS = 8000
 const CALLS = 60_000
@@ -177,17 +181,54 @@ const READS: Record<string, Record<string, Read>> = {
     },
   },
   'an operator': {
-    'the newest accounts': { read: ({ db }) => findAccounts(db, '', 50), index: 'accounts_pkey' },
+    'the newest accounts': {
+      read: ({ db }) => findAccounts(db, { text: '', sort: 'newest' }, 50),
+      index: 'accounts_pkey',
+    },
     'an account by its id': {
-      read: ({ db, mine }) => findAccounts(db, `acc_${mine.id.replaceAll('-', '')}`, 50),
+      read: ({ db, mine }) => findAccounts(db, { text: `acc_${mine.id.replaceAll('-', '')}`, sort: 'newest' }, 50),
       index: 'accounts_pkey',
     },
     // In the order of the index: in the worst case, a text that no address has, it reads every account.
-    'accounts by a part of their address': { read: ({ db }) => findAccounts(db, '-7', 50), index: 'accounts_pkey' },
-    actions: { read: ({ db }) => listActions(db, 50), index: 'operator_actions_pkey' },
+    'accounts by a part of their address, later': {
+      read: ({ db }) => findAccounts(db, { text: '-7', sort: 'newest' }, 50, { key: null, id: newId('account') }),
+      index: 'accounts_pkey',
+    },
+    'accounts that owe': {
+      read: ({ db }) => findAccounts(db, { text: '', sort: 'debt' }, 50, { key: 9, id: newId('account') }),
+      index: 'accounts_in_debt',
+      sorts: true,
+    },
+    'accounts that are suspended': {
+      read: ({ db }) => findAccounts(db, { text: '', sort: 'newest', standing: 'suspended' }, 50),
+      index: 'accounts_suspended',
+    },
+    actions: { read: ({ db }) => listActions(db, {}, 50), index: 'operator_actions_pkey' },
     'actions on an account': {
-      read: ({ db, mine }) => listActions(db, 50, mine.id),
+      read: ({ db, mine }) => listActions(db, { accountId: mine.id }, 50),
       index: 'operator_actions_account',
+      sorts: true,
+    },
+    'all calls': { read: ({ db }) => listAnyCalls(db, {}, 50, null), index: 'calls_pkey' },
+    'all calls of an upstream, later': {
+      read: ({ db }) => listAnyCalls(db, { upstream: 'none', from: day(9), before: day(2) }, 50, place, 100),
+      index: 'calls_pkey',
+    },
+    'all calls that failed': {
+      read: ({ db }) => listAnyCalls(db, { status: 'failed', errorType: 'upstream_failed' }, 50, null),
+      index: 'calls_of_errors',
+    },
+    'the calls of an account': {
+      read: ({ db, mine }) => listAnyCalls(db, { accountId: mine.id, upstream: 'none' }, 50, place),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'the calls of the last day': { read: ({ db }) => tallyLastDay(db, 5), index: 'calls_pkey', sorts: true },
+    'the hours of upstreams': { read: ({ db }) => upstreamHours(db), index: 'calls_pkey', sorts: true },
+    'the openings of circuits': { read: ({ db }) => openingsOfDay(db), index: 'circuit_openings_pkey', sorts: true },
+    'the addresses of accounts': {
+      read: ({ db, mine }) => addressesOf(db, [mine.id]),
+      index: 'members_one_owner',
       sorts: true,
     },
     'upstreams of the last hour': { read: ({ db }) => upstreamsOfLastHour(db), index: 'calls_pkey', sorts: true },
@@ -264,21 +305,21 @@ describe('plans over loaded tables', function () {
    */
   async function plansOf({ read }: Read, account: LoadedAccount): Promise<string> {
     const [call] = await db('calls').where({ account_id: account.id }).limit(1).pluck<CallId[]>('id')
-    const seen: { sql: string; bindings: readonly unknown[] }[] = []
-    const note = (query: { sql: string; bindings: readonly unknown[] }): number => seen.push(query)
-    db.on('query', note)
-    await read({ db, mine: account, call: call! })
-    db.removeListener('query', note)
-    const statements = seen.filter(({ sql }) => /^\s*(select|with|update|delete)\b/i.test(sql))
+    const statements = (await sentDuring(() => read({ db, mine: account, call: call! }))).filter(({ text }) =>
+      /^\s*(select|with|update|delete)\b/i.test(text),
+    )
     expect(statements).not.to.deep.equal([])
     return db.transaction(async (trx) => {
       await trx.raw('SET LOCAL enable_seqscan = on')
       const plans: string[] = []
-      for (const { sql, bindings } of statements) {
-        // Knex shows the statement with numbered parameters, and raw expects question marks.
-        const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${sql.replaceAll(/\$\d+/g, '?')}`, [
-          ...bindings,
-        ] as string[])
+      for (const { text, values = [] } of statements) {
+        const used: unknown[] = []
+        // A statement has numbered parameters, and raw expects question marks.
+        const sql = text.replaceAll(/\$(\d+)/g, (_all, nth: string) => {
+          used.push(values[Number(nth) - 1])
+          return '?'
+        })
+        const { rows } = await trx.raw<{ rows: Record<string, string>[] }>(`EXPLAIN ${sql}`, used as string[])
         plans.push(rows.map((row) => row['QUERY PLAN']).join('\n'))
       }
       return plans.join('\n')

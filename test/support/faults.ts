@@ -31,7 +31,7 @@ type Pool = {
  * repeated.
  */
 export class Scheduler {
-  /** What happened, in order, for a failure's story. */
+  /** What happened, in order, for the message of a failure. */
   readonly history: string[] = []
   private parked: Parked[] = []
   private running = 0
@@ -60,7 +60,7 @@ export class Scheduler {
     return settled.result
   }
 
-  /** What waits to happen, for a failure's story. */
+  /** What waits to happen, for the message of a failure. */
   waiting(): string[] {
     return this.parked.map(({ process, what }) => `${process.name}: ${what}`)
   }
@@ -104,11 +104,11 @@ export class Scheduler {
 
   private nextRelease(): Promise<void> {
     return new Promise((resolve) => {
-      const heard = () => {
-        this.pool.removeListener('release', heard)
+      const onRelease = () => {
+        this.pool.removeListener('release', onRelease)
         resolve()
       }
-      this.pool.on('release', heard)
+      this.pool.on('release', onRelease)
     })
   }
 }

@@ -25,7 +25,7 @@ function commandIn(bytes: Buffer): { words: string[]; length: number } | null {
 
 function redisWire(): Wire {
   let rest = Buffer.alloc(0)
-  let heard = Buffer.alloc(0)
+  let received = Buffer.alloc(0)
   const mark = randomUUID()
   return {
     statements(bytes) {
@@ -40,8 +40,8 @@ function redisWire(): Wire {
     // It is answered after everything that was sent before it.
     question: () => Buffer.from(`*2\r\n$4\r\nPING\r\n$${mark.length}\r\n${mark}\r\n`),
     isDone(bytes) {
-      heard = Buffer.concat([heard, bytes])
-      return heard.includes(mark)
+      received = Buffer.concat([received, bytes])
+      return received.includes(mark)
     },
   }
 }

@@ -5,6 +5,7 @@ import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
+import { upstreamsOfLastHour } from '../../src/shared/calls/last-day.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
 import { prompted, recordOf } from '../../scripts/harness/calling.ts'
@@ -126,7 +127,15 @@ describe('a model of two upstreams', () => {
       expect(reply.json.error.message).to.match(/refused the request \(HTTP 403\)/)
       expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+      await expectFailureOf(`refusing-for-${modality}`, reply)
     })
+  }
+
+  /** What operators see: the record names the upstream that failed, and its calls of the last hour all failed. */
+  async function expectFailureOf(upstream: string, reply: Reply): Promise<void> {
+    expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', upstream })
+    const report = (await upstreamsOfLastHour(gateway.db)).find((one) => one.upstream === upstream)!
+    expect(report.failed).to.equal(report.calls)
   }
 
   for (const manner of ['failing', 'resetting']) {
@@ -140,10 +149,12 @@ describe('a model of two upstreams', () => {
       it(`is never submitted to the second if the first may have accepted it (${manner}): ${modality}`, async () => {
         const prompt = prompted()
         const asked = requestsTo(manner)
-        expect((await call(manner, modality, prompt)).status).to.equal(502)
+        const reply = await call(manner, modality, prompt)
+        expect(reply.status).to.equal(502)
         expect(asked()).to.equal(1)
         expect(gateway.sandbox.journal(prompt)).to.deep.equal([])
         expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
+        await expectFailureOf(`${manner}-for-${modality}`, reply)
       })
     }
   }
@@ -194,6 +205,7 @@ describe('a model of two upstreams', () => {
     it('asks it last once five calls have waited for it until their deadlines', async () => {
       const lost = await Promise.all(Array.from({ length: 5 }, () => call('silent', 'chat', prompted())))
       expect(lost.map(({ status }) => status)).to.deep.equal([502, 502, 502, 502, 502])
+      await expectFailureOf('silent', lost[0]!)
       await expectServedElsewhere(await call('silent', 'chat', prompted()))
     })
 

@@ -16,7 +16,7 @@ import { CHAT_COST, PRICES, FUNDS, aFundedAccount, ask, everyProtocol, targetsOf
 import type { Target } from './support/targets.ts'
 
 /** One call that runs when its worker is killed. */
-type Struck<Heard> = { target: Target; account: TestAccount; prompt: string; heard: Heard }
+type Struck<Received> = { target: Target; account: TestAccount; prompt: string; received: Received }
 
 /** Words that leave a request unanswered at the upstream. */
 const UNANSWERED = '[delay 4000] [usage 100 50]'
@@ -33,7 +33,7 @@ describe('a worker process that is killed', function () {
 
   async function begin(calls: typeof unanswered, target: Target, words: string): Promise<void> {
     const { account, prompt } = await prepared(words)
-    calls.set(nameOf(target), { account, prompt, target, heard: ask(gateway, account, target, prompt) })
+    calls.set(nameOf(target), { account, prompt, target, received: ask(gateway, account, target, prompt) })
   }
 
   async function beginStream(target: Target): Promise<void> {
@@ -42,7 +42,7 @@ describe('a worker process that is killed', function () {
       account,
       prompt,
       target,
-      heard: await startStream(gateway, account, target, prompt),
+      received: await startStream(gateway, account, target, prompt),
     })
   }
 
@@ -71,7 +71,7 @@ describe('a worker process that is killed', function () {
       'every call being under way',
       async () =>
         [...unanswered.values(), ...submitted.values()].every(isBilled) &&
-        [...streaming.values()].every(({ heard }) => heard.chunks().length > 2) &&
+        [...streaming.values()].every(({ received }) => received.chunks().length > 2) &&
         (await Promise.all([...submitted.values()].map(isPersisted))).every(Boolean),
     )
     expect(
@@ -88,7 +88,7 @@ describe('a worker process that is killed', function () {
   }
 
   async function expectRefund(call: Struck<Promise<Reply>>): Promise<void> {
-    const reply = await call.heard
+    const reply = await call.received
     expect(reply.status, reply.text).to.equal(502)
     expect(reply.json.error.message).to.match(/worker was lost/)
     await expectEnd(call, 0, 1)
@@ -97,7 +97,7 @@ describe('a worker process that is killed', function () {
   for (const target of targetsOf('task')) {
     it(`leaves a task that the next one continues without a second submission: ${nameOf(target)}`, async () => {
       const call = submitted.get(nameOf(target))!
-      const reply = await call.heard
+      const reply = await call.received
       expect(reply.status, reply.text).to.equal(200)
       const cost = PRICES[target.modality as 'image' | 'video']
       expect(reply.json.usage).to.include({ credits: cost, balance: FUNDS - cost })
@@ -113,7 +113,7 @@ describe('a worker process that is killed', function () {
   for (const target of targetsOf('chat')) {
     it(`leaves a chat that is sent again and charged once: ${nameOf(target)}`, async () => {
       const call = unanswered.get(nameOf(target))!
-      const reply = await call.heard
+      const reply = await call.received
       expect(reply.status, reply.text).to.equal(200)
       expect(reply.json.usage).to.include({ credits: CHAT_COST, balance: FUNDS - CHAT_COST })
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'succeeded', attempts: 2 })
@@ -122,13 +122,13 @@ describe('a worker process that is killed', function () {
 
     it(`ends a begun stream with an error and a refund, and it is not restarted: ${nameOf(target)}`, async () => {
       const call = streaming.get(nameOf(target))!
-      const { heard } = call
-      await heard.ended
-      const { error } = heard.chunks().at(-1)!
-      expect(error, heard.last()).to.include({ type: 'upstream_failed' })
+      const { received } = call
+      await received.ended
+      const { error } = received.chunks().at(-1)!
+      expect(error, received.last()).to.include({ type: 'upstream_failed' })
       expect(error!.message).to.match(/worker was lost/)
-      expect(heard.text()).to.not.include('[DONE]')
-      const record = await findRecord(gateway.db, parseId('call', heard.headers.get('x-call-id')!)!)
+      expect(received.text()).to.not.include('[DONE]')
+      const record = await findRecord(gateway.db, parseId('call', received.headers.get('x-call-id')!)!)
       expect(record).to.include({ status: 'failed', httpStatus: 502, errorType: 'upstream_failed', credits: 0 })
       await expectEnd(call, 0, 1)
     })

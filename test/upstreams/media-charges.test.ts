@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { videoKind } from '../../src/api/v1/media.ts'
+import { imageKind, videoKind } from '../../src/api/v1/media.ts'
 import type { MediaPrice } from '../../src/shared/calls/pricing.ts'
 import type { MediaModel, Protocol } from '../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../src/shared/errors.ts'
-import type { TaskMediaAdapter } from '../../src/workers/upstreams/adapter.ts'
 import { prompted } from '../../scripts/harness/calling.ts'
 import { inSoak, report, seed } from '../crash/scale.ts'
+import { PIXEL } from '../support/pixel.ts'
 import { startWorld } from '../workers/upstreams/sandbox-upstreams.ts'
 import type { World } from '../workers/upstreams/sandbox-upstreams.ts'
 
@@ -28,6 +28,17 @@ const MODEL = {
   resolutions: ['720p', '1080p', '480p'],
   ...PRICES,
   price: PRICES,
+} as unknown as MediaModel
+
+/** What the upstream bills for an image: 90 for 4K, 25 for all else. */
+const IMAGE_PRICES: MediaPrice = { prices: [{ resolution: '4K', credits: 90 }, { credits: 25 }] }
+
+const IMAGE_MODEL = {
+  id: 'image',
+  modality: 'image',
+  resolutions: ['1K', '2K', '4K'],
+  ...IMAGE_PRICES,
+  price: IMAGE_PRICES,
 } as unknown as MediaModel
 
 const PROTOCOLS: Protocol[] = ['openai', 'fal', 'replicate', 'openrouter']
@@ -60,15 +71,23 @@ const duration = fc.oneof(
   { weight: 3, arbitrary: fc.double({ min: 1, max: 10, noNaN: true }) },
   { weight: 1, arbitrary: value },
 )
-const resolution = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('720p', '1080p') }, { weight: 1, arbitrary: value })
+const resolution = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom('720p', '1080p', '1K', '4K') },
+  { weight: 1, arbitrary: value },
+)
+/** A picture to begin with: it has no price of its own. */
+const picture = fc.constant(`data:image/png;base64,${PIXEL}`)
 const bodies = fc
   .tuple(
-    fc.record({ duration, resolution }, { requiredKeys: [] }),
+    fc.record({ duration, resolution, image_url: picture }, { requiredKeys: [] }),
     fc.dictionary(fc.constantFrom(...HOSTILE), value, { maxKeys: 3 }),
   )
   .map(([fields, more]) => ({ ...more, ...fields }))
 
-describe('the charge of any video', () => {
+/** What a request comes to: its charge and what its upstream was sent; null where it was refused before any charge. */
+type Played = { charge: number; sent: Record<string, unknown> } | null
+
+describe('the charge of any image or video', () => {
   let world: World
   before(async () => {
     world = await startWorld()
@@ -81,36 +100,64 @@ describe('the charge of any video', () => {
     return (body.fields ?? body.input ?? body) as Record<string, unknown>
   }
 
-  it('is that of all that its upstream is sent, or the request is refused before any charge', async () => {
+  async function play(
+    { modality, parse }: typeof imageKind,
+    model: MediaModel,
+    protocol: Protocol,
+    fields: object,
+  ): Promise<Played> {
+    const body = { ...fields, model: model.id, prompt: prompted() }
+    let asked: ReturnType<typeof parse>
+    try {
+      asked = parse(body, model)
+    } catch (error) {
+      if (error instanceof ApiError) return null
+      throw error
+    }
+    const context = world.context(protocol, { model: `sandbox/${modality}` })
+    const adapter = world.upstreams.mediaAdapterOf(context.route, modality as 'image' | 'video')
+    if (adapter.kind === 'task') await adapter.submit(asked.request, context)
+    else await adapter.generate(asked.request, context)
+    return { charge: asked.charge, sent: sentOf(body.prompt) }
+  }
+
+  /** Plays many requests, and gives what was sent, but for what has no price, to be billed. */
+  async function playAll(
+    of: [kind: typeof imageKind, model: MediaModel],
+    bill: (sent: Record<string, unknown>) => { least: number; below: number },
+  ): Promise<void> {
     const counts = { sent: 0, refused: 0 }
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...PROTOCOLS), bodies, async (protocol, fields) => {
-        const body = { ...fields, model: 'video', prompt: prompted() }
-        let asked: ReturnType<typeof videoKind.parse>
-        try {
-          asked = videoKind.parse(body, MODEL)
-        } catch (error) {
-          if (!(error instanceof ApiError)) throw error
-          counts.refused++
-          return
-        }
-        const context = world.context(protocol, { model: 'sandbox/video' })
-        const adapter = world.upstreams.mediaAdapterOf(context.route, 'video') as TaskMediaAdapter
-        await adapter.submit(asked.request, context)
-        counts.sent++
-        const sent = sentOf(body.prompt)
-        const { model: _model, prompt: _prompt, duration: length, seconds, resolution: tier, size, ...more } = sent
-        expect(more, 'nothing that was not priced').to.deep.equal({})
-        const bill = (/1080/.test(String(tier ?? size)) ? 40 : 25) * Number(length ?? seconds)
-        expect(bill, 'its upstream was told how long').to.be.above(0)
-        expect(asked.charge)
-          .to.be.at.least(bill)
-          .and.to.be.below(bill + 1)
+        const played = await play(...of, protocol, fields)
+        counts[played ? 'sent' : 'refused']++
+        if (!played) return
+        const { model: _model, prompt: _prompt, ...sent } = played.sent
+        // Every protocol has a name of its own for the picture.
+        const asked = Object.entries(sent).filter(([, one]) => !JSON.stringify(one).includes(PIXEL))
+        const { least, below } = bill(Object.fromEntries(asked))
+        expect(played.charge).to.be.at.least(least).and.to.be.below(below)
       }),
       { numRuns: REQUESTS, seed },
     )
-    report(`${REQUESTS} videos: ${counts.sent} sent at their price, ${counts.refused} refused; seed ${seed}`)
+    const { modality } = of[0]
+    report(`${REQUESTS} ${modality}s: ${counts.sent} sent at their price, ${counts.refused} refused; seed ${seed}`)
     expect(counts.sent).to.be.above(REQUESTS / 10)
     expect(counts.refused).to.be.above(REQUESTS / 10)
-  }).timeout(30_000 + 50 * REQUESTS)
+  }
+
+  it('is that of all that the upstream of a video is sent, or it is refused before any charge', () =>
+    playAll([videoKind, MODEL], ({ duration: length, seconds, resolution: tier, size, ...more }) => {
+      expect(more, 'nothing that was not priced').to.deep.equal({})
+      const least = (/1080/.test(String(tier ?? size)) ? 40 : 25) * Number(length ?? seconds)
+      expect(least, 'its upstream was told how long').to.be.above(0)
+      return { least, below: least + 1 }
+    })).timeout(30_000 + 50 * REQUESTS)
+
+  it('is that of all that the upstream of an image is sent, or it is refused before any charge', () =>
+    playAll([imageKind, IMAGE_MODEL], ({ resolution: tier, size, ...more }) => {
+      expect(more, 'nothing that was not priced').to.deep.equal({})
+      const least = /4K|3840/.test(String(tier ?? size)) ? 90 : 25
+      return { least, below: least + 1 }
+    })).timeout(30_000 + 50 * REQUESTS)
 })

@@ -126,10 +126,10 @@ describe('a chat that the openai SDK streams', () => {
         const prompt = prompted('[tokens 400] [chunks 400 20]')
         const request = requestOf(target, prompt)
         const stream = await client.chat.completions.create({ ...request, stream: true }).withResponse()
-        let heard = ''
+        let text = ''
         for await (const { choices } of stream.data) {
-          heard += choices[0]?.delta.content ?? ''
-          if (heard.split(' ').length > 5) break
+          text += choices[0]?.delta.content ?? ''
+          if (text.split(' ').length > 5) break
         }
         expect(
           await until('the upstream seeing the client leave', () => gateway.sandbox.open(prompt).aborted),
@@ -143,7 +143,7 @@ describe('a chat that the openai SDK streams', () => {
         } = kept.json
         expect(choice.finish_reason).to.equal('cancelled')
         expect(choice.message.content).to.satisfy(
-          (content: string) => content.startsWith(heard) && content.length < 1500,
+          (content: string) => content.startsWith(text) && content.length < 1500,
         )
         // Anthropic's streams begin with the count of their input.
         const reported = target.protocol === 'anthropic' ? Number(usage.input_tokens) : undefined

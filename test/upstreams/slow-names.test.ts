@@ -9,14 +9,14 @@ import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { until } from '../../scripts/until.ts'
-import { chat, prompted } from '../../scripts/harness/calling.ts'
+import { chat, prompted, recordOf } from '../../scripts/harness/calling.ts'
 import { FUNDS, aFundedAccount, ask, everyProtocol } from './support/targets.ts'
 
 /** The most addresses that one chat may have. */
 const ADDRESSES = 50
 
-/** What another account's chat may take, in ms. */
-const SOON_MS = 2000
+/** By how much another account's chat may be delayed, in ms. */
+const MAX_DELAY_MS = 2000
 
 describe('names that a customer chose', function () {
   let gateway: Gateway
@@ -60,16 +60,18 @@ describe('names that a customer chose', function () {
   it("delay other accounts' chats by at most two seconds, however many and slow they are", async () => {
     const [hostile, other] = await Promise.all([aFundedAccount(gateway), aFundedAccount(gateway)])
     const names = (call: number) => Array.from({ length: ADDRESSES }, (_one, at) => `slow-${call}-${at}.example.com`)
+    const chatMs = async (): Promise<number> => {
+      const startedAt = performance.now()
+      const reply = await chat(gateway, other, prompted('[usage 10 10]'))
+      expect(reply.status, reply.text).to.equal(200)
+      return performance.now() - startedAt
+    }
+    const usualMs = Math.max(await chatMs(), await chatMs(), await chatMs())
     const attacks = Array.from({ length: 4 }, (_one, call) =>
       chat(gateway, hostile, '', { messages: pictures(names(call)), max_tokens: 1 }),
     )
     await until('the first question', () => dns.questions.length > 0)
-    for (let nth = 0; nth < 10; nth += 1) {
-      const startedAt = performance.now()
-      const reply = await chat(gateway, other, prompted('[usage 10 10]'))
-      expect(reply.status, reply.text).to.equal(200)
-      expect(performance.now() - startedAt).to.be.below(SOON_MS)
-    }
+    for (let nth = 0; nth < 10; nth += 1) expect(await chatMs()).to.be.below(usualMs + MAX_DELAY_MS)
     for (const reply of await Promise.all(attacks)) {
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.message).to.match(/^The names in image_url could not be looked up in time\..* refunded/)
@@ -115,5 +117,6 @@ describe('names that a customer chose', function () {
     expect(refused.json.error.message).to.match(
       /^image_url: The name does not resolve: its name servers gave no answer\./,
     )
+    expect(await recordOf(gateway.db, refused), 'no failure of the upstream').to.include({ upstream: null })
   })
 })

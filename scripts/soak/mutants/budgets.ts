@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { BUDGETS } from './judges.ts'
+import { BUDGETS, SCHEDULES } from './judges.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 const JUDGE_SQL = 'sql/judge_keys.sql'
@@ -16,7 +16,7 @@ export const OF_BUDGETS: readonly Mutant[] = [
         replace: 'budget_window(b.period, now()) AS starts_at',
       },
     ],
-    tests: [BUDGETS],
+    tests: [BUDGETS, SCHEDULES],
   },
   {
     name: 'a batch ignores the budgets of the second key',

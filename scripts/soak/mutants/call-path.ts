@@ -96,11 +96,11 @@ export const CALL_PATH: readonly Mutant[] = [
   },
   {
     name: 'two runs of one moment are both the first',
-    why: 'The clock tells no order of two transactions that wait for one row.',
+    why: 'The clock does not order two transactions that wait for one row.',
     edits: [
       {
         file: STATEMENTS,
-        find: 'started_by <> (:runs::uuid[])[array_position(:ids::uuid[], id)] AS resumed',
+        find: 'started_by <> ($2::uuid[])[array_position($1::uuid[], id)] AS resumed',
         replace: 'started_at < now() AS resumed',
       },
     ],
@@ -117,6 +117,24 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [SCHEDULES],
+  },
+  {
+    name: 'a migration keeps calls waiting for eight seconds',
+    why: 'Whoever asks for a lock of a table keeps everybody waiting who comes after.',
+    // Its time-out alone would end the wait after two, which a call on a busy machine may take anyway.
+    edits: [
+      { file: 'migrations/lock.ts', find: 'if (ended.aborted) return', replace: 'return' },
+      { file: 'migrations/lock.ts', find: "const LOCK_TIMEOUT = '2s'", replace: "const LOCK_TIMEOUT = '8s'" },
+    ],
+    tests: ['test/migrations.test.ts'],
+  },
+  {
+    name: 'a failed call has no upstream',
+    why: 'Operators would see no failure of an upstream that fails every call.',
+    edits: [
+      { file: 'src/shared/calls/calls.ts', find: '        upstream: guard.upstream ?? undefined,\n', replace: '' },
+    ],
+    tests: ['test/upstreams/fallback.test.ts'],
   },
   {
     name: 'the catalogue of today prices the call of yesterday',

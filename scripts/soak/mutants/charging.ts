@@ -1,7 +1,8 @@
 import type { Mutant } from './mutant.ts'
-import { SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE } from './judges.ts'
+import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, SAME_BOOKS } from './judges.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
+const OPEN_PLAIN_SQL = 'sql/open_plain_calls.sql'
 const LOTS_SQL = 'sql/spendable_lots.sql'
 
 /** Bugs in what a call is charged: lots, batches, bounds, grants, the estimate. */
@@ -14,6 +15,11 @@ export const CHARGING: readonly Mutant[] = [
         file: OPEN_SQL,
         find: 'ANY (account_ids) ORDER BY acc.id FOR NO KEY UPDATE',
         replace: 'ANY (account_ids)',
+      },
+      {
+        file: OPEN_PLAIN_SQL,
+        find: 'ANY (accounts_of) ORDER BY acc.id FOR NO KEY UPDATE',
+        replace: 'ANY (accounts_of) ORDER BY acc.id',
       },
     ],
     tests: [SCHEDULES, VERBS, BATCHES],
@@ -40,6 +46,11 @@ export const CHARGING: readonly Mutant[] = [
         file: OPEN_SQL,
         find: 'WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place)',
         replace: 'WINDOW account_order AS (PARTITION BY c.account_id ORDER BY c.place DESC)',
+      },
+      {
+        file: OPEN_PLAIN_SQL,
+        find: 'WINDOW in_order AS (PARTITION BY r.holder ORDER BY r.place)',
+        replace: 'WINDOW in_order AS (PARTITION BY r.holder ORDER BY r.place DESC)',
       },
     ],
     tests: [BATCHES],
@@ -74,6 +85,26 @@ export const CHARGING: readonly Mutant[] = [
       },
     ],
     tests: [SCHEDULES],
+  },
+  {
+    name: 'the short charge asks for no bounds',
+    why: 'What the general statement refuses must not slip through the short one.',
+    edits: [
+      { file: OPEN_PLAIN_SQL, find: 'AND open_calls_of[part.holder] + part.calls <= max_outstanding', replace: '' },
+    ],
+    tests: [SAME_BOOKS, SCHEDULES],
+  },
+  {
+    name: 'the short charge takes debtors and limited keys',
+    why: 'Only the general statement looks at debts, and at the limits of keys.',
+    edits: [{ file: OPEN_PLAIN_SQL, find: ' AND held.debt = 0 AND NOT held.keys_limited', replace: '' }],
+    tests: [SAME_BOOKS, DEBTS],
+  },
+  {
+    name: 'the short charge takes revoked keys',
+    why: 'A key that was revoked a moment ago opens nothing.',
+    edits: [{ file: OPEN_PLAIN_SQL, find: 'AND k.revoked_at IS NULL', replace: '' }],
+    tests: [MOMENTS],
   },
   {
     name: 'debt is forgotten by a grant',

@@ -1,8 +1,10 @@
 import type { Edit } from '../../tree-copy.ts'
 import type { Mutant } from './mutant.ts'
-import { SCHEDULES, VERBS, DEBTS } from './judges.ts'
+import { SCHEDULES, VERBS, DEBTS, SAME_BOOKS } from './judges.ts'
 
 const END_SQL = 'sql/end_calls.sql'
+
+const END_PLAIN_SQL = 'sql/end_plain_calls.sql'
 
 const STATUS_GUARD: Edit = {
   file: END_SQL,
@@ -57,7 +59,7 @@ export const ENDING: readonly Mutant[] = [
   },
   {
     name: 'a refund of a lost job ignores that the call runs',
-    why: 'A job may be taken though nobody heard of it.',
+    why: 'A job may be taken even if its acknowledgement was lost.',
     edits: [{ file: END_SQL, find: 'AND (o.from_status IS NULL OR o.from_status = c.status)', replace: '' }],
     tests: [VERBS, SCHEDULES],
   },
@@ -77,6 +79,12 @@ export const ENDING: readonly Mutant[] = [
         replace: `SELECT x.id AS call_id, x.account_id, x.turn, x.status,
           (SELECT g.id FROM grants g WHERE g.account_id = x.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,`,
       },
+      {
+        file: END_PLAIN_SQL,
+        find: 'AS holder, charge.grant_id,',
+        replace: `AS holder,
+          (SELECT g.id FROM grants g WHERE g.account_id = c.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,`,
+      },
     ],
     tests: [SCHEDULES],
   },
@@ -88,6 +96,11 @@ export const ENDING: readonly Mutant[] = [
         file: END_SQL,
         find: 'now() + make_interval(secs => e.result_seconds) FROM ended e',
         replace: 'now() + make_interval(secs => e.result_seconds) FROM ended e WHERE false',
+      },
+      {
+        file: END_PLAIN_SQL,
+        find: 'FROM unnest(ids, outputs) AS u (id, output)',
+        replace: 'FROM unnest(ids, outputs) AS u (id, output) WHERE false',
       },
     ],
     tests: [SCHEDULES],
@@ -107,7 +120,34 @@ export const ENDING: readonly Mutant[] = [
   {
     name: 'the bytes of requests are not given free again',
     why: 'An account would be shut out for good.',
-    edits: [{ file: END_SQL, find: 'request_bytes = acc.request_bytes - s.bytes,', replace: '' }],
+    edits: [
+      { file: END_SQL, find: 'request_bytes = acc.request_bytes - s.bytes,', replace: '' },
+      { file: END_PLAIN_SQL, find: 'request_bytes = acc.request_bytes - s.bytes, ', replace: '' },
+    ],
     tests: [SCHEDULES],
+  },
+  {
+    name: 'the short end ends what another attempt works on',
+    why: 'The attempt is the fence of a refund, whichever statement makes it.',
+    edits: [{ file: END_PLAIN_SQL, find: 'AND (u.attempt IS NULL OR u.attempt = c.attempts)', replace: '' }],
+    tests: [SAME_BOOKS, VERBS],
+  },
+  {
+    name: 'the short end ends a call twice',
+    why: 'A call that has ended is left alone.',
+    edits: [{ file: END_PLAIN_SQL, find: "u.place AND c.status IN ('queued', 'running')", replace: 'u.place' }],
+    tests: [SAME_BOOKS, SCHEDULES],
+  },
+  {
+    name: 'the short end gives nothing a day more',
+    why: 'Credits that come back to a lot past its time can be spent for a day.',
+    edits: [
+      {
+        file: END_PLAIN_SQL,
+        find: "THEN now() + interval '24 hours'\n      ELSE g.expires_at END",
+        replace: 'THEN g.expires_at ELSE g.expires_at END',
+      },
+    ],
+    tests: [VERBS, SAME_BOOKS],
   },
 ]

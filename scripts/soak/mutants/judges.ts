@@ -3,6 +3,7 @@ export const SCHEDULES = 'test/crash/schedules.test.ts'
 export const CUTS = 'test/crash/cuts.test.ts'
 export const MOMENTS = 'test/crash/failpoints.test.ts'
 export const VERBS = 'test/shared/calls/verbs.test.ts'
+export const DEDUCTIONS = 'test/shared/ledger/deductions.test.ts'
 export const DEBTS = 'test/shared/calls/debts.test.ts'
 export const BATCHES = 'test/shared/calls/batches.test.ts'
 export const BUDGETS = 'test/shared/calls/budgets.test.ts'
@@ -16,13 +17,16 @@ export const ENDS = 'test/workers/calls/chat-settlement.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
+export const SAME_BOOKS = 'test/shared/calls/same-books.test.ts'
 
 /** The tests that must pass where no bug is planted. */
 export const JUDGES = [
   SCHEDULES,
   VERBS,
   DEBTS,
+  DEDUCTIONS,
   BATCHES,
+  SAME_BOOKS,
   BUDGETS,
   MOMENTS,
   PRICING,

@@ -2,6 +2,7 @@ import { OF_BUDGETS } from './budgets.ts'
 import { CALL_PATH } from './call-path.ts'
 import { OF_CATALOGUE } from './catalogue.ts'
 import { CHARGING } from './charging.ts'
+import { OF_DEDUCTIONS } from './deductions.ts'
 import { ENDING } from './ending.ts'
 import type { Mutant } from './mutant.ts'
 import { OF_PAYMENTS } from './payments.ts'
@@ -12,6 +13,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CHARGING,
   ...ENDING,
   ...OF_BUDGETS,
+  ...OF_DEDUCTIONS,
   ...OF_PAYMENTS,
   ...CALL_PATH,
   ...PRICES,

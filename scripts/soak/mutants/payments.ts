@@ -5,19 +5,19 @@ import type { Mutant } from './mutant.ts'
 export const OF_PAYMENTS: readonly Mutant[] = [
   {
     name: 'an event is believed',
-    why: 'An event is a hint: what it says may be forged, old, or half of the truth. The order is read anew.',
+    why: 'An event is a hint: what it says may be forged, old, or half of the truth. The provider decides.',
     edits: [
       {
-        file: 'src/shared/payments/look.ts',
-        find: '    const row = await look(deps, id, id === named?.id ? hint.session : null)\n',
+        file: 'src/shared/payments/check.ts',
+        find: '    const row = await checkOrder(deps, id, id === named?.id ? hint.session : null)\n',
         replace: `    if (hint.type === 'checkout.session.completed') {
-      const told = (await findPayment(db, id))!
-      const { currency, amount_minor: amountMinor, customer, session, intent } = told
-      const money = { currency, amountMinor, customer, session, intent, liveMode: told.live_mode, names: hint.names }
+      const order = (await findPayment(db, id))!
+      const { currency, amount_minor: amountMinor, customer, session, intent } = order
+      const money = { currency, amountMinor, customer, session, intent, liveMode: order.live_mode, names: hint.names }
       const rest = { expiresAt: null, receiptUrl: null, failure: null, refunds: [], disputedMinor: 0, card: null }
-      await settleSeen(deps, told, { state: 'paid', ...money, ...rest })
+      await applyAndPublish(deps, order, { state: 'paid', ...money, ...rest })
     }
-    const row = await look(deps, id, id === named?.id ? hint.session : null)
+    const row = await checkOrder(deps, id, id === named?.id ? hint.session : null)
 `,
       },
     ],
@@ -80,10 +80,10 @@ export const OF_PAYMENTS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/shared/payments/refunds.ts',
-        find: '  const { refundId, balance } = await takeCredits(deps, operator, found, wish)\n',
-        replace: `  const early = { id: newId('refund'), amountMinor: wish.amountMinor ?? found.amount_minor }
+        find: '  const { refundId, balance } = await takeCredits(deps, operator, found, request)\n',
+        replace: `  const early = { id: newId('refund'), amountMinor: request.amountMinor ?? found.amount_minor }
   await deps.provider.refund(orderOf(found), early)
-  const { refundId, balance } = await takeCredits(deps, operator, found, wish)
+  const { refundId, balance } = await takeCredits(deps, operator, found, request)
 `,
       },
     ],

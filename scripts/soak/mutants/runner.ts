@@ -21,8 +21,11 @@ const PARTS = [
   'models.json',
 ]
 
-/** How many schedules a planted bug can survive, and how many the copy without one must pass. */
-const SCHEDULES = { mutant: 800, healthy: 50 }
+/** How many schedules of each kind a planted bug can survive, and how many the copy without one must pass. */
+const SCHEDULES = {
+  mutant: { TOLLGATE_SCHEDULES: '800', TOLLGATE_PAYMENT_SCHEDULES: '400' },
+  healthy: { TOLLGATE_SCHEDULES: '50', TOLLGATE_PAYMENT_SCHEDULES: '25' },
+}
 
 /** Whether a test failed because of a planted bug, and which; or why the copy did not run. */
 export type Verdict = { found: boolean; note: string }
@@ -67,13 +70,13 @@ async function verdictOf(
   { folder }: TreeCopy,
   tests: string[],
   addresses: TestAddresses,
-  schedules: number,
+  env: Record<string, string>,
 ): Promise<Verdict> {
   const { counts, output } = await runMocha(tests, {
     ...addresses,
     folder,
     bail: true,
-    env: { TOLLGATE_SCHEDULES: String(schedules) },
+    env,
   })
   if (!counts) return { found: false, note: `the copy does not run: ${output.slice(-1000)}` }
   return {

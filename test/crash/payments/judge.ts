@@ -1,16 +1,15 @@
 import { expect } from 'chai'
 import type Stripe from 'stripe'
-import { balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { publicId } from '../../../src/shared/ids.ts'
+import type { AccountId } from '../../../src/shared/ids.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
-import { ordersOf } from './play.ts'
-import type { Story } from './play.ts'
+import type { ScheduleRun } from './play.ts'
 
 /** What Stripe says of an order, read by nobody but this test. */
 type Truth = { paid: boolean; gone: number }
 
 /** Reads every payment that names an order: whether it is paid, and how much of it went back. */
-async function truths({ stripe }: Story): Promise<Map<string, Truth>> {
+async function truths({ stripe }: ScheduleRun): Promise<Map<string, Truth>> {
   const all = new Map<string, Truth>()
   const [intents, refunds, disputes] = await Promise.all([
     stripe.list<Stripe.PaymentIntent>('payment_intent'),
@@ -37,34 +36,53 @@ function expected({ credits, bonus, amount_minor: amount }: PaymentRow, truth: T
   return { granted, reversed }
 }
 
-/** Holds every order and account of a story against what Stripe says. */
-export async function judge(story: Story): Promise<void> {
-  const { db, accounts, tampered } = story
-  const known = await truths(story)
-  const orders = await ordersOf(story)
-  const left = new Map(accounts.map(({ id }) => [id, 0]))
+type OrderRow = PaymentRow & { granted: number }
+type AccountRow = { id: AccountId; worth: number; by_calls: number; receipts: number }
+
+/** The orders of a run, with the credits that each has granted, and its accounts, with what moved their credits. */
+async function rowsOf({ db, accounts }: ScheduleRun): Promise<{ orders: OrderRow[]; books: AccountRow[] }> {
+  const owners = [accounts.map(({ id }) => id), accounts.map(({ email }) => email)]
+  const [{ rows: orders }, { rows: books }] = await Promise.all([
+    db.raw<{ rows: OrderRow[] }>(
+      `
+      SELECT p.*, coalesce((SELECT sum(g.amount) FROM grants g WHERE g.payment_id = p.id), 0)::bigint AS granted
+      FROM payments p WHERE p.account_id = ANY (?::uuid[]) ORDER BY p.id`,
+      owners.slice(0, 1),
+    ),
+    db.raw<{ rows: AccountRow[] }>(
+      `
+      SELECT acc.id, acc.credits - acc.debt AS worth,
+        coalesce((SELECT sum(e.amount) FROM ledger_entries e WHERE e.account_id = acc.id
+          AND e.kind IN ('charge', 'settlement', 'refund')), 0)::bigint AS by_calls,
+        (SELECT count(*) FROM mails m WHERE m.recipient = payer.email AND m.kind = 'receipt') AS receipts
+      FROM unnest(?::uuid[], ?::text[]) AS payer (id, email) JOIN accounts acc ON acc.id = payer.id`,
+      owners,
+    ),
+  ])
+  return { orders, books }
+}
+
+/** Holds every order and account of a run against what Stripe says. */
+export async function judge(run: ScheduleRun): Promise<void> {
+  const { tampered } = run
+  const [known, { orders, books }] = await Promise.all([truths(run), rowsOf(run)])
+  const left = new Map(books.map(({ id }) => [id, 0]))
   for (const row of orders) {
     const id = publicId('payment', row.id)
     const truth = known.get(id)
     const { granted, reversed } = expected(row, truth, tampered.has(id))
     const about = `${id} (${row.kind}, ${row.status}, at Stripe ${JSON.stringify(truth)})`
-    const [grants] = await db('grants').where({ payment_id: row.id }).sum<{ sum: number | null }[]>({ sum: 'amount' })
-    expect(Number(grants!.sum ?? 0), `${about}: credits granted`).to.equal(granted)
+    expect(row.granted, `${about}: credits granted`).to.equal(granted)
     expect(row.reversed, `${about}: credits taken back`).to.equal(reversed)
     if (granted > 0) expect(row.status, about).to.equal('paid')
     else expect(row.status, about).to.not.equal('paid')
     if (!tampered.has(id)) expect(row.status, about).to.not.equal('review')
     left.set(row.account_id, left.get(row.account_id)! + granted - reversed)
   }
-  for (const { id, email } of accounts) {
-    const [calls] = await db('ledger_entries')
-      .where({ account_id: id })
-      .whereIn('kind', ['charge', 'settlement', 'refund'])
-      .sum<{ sum: number | null }[]>({ sum: 'amount' })
-    const worth = (await balanceOf(db, id)) - (await debtOf(db, id))
-    expect(worth, `${email}: balance less debt`).to.equal(left.get(id)! + Number(calls!.sum ?? 0))
-    const receipts = await db('mails').where({ recipient: email, kind: 'receipt' })
+  expect(books.length).to.equal(run.accounts.length)
+  for (const { id, worth, by_calls: byCalls, receipts } of books) {
+    expect(worth, `${id}: balance less debt`).to.equal(left.get(id)! + byCalls)
     const paid = orders.filter((row) => row.account_id === id && row.status === 'paid')
-    expect(receipts.length, `${email}: a receipt for each payment`).to.equal(paid.length)
+    expect(receipts, `${id}: a receipt for each payment`).to.equal(paid.length)
   }
 }

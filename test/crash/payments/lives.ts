@@ -40,7 +40,7 @@ const check = (): void => {
 }
 
 /** The database as a process reaches it while it lives. A transaction that has begun goes on, as in Postgres. */
-export const mortalDb = (db: Db): Db =>
+export const killableDb = (db: Db): Db =>
   new Proxy(db, {
     apply: (target, self, given: Parameters<Db>) => {
       check()
@@ -53,7 +53,7 @@ export const mortalDb = (db: Db): Db =>
   })
 
 /** The provider as a process reaches it while it lives. What was asked happens, also where nobody hears the answer. */
-export const mortalProvider = (provider: Provider): Provider =>
+export const killableProvider = (provider: Provider): Provider =>
   new Proxy(provider, {
     get: (target, name, receiver) => {
       const own = Reflect.get(target, name, receiver) as unknown

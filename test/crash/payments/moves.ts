@@ -4,8 +4,8 @@ import type { FailpointName } from '../../../src/shared/infra/failpoints.ts'
 /** What a process does, and where it is killed. `which` picks among what there is; `share` of an amount, in percent. */
 export type Act = { dies: FailpointName | null; which: number } & (
   | { do: 'order'; who: number; keep: boolean }
-  | { do: 'hear' }
-  | { do: 'follow' }
+  | { do: 'deliver' }
+  | { do: 'handle' }
   | { do: 'return' }
   | { do: 'sweep' }
   | { do: 'refund'; share: number; force: boolean }
@@ -32,7 +32,7 @@ export type Move = Event | { do: 'together'; acts: Act[] }
 const STEPS: readonly FailpointName[] = [
   'payment.ordered',
   'payment.asked',
-  'payment.heard',
+  'payment.event_taken',
   'payment.read',
   'payment.applying',
   'payment.credited',
@@ -50,7 +50,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
-      do: fc.constantFrom('hear' as const, 'follow' as const, 'return' as const, 'sweep' as const),
+      do: fc.constantFrom('deliver' as const, 'handle' as const, 'return' as const, 'sweep' as const),
       dies,
       which,
     }),
@@ -61,7 +61,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 const together = fc.record({
   do: fc.constant('together' as const),
-  acts: fc.array(act, { minLength: 1, maxLength: 4 }),
+  acts: fc.array(act, { minLength: 1, maxLength: 3 }),
 })
 
 const way = fc.constantFrom('card' as const, 'card' as const, 'later' as const, 'declined' as const)
@@ -98,16 +98,16 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 )
 
 /** A schedule begins with an order that is paid, or is to be; half of them hear the newest event of it. */
-function beginning(first: 'card' | 'later', heard: boolean): Move[] {
+function beginning(first: 'card' | 'later', delivered: boolean): Move[] {
   const act = { dies: null, which: 0 } as const
-  const hearing: Move[] = [
-    { do: 'together', acts: [{ do: 'hear', ...act }] },
-    { do: 'together', acts: [{ do: 'follow', ...act }] },
+  const delivering: Move[] = [
+    { do: 'together', acts: [{ do: 'deliver', ...act }] },
+    { do: 'together', acts: [{ do: 'handle', ...act }] },
   ]
   return [
     { do: 'together', acts: [{ do: 'order', who: 0, keep: true, ...act }] },
     { do: 'pay', which: 0, way: first },
-    ...(heard ? hearing : []),
+    ...(delivered ? delivering : []),
   ]
 }
 
@@ -116,5 +116,5 @@ const first = fc.constantFrom('card' as const, 'card' as const, 'later' as const
 
 /** A schedule: what happens, in order. */
 export const schedules: fc.Arbitrary<Move[]> = fc
-  .tuple(first, fc.boolean(), fc.array(move, { minLength: 6, maxLength: 16 }))
-  .map(([way, heard, moves]) => [...beginning(way, heard), ...moves])
+  .tuple(first, fc.boolean(), fc.array(move, { minLength: 5, maxLength: 12 }))
+  .map(([way, delivered, moves]) => [...beginning(way, delivered), ...moves])

@@ -1,6 +1,4 @@
 import type Stripe from 'stripe'
-import { anAccount } from '../../../scripts/harness/factories.ts'
-import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Answered, StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
@@ -13,58 +11,62 @@ import { startCheckout, termsOf } from '../../../src/shared/payments/checkout.ts
 import type { PaymentDeps } from '../../../src/shared/payments/deps.ts'
 import { providerOf } from '../../../src/shared/payments/deps.ts'
 import { storeEvent } from '../../../src/shared/payments/events.ts'
-import { followEvent, look } from '../../../src/shared/payments/look.ts'
+import { checkOrder, handleEvent } from '../../../src/shared/payments/check.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { ProviderAway, ProviderRefused } from '../../../src/shared/payments/provider.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { changeSettings } from '../../../src/shared/payments/settings.ts'
-import { attend } from '../../../src/shared/payments/sweep.ts'
+import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
-import { live, mortalDb, mortalProvider } from './lives.ts'
+import { live, killableDb, killableProvider } from './lives.ts'
+import { openPayers } from './payers.ts'
+import type { Payer } from './payers.ts'
 import type { Act, Event, Move } from './moves.ts'
 
 const SECRET = 'whsec_of_the_schedules'
 const pack = { id: 'starter', currency: 'eur', amountMinor: 1000, credits: 1000, bonus: 50 }
 const catalogue = { packs: [pack], topUp: null } as unknown as Catalogue
 const TERMS = termsOf(catalogue, { pack: pack.id })
+const log = createLog('silent', 'worker')
 
 /** A schedule that is played: its accounts here and at Stripe, and what was done to them. */
-export type Story = {
+export type ScheduleRun = {
   db: Db
   stripe: StripeAccount
   deps: PaymentDeps
-  accounts: TestAccount[]
+  accounts: Payer[]
   calls: CallId[]
   tampered: Set<string>
-  /** What an operator, a customer or a bank wanted and could not have: for a failure's story. */
+  /** The events that its webhook was told of. */
+  delivered: string[]
+  /** What an operator, a customer or a bank wanted and could not have: for a failure's run. */
   history: string[]
 }
 
 /** Plays a schedule, then lets the sweep alone put everything right. */
-export async function play(db: Db, sandboxUrl: string, moves: readonly Move[]): Promise<Story> {
-  const story = await begin(db, sandboxUrl)
+export async function play(db: Db, sandboxUrl: string, moves: readonly Move[]): Promise<ScheduleRun> {
+  const run = await begin(db, sandboxUrl)
   try {
     for (const move of moves) {
-      story.history.push(JSON.stringify(move))
-      if (move.do === 'together') await Promise.all(move.acts.map((act) => doAct(story, act)))
-      else await happen(story, move)
+      run.history.push(JSON.stringify(move))
+      if (move.do === 'together') await Promise.all(move.acts.map((act) => doAct(run, act)))
+      else await happen(run, move)
     }
-    await heal(story)
-    return story
+    await heal(run)
+    return run
   } catch (error) {
-    throw toldOf(story, error)
+    throw withHistory(run, error)
   }
 }
 
 /** An error with everything that came before it. */
-export const toldOf = ({ history }: Story, error: unknown): Error =>
+export const withHistory = ({ history }: ScheduleRun, error: unknown): Error =>
   new Error(`${(error as Error).stack}\nafter\n${history.join('\n')}`)
 
-async function begin(db: Db, sandboxUrl: string): Promise<Story> {
+async function begin(db: Db, sandboxUrl: string): Promise<ScheduleRun> {
   const stripe = stripeAccountAt(sandboxUrl)
-  // Events are kept back: a schedule delivers them, or does not.
-  await stripe.deliverTo('http://127.0.0.1:9', SECRET, { hold: true })
+  // It has no endpoint for its events: a schedule delivers them, or does not.
   const provider = providerOf({
     PAYMENTS: 'stripe',
     STRIPE_SECRET_KEY: stripe.key,
@@ -72,21 +74,21 @@ async function begin(db: Db, sandboxUrl: string): Promise<Story> {
     STRIPE_API_BASE: sandboxUrl,
   })!
   const deps: PaymentDeps = {
-    db: mortalDb(db),
-    log: createLog('silent', 'worker'),
-    provider: mortalProvider(provider),
+    db: killableDb(db),
+    log,
+    provider: killableProvider(provider),
     baseUrl: 'http://tollgate.test',
-    observer: { became: () => {}, differed: () => {}, event: () => {} },
-    tell: () => {},
+    observer: { statusReached: () => {}, differenceFound: () => {}, eventHandled: () => {} },
+    publishBalance: () => {},
   }
-  const accounts = [await anAccount(db), await anAccount(db)]
-  return { db, stripe, deps, accounts, calls: [], tampered: new Set(), history: [] }
+  const accounts = await openPayers(db, 2)
+  return { db, stripe, deps, accounts, calls: [], tampered: new Set(), delivered: [], history: [] }
 }
 
 const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
 
-/** The orders of a story, oldest first. */
-export const ordersOf = ({ db, accounts }: Story): Promise<PaymentRow[]> =>
+/** The orders of a run, oldest first. */
+export const ordersOf = ({ db, accounts }: ScheduleRun): Promise<PaymentRow[]> =>
   db('payments')
     .whereIn(
       'account_id',
@@ -100,10 +102,10 @@ function isExpected(error: unknown): boolean {
   return error instanceof ProviderAway || error instanceof ProviderRefused || error instanceof ApiError
 }
 
-async function doAct(story: Story, act: Act): Promise<void> {
-  const { history } = story
+async function doAct(run: ScheduleRun, act: Act): Promise<void> {
+  const { history } = run
   try {
-    const whole = await live(act.dies, () => process(story, act))
+    const whole = await live(act.dies, () => process(run, act))
     if (!whole) history.push(`  ${act.do} was killed at ${act.dies}`)
   } catch (error) {
     if (!isExpected(error)) throw error
@@ -111,30 +113,30 @@ async function doAct(story: Story, act: Act): Promise<void> {
   }
 }
 
-async function process(story: Story, act: Act): Promise<unknown> {
-  const { deps, accounts, db } = story
-  if (act.do === 'order') return order(story, act)
-  if (act.do === 'hear') return hear(story, act.which)
+async function process(run: ScheduleRun, act: Act): Promise<unknown> {
+  const { deps, accounts, db } = run
+  if (act.do === 'order') return order(run, act)
+  if (act.do === 'deliver') return deliver(run, act.which)
   if (act.do === 'top up') return topUp(deps, catalogue, pick(accounts, act.who)!.id)
-  if (act.do === 'follow') {
-    const ids = await db('payment_events').whereNotNull('next_try_at').orderBy('created_at').pluck<string[]>('id')
-    const id = pick(ids, act.which)
-    return id && followEvent(deps, id)
+  if (act.do === 'handle') {
+    const due = db('payment_events').whereIn('id', run.delivered).whereNotNull('next_try_at').orderBy('created_at')
+    const id = pick(await due.pluck<string[]>('id'), act.which)
+    return id && handleEvent(deps, id)
   }
-  return onOrder(story, act)
+  return onOrder(run, act)
 }
 
-async function onOrder(story: Story, act: Extract<Act, { do: 'return' | 'sweep' | 'refund' }>): Promise<unknown> {
-  const { deps } = story
-  const row = pick(await ordersOf(story), act.which)
+async function onOrder(run: ScheduleRun, act: Extract<Act, { do: 'return' | 'sweep' | 'refund' }>): Promise<unknown> {
+  const { deps } = run
+  const row = pick(await ordersOf(run), act.which)
   if (!row) return undefined
-  if (act.do === 'return') return look(deps, row.id)
-  if (act.do === 'sweep') return attend(deps, row.id)
+  if (act.do === 'return') return checkOrder(deps, row.id)
+  if (act.do === 'sweep') return sweepOrder(deps, row.id)
   const amountMinor = act.share === 100 ? undefined : Math.floor((row.amount_minor * act.share) / 100)
   return refundPayment(deps, null, row.id, { amountMinor, force: act.force })
 }
 
-async function order({ deps, accounts, db }: Story, { who }: Extract<Act, { do: 'order' }>): Promise<void> {
+async function order({ deps, accounts, db }: ScheduleRun, { who }: Extract<Act, { do: 'order' }>): Promise<void> {
   const account = pick(accounts, who)!
   await startCheckout(deps, account.id, TERMS)
   // Once a card is kept, the balance is topped up by it.
@@ -143,7 +145,7 @@ async function order({ deps, accounts, db }: Story, { who }: Extract<Act, { do: 
 }
 
 /** The webhook takes one of all events that Stripe ever had, again or for the first time. */
-async function hear({ stripe, deps }: Story, which: number): Promise<void> {
+async function deliver({ stripe, deps, delivered }: ScheduleRun, which: number): Promise<void> {
   const all = await stripe.list<Stripe.Event>('event')
   const event = pick(
     all.filter(({ type }) => /^(checkout|charge|refund|payment_intent)\./.test(type)),
@@ -155,22 +157,23 @@ async function hear({ stripe, deps }: Story, which: number): Promise<void> {
   const { provider } = deps
   const hint = provider.verify(Buffer.from(payload), header)
   await storeEvent(deps.db, provider.name, hint)
+  delivered.push(hint.id)
 }
 
 /** Does what the sandbox may refuse, and writes down that it did. */
-async function wish({ history }: Story, what: () => Promise<unknown>): Promise<void> {
+async function attempt({ history }: ScheduleRun, what: () => Promise<unknown>): Promise<void> {
   await what().catch((error: unknown) => void history.push(`  ${String(error).slice(0, 200)}`))
 }
 
-async function happen(story: Story, event: Event): Promise<void> {
-  const { stripe, db, accounts, calls } = story
+async function happen(run: ScheduleRun, event: Event): Promise<void> {
+  const { stripe, db, accounts, calls } = run
   if (event.do === 'fault') return stripe.fault('*', event.fault, event.times)
   if (event.do === 'call')
-    return wish(story, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
-  if (event.do === 'call ends') return endCall(story, event)
+    return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
+  if (event.do === 'call ends') return endCall(run, event)
   const listed = async <T>(kind: string): Promise<T | undefined> =>
     pick((await stripe.list<T>(kind)).toReversed(), event.which)
-  await wish(story, async () => {
+  await attempt(run, async () => {
     if (event.do === 'dispute goes') {
       const dispute = await listed<Stripe.Dispute>('dispute')
       return dispute && stripe.control('POST', `disputes/${dispute.id}`, { to: event.to })
@@ -184,7 +187,7 @@ async function happen(story: Story, event: Event): Promise<void> {
       return charge && onCharge(stripe, charge, event)
     }
     const session = await listed<Stripe.Checkout.Session>('checkout.session')
-    return session && onSession(story, session, event)
+    return session && onSession(run, session, event)
   })
 }
 
@@ -199,7 +202,7 @@ function onCharge(
 }
 
 async function onSession(
-  { stripe, tampered }: Story,
+  { stripe, tampered }: ScheduleRun,
   session: Stripe.Checkout.Session,
   event: Extract<Event, { do: 'pay' | 'bank' | 'expire' | 'tamper' }>,
 ): Promise<Answered | Stripe.Checkout.Session | undefined> {
@@ -211,7 +214,10 @@ async function onSession(
   return stripe.control('POST', `objects/${session.id}`, { amount_total: session.amount_total! - 1 })
 }
 
-async function endCall({ db, calls }: Story, { which, cost }: Extract<Event, { do: 'call ends' }>): Promise<void> {
+async function endCall(
+  { db, calls }: ScheduleRun,
+  { which, cost }: Extract<Event, { do: 'call ends' }>,
+): Promise<void> {
   const id = pick(calls, which)
   if (!id) return
   calls.splice(calls.indexOf(id), 1)
@@ -219,24 +225,39 @@ async function endCall({ db, calls }: Story, { which, cost }: Extract<Event, { d
   else await verbs(db).settle(id, 'image', aResult(cost))
 }
 
+/** Passes of the sweep after which an order that still changes is a failure. */
+const MAX_PASSES = 6
+
 /** Every event is lost from now on, and nobody comes back: the sweep alone finds how each order stands. */
-async function heal(story: Story): Promise<void> {
-  const { stripe, deps, db } = story
+async function heal(run: ScheduleRun): Promise<void> {
+  const { stripe, deps, db } = run
   await stripe.control('DELETE', 'faults')
   const due = new Set(await dueTopUps(db, 1000))
-  for (const { id } of story.accounts) if (due.has(id)) await topUp(deps, catalogue, id)
-  const attendAll = async (): Promise<void> => {
-    for (const { id } of await ordersOf(story)) await attend(deps, id)
-  }
-  await attendAll()
-  await attendAll()
+  for (const { id } of run.accounts) if (due.has(id)) await topUp(deps, catalogue, id)
+  await sweep(run, await ordersOf(run))
   // Stripe repeats an answer of 500 for as long as it knows the id of a refund: after a day it is no more asked for.
+  const orders = await ordersOf(run)
   const unanswered = await db('payment_refunds')
     .where({ status: 'asked' })
     .whereIn(
       'payment_id',
-      (await ordersOf(story)).map(({ id }) => id),
+      orders.map(({ id }) => id),
     )
     .update({ created_at: db.raw("now() - interval '1 day'") })
-  if (unanswered > 0) await attendAll()
+    .returning<{ payment_id: string }[]>('payment_id')
+  const theirs = new Set(unanswered.map(({ payment_id: id }) => id))
+  await sweep(
+    run,
+    orders.filter(({ id }) => theirs.has(id)),
+  )
+}
+
+/** Attends orders, and again those that changed, until none does. */
+async function sweep(run: ScheduleRun, orders: PaymentRow[]): Promise<void> {
+  for (let passes = 0; orders.length > 0; passes++) {
+    if (passes === MAX_PASSES) throw new Error(`orders change at every sweep: ${JSON.stringify(orders)}`)
+    for (const { id } of orders) await sweepOrder(run.deps, id)
+    const before = new Map(orders.map(({ id, version }) => [id, version]))
+    orders = (await ordersOf(run)).filter(({ id, version }) => before.has(id) && before.get(id) !== version)
+  }
 }

@@ -9,11 +9,12 @@ import type { AccountId, CallId } from '../../../src/shared/ids.ts'
 import { statusOf } from '../../../src/shared/errors.ts'
 import { wordsOf } from '../world/upstream.ts'
 import type { Manner } from '../world/upstream.ts'
-import { LONGEST_ANSWER, MAX_OUTSTANDING, VIDEO } from '../world/world.ts'
+import { LONGEST_ANSWER, MAX_OUTSTANDING } from '../world/world.ts'
+import { shapeOf } from '../world/clients.ts'
 import type { Request } from '../world/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { toldOf } from './story.ts'
-import type { Story } from './story.ts'
+import { withHistory } from './schedule-run.ts'
+import type { ScheduleRun } from './schedule-run.ts'
 
 type CallRow = {
   id: CallId
@@ -34,11 +35,11 @@ type CallRow = {
 const MAX_CHAT_SENDS = 4
 
 /** Every client that waited was answered by a living process, and no job failed unexpectedly. */
-export function checkClients({ world, requests }: Story): void {
+export function checkClients({ world, requests }: ScheduleRun): void {
   expect(world.dispatch.defects, 'what jobs and reconcilers failed with').to.deep.equal([])
-  for (const { heard, placed, web, left, asked } of requests) {
-    if (heard.is === 'broken') throw heard.error
-    if (heard.is === 'unknown' && placed && web.process.alive && !left)
+  for (const { outcome, placed, web, left, asked } of requests) {
+    if (outcome.is === 'broken') throw outcome.error
+    if (outcome.is === 'unknown' && placed && web.process.alive && !left)
       throw new Error(`${asked.modality} ${asked.prompt}: its client was never answered`)
   }
 }
@@ -48,65 +49,71 @@ export function checkClients({ world, requests }: Story): void {
  * auditing each by itself would take as long as running it.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function judge(db: Db, stories: readonly Story[]): Promise<void> {
-  const ids = stories.flatMap(({ accounts }) => accounts.map(({ id }) => id))
-  await blaming(stories, () => expectBooksToBalance(db))
-  await blaming(stories, () => checkEntries(db, ids))
+export async function judge(db: Db, runs: readonly ScheduleRun[]): Promise<void> {
+  const ids = runs.flatMap(({ accounts }) => accounts.map(({ id }) => id))
+  await blaming(runs, () => expectBooksToBalance(db))
+  await blaming(runs, () => checkEntries(db, ids))
   const all = await db('calls').whereIn('account_id', ids).select<CallRow[]>('*')
   const states = new Map(await Promise.all(all.map(async ({ id }) => [id, await readState(db, id)] as const)))
-  for (const story of stories) {
-    const rows = new Map(all.filter(({ account_id }) => isOf(story, account_id)).map((row) => [row.id, row]))
-    await blaming([story], () => checkEnd(story, rows, states))
+  for (const run of runs) {
+    const rows = new Map(all.filter(({ account_id }) => isOf(run, account_id)).map((row) => [row.id, row]))
+    await blaming([run], () => checkEnd(run, rows, states))
   }
 }
 
-const isOf = ({ accounts }: Story, account: AccountId): boolean => accounts.some(({ id }) => id === account)
+const isOf = ({ accounts }: ScheduleRun, account: AccountId): boolean => accounts.some(({ id }) => id === account)
 
-/** Adds the story of the schedule whose ids an error names, or of the first one. */
-async function blaming(stories: readonly Story[], check: () => Promise<void> | void): Promise<void> {
+/** Adds the run of the schedule whose ids an error names, or of the first one. */
+async function blaming(runs: readonly ScheduleRun[], check: () => Promise<void> | void): Promise<void> {
   try {
     await check()
   } catch (error) {
-    const idsOf = ({ accounts, requests }: Story): string[] => [
+    const idsOf = ({ accounts, requests }: ScheduleRun): string[] => [
       ...accounts.flatMap(({ id, grants }) => [id, ...grants]),
       ...requests.map(({ callId }) => callId),
     ]
-    throw toldOf(stories.find((story) => idsOf(story).some((id) => String(error).includes(id))) ?? stories[0]!, error)
+    throw withHistory(runs.find((run) => idsOf(run).some((id) => String(error).includes(id))) ?? runs[0]!, error)
   }
 }
 
 type States = Map<CallId, CallState | null>
 
-function checkEnd(story: Story, rows: Map<CallId, CallRow>, states: States): void {
-  for (const request of story.requests)
-    checkRequest(story, request, rows.get(request.callId), states.get(request.callId) ?? null)
-  for (const [id, attempt] of story.world.lost.attempts) {
+function checkEnd(run: ScheduleRun, rows: Map<CallId, CallRow>, states: States): void {
+  for (const request of run.requests)
+    checkRequest(run, request, rows.get(request.callId), states.get(request.callId) ?? null)
+  for (const [id, attempt] of run.world.lost.attempts) {
     expect(rows.get(id)?.attempts, `${id}: refunded as lost, though a worker had begun it since`).to.equal(attempt)
   }
-  checkOneCallAKey(story.requests, rows)
-  checkReplays(story, states)
+  checkOneCallAKey(run.requests, rows)
+  checkReplays(run, states)
 }
 
-function checkRequest(story: Story, request: Request, row: CallRow | undefined, state: CallState | null): void {
-  const { heard, asked } = request
+function checkRequest(run: ScheduleRun, request: Request, row: CallRow | undefined, state: CallState | null): void {
+  const { outcome, asked } = request
   const about = `${asked.modality} ${asked.prompt}`
-  if (heard.is === 'refused') return checkRefusal(about, heard.code, row)
+  if (outcome.is === 'refused') return checkRefusal(run, request, outcome.code, row)
   if (!row) return
   if (state?.state !== 'ended')
     throw new Error(`${about}: ended without a result that can be fetched (${state?.state})`)
-  if (heard.is === 'answered') {
-    expect(heard.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(
+  if (outcome.is === 'answered') {
+    expect(outcome.answer, `${about}: the answer that was given is the one that can be fetched`).to.deep.equal(
       state.answer,
     )
-    expect(heard.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
+    expect(outcome.answer.status, `${about}: the answer's status is the record's`).to.equal(row.http_status)
   }
   expect(row.http_status, `${about}: ended by a defect`).to.not.equal(statusOf('internal_error'))
-  checkCost(story, request, row)
-  checkBill(story, request, row)
+  checkCost(run, request, row)
+  checkBill(run, request, row)
 }
 
 /** Refused: nothing was charged, or it was given back. */
-function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: CallRow | undefined): void {
+function checkRefusal(
+  { accounts }: ScheduleRun,
+  { asked }: Request,
+  code: Parameters<typeof statusOf>[0],
+  row: CallRow | undefined,
+): void {
+  const about = `${asked.modality} ${asked.prompt}`
   if (code === 'service_unavailable') {
     if (row) expect(row.status, `${about}: answered ${code}, so nothing may stay charged`).to.equal('failed')
     if (row?.http_status === statusOf(code))
@@ -114,12 +121,14 @@ function checkRefusal(about: string, code: Parameters<typeof statusOf>[0], row: 
     return
   }
   // A refused request that joined has the id of another request's call.
-  expect(code, `${about}: refused`).to.be.oneOf(['insufficient_credits', 'rate_limited', 'unauthorized'])
+  const isLimited = accounts.some(({ id, period }) => id === asked.account.id && period !== null)
+  const known = ['insufficient_credits', 'rate_limited', 'unauthorized', ...(isLimited ? ['key_budget_exceeded'] : [])]
+  expect(code, `${about}: refused`).to.be.oneOf(known)
   expect(row?.status, `${about}: refused with ${code}, so it was not opened`).to.equal(undefined)
 }
 
 /** The price is that at the opening, the tokens are the upstream's, and a failure costs nothing. */
-function checkCost({ world, prices }: Story, request: Request, row: CallRow): void {
+function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRow): void {
   const { asked } = request
   const manner = world.upstream.manners.get(asked.prompt)!
   if (row.status === 'failed')
@@ -143,7 +152,7 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
   const cost =
     asked.modality === 'chat'
       ? chatCost(price.chat, manner.long ? counted : (manner.usage ?? counted))
-      : mediaCost(price[asked.modality], { duration: VIDEO.durations[0], resolution: VIDEO.resolutions[0] })
+      : mediaCost(price[asked.modality], shapeOf(asked))
   expect(paid, `${asked.modality} ${asked.prompt}: collected and uncollected make the price`).to.equal(cost)
 }
 
@@ -151,7 +160,7 @@ function checkCost({ world, prices }: Story, request: Request, row: CallRow): vo
 const said = (manner: Manner): string => wordsOf(manner).join('').slice(0, LONGEST_ANSWER)
 
 /** What the operator pays: images and videos at most once, and no success without an upstream's. */
-function checkBill({ world }: Story, { asked }: Request, row: CallRow): void {
+function checkBill({ world }: ScheduleRun, { asked }: Request, row: CallRow): void {
   const bill = world.upstream.bills.get(asked.prompt)!
   const limit = asked.modality === 'chat' ? MAX_CHAT_SENDS : 1
   expect(bill.accepted, `${asked.modality} ${asked.prompt}: accepted by its upstream too often`).to.be.at.most(limit)
@@ -202,11 +211,21 @@ async function checkEntries(db: Db, ids: readonly AccountId[]): Promise<void> {
     WHERE c.account_id = ANY (?::uuid[]) AND c.balance_after NOT IN (own.balance_after, last.balance_after)`,
     [[...ids]],
   )
+  // Only what settlements charged beyond their pre-charge may lie above a budget. What was used is the audit's.
+  const { rows: overrun } = await db.raw<{ rows: object[] }>(
+    `
+    SELECT w.*, b.credits FROM budget_windows w JOIN budgets b ON b.id = w.budget_id
+    WHERE b.account_id = ANY (?::uuid[]) AND w.used > b.credits + (
+      SELECT coalesce(sum(greatest(0, c.credits + c.credits_uncollected - c.credits_precharged)), 0) FROM calls c
+      WHERE c.key_id = b.key_id AND budget_window(b.period, c.created_at) = w.starts_at)`,
+    [[...ids]],
+  )
+  expect(overrun, `a budget was overrun: ${JSON.stringify(overrun)}`).to.deep.equal([])
   expect(wrong, `the balance of an answer is not that of its last entry: ${JSON.stringify(wrong)}`).to.deep.equal([])
 }
 
 /** A client that got no answer asks again with its key: it gets the answer, or opens a call only now. */
-function checkReplays({ requests }: Story, states: States): void {
+function checkReplays({ requests }: ScheduleRun, states: States): void {
   for (const { asked, callId } of requests) {
     if (asked.idempotencyKey === null || !states.has(callId)) continue
     expect(states.get(callId)?.state, `${asked.prompt}: its answer can be had by its key`).to.equal('ended')
@@ -214,7 +233,7 @@ function checkReplays({ requests }: Story, states: States): void {
 }
 
 /** An account never has more open calls than it may. Also checked during a schedule. */
-export async function checkOutstanding({ db, accounts }: Pick<Story, 'db' | 'accounts'>): Promise<void> {
+export async function checkOutstanding({ db, accounts }: Pick<ScheduleRun, 'db' | 'accounts'>): Promise<void> {
   const rows = await db('accounts')
     .whereIn(
       'id',

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Tokens } from '../../../src/shared/calls/pricing.ts'
 import type { FailureKind } from '../../../src/workers/upstreams/adapter.ts'
+import type { Limits } from '../world/accounts.ts'
 import type { EnqueueFate } from '../world/dispatch.ts'
 
 /** What a client asks for. Numbers such as `who` and `key` are indexes, modulo the number of choices. */
@@ -8,6 +9,10 @@ export type Ask = {
   who: number
   modality: 'chat' | 'image' | 'video'
   stream: boolean
+  /** With the second key of the account. */
+  second: boolean
+  /** A picture or a video of the dearer kind. */
+  large: boolean
   /** Requests with the same key and kind are one call. */
   key: number | null
   failures: FailureKind[]
@@ -28,11 +33,11 @@ export type Move =
   | { do: 'flush' | 'mend wire' | 'sweep grants' | 'change prices' | 'audit' }
   | { do: 'pass'; seconds: number; deadlines: boolean }
   | { do: 'enqueue'; fate: EnqueueFate }
-  | { do: 'grant' | 'expire lot'; who: number; amount: number }
-  | { do: 'revoke key'; who: number }
+  | { do: 'grant' | 'deduct' | 'expire lot'; who: number; amount: number }
+  | { do: 'revoke key' | 'pass edge'; who: number }
 
 /** A world and what happens in it. */
-export type Schedule = { lots: number[][]; moves: Move[] }
+export type Schedule = { lots: number[][]; limits: (Limits | null)[]; moves: Move[] }
 
 /** Plain objects, so that a failing schedule is readable. */
 const record = <T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> =>
@@ -65,6 +70,8 @@ const ask: fc.Arbitrary<Ask> = record({
   who: small,
   modality: fc.constantFrom('chat', 'image', 'video'),
   stream: fc.boolean(),
+  second: fc.boolean(),
+  large: fc.integer({ min: 0, max: 3 }).map((n) => n === 0),
   key: fc.option(fc.nat({ max: 2 }), { freq: 2 }),
   failures: fc.oneof(
     { weight: 3, arbitrary: fc.constant<FailureKind[]>([]) },
@@ -77,6 +84,8 @@ const ask: fc.Arbitrary<Ask> = record({
 })
 
 const one = <D extends string>(name: D) => record({ do: fc.constant(name), which: small })
+
+const edge: fc.Arbitrary<Move> = record({ do: fc.constant('pass edge' as const), who: small })
 
 const revocation: fc.Arbitrary<Move> = record({ do: fc.constant('revoke key' as const), who: small })
 
@@ -104,6 +113,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: one('stop worker' as const) },
+  { weight: 3, arbitrary: edge },
   { weight: 4, arbitrary: one('reconcile' as const) },
   { weight: 1, arbitrary: one('cut wire' as const) },
   {
@@ -136,7 +146,7 @@ const usual: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 1,
     arbitrary: record({
-      do: fc.constantFrom('grant' as const, 'expire lot' as const),
+      do: fc.constantFrom('grant' as const, 'deduct' as const, 'expire lot' as const),
       who: small,
       amount: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.integer({ min: 1000, max: 5000 })),
     }),
@@ -151,12 +161,19 @@ const lots = fc.array(fc.oneof(fc.integer({ min: 1, max: 150 }), fc.integer({ mi
   maxLength: 3,
 })
 
+/** Budgets of keys: most are spent within a schedule. */
+const limits: fc.Arbitrary<Limits> = record({
+  period: fc.constantFrom('day', 'week', 'month', 'total'),
+  credits: fc.array(fc.integer({ min: 30, max: 600 }), { minLength: 1, maxLength: 2, size: 'max' }),
+})
+
 /**
  * Schedules of one or two accounts and up to 26 moves. They begin with a few requests, so that there is something to
  * disturb.
  */
 export const schedules: fc.Arbitrary<Schedule> = record({
   lots: fc.array(lots, { minLength: 1, maxLength: 2 }),
+  limits: fc.array(fc.option(limits, { freq: 2 }), { minLength: 2, maxLength: 2, size: 'max' }),
   first: fc.array(ask, { minLength: 2, maxLength: 5, size: 'max' }),
   moves: fc.array(move, { minLength: 8, maxLength: 26, size: 'max' }),
-}).map(({ lots: accounts, first, moves }) => ({ lots: accounts, moves: [{ do: 'ask', asks: first }, ...moves] }))
+}).map(({ first, moves, ...accounts }) => ({ ...accounts, moves: [{ do: 'ask', asks: first }, ...moves] }))

@@ -2,18 +2,19 @@ import { readAnswer } from '../../../src/api/v1/read-answer.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId, CallId } from '../../../src/shared/ids.ts'
+import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants, grant } from '../../../src/shared/ledger/ledger.ts'
 import { RUNNING_LEASE_SECONDS } from '../../../src/shared/calls/lifecycle.ts'
 import { World } from '../world/world.ts'
 import type { Account } from '../world/accounts.ts'
-import { openAccount } from '../world/accounts.ts'
+import { openAccount, passEdge } from '../world/accounts.ts'
 import { Request } from '../world/clients.ts'
 import type { Asked } from '../world/clients.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { checkClients, checkOutstanding } from './checks.ts'
 import type { Ask, Move, Schedule } from './moves.ts'
-import { toldOf } from './story.ts'
-import type { Story } from './story.ts'
+import { withHistory } from './schedule-run.ts'
+import type { ScheduleRun } from './schedule-run.ts'
 
 /** Rounds of recovery after which an open call counts as lost. */
 const MAX_ROUNDS = 40
@@ -25,38 +26,38 @@ const MAX_EFFECTS = 12
  * Runs a schedule against a real Postgres, and lets everything recover. `judge` checks what it leaves in the database.
  * @throws an Error that names the broken promise, and what happened.
  */
-export async function play(db: Db, name: string, { lots, moves }: Schedule): Promise<Story> {
+export async function play(db: Db, name: string, { lots, limits, moves }: Schedule): Promise<ScheduleRun> {
   const world = new World(db, name)
-  const accounts = await Promise.all(lots.map((amounts) => openAccount(db, amounts)))
-  const story: Story = { db, name, world, accounts, requests: [], prices: new Map() }
+  const accounts = await Promise.all(lots.map((amounts, at) => openAccount(db, amounts, limits[at] ?? null)))
+  const run: ScheduleRun = { db, name, world, accounts, requests: [], prices: new Map() }
   try {
     for (let pair = 0; pair < 2; pair++) await Promise.all([world.addWeb(), world.addWorker()])
     for (const move of moves) {
       world.turns.history.push(`— ${JSON.stringify(move)}`)
-      await make(story, move)
+      await make(run, move)
     }
-    await checkOutstanding(story)
+    await checkOutstanding(run)
     world.turns.history.push('— healing')
-    await heal(story)
-    checkClients(story)
-    return story
+    await heal(run)
+    checkClients(run)
+    return run
   } catch (error) {
-    throw toldOf(story, error)
+    throw withHistory(run, error)
   } finally {
-    story.requests.forEach((request) => request.forget())
+    run.requests.forEach((request) => request.forget())
     await world.end()
   }
 }
 
 const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
 
-async function make(story: Story, move: Move): Promise<void> {
-  const { db, world, accounts } = story
+async function make(run: ScheduleRun, move: Move): Promise<void> {
+  const { db, world, accounts } = run
   switch (move.do) {
     case 'go':
       return world.turns.release(move.places)
     case 'ask':
-      return ask(story, move.asks)
+      return ask(run, move.asks)
     case 'deliver':
       return deliver(world, move.jobs, move.worker)
     case 'lapse':
@@ -64,11 +65,11 @@ async function make(story: Story, move: Move): Promise<void> {
     case 'again':
       return world.dispatch.again(move.which)
     case 'leave':
-      return leave(story, move.which)
+      return leave(run, move.which)
     case 'overdue look':
-      return lookOverdue(story, move.which)
+      return lookOverdue(run, move.which)
     case 'die':
-      return die(story, move)
+      return die(run, move)
     case 'stop worker':
       return pick(world.liveWorkers(), move.which)?.shutdown.abort()
     case 'reconcile':
@@ -84,7 +85,7 @@ async function make(story: Story, move: Move): Promise<void> {
     case 'change prices':
       return changePrices(world)
     case 'audit':
-      return audit(story)
+      return audit(run)
     case 'pass':
       return world.pass(
         accounts.map(({ id }) => id),
@@ -95,25 +96,29 @@ async function make(story: Story, move: Move): Promise<void> {
       return void (world.dispatch.fate = move.fate)
     case 'grant':
       return give(db, pick(accounts, move.who)!, move.amount)
+    case 'deduct':
+      return take(db, pick(accounts, move.who)!, move.amount)
     case 'expire lot':
       return void (await db('grants')
         .where({ id: pick(pick(accounts, move.who)!.grants, move.amount)! })
         .update({ expires_at: db.fn.now() }))
+    case 'pass edge':
+      return passEdge(db, pick(accounts, move.who)!)
     case 'revoke key':
       return void (await db('api_keys')
-        .where({ id: pick(accounts, move.who)!.keyId })
+        .where({ id: pick(pick(accounts, move.who)!.keyIds, move.who >> 1)! })
         .update({ revoked_at: db.raw('coalesce(revoked_at, now())') }))
   }
 }
 
-async function audit(story: Story): Promise<void> {
-  await expectBooksToBalance(story.db)
-  await checkOutstanding(story)
+async function audit(run: ScheduleRun): Promise<void> {
+  await expectBooksToBalance(run.db)
+  await checkOutstanding(run)
 }
 
-async function ask(story: Story, asks: readonly Ask[]): Promise<void> {
-  const { world, accounts, requests } = story
-  for (const { who, modality, stream, key, ...manner } of asks) {
+async function ask(run: ScheduleRun, asks: readonly Ask[]): Promise<void> {
+  const { world, accounts, requests } = run
+  for (const { who, modality, stream, second, large, key, ...manner } of asks) {
     const web = pick(world.liveWebs(), who)
     if (!web) return
     const account = pick(accounts, who)!
@@ -125,13 +130,15 @@ async function ask(story: Story, asks: readonly Ask[]): Promise<void> {
         : requests.find(({ asked }) => asked.idempotencyKey === idempotencyKey && asked.account === account)
     const prompt = first?.asked.prompt ?? `p${requests.length}`
     if (!first) world.upstream.expect(prompt, manner)
-    send(story, web, { modality, prompt, stream: stream && modality === 'chat', idempotencyKey, account })
+    const keyId = account.keyIds[second ? 1 : 0]!
+    const shape = { large: first?.asked.large ?? large, stream: stream && modality === 'chat' }
+    send(run, web, { modality, prompt, ...shape, idempotencyKey, account, keyId })
   }
   await world.turns.rest()
 }
 
-function send(story: Story, web: World['webs'][number], asked: Asked): Request {
-  const { world, requests, prices } = story
+function send(run: ScheduleRun, web: World['webs'][number], asked: Asked): Request {
+  const { world, requests, prices } = run
   const request = new Request(world, web, asked)
   requests.push(request)
   prices.set(request, structuredClone(world.prices))
@@ -146,9 +153,11 @@ async function deliver(world: World, jobs: number, which: number): Promise<void>
   await world.turns.rest()
 }
 
-async function leave({ world, requests }: Story, which: number): Promise<void> {
+async function leave({ world, requests }: ScheduleRun, which: number): Promise<void> {
   const request = pick(
-    requests.filter(({ placed, web, left, heard }) => placed && web.process.alive && !left && heard.is === 'unknown'),
+    requests.filter(
+      ({ placed, web, left, outcome }) => placed && web.process.alive && !left && outcome.is === 'unknown',
+    ),
     which,
   )
   // An abandoned request can end in any way that its upstream allows. Its process may be killed meanwhile.
@@ -156,7 +165,7 @@ async function leave({ world, requests }: Story, which: number): Promise<void> {
   await world.turns.rest()
 }
 
-async function lookOverdue({ db, world, requests }: Story, which: number): Promise<void> {
+async function lookOverdue({ db, world, requests }: ScheduleRun, which: number): Promise<void> {
   const request = pick(
     requests.filter(({ placed, web }) => placed && web.process.alive),
     which,
@@ -165,7 +174,7 @@ async function lookOverdue({ db, world, requests }: Story, which: number): Promi
   await world.turns.rest()
 }
 
-async function die({ world, requests }: Story, { side, which, places }: Move & { do: 'die' }): Promise<void> {
+async function die({ world, requests }: ScheduleRun, { side, which, places }: Move & { do: 'die' }): Promise<void> {
   const all = side === 'web' ? world.liveWebs() : world.workers.filter(({ process }) => process.alive)
   const victim = pick<{ process: World['webs'][number]['process'] }>(all, which)?.process
   if (!victim) return
@@ -189,7 +198,7 @@ function cutWire(world: World, which: number): void {
 
 function changePrices(world: World): void {
   world.prices.chat.output += 1000
-  world.prices.image.credits += 7
+  world.prices.image.prices[1]!.credits += 7
   world.prices.video.prices[1]!.perSecond += 3
   world.catalogueVersion += 1
 }
@@ -200,9 +209,22 @@ async function give(db: Db, account: Account, amount: number): Promise<void> {
   account.grants.push(id)
 }
 
+/** Takes credits back while calls hold others: every second time what is gone becomes debt. */
+async function take(db: Db, { id: accountId }: Account, amount: number): Promise<void> {
+  const wanted = {
+    id: newId('deduction'),
+    accountId,
+    amount,
+    mayOwe: amount % 2 === 0,
+    reason: 'a schedule',
+    key: null,
+  }
+  await db.transaction((trx) => deduct(trx, wanted))
+}
+
 /** No more faults: from here on everything must end by itself. */
-async function heal(story: Story): Promise<void> {
-  const { db, world, accounts } = story
+async function heal(run: ScheduleRun): Promise<void> {
+  const { db, world, accounts } = run
   const ids = accounts.map(({ id }) => id)
   world.dispatch.fate = 'taken'
   world.wire.mend()

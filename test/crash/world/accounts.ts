@@ -1,25 +1,35 @@
 import type { Db } from '../../../src/shared/infra/db.ts'
+import type { Period } from '../../../src/shared/accounts/shown-key.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId, GrantId, KeyId } from '../../../src/shared/ids.ts'
 
-export type Account = { id: AccountId; keyId: KeyId; grants: GrantId[] }
+/** What the keys of an account may spend in a period: the first has no budget where there is only one number. */
+export type Limits = { period: Period; credits: number[] }
+
+/** An account with two keys. */
+export type Account = { id: AccountId; keyIds: KeyId[]; grants: GrantId[]; period: Period | null }
 
 /**
  * Makes an account with its lots, without an owner, in one statement, since thousands of worlds begin with it. The
  * first lot expires first.
  */
-export async function openAccount(db: Db, lots: readonly number[]): Promise<Account> {
+export async function openAccount(db: Db, lots: readonly number[], limits: Limits | null): Promise<Account> {
   const id = newId('account')
-  const keyId = newId('key')
+  const keyIds = [newId('key'), newId('key')]
+  const budgets = (limits?.credits ?? []).map(() => newId('budget'))
   const grants = lots.map(() => newId('grant'))
   const total = lots.reduce((sum, amount) => sum + amount, 0)
   await db.raw(
     `
     WITH u AS (
-      INSERT INTO accounts (id, credits, ledger_seq) VALUES (:id, :total, :count)
+      INSERT INTO accounts (id, credits, ledger_seq, keys_limited) VALUES (:id, :total, :count, :limited)
     ), k AS (
       INSERT INTO api_keys (id, account_id, name, key_hash, hint)
-      VALUES (:keyId, :id, 'k', sha256(:keyId::text::bytea), '')
+      SELECT key, :id, 'k', sha256(key::text::bytea), '' FROM unnest(:keyIds::uuid[]) key
+    ), b AS (
+      INSERT INTO budgets (id, account_id, scope, key_id, credits, period)
+      SELECT b.id, :id, 'key', b.key, b.credits, :period
+      FROM unnest(:budgets::uuid[], :budgetKeys::uuid[], :credits::bigint[]) AS b (id, key, credits)
     ), lot AS (
       SELECT * FROM unnest(:grants::uuid[], :lots::bigint[]) WITH ORDINALITY AS l (id, amount, nth)
     ), g AS (
@@ -28,10 +38,71 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
     )
     INSERT INTO ledger_entries (account_id, seq, grant_id, kind, amount, balance_after)
     SELECT :id, nth, id, 'grant', amount, sum(amount) OVER (ORDER BY nth) FROM lot`,
-    { id, total, count: lots.length, keyId, grants, lots: [...lots] },
+    {
+      id,
+      total,
+      count: lots.length,
+      limited: limits !== null,
+      keyIds,
+      budgets,
+      budgetKeys: keyIds.toReversed().slice(0, budgets.length),
+      credits: limits?.credits ?? [],
+      period: limits?.period ?? null,
+      grants,
+      lots: [...lots],
+    },
   )
-  return { id, keyId, grants }
+  return { id, keyIds, grants, period: limits?.period ?? null }
 }
+
+/**
+ * Moves the edge of a window past an account's calls: what they used of budgets until now is of the window before. Two
+ * steps, so that no two windows have the same beginning meanwhile.
+ */
+export async function passEdge(db: Db, { id, period }: Account): Promise<void> {
+  if (period === null || period === 'total') return
+  const back = (column: string) =>
+    db.raw(`(?? AT TIME ZONE 'UTC' - ('1 ' || ?::text)::interval) AT TIME ZONE 'UTC'`, [column, period])
+  await db.transaction(async (trx) => {
+    await trx('accounts').where({ id }).forNoKeyUpdate().select('id')
+    const windows = () =>
+      trx('budget_windows').whereIn('budget_id', trx('budgets').where({ account_id: id }).select('id'))
+    await windows().update({ starts_at: trx.raw("starts_at + interval '100000 days'") })
+    await windows().update({
+      starts_at: trx.raw(
+        `((starts_at - interval '100000 days') AT TIME ZONE 'UTC' - ('1 ' || ?::text)::interval) AT TIME ZONE 'UTC'`,
+        [period],
+      ),
+    })
+    // The first moment of a window: a month is not as long as the one before it.
+    await trx('calls')
+      .where({ account_id: id })
+      .update({ created_at: trx.raw(`budget_window(?, ?) + interval '1 second'`, [period, back('created_at')]) })
+  })
+}
+
+/** What the schedules of calls and of payments write. */
+const WRITTEN = [
+  'budget_notices',
+  'budget_windows',
+  'budgets',
+  'call_results',
+  'calls',
+  'ledger_entries',
+  'deductions',
+  'payment_reversals',
+  'payment_refunds',
+  'payment_events',
+  'grants',
+  'payments',
+  'billing_settings',
+  'mails',
+  'operator_actions',
+  'api_keys',
+  'members',
+  'accounts',
+  'users',
+]
 
 /**
  * Empties the database of worlds, in one round trip, without the triggers of the ledger that prevent it.
@@ -40,7 +111,6 @@ export async function openAccount(db: Db, lots: readonly number[]): Promise<Acco
 export async function deleteAccounts(cleanupDb: Db): Promise<void> {
   await cleanupDb.raw(`
     BEGIN; SET LOCAL session_replication_role = replica;
-    DELETE FROM call_results; DELETE FROM calls; DELETE FROM ledger_entries; DELETE FROM grants;
-    DELETE FROM api_keys; DELETE FROM accounts;
+    ${WRITTEN.map((table) => `DELETE FROM ${table};`).join(' ')}
     COMMIT`)
 }

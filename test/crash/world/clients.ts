@@ -6,22 +6,26 @@ import type { CallOrder } from '../../../src/api/v1/place-call.ts'
 import type { Answer, LongAnswer } from '../../../src/shared/calls/answers.ts'
 import { newCallId } from '../../../src/shared/calls/records.ts'
 import { chatCharge, estimateTokens, mediaCost, outputLimit } from '../../../src/shared/calls/pricing.ts'
+import type { MediaShape } from '../../../src/shared/calls/pricing.ts'
 import type { ErrorCode } from '../../../src/shared/errors.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
 import type { AccountId, CallId, KeyId } from '../../../src/shared/ids.ts'
 import type { Web, World } from './world.ts'
-import { VIDEO } from './world.ts'
+import { IMAGE, VIDEO } from './world.ts'
 
 export type Asked = {
   modality: 'chat' | 'image' | 'video'
   prompt: string
   stream: boolean
   idempotencyKey: string | null
-  account: { id: AccountId; keyId: KeyId }
+  account: { id: AccountId }
+  keyId: KeyId
+  /** A picture or a video of the dearer kind. */
+  large: boolean
 }
 
 /** What a client knows of one of its requests. Unknown until it is answered: its web process may have been killed. */
-export type Heard =
+export type Outcome =
   | { is: 'unknown' }
   | { is: 'answered'; answer: Answer | LongAnswer }
   | { is: 'refused'; code: ErrorCode }
@@ -31,7 +35,7 @@ export type Heard =
 export class Request {
   readonly asked: Asked
   readonly web: Web
-  heard: Heard = { is: 'unknown' }
+  outcome: Outcome = { is: 'unknown' }
   left = false
   /** The id that the request got, or that of the call that it joined. */
   callId: CallId
@@ -44,13 +48,13 @@ export class Request {
     this.callId = newCallId()
     this.ctx = contextOf(asked, this.callId)
     this.place(orderOf(world, asked)).catch((error: unknown) => {
-      this.heard = { is: 'broken', error }
+      this.outcome = { is: 'broken', error }
     })
   }
 
   /** The client disconnects without an answer. */
   async leave(): Promise<void> {
-    if (!this.placed || this.left || this.heard.is !== 'unknown') return
+    if (!this.placed || this.left || this.outcome.is !== 'unknown') return
     this.left = true
     if (this.asked.stream && !this.placed.joined) await this.web.replies.cancel(this.callId)
     await leave(this.ctx, this.web.deps as unknown as AnswerDeps, this.placed)
@@ -66,13 +70,13 @@ export class Request {
       this.placed = await placeCall(this.ctx, this.web.deps as unknown as Parameters<typeof placeCall>[1], order)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      this.heard = { is: 'refused', code: error.code }
+      this.outcome = { is: 'refused', code: error.code }
       return
     } finally {
       this.callId = this.ctx.state.callId!
     }
     const answer = await this.placed.wait.answer
-    if (!this.left) this.heard = { is: 'answered', answer }
+    if (!this.left) this.outcome = { is: 'answered', answer }
   }
 }
 
@@ -81,7 +85,7 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
     asked.idempotencyKey === null ? {} : { 'idempotency-key': asked.idempotencyKey }
   return {
     state: {
-      principal: { accountId: asked.account.id, keyId: asked.account.keyId },
+      principal: { accountId: asked.account.id, keyId: asked.keyId, secretVersion: 1, address: '' },
       callId,
       requestId: callId,
       acceptedAt: 0,
@@ -92,11 +96,18 @@ function contextOf(asked: Asked, callId: CallId): CallContext {
   } as unknown as CallContext
 }
 
+/** What is asked for: a length and a resolution of a video, a resolution of a picture. */
+export function shapeOf({ modality, large }: Pick<Asked, 'modality' | 'large'>): MediaShape {
+  if (modality === 'image') return large ? { resolution: IMAGE.resolutions[1] } : {}
+  return { duration: VIDEO.durations[large ? 1 : 0]!, resolution: VIDEO.resolutions[large ? 1 : 0]! }
+}
+
 /** The order that `v1/chat.ts` and `v1/media.ts` make of a valid body. */
-function orderOf(world: World, { modality, prompt, stream }: Asked): CallOrder {
+function orderOf(world: World, asked: Asked): CallOrder {
+  const { modality, prompt, stream } = asked
   const model = world.catalogue().models.get(modality)!
   if (model.modality !== 'chat') {
-    const shape = modality === 'video' ? { duration: VIDEO.durations[0], resolution: VIDEO.resolutions[0] } : {}
+    const shape = shapeOf(asked)
     const body = { model: model.id, prompt }
     return { model, request: { prompt, ...shape }, estimate: null, charge: mediaCost(model.price, shape)!, body }
   }

@@ -63,7 +63,7 @@ export class Wire {
   }
 
   private publish(channel: string, message: string): void {
-    for (const one of this.listeners(channel)) one.onMessage.forEach((hear) => hear(channel, message))
+    for (const one of this.listeners(channel)) one.onMessage.forEach((notify) => notify(channel, message))
   }
 }
 

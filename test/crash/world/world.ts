@@ -130,8 +130,9 @@ export type Web = {
 }
 export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
 
-/** What the videos of the world are. */
-export const VIDEO = { durations: [5], resolutions: ['720p'] }
+/** What the pictures and the videos of the world are. */
+export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }
+export const VIDEO = { durations: [5, 7.5], resolutions: ['720p', '1080p'] }
 
 /**
  * A whole Tollgate inside this process, over a real Postgres. Its queue, its pub/sub and its upstream behave as badly
@@ -157,8 +158,8 @@ export class World {
       perTokens: 1000,
       minimum: 2,
     },
-    image: { credits: 40 },
-    video: { prices: [{ resolution: '1080p', perSecond: 400 }, { perSecond: 50 }] },
+    image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
+    video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
   }
   /** Counts the changes of the prices. */
   catalogueVersion = 1
@@ -182,7 +183,7 @@ export class World {
     const { chat, image, video } = this.prices
     const models: Model[] = [
       { ...common, id: 'chat', modality: 'chat', pricing: { ...chat }, price: { ...chat } },
-      { ...common, id: 'image', modality: 'image', credits: image.credits, price: { ...image } },
+      { ...common, id: 'image', modality: 'image', ...IMAGE, ...structuredClone(image), price: structuredClone(image) },
       { ...common, id: 'video', modality: 'video', ...VIDEO, ...structuredClone(video), price: structuredClone(video) },
     ]
     const byId = new Map(models.map((model) => [model.id, model]))

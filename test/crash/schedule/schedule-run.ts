@@ -4,7 +4,7 @@ import type { Request } from '../world/clients.ts'
 import type { World } from '../world/world.ts'
 
 /** What one run of a schedule leaves to be checked. */
-export type Story = {
+export type ScheduleRun = {
   db: Db
   name: string
   world: World
@@ -14,8 +14,8 @@ export type Story = {
   prices: Map<Request, World['prices']>
 }
 
-/** An error with the whole story that led to it. */
-export function toldOf({ name, world }: Story, error: unknown): Error {
+/** An error with the whole run that led to it. */
+export function withHistory({ name, world }: ScheduleRun, error: unknown): Error {
   const message = error instanceof Error ? error.message : String(error)
   return new Error(`${name}: ${message}\nWhat happened:\n${world.turns.history.join('\n')}`, { cause: error })
 }

@@ -1,0 +1,34 @@
+import type { Db } from '../../../src/shared/infra/db.ts'
+import { newId } from '../../../src/shared/ids.ts'
+import type { AccountId, KeyId } from '../../../src/shared/ids.ts'
+
+/** An account that buys. Its owner's address gets the receipts. */
+export type Payer = { id: AccountId; keyId: KeyId; email: string }
+
+let payers = 0
+
+/** Makes accounts, each with an owner and a key, in one statement, since thousands of schedules begin with it. */
+export async function openPayers(db: Db, count: number): Promise<Payer[]> {
+  const made = Array.from({ length: count }, () => ({
+    id: newId('account'),
+    userId: newId('user'),
+    keyId: newId('key'),
+    email: `payer-${++payers}@example.com`,
+  }))
+  await db.raw(
+    `
+    WITH one AS (
+      SELECT * FROM jsonb_to_recordset(?::jsonb) AS one (id uuid, "userId" uuid, "keyId" uuid, email text)
+    ), u AS (
+      INSERT INTO users (id, email, password_hash) SELECT "userId", email, 'none' FROM one
+    ), a AS (
+      INSERT INTO accounts (id) SELECT id FROM one
+    ), m AS (
+      INSERT INTO members (user_id, account_id, role) SELECT "userId", id, 'owner' FROM one
+    )
+    INSERT INTO api_keys (id, account_id, name, key_hash, hint)
+    SELECT "keyId", id, 'k', sha256("keyId"::text::bytea), '' FROM one`,
+    [JSON.stringify(made)],
+  )
+  return made
+}
