@@ -754,6 +754,9 @@ CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_
 -- Charges and opens calls that have no Idempotency-Key and no guard: the outcomes of open_calls.
 CREATE FUNCTION open_plain_calls(ids uuid[], accounts_of uuid[], keys_of uuid[], modalities text[], models text[], prices_of uuid[], amounts bigint[], estimated_inputs bigint[], estimated_outputs bigint[], catalogue_versions integer[], lease_seconds integer, deadline_seconds integer[], request_ids text[], replies_to text[], request_hashes text[], bytes_of bigint[], max_outstanding integer, max_request_bytes bigint, secret_versions integer[], addresses text[], new_prices jsonb) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
+-- What a key used in the window that a new budget of this period would have now, but for its open calls.
+CREATE FUNCTION past_key_use(counted_key uuid, period text) RETURNS TABLE(starts_at timestamptz, counted_until timestamptz, used bigint, open_calls uuid[]);
+
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
@@ -762,6 +765,9 @@ CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(m
 
 -- Grants of these accounts that can pay now, in burn order, with running sums.
 CREATE FUNCTION spendable_lots(account_ids uuid[]) RETURNS TABLE(grant_id uuid, account_id uuid, remaining bigint, upto bigint);
+
+-- Starts the current window of a budget with what its key used before, and since that was counted.
+CREATE FUNCTION start_budget_window(counted_key uuid, started_at timestamptz, counted_until timestamptz, used bigint, open_calls uuid[]) RETURNS void;
 
 -- Marks a crossing of the low balance and of the automatic top-up, once each.
 CREATE FUNCTION watch_balance() RETURNS trigger;

@@ -1,6 +1,7 @@
 -- Counts what a key used, after its limits were changed: its open calls, and the credits of its calls in the window of
 -- its budget that has begun. From then on open_calls and end_calls keep both. Whoever calls this holds the account's
--- row.
+-- row, so it must not read much: a new budget of an old key has its window already (start_budget_window), and in a
+-- window that is younger than its budget every call was counted as it came.
 --
 -- The moment is read after the wait for that row, and so is that of every call (open_calls.sql): a call that is opened
 -- later belongs to this window or to a later one, never to an earlier one that nobody counted.
@@ -17,7 +18,7 @@ BEGIN
   SELECT b.id, current.starts_at, (
     SELECT coalesce(sum(c.credits + c.credits_uncollected), 0) FROM calls c
     -- A new key has none to read the account's calls for.
-    WHERE c.account_id = b.account_id AND c.key_id = b.key_id
+    WHERE c.account_id = b.account_id AND c.key_id = b.key_id AND b.created_at >= current.starts_at
       AND c.created_at >= greatest(current.starts_at, k.created_at))
   FROM budgets b JOIN api_keys k ON k.id = b.key_id
   CROSS JOIN LATERAL (SELECT budget_window(b.period, moment) AS starts_at) current

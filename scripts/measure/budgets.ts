@@ -9,7 +9,7 @@ import { anAccount } from '../harness/factories.ts'
 
 /**
  * `npx tsx scripts/measure/budgets.ts [calls]`: how long it takes to set a budget of a key with so many calls
- * (100,000). A call of its account waits no longer than that.
+ * (100,000). Calls of its account go on meanwhile.
  */
 
 const CALLS = Number(process.argv[2] ?? 100_000)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
-import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
+import { changeKey, countPastUse, lockOwner, setLimits } from '../../../src/shared/accounts/key-limits.ts'
+import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Period } from '../../../src/shared/accounts/shown-key.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
@@ -11,6 +12,7 @@ import type { CallId, KeyId } from '../../../src/shared/ids.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { untilItWaits } from '../../support/lock-waits.ts'
 import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -196,6 +198,47 @@ describe('the budget of a key, judged by the charge', () => {
       await opened(calls, account, 50)
       await changeKey(db, account.keyId, { budget: { credits: 80, period: 'day' } })
       expect(await usedOf(account.keyId)).to.equal(64)
+    })
+
+    it('is counted while calls of its account begin and end, and is exact when it is there', async () => {
+      const account = await anAccount(db, 100)
+      const budget = { credits: 90, period: 'day' } as const
+      const calls = verbs(db)
+      const [before, running, failing] = [
+        await opened(calls, account, 10),
+        await opened(calls, account, 20),
+        await opened(calls, account, 8),
+      ]
+      await calls.settle(before, 'image', aResult(6))
+      await db.transaction(async (trx) => {
+        const past = await countPastUse(trx, account.keyId, budget)
+        expect(past!.used).to.equal(6)
+        await calls.settle(running, 'image', aResult(15))
+        await refund(failing)
+        await calls.settle(await opened(calls, account, 5), 'image', aResult(4))
+        await opened(calls, account, 3)
+        await lockOwner(trx, account.keyId)
+        await setLimits(trx, account.keyId, account.id, { budget }, past)
+      })
+      expect(await usedOf(account.keyId)).to.equal(6 + 15 + 4 + 3)
+    })
+
+    it('keeps what was counted of records that are swept before it is there', async () => {
+      const account = await anAccount(db, 100)
+      const budget = { credits: 90, period: 'total' } as const
+      const calls = verbs(db)
+      await calls.settle(await opened(calls, account, 10), 'image', aResult(6))
+      await db('call_results').update({ expires_at: db.raw(`now() - interval '1 day'`) })
+      const sweeping = await db.transaction(async (trx) => {
+        const past = await countPastUse(trx, account.keyId, budget)
+        const swept = sweepCalls(db, 0, 1000)
+        await untilItWaits(db, '%pg_advisory_xact_lock(%')
+        await lockOwner(trx, account.keyId)
+        await setLimits(trx, account.keyId, account.id, { budget }, past)
+        return { swept }
+      })
+      expect(await sweeping.swept).to.be.greaterThan(0)
+      expect(await usedOf(account.keyId)).to.equal(6)
     })
 
     it('stays exact while it is changed in the middle of charges, settlements and refunds', async () => {
