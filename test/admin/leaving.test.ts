@@ -6,6 +6,7 @@ import { CommandError } from '../../src/admin/command.ts'
 import type { Options } from '../../src/admin/command.ts'
 import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { leavingCommands } from '../../src/admin/commands/leaving.ts'
+import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
@@ -53,6 +54,12 @@ describe('the commands for an account over its life', () => {
       userAgent: 'a browser',
       ip: '192.0.2.1',
     })
+
+  it('delete it: nobody makes a key of it any more', async () => {
+    await run('account delete', [account.email], { force: 'yes' })
+    const made = await createKey(gateway.db, account.id, 'late').catch((error: unknown) => error)
+    expect(made).to.include({ code: 'unauthorized' })
+  })
 
   it('delete it: nobody can tell whose it was, its media go, and its ledger and calls stay exact', async () => {
     const made = await image(gateway, account, 'a boat')

@@ -64,7 +64,7 @@ const MAX_PER_DAY = 1000
 /**
  * Makes a key and answers its secret, which is shown this once. The account's row is locked meanwhile, so that keys
  * which are made at the same time count each other.
- * @throws ApiError too_many_keys, or rate_limited if too many were made in a day.
+ * @throws ApiError too_many_keys; rate_limited if too many were made in a day; unauthorized if the account was deleted.
  */
 export async function createKey(
   db: Db | Trx,
@@ -75,7 +75,8 @@ export async function createKey(
   const id = newId('key')
   const { secret, hash, hint } = freshSecret()
   return await db.transaction(async (trx) => {
-    await trx.raw('SELECT FROM accounts WHERE id = ? FOR NO KEY UPDATE', [accountId])
+    const held = await trx('accounts').where({ id: accountId }).whereNull('deleted_at').forNoKeyUpdate().first('id')
+    if (!held) throw new ApiError('unauthorized')
     await refuseTooMany(trx, accountId)
     await trx('api_keys').insert({ id, account_id: accountId, name, key_hash: hash, hint })
     if (Object.values(limits).some((limit) => limit != null)) await setLimits(trx, id, accountId, limits)
