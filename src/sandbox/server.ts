@@ -22,8 +22,10 @@ import type { Durations, State } from './state.ts'
 import { MalformedWord, readSteering, UNSTEERED } from './steering.ts'
 import { stripeControls } from './stripe/controls.ts'
 import { keepIn } from './stripe/keeping.ts'
+import type { Kinds } from './stripe/objects.ts'
 import { stripePages } from './stripe/pages.ts'
 import { stripeProtocol } from './stripe/protocol.ts'
+import { accountOfKey } from './stripe/secret-key.ts'
 import { Refusal } from './wire.ts'
 import type { Fault } from './wire.ts'
 
@@ -44,6 +46,8 @@ export interface Sandbox {
   readonly billed: (prompt?: string) => BilledReport
   readonly journal: (prompt?: string) => JournalLine[]
   readonly open: (prompt?: string) => TrafficReport
+  /** What the Stripe account of a secret key has of a kind, newest first. Throws a `Refusal` for a key of none. */
+  readonly stripeObjects: <K extends keyof Kinds>(key: string, kind: K) => readonly Kinds[K][]
   /** Stops listening and drops every connection, even one that hangs. */
   readonly close: () => Promise<void>
 }
@@ -81,6 +85,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     billed: (prompt) => state.billing.report(prompt),
     journal: (prompt) => state.journal.lines(prompt),
     open: (prompt) => state.traffic.report(prompt),
+    stripeObjects: (key, kind) => accountOfKey(state.stripe, key).objects.list(kind),
     close: () =>
       new Promise((resolve) => {
         state.stripe.stop()

@@ -1,9 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { connectDb } from '../../src/shared/infra/db.ts'
-import type { Db } from '../../src/shared/infra/db.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { deleteAccounts } from './world/accounts.ts'
+import { openScheduleDatabase } from './world/database.ts'
+import type { ScheduleDatabase } from './world/database.ts'
 import { schedules } from './schedule/moves.ts'
 import { judge } from './schedule/checks.ts'
 import { play } from './schedule/run.ts'
@@ -17,19 +16,16 @@ const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 200)
 const TOGETHER = 10
 
 describe('any schedule of calls and faults', () => {
-  let db: Db
-  let cleanupDb: Db
+  let own: ScheduleDatabase
   before(async () => {
-    const own = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off' } as const
-    db = connectDb({ ...own, DATABASE_POOL: 8 })
-    cleanupDb = connectDb({ ...own, DATABASE_POOL: 1 })
+    own = await openScheduleDatabase()
   })
-  after(() => Promise.all([db.destroy(), cleanupDb.destroy()]))
+  after(() => own.close())
 
   /** Checks the schedules that were run, and empties the database. */
   async function judgeAll(runs: ScheduleRun[]): Promise<void> {
-    await judge(db, runs.splice(0))
-    await deleteAccounts(cleanupDb)
+    await judge(own.db, runs.splice(0))
+    await deleteAccounts(own.cleanupDb)
   }
 
   it('ends every call, charges it once, settles or refunds it once, and answers its clients', async () => {
@@ -38,7 +34,7 @@ describe('any schedule of calls and faults', () => {
     const runs: ScheduleRun[] = []
     const result = await fc.check(
       fc.asyncProperty(schedules, async (schedule) => {
-        runs.push(await play(db, `schedule-${++played}`, schedule))
+        runs.push(await play(own.db, `schedule-${++played}`, schedule))
         if (runs.length === TOGETHER || played === RUNS) await judgeAll(runs)
       }),
       { numRuns: RUNS, seed, endOnFailure: true },

@@ -1,23 +1,20 @@
 import { expect } from 'chai'
-import type Stripe from 'stripe'
 import { publicId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
+import { objectsOf } from './play.ts'
 import type { ScheduleRun } from './play.ts'
 
 /** What Stripe says of an order, read by nobody but this test. */
 type Truth = { paid: boolean; gone: number }
 
 /** Reads every payment that names an order: whether it is paid, and how much of it went back. */
-async function truths({ stripe }: ScheduleRun): Promise<Map<string, Truth>> {
+function truths(run: ScheduleRun): Map<string, Truth> {
   const all = new Map<string, Truth>()
-  const [intents, refunds, disputes] = await Promise.all([
-    stripe.list<Stripe.PaymentIntent>('payment_intent'),
-    stripe.list<Stripe.Refund>('refund'),
-    stripe.list<Stripe.Dispute>('dispute'),
-  ])
+  const refunds = objectsOf(run, 'refund')
+  const disputes = objectsOf(run, 'dispute')
   const sum = (amounts: number[]): number => amounts.reduce((all, one) => all + one, 0)
-  for (const { id, status, metadata } of intents) {
+  for (const { id, status, metadata } of objectsOf(run, 'payment_intent')) {
     const back = refunds.filter((one) => one.payment_intent === id && one.status !== 'failed')
     const moved = disputes.filter((one) => one.payment_intent === id).flatMap((one) => one.balance_transactions)
     const gone = sum(back.map(({ amount }) => amount)) - sum(moved.map(({ amount }) => amount))
@@ -65,7 +62,8 @@ async function rowsOf({ db, accounts }: ScheduleRun): Promise<{ orders: OrderRow
 /** Holds every order and account of a run against what Stripe says. */
 export async function judge(run: ScheduleRun): Promise<void> {
   const { tampered } = run
-  const [known, { orders, books }] = await Promise.all([truths(run), rowsOf(run)])
+  const { orders, books } = await rowsOf(run)
+  const known = truths(run)
   const left = new Map(books.map(({ id }) => [id, 0]))
   for (const row of orders) {
     const id = publicId('payment', row.id)

@@ -61,7 +61,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 const together = fc.record({
   do: fc.constant('together' as const),
-  acts: fc.array(act, { minLength: 1, maxLength: 3 }),
+  acts: fc.array(act, { minLength: 1, maxLength: 4 }),
 })
 
 const way = fc.constantFrom('card' as const, 'card' as const, 'later' as const, 'declined' as const)
@@ -116,5 +116,5 @@ const first = fc.constantFrom('card' as const, 'card' as const, 'later' as const
 
 /** A schedule: what happens, in order. */
 export const schedules: fc.Arbitrary<Move[]> = fc
-  .tuple(first, fc.boolean(), fc.array(move, { minLength: 5, maxLength: 12 }))
+  .tuple(first, fc.boolean(), fc.array(move, { minLength: 6, maxLength: 16 }))
   .map(([way, delivered, moves]) => [...beginning(way, delivered), ...moves])

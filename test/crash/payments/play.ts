@@ -1,6 +1,9 @@
+import { setSourceMapsEnabled } from 'node:process'
 import type Stripe from 'stripe'
 import type { Answered, StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
+import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { Kinds } from '../../../src/sandbox/stripe/objects.ts'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
@@ -33,6 +36,7 @@ const log = createLog('silent', 'worker')
 /** A schedule that is played: its accounts here and at Stripe, and what was done to them. */
 export type ScheduleRun = {
   db: Db
+  sandbox: Sandbox
   stripe: StripeAccount
   deps: PaymentDeps
   accounts: Payer[]
@@ -45,8 +49,8 @@ export type ScheduleRun = {
 }
 
 /** Plays a schedule, then lets the sweep alone put everything right. */
-export async function play(db: Db, sandboxUrl: string, moves: readonly Move[]): Promise<ScheduleRun> {
-  const run = await begin(db, sandboxUrl)
+export async function play(db: Db, sandbox: Sandbox, moves: readonly Move[]): Promise<ScheduleRun> {
+  const run = await begin(db, sandbox)
   try {
     for (const move of moves) {
       run.history.push(JSON.stringify(move))
@@ -61,17 +65,27 @@ export async function play(db: Db, sandboxUrl: string, moves: readonly Move[]): 
 }
 
 /** An error with everything that came before it. */
-export const withHistory = ({ history }: ScheduleRun, error: unknown): Error =>
-  new Error(`${(error as Error).stack}\nafter\n${history.join('\n')}`)
+export function withHistory({ history }: ScheduleRun, error: unknown): Error {
+  // Before the stack is read for the first time, which writes it.
+  setSourceMapsEnabled(true)
+  return new Error(`${(error as Error).stack}\nafter\n${history.join('\n')}`)
+}
 
-async function begin(db: Db, sandboxUrl: string): Promise<ScheduleRun> {
-  const stripe = stripeAccountAt(sandboxUrl)
+/**
+ * What Stripe has of a kind, newest first. It is looked at in the sandbox, which costs nothing; a request for it would
+ * cost as much as one of the gateway's.
+ */
+export const objectsOf = <K extends keyof Kinds>({ sandbox, stripe }: ScheduleRun, kind: K): readonly Kinds[K][] =>
+  sandbox.stripeObjects(stripe.key, kind)
+
+async function begin(db: Db, sandbox: Sandbox): Promise<ScheduleRun> {
+  const stripe = stripeAccountAt(sandbox.url)
   // It has no endpoint for its events: a schedule delivers them, or does not.
   const provider = providerOf({
     PAYMENTS: 'stripe',
     STRIPE_SECRET_KEY: stripe.key,
     STRIPE_WEBHOOK_SECRET: SECRET,
-    STRIPE_API_BASE: sandboxUrl,
+    STRIPE_API_BASE: sandbox.url,
   })!
   const deps: PaymentDeps = {
     db: killableDb(db),
@@ -82,7 +96,7 @@ async function begin(db: Db, sandboxUrl: string): Promise<ScheduleRun> {
     publishBalance: () => {},
   }
   const accounts = await openPayers(db, 2)
-  return { db, stripe, deps, accounts, calls: [], tampered: new Set(), delivered: [], history: [] }
+  return { db, sandbox, stripe, deps, accounts, calls: [], tampered: new Set(), delivered: [], history: [] }
 }
 
 const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
@@ -145,8 +159,9 @@ async function order({ deps, accounts, db }: ScheduleRun, { who }: Extract<Act, 
 }
 
 /** The webhook takes one of all events that Stripe ever had, again or for the first time. */
-async function deliver({ stripe, deps, delivered }: ScheduleRun, which: number): Promise<void> {
-  const all = await stripe.list<Stripe.Event>('event')
+async function deliver(run: ScheduleRun, which: number): Promise<void> {
+  const { stripe, deps, delivered } = run
+  const all = objectsOf(run, 'event')
   const event = pick(
     all.filter(({ type }) => /^(checkout|charge|refund|payment_intent)\./.test(type)),
     which,
@@ -171,22 +186,22 @@ async function happen(run: ScheduleRun, event: Event): Promise<void> {
   if (event.do === 'call')
     return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
   if (event.do === 'call ends') return endCall(run, event)
-  const listed = async <T>(kind: string): Promise<T | undefined> =>
-    pick((await stripe.list<T>(kind)).toReversed(), event.which)
+  const listed = <K extends keyof Kinds>(kind: K): Kinds[K] | undefined =>
+    pick(objectsOf(run, kind).toReversed(), event.which)
   await attempt(run, async () => {
     if (event.do === 'dispute goes') {
-      const dispute = await listed<Stripe.Dispute>('dispute')
+      const dispute = listed('dispute')
       return dispute && stripe.control('POST', `disputes/${dispute.id}`, { to: event.to })
     }
     if (event.do === 'refund fails') {
-      const refund = await listed<Stripe.Refund>('refund')
+      const refund = listed('refund')
       return refund && stripe.control('POST', `refunds/${refund.id}`, { status: 'failed' })
     }
     if (event.do === 'refund at Stripe' || event.do === 'dispute') {
-      const charge = await listed<Stripe.Charge>('charge')
+      const charge = listed('charge')
       return charge && onCharge(stripe, charge, event)
     }
-    const session = await listed<Stripe.Checkout.Session>('checkout.session')
+    const session = listed('checkout.session')
     return session && onSession(run, session, event)
   })
 }

@@ -1,0 +1,53 @@
+import type pg from 'pg'
+import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectDb } from '../../../src/shared/infra/db.ts'
+import type { Db } from '../../../src/shared/infra/db.ts'
+
+/**
+ * A database of random schedules, of its own. `cleanupDb` is a pool that only empties it: a connection loses its cached
+ * plans when its role changes.
+ */
+export type ScheduleDatabase = { db: Db; cleanupDb: Db; close: () => Promise<void> }
+
+/** Nobody kills this Postgres: what it says is committed need not be in a file. */
+const SETTINGS = '-c synchronous_commit=off -c plan_cache_mode=force_generic_plan'
+
+/** What can be prepared, and is worth it. */
+const PREPARABLE = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|\()/i
+
+const names = new Map<string, string>()
+
+/** The name under which each connection prepares a statement. */
+function nameOf(text: string): string {
+  const name = names.get(text) ?? `schedule_${names.size}`
+  names.set(text, name)
+  return name
+}
+
+/**
+ * Has a connection prepare every statement: a few hundred are sent millions of times, and Postgres takes longer to plan
+ * most of them than to run them.
+ */
+function prepareAll(connection: pg.Client): void {
+  const send = connection.query.bind(connection) as (...given: unknown[]) => unknown
+  const prepared = (what: string | pg.QueryConfig, ...rest: unknown[]): unknown => {
+    const config = typeof what === 'string' ? { text: what } : what
+    if (config.name !== undefined || !PREPARABLE.test(config.text)) return send(what, ...rest)
+    return send({ ...config, name: nameOf(config.text) }, ...rest)
+  }
+  Object.assign(connection, { query: prepared })
+}
+
+/** Makes one, migrated and empty. */
+export async function openScheduleDatabase(): Promise<ScheduleDatabase> {
+  const url = new URL(await newDatabaseUrl())
+  url.searchParams.set('options', SETTINGS)
+  const own = { DATABASE_URL: url.href, DATABASE_SSL: 'off' } as const
+  const db = connectDb({ ...own, DATABASE_POOL: 8 })
+  const { pool } = db.client as {
+    pool: { on: (event: 'createSuccess', listener: (id: number, connection: pg.Client) => void) => void }
+  }
+  pool.on('createSuccess', (_id, connection) => prepareAll(connection))
+  const cleanupDb = connectDb({ ...own, DATABASE_POOL: 1 })
+  return { db, cleanupDb, close: async () => void (await Promise.all([db.destroy(), cleanupDb.destroy()])) }
+}
