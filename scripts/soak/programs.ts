@@ -30,7 +30,11 @@ export async function bundlePrograms(): Promise<string> {
         input: { web: join(root, 'dist/src/api/main.js'), worker: join(root, 'dist/src/workers/main.js') },
         external: (id) => OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)),
         // Beside each other: they look for `../sql` and `../console`.
-        output: { chunkFileNames: '[name]-[hash].js' },
+        output: {
+          chunkFileNames: '[name]-[hash].js',
+          // Less to read at each start. Names stay: errors and logs have them.
+          minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+        },
       },
     },
   })

@@ -21,6 +21,19 @@ export function heldBy(program: Program): { ids: CallId[]; at: number } {
   return { ids: [...held], at: program.end!.at }
 }
 
+/** When which process took a call or let it go, by call. */
+function takingsOf(programs: readonly Program[]): Map<CallId, { by: Program; at: number }[]> {
+  const all = new Map<CallId, { by: Program; at: number }[]>()
+  for (const by of programs)
+    for (const { name, callId, at } of by.steps) {
+      if (!TAKES.has(name) && !LEAVES.has(name)) continue
+      const known = all.get(callId)
+      if (known) known.push({ by, at })
+      else all.set(callId, [{ by, at }])
+    }
+  return all
+}
+
 /**
  * How long calls waited when their worker was killed, in ms: until another one took them, or they ended.
  *
@@ -32,7 +45,7 @@ export function recoveriesOf(
   live: readonly Program[],
   calls: readonly CallRow[],
 ): Record<Modality, number[]> {
-  const everybody = [...dead, ...live].map((program) => ({ program, steps: program.steps }))
+  const takings = takingsOf([...dead, ...live])
   const found: Record<Modality, number[]> = { chat: [], image: [], video: [] }
   const rows = new Map(calls.map((call) => [call.id, call]))
   for (const program of dead.filter(({ kind }) => kind === 'worker')) {
@@ -40,11 +53,7 @@ export function recoveriesOf(
     for (const id of ids) {
       const row = rows.get(id)
       if (!row || row.finished_at!.getTime() < at) continue
-      const others = everybody.filter((other) => other.program !== program)
-      const taken = others
-        .flatMap(({ steps }) => steps)
-        .filter((step) => step.callId === id && step.at >= at && (TAKES.has(step.name) || LEAVES.has(step.name)))
-        .map((step) => step.at)
+      const taken = (takings.get(id) ?? []).filter((one) => one.by !== program && one.at >= at).map((one) => one.at)
       found[row.modality].push(Math.min(row.finished_at!.getTime(), ...taken) - at)
     }
   }

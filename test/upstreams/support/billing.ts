@@ -35,8 +35,7 @@ function imagesOf(body: Fields): unknown[] {
   return [...parts, ...results, ...system].filter(({ type }) => type === 'image_url' || type === 'image')
 }
 
-function billOf(text: string): Bill {
-  const body = JSON.parse(text) as Fields
+function billOf(text: string, body: Fields): Bill {
   const images = imagesOf(body)
   const pictures = images.filter((image) => JSON.stringify(image).includes(IMAGE_BYTES)).length * IMAGE_BYTES.length
   const bytes = Buffer.byteLength(text) - pictures - OWN_BYTES
@@ -92,9 +91,10 @@ export async function startBilling(): Promise<Listening & { takeBills: () => Bil
       .on('data', (piece: Buffer) => pieces.push(piece))
       .on('end', () => {
         const text = Buffer.concat(pieces).toString()
-        const bill = billOf(text)
+        const body = JSON.parse(text) as Fields
+        const bill = billOf(text, body)
         bills.push(bill)
-        const stream = (JSON.parse(text) as Fields).stream === true
+        const stream = body.stream === true
         response.setHeader('content-type', stream ? 'text/event-stream' : 'application/json')
         response.end(request.url!.endsWith('/messages') ? anthropicAnswer(bill, stream) : openaiAnswer(bill, stream))
       })
