@@ -50,8 +50,9 @@ async function web(): Promise<void> {
       charged bigint NOT NULL, credits bigint, attempts integer NOT NULL DEFAULT 0,
       created_at timestamptz NOT NULL DEFAULT now(), finished_at timestamptz) WITH (fillfactor = 80);
     CREATE INDEX ON calls (account_id, created_at);
-    CREATE TABLE entries (account_id uuid NOT NULL, seq bigint NOT NULL, call_id uuid NOT NULL, kind text NOT NULL,
-      amount bigint NOT NULL, PRIMARY KEY (account_id, seq), UNIQUE (call_id, kind));
+    CREATE TABLE entries (account_id uuid NOT NULL REFERENCES accounts, seq bigint NOT NULL,
+      call_id uuid NOT NULL REFERENCES calls, kind text NOT NULL, amount bigint NOT NULL,
+      PRIMARY KEY (account_id, seq), UNIQUE (call_id, kind));
     CREATE TABLE results (call_id uuid PRIMARY KEY REFERENCES calls, output text NOT NULL);
     INSERT INTO accounts VALUES ('${ACCOUNT}', 1000000000000, 0)`)
   await db.end()

@@ -2,10 +2,11 @@
  * The web application: middleware in order. It opens no port, so that tests can mount it.
  */
 import Koa from 'koa'
+import type { Context, Middleware } from 'koa'
 import { AnswerGone } from '../shared/calls/long-answers.ts'
 import { traceFields } from '../shared/infra/trace.ts'
 import type { WebDeps } from './deps.ts'
-import { cors } from './middleware/cors.ts'
+import { allowOrigins } from './middleware/cors.ts'
 import { errorHandler, isServiceAway } from './middleware/error-handler.ts'
 import type { RequestState } from './middleware/request-context.ts'
 import { requestContext } from './middleware/request-context.ts'
@@ -22,13 +23,24 @@ export function createApp(deps: WebDeps): Koa<RequestState> {
     else deps.log.error({ ...traceFields(ctx?.state), err: error }, 'defect')
   })
   const { dispatch, refuse } = createTable(deps)
-  app.use(requestContext(deps))
-  app.use(securityHeaders(deps.config))
-  app.use(cors())
+  app.use(edge(deps))
   app.use(errorHandler(deps.log, deps.schema))
   app.use(dispatch)
   app.use(refuse)
   return app
+}
+
+/** What every request and every answer has, in one layer: each of its own would be another promise a request. */
+function edge(deps: WebDeps): Middleware<RequestState> {
+  const begin = requestContext(deps)
+  const secure = securityHeaders(deps.config)
+  return async (koaContext, next) => {
+    const ctx = koaContext as Context & { state: RequestState }
+    begin(ctx)
+    secure(ctx)
+    if (!allowOrigins(ctx)) await next()
+    if (deps.draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')
+  }
 }
 
 /** A client that leaves while its answer is being written, or whose bytes are no HTTP, is no defect of ours. */

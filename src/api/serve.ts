@@ -100,7 +100,10 @@ function counter({ limit: name, per, shown }: LimitUse, { config, limits }: WebD
 function show(ctx: Request, shown: boolean | undefined, allowance: Allowance): void {
   if (!shown) return
   const leavesLess = !ctx.res.hasHeader(REMAINING) || allowance.remaining < Number(ctx.res.getHeader(REMAINING))
-  if (leavesLess) ctx.set(allowanceHeaders(allowance))
+  if (!leavesLess) return
+  // Koa's own way looks at each header first.
+  const headers = allowanceHeaders(allowance)
+  for (const name of ALLOWANCE_HEADERS) ctx.res.setHeader(name, headers[name])
 }
 
 /** Reads a body, which is counted for the network of its client. */

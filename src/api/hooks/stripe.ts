@@ -6,10 +6,10 @@ import { z } from 'zod'
 import { storeEvent } from '../../shared/payments/events.ts'
 import { sells } from '../billing/answers.ts'
 import { done } from '../answers.ts'
+import { ApiError } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { clientAddress, networkOf } from '../middleware/client-address.ts'
-import { readRawBody } from './raw-body.ts'
 
 type Deps = Pick<WebDeps, 'config' | 'db' | 'incoming' | 'log' | 'payments' | 'queues'>
 
@@ -34,7 +34,9 @@ export const receiveStripeEvent = endpoint({
   ],
 }).write(({ config, db, incoming, log, payments, queues }: Deps) => async (_input, ctx) => {
   const sender = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
-  const body = await readRawBody(ctx, incoming, sender)
+  // A signature is over the bytes that came, and over nothing that was parsed and written again.
+  const body = await incoming.read(ctx.req, sender)
+  if (body === null) throw new ApiError('invalid_signature')
   const { provider, observer } = payments!
   const hint = provider.verify(body, ctx.get('stripe-signature'))
   const isNew = await storeEvent(db, provider.name, hint)

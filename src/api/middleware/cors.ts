@@ -2,7 +2,7 @@
  * Which pages of other origins may read an answer. `/v1` may be called from any page: it takes a key and no cookie, so
  * the browser never adds anything that the page does not have. `/api` allows no other origin, so it says nothing.
  */
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
 import { ALLOWANCE_HEADERS } from '../limits.ts'
 
 const GATEWAY = /^\/v1(?:\/|$)/
@@ -43,16 +43,21 @@ const MAX_SDK_HEADERS = 30
 /** For how long a browser remembers a preflight, in seconds: two hours, the most that Chromium takes. */
 const MAX_AGE_SECONDS = '7200'
 
-/** Lets pages of any origin read the answers of `/v1`, errors too, and answers their preflights with 204. */
-export function cors(): Middleware {
-  const exposed = EXPOSED_HEADERS.join(', ')
-  return async (ctx, next) => {
-    if (!GATEWAY.test(ctx.path)) return await next()
-    ctx.res.setHeader('Access-Control-Allow-Origin', '*')
-    if (isPreflight(ctx)) return answerPreflight(ctx)
-    ctx.res.setHeader('Access-Control-Expose-Headers', exposed)
-    await next()
+const EXPOSED = EXPOSED_HEADERS.join(', ')
+
+/**
+ * Lets pages of any origin read the answers of `/v1`, errors too, and answers their preflights with 204.
+ * @returns whether the request was one, and is answered.
+ */
+export function allowOrigins(ctx: Context): boolean {
+  if (!GATEWAY.test(ctx.path)) return false
+  ctx.res.setHeader('Access-Control-Allow-Origin', '*')
+  if (isPreflight(ctx)) {
+    answerPreflight(ctx)
+    return true
   }
+  ctx.res.setHeader('Access-Control-Expose-Headers', EXPOSED)
+  return false
 }
 
 const isPreflight = (ctx: Context): boolean =>

@@ -1,16 +1,12 @@
 /**
  * Reads a request body: JSON objects only, strictly. The body parsers' own defaults answer 500 to a corrupt gzip, take
- * a wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is decided here
- * and koa-body only reads the bytes.
+ * a wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is decided here.
  */
 import type { Context, ParameterizedContext } from 'koa'
-import { koaBody } from 'koa-body'
 import { ApiError } from '../../shared/errors.ts'
 import type { Incoming } from '../incoming.ts'
+import { MAX_BODY_BYTES } from '../incoming.ts'
 import type { RequestState } from './request-context.ts'
-
-/** 1 MB after decoding, whatever Content-Length says (docs/api.md#request-bodies). */
-const MAX_BYTES = 1_048_576
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
 const MAX_DEPTH = 64
@@ -26,34 +22,13 @@ export type JsonObject = Record<string, unknown>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
-// latin1 maps each byte to one character, so that the bytes come through unharmed and invalid UTF-8 can be refused.
-const readBytes = koaBody({
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  text: true,
-  textTypes: ['application/json'],
-  encoding: 'latin1',
-  textLimit: MAX_BYTES,
-  onError: (error) => {
-    throw bodyError(error)
-  },
-})
-
-function bodyError(error: Error): ApiError {
-  if (error instanceof ApiError) return error
-  const type = (error as { type?: string }).type
-  if (type === 'entity.too.large') return new ApiError('payload_too_large')
-  return new ApiError('invalid_json', { message: 'The request body ended before it was complete.', cause: error })
-}
-
 /**
  * Whether more of a body may still come than is ever read: one that is too long, or of a length that nobody knows. An
  * answer to such a request ends its connection, because Node would go on reading the rest.
  */
 export function mayStillSend({ req }: Pick<Context, 'req'>): boolean {
   if (req.complete) return false
-  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > MAX_BYTES
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES
 }
 
 type Request = ParameterizedContext<RequestState>
@@ -63,21 +38,17 @@ type Request = ParameterizedContext<RequestState>
  * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
  * much comes too slowly.
  */
-export async function readJsonBody(ctx: Request, incoming: Incoming, sender: string): Promise<JsonObject> {
-  requireJson(ctx.get('content-type'), ctx.get('content-encoding'))
-  if (Number(ctx.get('content-length')) > MAX_BYTES) throw new ApiError('payload_too_large')
-  const reading = readBytes(ctx as Context, async () => {})
-  // Only now does somebody read: a listener before would have let the first bytes pass.
-  const stopCounting = incoming.count(ctx.req, sender)
-  try {
-    await reading
-  } finally {
-    stopCounting()
-  }
-  const request = ctx.request as unknown as { body?: unknown }
-  const body = parseJsonObject(typeof request.body === 'string' ? request.body : '')
-  request.body = body
-  return body
+export async function readJsonBody(
+  { req }: Pick<Request, 'req'>,
+  incoming: Incoming,
+  sender: string,
+): Promise<JsonObject> {
+  const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = req.headers
+  requireJson(type, encoding)
+  if (Number(length) > MAX_BODY_BYTES) throw new ApiError('payload_too_large')
+  const bytes = await incoming.read(req, sender)
+  if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
+  return parseJsonObject(bytes)
 }
 
 /** Whether a request has a body at all. */
@@ -85,6 +56,7 @@ export const hasBody = (ctx: Request): boolean =>
   Number(ctx.get('content-length')) > 0 || ctx.get('transfer-encoding') !== ''
 
 function requireJson(contentType: string, contentEncoding: string): void {
+  if (contentType === 'application/json' && contentEncoding === '') return
   const [type, ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase())
   const charset = parameters
     .find((parameter) => parameter.startsWith('charset='))
@@ -96,11 +68,11 @@ function requireJson(contentType: string, contentEncoding: string): void {
   }
 }
 
-function parseJsonObject(latin1: string): JsonObject {
+function parseJsonObject(bytes: Buffer): JsonObject {
   let text: string
   let value: unknown
   try {
-    text = utf8.decode(Buffer.from(latin1, 'latin1'))
+    text = utf8.decode(bytes)
   } catch {
     throw new ApiError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   }

@@ -1,8 +1,8 @@
 /**
- * The outermost middleware: the request's id, and its one log line.
+ * What begins each request: its id, and its one log line.
  */
 import { randomUUID } from 'node:crypto'
-import type { Middleware, ParameterizedContext } from 'koa'
+import type { Context, ParameterizedContext } from 'koa'
 import type { LiveSession } from '../../shared/users/sessions.ts'
 import type { WebDeps } from '../deps.ts'
 import type { CallId, KeyId, AccountId } from '../../shared/ids.ts'
@@ -12,6 +12,7 @@ import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
 import { logLine } from '../../shared/infra/log.ts'
 import type { Trace } from '../../shared/infra/trace.ts'
 import { parseTraceparent } from '../../shared/infra/trace.ts'
+import { whenOver } from './when-over.ts'
 
 /** The form of errors: OpenAI's, which their SDKs read, or the console's shorter one. */
 export type Envelope = 'gateway' | 'console'
@@ -45,26 +46,26 @@ const SANE_ID = /^[\w.:+/=@-]{1,128}$/
  */
 export function requestContext({
   log,
-  draining,
   metrics,
   telemetry,
-}: Pick<WebDeps, 'log' | 'draining' | 'metrics' | 'telemetry'>): Middleware<RequestState> {
-  return async (ctx, next) => {
-    const given = ctx.get('x-request-id')
-    ctx.state.requestId = SANE_ID.test(given) ? given : randomUUID()
-    ctx.state.acceptedAt = performance.now()
-    ctx.state.traceparent = parseTraceparent(ctx.get('traceparent'))
-    const span = PROBES.has(ctx.path) ? undefined : telemetry?.begin('server', ctx.method, ctx.state.traceparent)
-    if (span) ctx.state.traceparent = span.traceparent
-    ctx.res.setHeader('X-Request-Id', ctx.state.requestId)
-    ctx.res.once('close', () => {
+}: Pick<WebDeps, 'log' | 'metrics' | 'telemetry'>): (ctx: Context & { state: RequestState }) => void {
+  return (ctx) => {
+    const { 'x-request-id': given, traceparent } = ctx.req.headers
+    const state: RequestState = {
+      requestId: typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID(),
+      acceptedAt: performance.now(),
+      traceparent: typeof traceparent === 'string' ? parseTraceparent(traceparent) : undefined,
+    }
+    ctx.state = state
+    const span = telemetry && !PROBES.has(ctx.path) ? telemetry.begin('server', ctx.method, state.traceparent) : null
+    if (span) state.traceparent = span.traceparent
+    ctx.res.setHeader('X-Request-Id', state.requestId)
+    whenOver(ctx, () => {
       const facts = factsOf(ctx)
-      metrics.request({ ...facts, status: ctx.res.headersSent ? facts.status : null })
+      metrics.request(facts, ctx.res.headersSent)
       logLine(log, logFields(ctx, facts), 'request')
       span?.end(spanEnd(ctx, facts))
     })
-    await next()
-    if (draining.aborted && !ctx.headerSent) ctx.set('Connection', 'close')
   }
 }
 

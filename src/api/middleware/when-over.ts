@@ -3,20 +3,24 @@
  */
 import type { Context } from 'koa'
 
+const ENDING = Symbol('what is to happen at the end of an answer')
+
+/** An answer with one pair of listeners, however many want to know of its end. */
+type Watched = Context['res'] & { [ENDING]?: (() => void)[] }
+
 /**
  * Runs `then` once, when an answer was sent or its connection has gone. The answer to a pipelined request that still
- * waits for its turn is not notified of the end of its connection, so the connection is checked too.
+ * waits for its turn is not notified of the end of its connection, so the connection is watched too.
  */
-export function whenOver({ req: { socket }, res }: Pick<Context, 'req' | 'res'>, then: () => void): void {
-  let isOver = false
+export function whenOver({ req: { socket }, res }: { req: Context['req']; res: Watched }, then: () => void): void {
+  if (res.closed || socket.destroyed) return then()
+  if (res[ENDING]) return void res[ENDING].push(then)
+  const ending = (res[ENDING] = [then])
   const over = (): void => {
-    if (isOver) return
-    isOver = true
     res.off('close', over)
     socket.off('close', over)
-    then()
+    for (const one of ending.splice(0)) one()
   }
-  if (res.closed || socket.destroyed) return over()
-  res.once('close', over)
-  socket.once('close', over)
+  res.on('close', over)
+  socket.on('close', over)
 }

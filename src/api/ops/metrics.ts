@@ -31,8 +31,8 @@ export type WebMetrics = {
   registry: Registry
   observer: CallsObserver
   payments: PaymentsObserver
-  /** A request is over. `status` is null where its client left before an answer began. */
-  request: (about: { method: string; route: string; status: number | null; ms: number }) => void
+  /** A request is over. `hasAnswer` is false where its client left before an answer began. */
+  request: (about: { method: string; route: string; status: number; ms: number }, hasAnswer: boolean) => void
   /** A call was refused before any charge. */
   refused: (modality: Modality, error: ErrorCode) => void
 }
@@ -64,8 +64,8 @@ export function createWebMetrics(config: Watching): WebMetrics {
     registry,
     observer: measureCalls(registry).observer,
     payments: measurePayments(registry),
-    request: ({ method, route, status, ms }) => {
-      requests.inc({ method, route, status: status ?? 'left' })
+    request: ({ method, route, status, ms }, hasAnswer) => {
+      requests.inc({ method, route, status: hasAnswer ? status : 'left' })
       durations.observe({ route }, ms / 1000)
     },
     refused: (modality, error) => refusals.inc({ modality, error }),

@@ -16,29 +16,32 @@ export type BodyDeps = Pick<WebDeps, 'outgoing' | 'longAnswers'>
  * @throws ApiError overloaded where too much waits for its readers already.
  */
 export async function sendAnswer(ctx: Context, deps: BodyDeps, answer: Answer | LongAnswer): Promise<void> {
-  const body = await bodyOf(deps, deps.outgoing.hold(ctx), answer)
+  const body = bodyOf(deps, deps.outgoing.hold(ctx), answer)
+  const ready = typeof body === 'string' ? body : await body
   ctx.status = answer.status
-  ctx.set('Cache-Control', 'no-store')
-  if (answer.status >= 400) ctx.set('X-Should-Retry', 'false')
-  ctx.type = 'application/json'
-  ctx.body = body
+  // Koa's own ways look each of these up first.
+  ctx.res.setHeader('Cache-Control', 'no-store')
+  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  if (answer.status >= 400) ctx.res.setHeader('X-Should-Retry', 'false')
+  ctx.body = ready
   if (isLong(answer)) ctx.length = bytesOf(answer)
 }
 
 /**
- * The body as what Koa sends. The beginning of a long one is there: what cannot be read at all is no answer yet.
+ * The body as what Koa sends; a promise only of one that has to be read.
  * @throws ApiError overloaded.
  */
-export async function bodyOf(
+export function bodyOf(
   { longAnswers }: Pick<BodyDeps, 'longAnswers'>,
   hold: Hold,
   answer: Answer | LongAnswer,
-): Promise<string | Readable> {
-  if (!isLong(answer)) {
-    hold.require(Buffer.byteLength(answer.body))
-    return answer.body
-  }
-  hold.require(READER_BYTES)
+): string | Promise<Readable> {
+  hold.require(isLong(answer) ? READER_BYTES : Buffer.byteLength(answer.body))
+  return isLong(answer) ? readerOf(longAnswers, answer) : answer.body
+}
+
+/** The beginning of a long body is there: what cannot be read at all is no answer yet. */
+async function readerOf(longAnswers: BodyDeps['longAnswers'], answer: LongAnswer): Promise<Readable> {
   const pieces = longAnswers.pieces(answer)
   const head = [await nextOf(pieces), await nextOf(pieces)]
   // Nothing is read ahead of the piece that the socket is taking.

@@ -37,18 +37,17 @@ type Patience = { ms: number; afterwards: 'accepted' | 'heartbeat'; preference: 
  */
 export async function answerWhenDone(ctx: CallContext, deps: AnswerDeps, placed: PlacedCall): Promise<void> {
   const patience = patienceOf(ctx, deps.config)
-  const left = whenDisconnected(ctx)
-  const outcome = await waitOutcome(placed, patience, left, deps.stopping)
+  const outcome = await waitOutcome(ctx, placed, patience, deps.stopping)
   switch (outcome.is) {
     case 'answered':
       failpoint('call.answering', placed.callId)
-      // Not awaited: it may leave before it has read all of its answer.
-      void left.then(() => recordAbandoned(ctx, deps, placed.callId))
+      // It may leave before it has read all of its answer.
+      onDisconnect(ctx, () => void recordAbandoned(ctx, deps, placed.callId))
       return deliver(ctx, deps, placed, outcome.answer)
     case 'left':
       return leave(ctx, deps, placed)
     case 'late':
-      if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed, left)
+      if (patience!.afterwards === 'heartbeat') return keepAlive(ctx, deps, placed, whenDisconnected(ctx))
       return accepted(ctx, placed, patience!.preference)
     case 'stopping':
       return accepted(ctx, placed, null)
@@ -108,39 +107,36 @@ function preferOf(header: string): Patience | null {
 /** Whether the client asked not to wait at all. */
 export const prefersAsync = (ctx: Context): boolean => preferOf(ctx.get('prefer'))?.ms === 0
 
-/** Resolves when the client's connection closes before its answer was complete. */
-export function whenDisconnected(ctx: Context): Promise<void> {
-  return new Promise((resolve) => {
-    whenOver(ctx, () => {
-      if (!ctx.res.writableFinished) resolve()
-    })
+/** Runs `then` when the client's connection closes before its answer was complete. */
+function onDisconnect(ctx: Context, then: () => void): void {
+  whenOver(ctx, () => {
+    if (!ctx.res.writableFinished) then()
   })
 }
 
-async function waitOutcome(
+/** Resolves when the client's connection closes before its answer was complete. */
+export const whenDisconnected = (ctx: Context): Promise<void> => new Promise((resolve) => onDisconnect(ctx, resolve))
+
+/** What comes first. One promise and no race: every call waits here. */
+function waitOutcome(
+  ctx: Context,
   placed: PlacedCall,
   patience: Patience | null,
-  left: Promise<void>,
   stopping: AbortSignal,
 ): Promise<WaitOutcome> {
   // An answer that is already there is sent even to a client that did not want to wait.
-  if (patience?.ms === 0 && !placed.hasEnded) return { is: 'late' }
-  let timer: NodeJS.Timeout | undefined
-  const outcomes: Promise<WaitOutcome>[] = [
-    placed.wait.answer.then((answer) => ({ is: 'answered', answer })),
-    left.then(() => ({ is: 'left' })),
-  ]
-  if (patience)
-    outcomes.push(
-      new Promise((resolve) => {
-        timer = setTimeout(() => resolve({ is: 'late' }), patience.ms)
-      }),
-    )
-  try {
-    return (await unlessStopped(stopping, Promise.race(outcomes))) ?? { is: 'stopping' }
-  } finally {
-    clearTimeout(timer)
-  }
+  if (patience?.ms === 0 && !placed.hasEnded) return Promise.resolve({ is: 'late' })
+  return new Promise((resolve) => {
+    const end = (outcome: WaitOutcome): void => {
+      clearTimeout(timer)
+      forget()
+      resolve(outcome)
+    }
+    const timer = patience ? setTimeout(end, patience.ms, { is: 'late' }) : undefined
+    const forget = onStop(stopping, () => end({ is: 'stopping' }))
+    onDisconnect(ctx, () => end({ is: 'left' }))
+    void placed.wait.answer.then((answer) => end({ is: 'answered', answer }))
+  })
 }
 
 /**
@@ -148,18 +144,23 @@ async function waitOutcome(
  * on it would keep its request, answer and all, for as long.
  */
 export async function unlessStopped<T>(stopping: AbortSignal, work: Promise<T>): Promise<T | null> {
-  const stops = stopsOf(stopping)
-  let stop = () => {}
+  let forget = (): void => {}
   const stopped = new Promise<null>((resolve) => {
-    stop = () => resolve(null)
-    if (stopping.aborted) stop()
-    else stops.add(stop)
+    forget = onStop(stopping, () => resolve(null))
   })
   try {
     return await Promise.race([work, stopped])
   } finally {
-    stops.delete(stop)
+    forget()
   }
+}
+
+/** Runs `then` when this process stops, in a later turn where it has. @returns what forgets it. */
+function onStop(stopping: AbortSignal, then: () => void): () => void {
+  if (stopping.aborted) setImmediate(then)
+  const stops = stopsOf(stopping)
+  stops.add(then)
+  return () => stops.delete(then)
 }
 
 /** What a process does for those who wait when it stops: one listener, since a signal looks through all it has. */

@@ -7,6 +7,7 @@ import { imageUrlProblem } from '../../shared/net/addresses.ts'
 import type { ChatModel } from '../../shared/catalogue/catalogue.ts'
 import { MAX_ADDRESSES, chatMessages, chatOptions, unknownField } from '../../shared/calls/chat-fields.ts'
 import { outputLimit, tokensOfPart } from '../../shared/calls/pricing.ts'
+import { isPlainOption, plainMessages } from '../../shared/calls/plain-chats.ts'
 import type { ChatMessage, ChatRequest } from '../../shared/calls/requests.ts'
 import { addressesOf } from '../../shared/calls/requests.ts'
 import { ApiError } from '../../shared/errors.ts'
@@ -26,8 +27,7 @@ export type BodyRules = Pick<ChatModel, 'maxOutputTokens' | 'partTokens'> & {
  * @throws ApiError invalid_messages, or invalid_request that names the field.
  */
 export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
-  const messages = parseBody(messagesOnly, { messages: body.messages }).messages as ChatMessage[]
-  checkParts(messages, model.partTokens)
+  const messages = plainMessages(body.messages) ?? parseMessages(body, model)
   const allowed = model.upstreams.flatMap(({ allow }) => allow)
   const unknown = unknownField(body, allowed)
   if (unknown !== null) throw unknownFieldError([unknown])
@@ -38,7 +38,14 @@ export function parseChat(body: JsonObject, model: BodyRules): ChatRequest {
   return { ...further, ...options, messages, max_tokens: limit }
 }
 
-const OPTIONS = Object.entries(chatOptions.shape) as [keyof Options, z.ZodType][]
+/** @throws ApiError invalid_messages, or invalid_request that names a bad address. */
+function parseMessages(body: JsonObject, { partTokens }: BodyRules): ChatMessage[] {
+  const messages = parseBody(messagesOnly, { messages: body.messages }).messages as ChatMessage[]
+  checkParts(messages, partTokens)
+  return messages
+}
+
+const OPTIONS = new Map<string, z.ZodType>(Object.entries(chatOptions.shape))
 
 type Options = Partial<z.infer<typeof chatOptions>>
 
@@ -48,12 +55,15 @@ type Options = Partial<z.infer<typeof chatOptions>>
  */
 function parseOptions(body: JsonObject): Options {
   const options: Record<string, unknown> = {}
-  for (const [name, schema] of OPTIONS) {
-    if (!Object.hasOwn(body, name)) continue
-    const parsed = schema.safeParse(body[name])
+  for (const [name, value] of Object.entries(body)) {
+    if (isPlainOption(name, value)) {
+      options[name] = value
+      continue
+    }
+    const parsed = OPTIONS.get(name)?.safeParse(value)
     // The whole says what is wrong with it.
-    if (!parsed.success) return parseBody(chatOptions, body)
-    if (parsed.data !== undefined) options[name] = parsed.data
+    if (parsed?.success === false) return parseBody(chatOptions, body)
+    if (parsed?.data !== undefined) options[name] = parsed.data
   }
   return options
 }

@@ -102,8 +102,9 @@ export function orderOf<M extends Model, P extends Parsed>(
 /** Gives a call its id. */
 function begin(ctx: Context & { state: RequestState }, principal: CallContext['state']['principal']): CallContext {
   const callId = newCallId()
-  ctx.set('X-Call-Id', publicId('call', callId))
-  return Object.assign(ctx, { state: Object.assign(ctx.state, { principal, callId }) })
+  ctx.res.setHeader('X-Call-Id', publicId('call', callId))
+  Object.assign(ctx.state, { principal, callId })
+  return ctx as CallContext
 }
 
 /** The `model` of a body, or an empty text where there is none: no model has that id. */

@@ -17,7 +17,7 @@ const MAX_ELEMENTS = 10_000
 export const MAX_ADDRESSES = 50
 
 /** Largest number of output tokens that may be asked for; a model's own `maxOutputTokens` lowers it. */
-const MAX_TOKENS = 100_000_000
+export const MAX_TOKENS = 100_000_000
 
 /** A field that a client may also send as null, as OpenAI's do: the same as leaving it out. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
@@ -132,7 +132,8 @@ const reasoningDetail = z.strictObject({
   signature: optional(text),
 })
 
-const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
+/** Who may speak. */
+export const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 
 /** Of an assistant's own answer also what upstreams put beside its text, so that it can be sent back as it came. */
 const message = z

@@ -23,6 +23,9 @@ const RECHECK_EVERY_MS = 5000
 /** How long after a deadline, and then how often, a waiter looks whether its call was ended by somebody, in ms. */
 const OVERDUE_CHECK_MS = 4000
 
+/** How often it is looked who is overdue, in ms: one timer for all, and none of its own for each call. */
+const OVERDUE_LOOK_MS = 500
+
 /** Reads a call's answer from its row: null while it is open. When `overdue` it may end the call first. */
 export type ReadAnswer = (callId: CallId, overdue: boolean) => Promise<Answer | LongAnswer | null>
 
@@ -32,10 +35,12 @@ export type FindEnded = (callIds: CallId[]) => Promise<CallId[]>
 /** A wait for one call. `cancel` forgets it; the call goes on. */
 export type Wait = { answer: Promise<Answer | LongAnswer>; cancel: () => void }
 
+/** `overdueAt`: when its call is looked at next as one that is late, by `performance.now()`. */
 type Waiter = {
   resolve: (answer: Answer | LongAnswer) => void
   onUpdate: (update: CallUpdate) => void
-  cancel: () => void
+  onOver: () => void
+  overdueAt: number
 }
 
 type Options = {
@@ -55,7 +60,7 @@ export class Replies {
   private readonly waiters = new Map<CallId, Set<Waiter>>()
   /** Who follows the changes of an account, on the same connection. */
   readonly followers: Followers
-  private ticks: NodeJS.Timeout | undefined
+  private ticks: NodeJS.Timeout[] = []
 
   constructor(options: Options) {
     this.options = options
@@ -70,7 +75,10 @@ export class Replies {
 
   /** Begins to listen; requests are served only after it. */
   async start(): Promise<void> {
-    this.ticks ??= setInterval(() => void this.recheck(), RECHECK_EVERY_MS).unref()
+    if (this.ticks.length === 0) {
+      this.ticks.push(setInterval(() => void this.recheck(), RECHECK_EVERY_MS).unref())
+      this.ticks.push(setInterval(() => this.checkOverdue(), OVERDUE_LOOK_MS).unref())
+    }
     await this.options.subscriber.subscribe(replyChannel(this.options.prefix, this.address))
   }
 
@@ -136,8 +144,8 @@ export class Replies {
 
   /** Drops every wait and stops the regular checks, because the process is stopping. */
   stop(): void {
-    clearInterval(this.ticks)
-    for (const waiters of this.waiters.values()) for (const waiter of waiters) waiter.cancel()
+    this.ticks.forEach(clearInterval)
+    for (const [callId, waiters] of this.waiters) for (const waiter of waiters) this.forget(callId, waiter)
   }
 
   /** How many calls are waited for. */
@@ -158,7 +166,21 @@ export class Replies {
   }
 
   private resolveAll(callId: CallId, answer: Answer | LongAnswer): void {
-    for (const waiter of this.waiters.get(callId) ?? []) waiter.resolve(answer)
+    for (const waiter of this.waiters.get(callId) ?? []) {
+      this.forget(callId, waiter)
+      waiter.resolve(answer)
+    }
+  }
+
+  private checkOverdue(): void {
+    const now = performance.now()
+    for (const [callId, waiters] of this.waiters) {
+      for (const waiter of waiters) {
+        if (waiter.overdueAt > now) continue
+        waiter.overdueAt = now + OVERDUE_CHECK_MS
+        void this.checkCall(callId, true)
+      }
+    }
   }
 
   /** Never throws: while Postgres is down, the next check decides. */
@@ -172,35 +194,28 @@ export class Replies {
     for (const pause of RECHECK_AFTER_MS) setTimeout(() => void this.recheck(), pause).unref()
   }
 
-  private wait(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void, forget: () => void): Wait {
+  private wait(callId: CallId, deadlineInMs: number, onUpdate: (update: CallUpdate) => void, onOver: () => void): Wait {
     const all = this.waiters.get(callId) ?? new Set<Waiter>()
     this.waiters.set(callId, all)
-    let timer = setTimeout(
-      () => {
-        timer = setInterval(() => void this.checkCall(callId, true), OVERDUE_CHECK_MS)
-      },
-      Math.max(0, deadlineInMs),
-    )
-    let waiter: Waiter | undefined
-    const cancel = () => {
-      if (!waiter) return
-      clearTimeout(timer)
-      all.delete(waiter)
-      if (all.size === 0) this.waiters.delete(callId)
-      waiter = undefined
-      forget()
+    const waiter: Waiter = {
+      overdueAt: performance.now() + deadlineInMs + OVERDUE_CHECK_MS,
+      onUpdate,
+      onOver,
+      resolve: () => {},
     }
-    const answer = new Promise<Answer | LongAnswer>((resolve) => {
-      waiter = {
-        onUpdate,
-        cancel,
-        resolve: (value) => {
-          cancel()
-          resolve(value)
-        },
-      }
-      all.add(waiter)
-    })
-    return { answer, cancel }
+    all.add(waiter)
+    return {
+      answer: new Promise((resolve) => {
+        waiter.resolve = resolve
+      }),
+      cancel: () => this.forget(callId, waiter),
+    }
+  }
+
+  private forget(callId: CallId, waiter: Waiter): void {
+    const all = this.waiters.get(callId)
+    if (!all?.delete(waiter)) return
+    if (all.size === 0) this.waiters.delete(callId)
+    waiter.onOver()
   }
 }
