@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefined | false
 
 /**
- * How long a test waits for a condition, in ms: longer than it takes on a busy machine, and below the time-out of a
- * test. A promise about time has its own test.
+ * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
+ * a test. A promise about time has its own test.
  */
-const PATIENCE_MS = 30_000
+export const PATIENCE_MS = 60_000
 
 /**
  * Waits until a check is fulfilled, checking every `everyMs`, and returns its value. Returns undefined when `withinMs`
@@ -28,4 +28,17 @@ export async function until<T>(what: string, look: Look<T>, ms = PATIENCE_MS): P
   const seen = await seenWithin(look, ms)
   if (seen === undefined) throw new Error(`${what} did not happen within ${ms} ms`)
   return seen
+}
+
+/** Waits until expectations are met, checking every 20 ms. Throws what they threw last when `ms` have passed. */
+export async function eventually(expectations: () => Promise<void> | void, ms = PATIENCE_MS): Promise<void> {
+  const end = performance.now() + ms
+  for (;;) {
+    try {
+      return await expectations()
+    } catch (error) {
+      if (performance.now() > end) throw error
+    }
+    await pause(20)
+  }
 }

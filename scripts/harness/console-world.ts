@@ -47,8 +47,7 @@ export async function startWorld(settings: Settings = {}, change?: Change): Prom
       if (admin) await setAccountRole(db, null, id, 'admin')
       return { id, email, token: json.token as string }
     },
-    link: (email, count = 1) =>
-      until(`mail ${count} for ${email}`, () => linkOf(config.MAIL_FILE, email, count), 10_000),
+    link: (email, count = 1) => until(`mail ${count} for ${email}`, () => linkOf(config.MAIL_FILE, email, count)),
   }
 }
 

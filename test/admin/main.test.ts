@@ -19,7 +19,6 @@ import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 type Ended = { code: number | null; out: string; err: string; json: any }
 
 describe("the operator's command line", function () {
-  this.timeout(60_000)
   let db: Db
   let databaseUrl: string
   before(async () => {

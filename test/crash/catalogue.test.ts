@@ -129,5 +129,5 @@ describe('a catalogue that changes under load', () => {
       if (named === first.version) continue
       expect(row, `a call of version ${named}`).to.include({ credits: creditsOf(named), upstream: upstreamOf(named) })
     }
-  }).timeout(180_000)
+  })
 })

@@ -84,7 +84,7 @@ async function request(arena: Arena, kind: Kind, prompt: string) {
   const account = await anAccount(arena.db, START_CREDITS)
   const startedAt = performance.now()
   const reply = await post(`${arena.url}/v1/${kind.path}`, account.key, kind.body(prompt))
-  const calls = await untilEnded(arena.db, account.id, 30_000)
+  const calls = await untilEnded(arena.db, account.id)
   return { account, reply, calls, ms: performance.now() - startedAt }
 }
 

@@ -59,7 +59,7 @@ describe('processes killed at named steps of calls, under load', () => {
     )
     expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
     if (inSoak) expect(medianOf([...recoveries.chat, ...recoveries.image])).to.be.below(TAKEOVER_MS)
-  }).timeout(inSoak ? 600_000 : 120_000)
+  }).timeout(inSoak ? 600_000 : 180_000)
 
   if (inSoak) {
     it('leave none either while Redis is flushed, and were killed at every step', async () => {

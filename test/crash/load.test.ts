@@ -56,7 +56,7 @@ describe('a gateway under load', () => {
     expect(waiting, 'the flood still waits').to.be.above(0)
     expect(beside).to.be.below(3 * idle)
     await untilEnded(town.db, flooder.id, 60_000)
-  }).timeout(120_000)
+  })
 
   /** As a router does it: the new process gets the requests before the old one is stopped. */
   async function replaceBoth(): Promise<void> {
@@ -93,5 +93,5 @@ describe('a gateway under load', () => {
         expect((await get(`${web.url}${reply!.headers.get('location')}?wait=30`, account.key)).status).to.equal(200)
     }
     await untilEnded(town.db, account.id)
-  }).timeout(120_000)
+  })
 })

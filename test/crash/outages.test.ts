@@ -80,7 +80,7 @@ describe('an outage under load', () => {
     const load = crowd()
     const { first, backAt } = await observed(load, outage)
     const { outcomes } = load
-    const calls = await untilEnded(town.db, account.id, 30_000)
+    const calls = await untilEnded(town.db, account.id)
     const other = outcomes.filter(({ status }) => ![200, 502, 503].includes(status))
     expect(
       other.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`),

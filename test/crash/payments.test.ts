@@ -64,5 +64,5 @@ describe('any schedule of payments and faults', () => {
     report(`${played} schedules of payments, ${each.toFixed(0)} ms each, seed ${seed}`)
     const run = result.errorInstance instanceof Error ? result.errorInstance.message : ''
     expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; ${run}`).to.equal(false)
-  }).timeout(120_000 + 2500 * RUNS)
+  }).timeout(180_000 + 2500 * RUNS)
 })

@@ -43,5 +43,5 @@ describe('any schedule of calls and faults', () => {
     report(`${played} schedules, ${each.toFixed(0)} ms each, seed ${seed}`)
     const run = result.errorInstance instanceof Error ? result.errorInstance.message : ''
     expect(result.failed, `TOLLGATE_SEED=${seed} plays it again; ${run}`).to.equal(false)
-  }).timeout(120_000 + 600 * RUNS)
+  }).timeout(180_000 + 600 * RUNS)
 })

@@ -50,5 +50,5 @@ describe('an orderly stop', () => {
     ).to.deep.equal([])
     const calls = await untilEnded(town.db, account.id, 60_000)
     expect(calls.filter(({ status }) => status === 'succeeded').length).to.equal(IN_FLIGHT)
-  }).timeout(120_000)
+  })
 })

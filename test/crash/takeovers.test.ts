@@ -256,7 +256,7 @@ describe('calls that a killed process left', () => {
       )
     },
   })
-}).timeout(120_000)
+})
 
 async function flushAll(url: string): Promise<void> {
   const { Redis } = await import('ioredis')

@@ -284,7 +284,6 @@ const OTHER_ROWS = `
   ANALYZE sessions, mails, one_time_tokens, operator_actions, calls, users, accounts, members`
 
 describe('plans over loaded tables', function () {
-  this.timeout(60_000)
   let db: Db
   let accounts: LoadedAccount[]
   before(async () => {

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { dyingWithParent, end, findProgram, lives, markOf, signal, startOf } from '../../scripts/services/processes.ts'
-import { seenWithin } from '../../scripts/until.ts'
+import { PATIENCE_MS, seenWithin } from '../../scripts/until.ts'
 
 const idle = 'setInterval(() => {}, 1000); console.log("up")'
 
@@ -24,7 +24,7 @@ describe('process marks', () => {
     signal(recycled, 'SIGKILL')
     await end(recycled, 'SIGKILL', 10)
     expect(lives(mark)).to.equal(true)
-    await end(mark, 'SIGTERM', 5_000)
+    await end(mark, 'SIGTERM', PATIENCE_MS)
     expect(lives(mark)).to.equal(false)
   })
 
@@ -43,7 +43,7 @@ describe('process marks', () => {
     const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
     const unreaped = Number(line)
     process.kill(unreaped, 'SIGKILL')
-    expect(await seenWithin(() => startOf(unreaped) === undefined, 5_000)).to.equal(true)
+    expect(await seenWithin(() => startOf(unreaped) === undefined, PATIENCE_MS)).to.equal(true)
     parent.kill('SIGKILL')
   })
 
@@ -74,7 +74,7 @@ describe('process marks', () => {
     // The program gets the signal of its parent's death only once it has started.
     expect(await seenWithin(() => !lives(child), 100)).to.equal(undefined)
     parent.kill('SIGKILL')
-    expect(await seenWithin(() => !lives(child), 5_000)).to.equal(true)
+    expect(await seenWithin(() => !lives(child), PATIENCE_MS)).to.equal(true)
   })
 })
 

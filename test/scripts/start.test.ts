@@ -73,7 +73,6 @@ async function buyCredits(base: string, signIn: string): Promise<number> {
 
 describe('npm start', function () {
   // It may compile first.
-  this.timeout(120_000)
 
   it('runs everything, stops everything, and finds its data again', async () => {
     const folder = privateFolder()
@@ -177,7 +176,7 @@ describe('npm start, whose port is taken between the check and the start,', () =
       rmSync(hold, { recursive: true })
     }
     expect(await ended, text()).to.equal(0)
-  }).timeout(120_000)
+  })
 })
 
 describe('the data folder', () => {

@@ -21,7 +21,6 @@ type Settings = Record<string, string>
 type Case = { what: string; in: Kind[]; settings: () => Settings; says: RegExp }
 
 describe('a process that cannot start', function () {
-  this.timeout(60_000)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-starts-'))
   const models = join(folder, 'models.json')
   let good: Settings

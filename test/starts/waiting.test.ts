@@ -13,7 +13,6 @@ import type { Kind } from './support/started.ts'
 import { Started } from './support/started.ts'
 
 describe('a process that starts before what it needs', function () {
-  this.timeout(60_000)
   let redis: PrivateRedis
   let databaseUrl: string
   let db: Db
@@ -91,7 +90,7 @@ describe('a process that starts before what it needs', function () {
         await started.kill()
       }),
     )
-  }).timeout(120_000)
+  })
 
   it('a web process is ready after schema and catalogue, and not any more before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })

@@ -89,7 +89,7 @@ export const callsOf = (db: Db, account: AccountId): Promise<CallRow[]> =>
   db('calls').where({ account_id: account }).whereNot({ status: 'rejected' }).orderBy('id').select<CallRow[]>('*')
 
 /** Waits until none of an account's calls is open, and returns them. */
-export async function untilEnded(db: Db, account: AccountId, ms = 15_000): Promise<CallRow[]> {
+export async function untilEnded(db: Db, account: AccountId, ms?: number): Promise<CallRow[]> {
   return await until(
     'the end of every call',
     async () => {

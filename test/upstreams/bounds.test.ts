@@ -65,7 +65,7 @@ describe('the memory of the processes', function () {
     const own = await aFundedAccount(gateway)
     const growth = await growthOf(process.pid, async () => {
       readers.push(...(await times(3, () => startReader(own, prompted('[big 20]')))))
-      await until('the calls having ended', async () => (await endedCalls(own)).length === 3, 30_000)
+      await until('the calls having ended', async () => (await endedCalls(own)).length === 3)
     })
     expect(growth).to.be.below(3 * (16 + 8) + 100)
     readers.forEach((socket) => socket.destroy())

@@ -23,7 +23,6 @@ const failing =
     void response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
 
 describe('what a call costs its operator', function () {
-  this.timeout(30_000)
   let gateway: Gateway
   let first: Scripted
   let second: Scripted

@@ -17,7 +17,6 @@ const costOf = ({ input_tokens: input, output_tokens: output }: Record<string, n
   Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10)
 
 describe('a chat that ends by itself', function () {
-  this.timeout(30_000)
   let gateway: Gateway
   let scripted: Scripted
 

@@ -23,7 +23,6 @@ const costOf = ({ input_tokens: input, output_tokens: output }: Usage): number =
   Math.ceil((input! * PRICES.input + output! * PRICES.output) / 10)
 
 describe('a chat that is cut', function () {
-  this.timeout(30_000)
   let gateway: Gateway
   let scripted: Scripted
 

@@ -152,12 +152,12 @@ describe('the charge of any image or video', () => {
       const least = (/1080/.test(String(tier ?? size)) ? 40 : 25) * Number(length ?? seconds)
       expect(least, 'its upstream was told how long').to.be.above(0)
       return { least, below: least + 1 }
-    })).timeout(30_000 + 50 * REQUESTS)
+    })).timeout(180_000 + 50 * REQUESTS)
 
   it('is that of all that the upstream of an image is sent, or it is refused before any charge', () =>
     playAll([imageKind, IMAGE_MODEL], ({ resolution: tier, size, ...more }) => {
       expect(more, 'nothing that was not priced').to.deep.equal({})
       const least = /4K|3840/.test(String(tier ?? size)) ? 90 : 25
       return { least, below: least + 1 }
-    })).timeout(30_000 + 50 * REQUESTS)
+    })).timeout(180_000 + 50 * REQUESTS)
 })

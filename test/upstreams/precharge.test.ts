@@ -107,5 +107,5 @@ describe('the pre-charge of any chat', () => {
     // If no request were served, this would prove little.
     expect(counts.billed).to.be.above(REQUESTS / 3)
     expect(counts.refused).to.be.above(0)
-  }).timeout(60_000 + 60 * REQUESTS)
+  }).timeout(180_000 + 60 * REQUESTS)
 })

@@ -6,7 +6,7 @@ import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { send } from '../../../scripts/harness/http.ts'
 import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
-import { seenWithin, until } from '../../../scripts/until.ts'
+import { PATIENCE_MS, seenWithin, until } from '../../../scripts/until.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { PASSWORD, anEmail } from '../../support/console.ts'
 
@@ -188,7 +188,7 @@ describe('buying credits', () => {
     }
     const { data } = (await me.ask('GET', '/api/billing/payments')).json
     expect(data.map(({ status }: { status: string }) => status)).to.deep.equal(Array(4).fill('created'))
-    expect(await seenWithin(async () => (await tried()).status === 200, 30_000, 500), 'asked again').to.equal(true)
+    expect(await seenWithin(async () => (await tried()).status === 200, PATIENCE_MS, 500), 'asked again').to.equal(true)
   })
 
   it('tops up automatically, once per crossing of the threshold, from the card saved at a checkout', async () => {

@@ -85,10 +85,10 @@ describe("the operators' log, dead letters and banner", () => {
       ),
     )
     const standing = (await ask('GET', 'banner')).json.banner
-    await until('it is shown', async () => (await shown()) === standing.text, 15_000)
+    await until('it is shown', async () => (await shown()) === standing.text)
     expect((await ask('DELETE', 'banner')).status).to.equal(200)
     expect((await ask('GET', 'banner')).json.banner).to.equal(null)
-    await until('it is gone', async () => (await shown()) === null, 15_000)
+    await until('it is gone', async () => (await shown()) === null)
     const actions = (await ask('GET', 'actions')).json.data.map(({ action }: { action: string }) => action)
     expect(actions.slice(0, 5)).to.deep.equal([
       'banner_removed',

@@ -169,7 +169,6 @@ describe('debt', () => {
   })
 
   it('is neither lost nor repaid twice when calls end and grants arrive at the same moment', async function () {
-    this.timeout(30_000)
     for (let round = 0; round < 10; round++) {
       const account = await anAccount(db, 100)
       const processes = Array.from({ length: 3 }, () => verbs(db))
@@ -199,7 +198,6 @@ describe('debt', () => {
   // Where an upstream counts a token for each byte, it bills three times the input that was charged for, and never more
   // output.
   it('is at most twice the balance, if upstreams bill a token a byte and the allowed output', async function () {
-    this.timeout(60_000)
     const price = fc.record({
       input: fc.nat(20),
       output: fc.nat(20),

@@ -72,7 +72,6 @@ const MEDIA = `
   ORDER BY place`
 
 describe('the arithmetic of prices', function () {
-  this.timeout(60_000)
   let db: Db
   before(async () => {
     db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })

@@ -110,7 +110,6 @@ describe('the books under any sequence of movements', () => {
     )
 
   it('agree with a model of ten lines, to every credit of every lot', async function () {
-    this.timeout(60_000)
     const calls = verbs(db)
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
@@ -176,7 +175,6 @@ describe('the books under any sequence of movements', () => {
   })
 
   it('never go below zero or lose a credit when several processes do everything at once', async function () {
-    this.timeout(60_000)
     const processes = Array.from({ length: 3 }, () => verbs(db))
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {

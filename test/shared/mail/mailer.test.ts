@@ -8,10 +8,11 @@ import { newId, publicId } from '../../../src/shared/ids.ts'
 import { testMail } from '../../../src/shared/mail/templates.ts'
 import { createMailer, describeFailure } from '../../../src/shared/mail/mailer.ts'
 import type { Mailer } from '../../../src/shared/mail/mailer.ts'
+import { PATIENCE_MS } from '../../../scripts/until.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
 
-const patience = (): AbortSignal => AbortSignal.timeout(10_000)
+const patience = (): AbortSignal => AbortSignal.timeout(PATIENCE_MS)
 const aMail = (to: string) => ({ ...testMail('https://gate.example', to), id: newId('mail'), to })
 const failure = async (sending: Promise<unknown>) =>
   describeFailure(

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { buildIsStale } from '../../../scripts/builder.ts'
 import { root } from '../../../scripts/folders.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
-import { until } from '../../../scripts/until.ts'
+import { PATIENCE_MS, until } from '../../../scripts/until.ts'
 
 export type Kind = 'web' | 'worker' | 'release'
 
@@ -38,10 +38,8 @@ export class Started {
 
   /** Waits for a line. @throws an Error with all lines where none comes. */
   async says(words: string): Promise<string> {
-    return until(
-      `it to say "${words}", not ${this.lines.join('\n')}`,
-      () => this.lines.find((line) => line.includes(words)),
-      60_000,
+    return until(`it to say "${words}", not ${this.lines.join('\n')}`, () =>
+      this.lines.find((line) => line.includes(words)),
     )
   }
 
@@ -51,13 +49,13 @@ export class Started {
   }
 }
 
-/** How a process ended that was expected to. One that goes on is killed after 15 s. */
+/** How a process ended that was expected to. One that goes on is killed in the end. */
 export async function refusalOf(
   kind: Kind,
   settings: Record<string, string>,
 ): Promise<{ code: number | null; lines: string[] }> {
   const started = new Started(kind, settings)
-  const timer = setTimeout(() => started.child.kill('SIGKILL'), 15_000)
+  const timer = setTimeout(() => started.child.kill('SIGKILL'), PATIENCE_MS)
   const code = await started.ended
   clearTimeout(timer)
   return { code, lines: started.lines }
