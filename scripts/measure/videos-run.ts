@@ -5,8 +5,16 @@ import { VIDEOS } from '../harness/calling.ts'
 import { quantile } from './streams-run.ts'
 import { seenWithin } from '../until.ts'
 
-/** Videos to make at once, each of which takes `seconds` at its upstream. */
-export type VideoLoad = { url: string; db: Db; account: TestAccount; model: string; videos: number; seconds: number }
+/** Videos to make at once, each of which takes `seconds` at its upstream. `words` steer the sandbox besides. */
+export type VideoLoad = {
+  url: string
+  db: Db
+  account: TestAccount
+  model: string
+  videos: number
+  seconds: number
+  words?: string
+}
 
 /** `late`: how long after the end of its task each call ended, in ms. `atOnce`: the most that ran at one time. */
 export type VideoResult = {
@@ -27,14 +35,14 @@ export async function makeVideos(
   load: VideoLoad,
   onRunning: (running: number) => void = () => {},
 ): Promise<VideoResult> {
-  const { url, db, account, model, videos, seconds } = load
+  const { url, db, account, model, videos, seconds, words = '' } = load
   let left = videos
   const askSome = async (): Promise<void> => {
     while (left-- > 0) {
       const reply = await post(
         `${url}${VIDEOS}`,
         account.key,
-        { model, prompt: `A calm sea [duration ${seconds}]` },
+        { model, prompt: `A calm sea [duration ${seconds}] ${words}`.trim() },
         { prefer: 'respond-async' },
       )
       if (reply.status !== 202) throw new Error(`a video was answered ${reply.status} ${reply.text}`)

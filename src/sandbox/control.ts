@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { steeringHelp } from './help.ts'
 import type { State } from './state.ts'
 
-/** The sandbox's own endpoints, beside the protocols. The answer of each is JSON; `prompt` filters by substring. */
+/** The sandbox's own endpoints, beside the protocols. Each answers in JSON; `prompt` filters by substring. */
 const ENDPOINTS: Readonly<Record<string, (state: State, prompt: string) => unknown>> = {
   'GET /sandbox/billed': (state, prompt) => state.billing.report(prompt),
   'DELETE /sandbox/billed': (state) => {
@@ -14,6 +14,7 @@ const ENDPOINTS: Readonly<Record<string, (state: State, prompt: string) => unkno
     state.journal.reset()
     return { ok: true }
   },
+  'POST /sandbox/release': (state, prompt) => ({ released: state.holds.release(prompt) }),
   'GET /sandbox/open': (state, prompt) => state.traffic.report(prompt),
 }
 

@@ -23,6 +23,7 @@ What it has seen, as JSON (each takes ?prompt=part-of-a-prompt):
   GET /sandbox/billed    what a provider would have billed; DELETE forgets it
   GET /sandbox/journal   the last 1000 requests; DELETE forgets them
   GET /sandbox/open      requests in progress, and how many their clients left
+POST /sandbox/release?prompt=part-of-a-prompt lets work go on that [hold] holds.
 
 What happens on the other side of Stripe's API (JSON, with the secret key of the account that is meant):
 ${CONTROL_NAMES.map((name) => `  ${name}`).join('\n')}`

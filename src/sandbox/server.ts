@@ -48,6 +48,8 @@ export interface Sandbox {
   readonly open: (prompt?: string) => TrafficReport
   /** What the Stripe account of a secret key has of a kind, newest first. Throws a `Refusal` for a key of none. */
   readonly stripeObjects: <K extends keyof Kinds>(key: string, kind: K) => readonly Kinds[K][]
+  /** Lets work go on that `[hold]` holds; returns how many calls that were. */
+  readonly release: (prompt?: string) => number
   /** Stops listening and drops every connection, even one that hangs. */
   readonly close: () => Promise<void>
 }
@@ -86,6 +88,7 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
     journal: (prompt) => state.journal.lines(prompt),
     open: (prompt) => state.traffic.report(prompt),
     stripeObjects: (key, kind) => accountOfKey(state.stripe, key).objects.list(kind),
+    release: (prompt = '') => state.holds.release(prompt),
     close: () =>
       new Promise((resolve) => {
         state.stripe.stop()

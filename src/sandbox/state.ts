@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { ServedFile } from './media/render.ts'
 import { Attempts } from './records/attempts.ts'
 import { Billing } from './records/billing.ts'
+import { Holds } from './records/holds.ts'
 import { Journal } from './records/journal.ts'
 import { Traffic } from './records/traffic.ts'
 import { StripeWorld } from './stripe/world.ts'
@@ -22,6 +23,7 @@ export interface State {
   readonly journal: Journal
   readonly traffic: Traffic
   readonly attempts: Attempts
+  readonly holds: Holds
   readonly tasks: TaskStore
   readonly files: Map<string, ServedFile>
   readonly ids: Ids
@@ -48,6 +50,7 @@ export function createState(options: Durations): State {
     journal: new Journal(),
     traffic: new Traffic(),
     attempts: new Attempts(),
+    holds: new Holds(),
     tasks: new TaskStore(),
     files: new Map(),
     ids: new Ids(),

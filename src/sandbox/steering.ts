@@ -82,6 +82,7 @@ export const WORDS = {
   refuse: word('refusal', '[refuse]', 'reset the connection before anything is recorded', flag),
   fail: word('refusal', '[fail]', 'a task ends as failed; a synchronous call answers 500', flag),
 
+  hold: word('answer', '[hold]', 'answer (a stream: after its first chunk; a task: end) once it is released', flag),
   delay: word('answer', '[delay MS]', 'wait before answering; the work is accepted at once', count),
   hang: word('answer', '[hang]', 'accept, then never send headers', flag),
   'hang-body': word('answer', '[hang-body]', 'accept, send headers, then nothing', flag),

@@ -23,6 +23,11 @@ export async function admit(exchange: Exchange, delivery: Delivery): Promise<voi
   // Without choices or images there is nothing to bill. A task is billed whatever its outcome.
   if (steering.empty && delivery !== 'task') return
   exchange.bill = state.billing.add(protocol.name, exchange.model, exchange.prompt)
+  // A stream and a task are held later.
+  if (!steering.hold || delivery === 'task' || exchange.body.fields['stream'] === true) return
+  const hold = state.holds.add(exchange.prompt)
+  exchange.res.once('close', hold.drop)
+  await hold.over
 }
 
 function refusalOf(exchange: Exchange, delivery: Delivery): Fault | undefined {

@@ -29,11 +29,18 @@ export async function stream(exchange: Exchange, events: Iterable<StreamEvent>, 
   res.writeHead(200, HEADERS)
   res.flushHeaders()
   if (steering['hang-body']) return
-  if (await streamSteered(exchange, events, failure)) res.end()
+  const hold = steering.hold && exchange.state.holds.add(exchange.prompt)
+  if (hold) res.once('close', hold.drop)
+  if (await streamSteered(exchange, events, failure, hold?.over)) res.end()
 }
 
-/** Returns whether the stream is to end in the regular way. */
-async function streamSteered(exchange: Exchange, events: Iterable<StreamEvent>, failure: string): Promise<boolean> {
+/** Returns whether the stream is to end in the regular way. Its second piece waits for `released`. */
+async function streamSteered(
+  exchange: Exchange,
+  events: Iterable<StreamEvent>,
+  failure: string,
+  released?: Promise<void>,
+): Promise<boolean> {
   const { steering } = exchange
   const between = steering.chunks?.[1] ?? 0
   let sent = 0
@@ -45,6 +52,7 @@ async function streamSteered(exchange: Exchange, events: Iterable<StreamEvent>, 
         cut(exchange)
         return false
       }
+      if (sent === 1) await released
       if (sent > 0 && between > 0 && !(await pause(exchange, between))) return false
       if (steering.truncated && sent > 0) return writeSteered(exchange, one.text.slice(0, one.text.length / 2))
       sent += 1

@@ -61,19 +61,20 @@ async function createVideo(exchange: Exchange): Promise<void> {
   }
   await admit(exchange, 'task')
   const task = startTask(exchange, 'video', fields, { seconds, size: asText(fields['size']) || '1280x720' })
-  await answer(exchange, videoOf(task))
+  await answer(exchange, videoOf(task, task.createdAt))
 }
 
-function videoOf(task: Task): Fields {
-  const phase = phaseOf(task)
-  const ended = hasEnded(task)
+/** A video as it is now, or was at another time (milliseconds since the epoch). */
+function videoOf(task: Task, at = Date.now()): Fields {
+  const phase = phaseOf(task, at)
+  const ended = hasEnded(task, at)
   const createdAt = Math.floor(task.createdAt / 1000)
   return {
     id: task.id,
     object: 'video',
     model: task.model,
     status: STATUS[phase],
-    progress: progressOf(task),
+    progress: progressOf(task, at),
     created_at: createdAt,
     completed_at: ended ? Math.floor(endOf(task) / 1000) : null,
     expires_at: phase === 'succeeded' ? createdAt + EXPIRES_AFTER_SECONDS : null,

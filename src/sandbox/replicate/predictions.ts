@@ -71,7 +71,7 @@ async function create(exchange: Exchange): Promise<void> {
   const task = startTask(exchange, kindOf(model), input, { input, webhook: asText(webhook) || null })
   const patience = waitMs(exchange.req.headers['prefer'])
   if (patience > 0 && !(await pause(exchange, Math.min(patience, untilEnd(task))))) return
-  await answer(exchange, predictionOf(exchange, task), 201)
+  await answer(exchange, predictionOf(exchange, task, patience > 0 ? Date.now() : task.createdAt), 201)
 }
 
 /** How long `Prefer: wait[=seconds]` asks to hold the answer, in milliseconds. */
@@ -82,12 +82,13 @@ function waitMs(prefer: string | string[] | undefined): number {
 }
 
 function untilEnd(task: Task): number {
-  return task.steering.stuck ? Infinity : endOf(task) - Date.now() + 1
+  return task.steering.stuck || task.hold?.held ? Infinity : endOf(task) - Date.now() + 1
 }
 
-function predictionOf(exchange: Exchange, task: Task): Fields {
-  const phase = phaseOf(task)
-  const ended = hasEnded(task)
+/** A prediction as it is now, or was at another time (milliseconds since the epoch). */
+function predictionOf(exchange: Exchange, task: Task, at = Date.now()): Fields {
+  const phase = phaseOf(task, at)
+  const ended = hasEnded(task, at)
   const address = `${originOf(exchange)}${ROOT}/${task.id}`
   const seconds = task.durationMs / 1000
   return {

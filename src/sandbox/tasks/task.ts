@@ -1,10 +1,11 @@
 import type { MediaKind } from '../media/kinds.ts'
 import type { PixelSize } from '../media/size.ts'
 import type { BilledEntry } from '../records/billing.ts'
+import type { Hold } from '../records/holds.ts'
 import type { Steering } from '../steering.ts'
 import type { Fields } from '../wire.ts'
 
-/** Media work in the background. Its state follows from the clock alone, not from polls. */
+/** Media work in the background. Its state follows from the clock (and a hold), not from polls. */
 export interface Task {
   readonly id: string
   readonly protocol: string
@@ -16,6 +17,8 @@ export interface Task {
   /** Milliseconds since the epoch. */
   readonly createdAt: number
   readonly durationMs: number
+  /** Keeps it running beyond that. */
+  readonly hold: Hold | undefined
   /** What its protocol repeats in answers. */
   readonly echo: Fields
   readonly bill: BilledEntry | undefined
@@ -35,7 +38,7 @@ export function phaseOf(task: Task, now = Date.now()): Phase {
   if (task.cancelledAt !== undefined) return 'cancelled'
   if (share < QUEUED_SHARE) return 'queued'
   if (task.steering.stuck) return 'running'
-  if (share < 1) return task.steering['weird-status'] ? 'unknown' : 'running'
+  if (share < 1 || task.hold?.held) return task.steering['weird-status'] ? 'unknown' : 'running'
   if (task.steering.fail) return 'failed'
   return task.steering.abort ? 'aborted' : 'succeeded'
 }

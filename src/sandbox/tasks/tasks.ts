@@ -24,6 +24,7 @@ export function startTask(exchange: Exchange, kind: MediaKind, asked: Fields, ec
     createdAt: Date.now(),
     // Never zero, because progress is divided by it.
     durationMs: Math.max(1, seconds * 1000),
+    hold: steering.hold && state.holds.add(exchange.prompt),
     echo: shorten(echo) as Fields,
     bill: exchange.bill,
     cancelledAt: undefined,

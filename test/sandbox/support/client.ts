@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'undici'
+import { PATIENCE_MS } from '../../../scripts/until.ts'
 import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox, SandboxOptions } from '../../../src/sandbox/server.ts'
 
@@ -36,8 +37,8 @@ export async function send(url: string, { method, json, body, headers, signal }:
     headers: { ...(payload !== undefined && { 'content-type': type }), ...headers },
     body: payload,
     signal,
-    headersTimeout: 5000,
-    bodyTimeout: 5000,
+    headersTimeout: PATIENCE_MS,
+    bodyTimeout: PATIENCE_MS,
   })
   const bytes = Buffer.from(await answer.body.arrayBuffer())
   const text = bytes.toString('utf8')
