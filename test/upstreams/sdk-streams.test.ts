@@ -135,7 +135,7 @@ describe('a chat that the openai SDK streams', () => {
           await until('the upstream seeing the client leave', () => gateway.sandbox.open(prompt).aborted),
         ).to.equal(1)
         const address = `${gateway.url}/v1/calls/${stream.response.headers.get('x-call-id')}`
-        const kept = await get(`${address}?wait=10`, account.key)
+        const kept = await get(`${address}?wait=60`, account.key)
         expect(kept.status, kept.text).to.equal(200)
         const {
           choices: [choice],

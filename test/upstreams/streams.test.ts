@@ -242,7 +242,7 @@ describe('a chat stream', () => {
       await until('some chunks', () => stream.chunks().length > 4)
       stream.leave()
       const id = stream.headers.get('x-call-id')!
-      const kept = await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)
+      const kept = await get(`${gateway.url}/v1/calls/${id}?wait=60`, account.key)
       expect(kept.json.choices[0].finish_reason).to.equal('cancelled')
       expect(await findRecord(gateway.db, parseId('call', id)!)).to.include({
         status: 'succeeded',

@@ -154,20 +154,28 @@ describe('Idempotency-Key', () => {
   })
 
   it('joins a running call, and is answered when it ends', async () => {
-    const prompt = prompted('[delay 400]')
+    const prompt = prompted('[hold]')
     const first = image(gateway, account, prompt, {}, keyed('join'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
-    const joined = await image(gateway, account, prompt, {}, keyed('join'))
+    const joining = image(gateway, account, prompt, {}, keyed('join'))
+    gateway.sandbox.release(prompt)
+    const joined = await joining
     expect(joined.text).to.equal((await first).text)
   })
 
   it('lets 100 requests of an account join calls, and refuses more until those are answered', async () => {
-    const prompt = prompted('[delay 6000]')
+    const prompt = prompted('[hold]')
     const first = image(gateway, account, prompt, {}, keyed('hundred'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
-    const replies = await Promise.all(
-      Array.from({ length: 110 }, () => image(gateway, account, prompt, {}, keyed('hundred'))),
+    let answered = 0
+    const joining = Array.from({ length: 110 }, () =>
+      image(gateway, account, prompt, {}, keyed('hundred')).finally(() => {
+        answered += 1
+      }),
     )
+    await until('the refusals', () => answered >= 10)
+    gateway.sandbox.release(prompt)
+    const replies = await Promise.all(joining)
     const refused = replies.filter(({ status }) => status === 429)
     expect(refused.map(({ json }) => json.error.type)).to.deep.equal(Array(10).fill('rate_limited'))
     for (const reply of refused) expect(reply.headers.get('retry-after')).to.match(/^\d+$/)
@@ -209,10 +217,11 @@ describe('Idempotency-Key', () => {
   })
 
   it('answers asynchronously if that is preferred', async () => {
-    const prompt = prompted('[delay 2000]')
+    const prompt = prompted('[hold]')
     const first = image(gateway, account, prompt, {}, keyed('async'))
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     const second = await image(gateway, account, prompt, {}, { ...keyed('async'), prefer: 'respond-async' })
+    gateway.sandbox.release(prompt)
     const answer = await first
     expect([second.status, isReplay(second), second.json.id]).to.deep.equal([
       202,
@@ -224,20 +233,19 @@ describe('Idempotency-Key', () => {
   })
 
   it('lets a stream join a streamed call without a second bill', async () => {
-    const content = prompted('[chunks 5 60] [answer a b c d e]')
-    const [first, second] = await Promise.all([
-      chat(gateway, account, content, { stream: true }, keyed('both')),
-      until('the stream', () => gateway.sandbox.open(content).streams > 0).then(() =>
-        chat(gateway, account, content, { stream: true }, keyed('both')),
-      ),
-    ])
+    const content = prompted('[hold] [answer a b c d e]')
+    const one = chat(gateway, account, content, { stream: true }, keyed('both'))
+    await until('the stream', () => gateway.sandbox.open(content).streams > 0)
+    const other = chat(gateway, account, content, { stream: true }, keyed('both'))
+    gateway.sandbox.release(content)
+    const [first, second] = await Promise.all([one, other])
     for (const reply of [first, second]) expect(reply.text).to.match(/data: \[DONE\]\n\n$/)
     expect([isReplay(first), isReplay(second)]).to.deep.equal([false, true])
     expect(gateway.sandbox.billed(content).total).to.equal(1)
   })
 
   it('does not end a stream for one reader when another disconnects', async () => {
-    const content = prompted('[chunks 8 60] [answer a b c d e f g h]')
+    const content = prompted('[hold] [answer a b c d e f g h]')
     const first = chat(gateway, account, content, { stream: true }, keyed('leave'))
     await until('the stream', () => gateway.sandbox.open(content).streams > 0)
     const leaving = new AbortController()
@@ -253,6 +261,7 @@ describe('Idempotency-Key', () => {
     redis.disconnect()
     leaving.abort()
     await second
+    gateway.sandbox.release(content)
     expect((await first).text).to.match(/data: \[DONE\]\n\n$/)
     expect(gateway.sandbox.open(content).aborted).to.equal(0)
   })

@@ -71,10 +71,11 @@ describe('keys', () => {
   })
 
   it('finish and settle a call whose key is revoked while it runs', async () => {
-    const prompt = prompted('[delay 300]')
+    const prompt = prompted('[hold]')
     const running = image(gateway, account, prompt)
     await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
     await revokeKey(gateway.db, account.id, account.keyId)
+    gateway.sandbox.release(prompt)
     expect((await running).json.usage).to.include({ credits: 40, balance: 60 })
   })
 

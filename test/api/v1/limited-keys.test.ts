@@ -100,13 +100,15 @@ describe('keys with limits', () => {
       const account = await limited({ budget: { credits: 80, period: 'week' } })
       const prompt = prompted()
       const paid = await image(gateway, account, prompt, {}, { 'idempotency-key': 'paid' })
-      const slow = prompted('[delay 400]')
+      const slow = prompted('[hold]')
       const running = image(gateway, account, slow, {}, { 'idempotency-key': 'running' })
       await until('the upstream to have it', () => gateway.sandbox.open(slow).open > 0)
       expectRefused(await image(gateway, account, prompted()), 402, 'key_budget_exceeded')
       const replayed = await image(second, account, prompt, {}, { 'idempotency-key': 'paid' })
       expect([replayed.status, replayed.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
-      const joined = await image(second, account, slow, {}, { 'idempotency-key': 'running' })
+      const joining = image(second, account, slow, {}, { 'idempotency-key': 'running' })
+      gateway.sandbox.release(slow)
+      const joined = await joining
       expect([joined.status, joined.headers.get('idempotent-replayed')]).to.deep.equal([200, 'true'])
       const fetched = await get(`${gateway.url}/v1/calls/${paid.headers.get('x-call-id')}`, account.key)
       expect(fetched.json.data).to.deep.equal(paid.json.data)
@@ -254,12 +256,13 @@ describe('keys with limits', () => {
   describe('a limit of open calls', () => {
     it('is 429 beyond it, and leaves other keys alone', async () => {
       const account = await limited({ maxOutstanding: 1 })
-      const slow = prompted('[delay 600]')
+      const slow = prompted('[hold]')
       const running = image(gateway, account, slow)
       await until('the upstream to have it', () => gateway.sandbox.open(slow).open > 0)
       expectRefused(await image(gateway, account, prompted()), 429, 'rate_limited')
       const free = await createKey(gateway.db, account.id, 'free')
       expect((await image(gateway, { key: free.secret }, prompted(), {}, ASYNC)).status).to.equal(202)
+      gateway.sandbox.release(slow)
       await running
       expect((await image(gateway, account, prompted())).status).to.equal(200)
     })

@@ -5,7 +5,7 @@ import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway, TestWeb } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
-import { get, post } from '../../../scripts/harness/http.ts'
+import { get } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { IMAGES, VIDEOS, chat, image, imageBody, prompted } from '../../../scripts/harness/calling.ts'
@@ -64,13 +64,16 @@ describe('a call that takes long', () => {
     const web = useWeb('accepted')
 
     it('is answered 202 after a while, and can be fetched from any process', async () => {
-      const reply = await image(web, account, prompted('[delay 1500]'))
+      const prompt = prompted('[hold]')
+      const reply = await image(web, account, prompt)
       expect(reply.status, reply.text).to.equal(202)
-      expect(reply.json).to.include({ ok: true, status: 'running' })
+      expect(reply.json.ok).to.equal(true)
+      expect(reply.json.status).to.be.oneOf(['queued', 'running'])
       expect(reply.headers.get('location')).to.equal(`/v1/calls/${reply.json.id}`)
       expect(reply.headers.get('preference-applied')).to.equal(null)
+      await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
       for (const place of [gateway, web]) {
-        const fetched = await get(`${place.url}/v1/calls/${reply.json.id}?wait=10`, account.key)
+        const fetched = await get(`${place.url}/v1/calls/${reply.json.id}?wait=60`, account.key)
         expect([fetched.status, fetched.json.usage.balance]).to.deep.equal([200, 960])
       }
     })
@@ -78,7 +81,7 @@ describe('a call that takes long', () => {
     it('is answered as usual if it was quick, or as the client prefers', async () => {
       expect((await image(web, account, prompted())).status).to.equal(200)
       expect((await chat(web, account, prompted())).status).to.equal(200)
-      expect((await image(web, account, prompted('[delay 1500]'), {}, { prefer: 'wait=10' })).status).to.equal(200)
+      expect((await image(web, account, prompted('[delay 1500]'), {}, { prefer: 'wait=60' })).status).to.equal(200)
     })
   })
 
@@ -86,11 +89,18 @@ describe('a call that takes long', () => {
     const web = useWeb('heartbeat')
 
     it('begins its answer with a space and ends it with the JSON', async () => {
-      const reply = await image(web, account, prompted('[delay 1500]'))
-      expect(reply.status).to.equal(200)
-      expect(reply.headers.get('content-type')).to.match(/^application\/json/)
-      expect(reply.text).to.match(/^ +\{"ok":true/)
-      expect(reply.json.usage).to.include({ credits: 40, balance: 960 })
+      const prompt = prompted('[hold]')
+      const response = await fetch(`${web.url}${IMAGES}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
+        body: JSON.stringify(imageBody(prompt)),
+      })
+      expect(response.status).to.equal(200)
+      expect(response.headers.get('content-type')).to.match(/^application\/json/)
+      await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+      const text = await response.text()
+      expect(text).to.match(/^ +\{"ok":true/)
+      expect((JSON.parse(text) as Reply['json']).usage).to.include({ credits: 40, balance: 960 })
     })
 
     it('reports a late failure in the body: ok is false, and the error is the same', async () => {
@@ -110,7 +120,8 @@ describe('a call that takes long', () => {
         authorization: `Bearer ${account.key}`,
         'x-stainless-retry-count': '0',
       }
-      const body = JSON.stringify(imageBody(prompted('[delay 4000]')))
+      const prompt = prompted('[hold]')
+      const body = JSON.stringify(imageBody(prompt))
       const response = await fetch(`${stopping.url}${IMAGES}`, { method: 'POST', headers, body })
       expect(response.status).to.equal(200)
       const id = response.headers.get('x-call-id')
@@ -119,11 +130,13 @@ describe('a call that takes long', () => {
       expect(text)
         .to.match(/"type":"service_unavailable"/)
         .and.to.include(`/v1/calls/${id}`)
-      const retried = await fetch(`${gateway.url}${IMAGES}`, {
+      const retrying = fetch(`${gateway.url}${IMAGES}`, {
         method: 'POST',
         headers: { ...headers, 'x-stainless-retry-count': '1' },
         body,
       })
+      await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+      const retried = await retrying
       expect([retried.status, retried.headers.get('x-call-id')]).to.deep.equal([200, id])
       expect(await balanceOf(gateway.db, account.id)).to.equal(960)
     })
@@ -135,15 +148,23 @@ describe('a call that takes long', () => {
 
   describe('as server-sent events', () => {
     const EVENTS = { accept: 'text/event-stream' }
-    const video = (prompt: string): Promise<Reply> =>
-      post(`${gateway.url}${VIDEOS}`, account.key, { model: 'sandbox-video', prompt }, EVENTS)
 
     it('has events for queued, running and progress, and then the result', async () => {
-      const reply = await video(prompted('[duration 1.5]'))
+      const prompt = prompted('[hold]')
+      const reply = await fetch(`${gateway.url}${VIDEOS}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}`, ...EVENTS },
+        body: JSON.stringify({ model: 'sandbox-video', prompt }),
+      })
       expect(reply.status).to.equal(200)
       expect(reply.headers.get('content-type')).to.match(/^text\/event-stream/)
       expect(reply.headers.get('cache-control')).to.equal('no-store')
-      const events = eventsOf(reply.text)
+      let text = ''
+      for await (const piece of reply.body!) {
+        text += Buffer.from(piece).toString()
+        if (text.includes('event: progress')) gateway.sandbox.release(prompt)
+      }
+      const events = eventsOf(text)
       expect(events[0]!.event).to.equal('queued')
       expect(events[1]!.event).to.equal('running')
       expect(events.slice(2, -1).map(({ event }) => event))
@@ -176,7 +197,7 @@ describe('a call that takes long', () => {
     })
 
     it('continues when its reader disconnects', async () => {
-      const prompt = prompted('[delay 300]')
+      const prompt = prompted('[hold]')
       const leaving = new AbortController()
       const response = await fetch(`${gateway.url}${IMAGES}`, {
         method: 'POST',
@@ -187,7 +208,8 @@ describe('a call that takes long', () => {
       const id = response.headers.get('x-call-id')
       await until('the upstream to have it', () => gateway.sandbox.open(prompt).open > 0)
       leaving.abort()
-      expect((await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)).status).to.equal(200)
+      gateway.sandbox.release(prompt)
+      expect((await get(`${gateway.url}/v1/calls/${id}?wait=60`, account.key)).status).to.equal(200)
       expect(gateway.sandbox.open(prompt).aborted).to.equal(0)
     })
   })

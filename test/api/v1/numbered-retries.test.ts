@@ -97,7 +97,7 @@ describe('a retry that an SDK numbers', () => {
   })
 
   it('can itself be abandoned, and joined by another', async () => {
-    const prompt = prompted('[delay 2000]')
+    const prompt = prompted('[hold]')
     await abandon(prompt)
     const leaving = new AbortController()
     const second = send('POST', `${gateway.url}${IMAGES}`, {
@@ -112,7 +112,9 @@ describe('a retry that an SDK numbers', () => {
     await until('the leaving to be noted', () =>
       gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
     )
-    expect(isReplay(await image(gateway, account, prompt, {}, numbered(2)))).to.equal(true)
+    const third = image(gateway, account, prompt, {}, numbered(2))
+    await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+    expect(isReplay(await third)).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
 

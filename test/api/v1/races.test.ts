@@ -9,6 +9,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { callOf, chat, countsOf, image, prompted, recordOf } from '../../../scripts/harness/calling.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
@@ -98,13 +99,15 @@ describe('a change between the checks of a call and its charge', () => {
 
   it('a retry whose first process has died joins its call', async () => {
     account = await anAccount(gateway.db, 400)
-    const prompt = prompted('[delay 300]')
+    const prompt = prompted('[hold]')
     const first = await image(gateway, account, prompt, {}, { prefer: 'respond-async', 'x-stainless-retry-count': '0' })
     await gateway
       .db('calls')
       .where({ id: callOf(first) })
       .update({ reply_to: randomUUID() })
-    const retry = await image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
+    const retrying = image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
+    await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+    const retry = await retrying
     expect([retry.status, retry.headers.get('idempotent-replayed'), retry.headers.get('x-call-id')]).to.deep.equal([
       200,
       'true',
@@ -123,7 +126,7 @@ describe('a change between the checks of a call and its charge', () => {
       .update({ reply_to: randomUUID(), created_at: gateway.db.raw("now() - interval '11 minutes'") })
     const retry = await image(gateway, account, prompt, {}, { 'x-stainless-retry-count': '1' })
     expect([retry.status, retry.headers.get('idempotent-replayed')]).to.deep.equal([200, null])
-    expect((await get(`${gateway.url}/v1/calls/${first.json.id}?wait=10`, account.key)).status).to.equal(200)
+    expect((await get(`${gateway.url}/v1/calls/${first.json.id}?wait=60`, account.key)).status).to.equal(200)
     expect(gateway.sandbox.billed(prompt).total).to.equal(2)
   })
 })

@@ -75,7 +75,7 @@ describe('a streamed chat', () => {
   })
 
   it('comes as it is produced, not at the end', async () => {
-    const content = prompted('[answer a b c d e f] [chunks 6 100]')
+    const content = prompted('[answer a b c d e f] [hold]')
     const response = await fetch(`${gateway.url}${CHAT}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
@@ -84,6 +84,7 @@ describe('a streamed chat', () => {
     const reader = response.body!.getReader()
     await reader.read()
     expect(gateway.sandbox.open(content).streams, 'the upstream still speaks').to.equal(1)
+    gateway.sandbox.release(content)
     for (let end = false; !end;) end = (await reader.read()).done
   })
 
@@ -159,8 +160,8 @@ describe('a streamed chat', () => {
   })
 
   describe('whose client disconnects', () => {
-    /** Reads so many chunks of a stream and disconnects. */
-    async function leaveAfter(content: string, pieces: number, more: object = {}): Promise<string> {
+    /** Reads a stream until it has a piece of the answer, and disconnects. */
+    async function leaveWithin(content: string, more: object = {}): Promise<string> {
       const leaving = new AbortController()
       const response = await fetch(`${gateway.url}${CHAT}`, {
         method: 'POST',
@@ -169,16 +170,16 @@ describe('a streamed chat', () => {
         headers: { 'content-type': 'application/json', authorization: `Bearer ${account.key}` },
       })
       const reader = response.body!.getReader()
-      for (let piece = 0; piece < pieces; piece++) await reader.read()
+      for (let text = ''; !/"content":"[^"]/.test(text);) text += Buffer.from((await reader.read()).value!).toString()
       leaving.abort()
       return response.headers.get('x-call-id')!
     }
 
     it("ends the upstream's work, and is settled on what was produced", async () => {
-      const content = prompted('[chunks 200 20] [tokens 200]')
-      const id = await leaveAfter(content, 3, { model: 'dear-chat', max_tokens: 1000 })
+      const content = prompted('[hold] [tokens 200]')
+      const id = await leaveWithin(content, { model: 'dear-chat', max_tokens: 1000 })
       await until('the upstream to notice', () => gateway.sandbox.open(content).aborted === 1)
-      const reply = await get(`${gateway.url}/v1/calls/${id}?wait=10`, account.key)
+      const reply = await get(`${gateway.url}/v1/calls/${id}?wait=60`, account.key)
       expect(reply.status, reply.text).to.equal(200)
       expect(reply.json.choices[0].finish_reason).to.equal('cancelled')
       expect(reply.json.choices[0].message.content).to.be.a('string').that.is.not.empty
