@@ -103,7 +103,9 @@ describe('the migrations', () => {
       expect((await chat(gateway, account, 'hello')).status).to.equal(200)
       return performance.now() - startedAt
     }
-    const usualMs = Math.max(await lastedMs(), await lastedMs())
+    const usual: number[] = []
+    while (usual.length < 10) usual.push(await lastedMs())
+    const usualMs = Math.max(...usual)
     const holder = await gateway.db.transaction()
     // As a dump holds it.
     await holder.raw('LOCK TABLE calls IN ACCESS SHARE MODE')
@@ -112,7 +114,7 @@ describe('the migrations', () => {
       const migrated = migrate(migrating, { migrations: { '999_column': column }, say: (what) => waits.push(what) })
       const lasted: number[] = []
       while (waits.length === 0 || lasted.length < 10) lasted.push(await lastedMs())
-      expect(Math.max(...lasted)).to.be.below(1000 + usualMs)
+      expect(Math.max(...lasted)).to.be.below(1000 + 3 * usualMs)
       await holder.commit()
       expect((await migrated).migrations).to.deep.equal(['999_column'])
       expect(waits).to.deep.equal(['999_column'])

@@ -11,7 +11,8 @@ const SLOW_MS = 30_000
 /** How often a connection is looked at while one is allowed to be slow. */
 const LOOKS = 15
 
-type Progress = { taken: string; at: number }
+/** What the client has taken, and for how long it has taken nothing more, in ms. */
+type Progress = { taken: string; idleMs: number }
 
 /** Watches the connections of a server. @returns how to stop. */
 export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
@@ -23,22 +24,28 @@ export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
     socket.once('close', () => sockets.delete(socket))
   }
   server.on('connection', watch)
+  const paceMs = slowMs / LOOKS
+  let lookedAt = performance.now()
   const timer = setInterval(() => {
     const now = performance.now()
-    for (const [socket, before] of sockets) sockets.set(socket, look(socket, before, now, slowMs))
-  }, slowMs / LOOKS).unref()
+    // A process that stood still is not its clients' fault: such a pause counts as two looks.
+    const passedMs = Math.min(now - lookedAt, 2 * paceMs)
+    lookedAt = now
+    for (const [socket, before] of sockets) sockets.set(socket, look(socket, before, passedMs, slowMs))
+  }, paceMs).unref()
   return () => {
     clearInterval(timer)
     server.off('connection', watch)
   }
 }
 
-function look(socket: Socket, before: Progress | null, now: number, slowMs: number): Progress | null {
+function look(socket: Socket, before: Progress | null, passedMs: number, slowMs: number): Progress | null {
   if (socket.writableLength === 0) return null
   const taken = takenBy(socket)
-  if (before?.taken !== taken) return { taken, at: now }
-  if (now - before.at >= slowMs) socket.destroy()
-  return before
+  if (before?.taken !== taken) return { taken, idleMs: 0 }
+  const idleMs = before.idleMs + passedMs
+  if (idleMs >= slowMs) socket.destroy()
+  return { taken, idleMs }
 }
 
 /**

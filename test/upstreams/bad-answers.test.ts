@@ -19,7 +19,7 @@ type Bad = {
   says: RegExp | Partial<Record<Delivery, RegExp>>
 }
 
-/** The longest time of a call to a hasty model, in ms: its deadline, with a margin for a busy machine. */
+/** The longest time of a call to a hasty model, in ms, beyond what the slowest of the others takes: its deadline. */
 const LIMIT_MS = HASTY_SECONDS * 1000 + 10_000
 
 const ALL: Delivery[] = ['chat', 'direct', 'task']
@@ -75,6 +75,7 @@ type Played = { account: TestAccount; ms: number; reply: Reply }
 describe('an upstream whose answer is bad', function () {
   let gateway: Gateway
   let canary: Listening
+  let usualMs = 0
   const calls = new Map<string, Promise<Played>>()
   const rows = BAD.flatMap((bad) =>
     TARGETS.filter((target) => bad.in.includes(deliveryOf(target))).map((target) => ({ bad, target })),
@@ -111,6 +112,9 @@ describe('an upstream whose answer is bad', function () {
       }),
       30,
     )
+    const others = rows.filter(({ bad, target }) => !endsByDeadline(bad, target))
+    const played = await Promise.all(others.map(({ bad, target }) => calls.get(nameOf(target, bad))!))
+    usualMs = Math.max(...played.map(({ ms }) => ms))
   })
   after(async () => {
     await gateway.stop()
@@ -125,7 +129,7 @@ describe('an upstream whose answer is bad', function () {
       expect(reply.json.error.message)
         .to.match(saying(bad, target))
         .and.to.match(/refunded/)
-      if (endsByDeadline(bad, target)) expect(ms).to.be.below(LIMIT_MS)
+      if (endsByDeadline(bad, target)) expect(ms).to.be.below(LIMIT_MS + usualMs)
       expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS)
       expect(await recordOf(gateway.db, reply)).to.include({ status: 'failed', credits: 0 })
     })

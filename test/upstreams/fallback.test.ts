@@ -21,7 +21,7 @@ type Modality = (typeof MODALITIES)[number]
 const MANNERS: Record<string, RequestListener> = {
   failing: (_request, response) => void response.writeHead(500).end('{}'),
   overloaded: (_request, response) => void response.writeHead(503).end('{}'),
-  limiting: (_request, response) => void response.writeHead(429, { 'retry-after': '60' }).end('{}'),
+  limiting: (_request, response) => void response.writeHead(429, { 'retry-after': '120' }).end('{}'),
   resetting: (request) => void request.on('end', () => request.socket.resetAndDestroy()).resume(),
   refusing: (_request, response) => void response.writeHead(403).end('{}'),
   hanging: (request) => void request.resume(),
@@ -116,7 +116,7 @@ describe('a model of two upstreams', () => {
         await expectServed(await call(manner, modality, prompt))
         expect(asked()).to.equal(1)
         expect(gateway.sandbox.billed(prompt).total).to.equal(1)
-        expect(performance.now() - begunAt, 'nobody waits for the Retry-After of the first').to.be.below(5000)
+        expect(performance.now() - begunAt, 'nobody waits for the Retry-After of the first').to.be.below(60_000)
       })
     }
 

@@ -29,11 +29,12 @@ describe('limits of the console', () => {
     }
 
     it('lets 30 logins in 10 minutes through and refuses the 31st, with the time to wait', async () => {
+      const begun = performance.now()
       for (let attempt = 1; attempt <= 30; attempt += 1)
         expect((await login('7.0.0.1')).status, `attempt ${attempt}`).to.equal(401)
       const { status, json, headers } = await login('7.0.0.1')
       expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
-      expect(Number(headers.get('retry-after'))).to.be.within(590, 600)
+      expect(Number(headers.get('retry-after'))).to.be.within(600 - (performance.now() - begun) / 1000, 600)
       expect((await login('7.0.0.2')).status).to.equal(401)
     })
 

@@ -82,10 +82,11 @@ describe('/api/mail', () => {
 
     it('sends 5 test mails in 10 minutes for an account, and refuses the 6th', async () => {
       const { token } = await aPerson(web)
+      const begun = performance.now()
       for (let count = 1; count <= 5; count += 1) expect((await test(token)).status).to.equal(200)
       const { status, json, headers } = await test(token)
       expect([status, json.error]).to.deep.equal([429, 'rate_limited'])
-      expect(Number(headers.get('retry-after'))).to.be.within(590, 600)
+      expect(Number(headers.get('retry-after'))).to.be.within(600 - (performance.now() - begun) / 1000, 600)
       expect((await test((await aPerson(web)).token)).status).to.equal(200)
     })
 

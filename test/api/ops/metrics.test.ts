@@ -10,7 +10,7 @@ import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway, startTestWeb, testConfig } from '../../../scripts/harness/harness.ts'
 import { get, post, send } from '../../../scripts/harness/http.ts'
-import { until } from '../../../scripts/until.ts'
+import { eventually, until } from '../../../scripts/until.ts'
 
 const TOKEN = 'a token: with ünusual characters & "quotes"'
 const headers = { authorization: `Bearer ${Buffer.from(TOKEN).toString('latin1')}` }
@@ -59,61 +59,65 @@ describe('the metrics', () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('[usage 1500 500]'))
     await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: 'a lighthouse' })
     await post(`${gateway.url}/v1/images/generations`, account.key, { model: 'sandbox-image', prompt: '[status 400]' })
-    const [web, worker] = [await ofWeb(), await ofWorker()]
-    expect(valueOf(web, 'tollgate_calls_opened_total', { modality: 'image', model: 'sandbox-image' })).to.equal(2)
-    expect(valueOf(web, 'tollgate_credits_charged_total', { model: 'sandbox-image' })).to.equal(80)
-    expect(
-      valueOf(worker, 'tollgate_calls_ended_total', {
-        model: 'sandbox-chat',
-        status: 'succeeded',
-        upstream: 'sandbox',
-      }),
-    ).to.equal(1)
-    expect(
-      valueOf(worker, 'tollgate_calls_ended_total', {
-        model: 'sandbox-image',
-        status: 'succeeded',
-        upstream: 'sandbox',
-      }),
-    ).to.equal(1)
-    expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'failed' })).to.equal(1)
-    expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-chat' })).to.equal(3)
-    expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-image' })).to.equal(40)
-    expect(valueOf(worker, 'tollgate_credits_refunded_total', { model: 'sandbox-image' })).to.equal(40)
-    expect(valueOf(worker, 'tollgate_upstream_tries_total', { upstream: 'sandbox', outcome: 'rejected' })).to.equal(1)
+    // A call is counted after its answer is sent.
+    await eventually(async () => {
+      const [web, worker] = [await ofWeb(), await ofWorker()]
+      expect(valueOf(web, 'tollgate_calls_opened_total', { modality: 'image', model: 'sandbox-image' })).to.equal(2)
+      expect(valueOf(web, 'tollgate_credits_charged_total', { model: 'sandbox-image' })).to.equal(80)
+      expect(
+        valueOf(worker, 'tollgate_calls_ended_total', {
+          model: 'sandbox-chat',
+          status: 'succeeded',
+          upstream: 'sandbox',
+        }),
+      ).to.equal(1)
+      expect(
+        valueOf(worker, 'tollgate_calls_ended_total', {
+          model: 'sandbox-image',
+          status: 'succeeded',
+          upstream: 'sandbox',
+        }),
+      ).to.equal(1)
+      expect(valueOf(worker, 'tollgate_calls_ended_total', { model: 'sandbox-image', status: 'failed' })).to.equal(1)
+      expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-chat' })).to.equal(3)
+      expect(valueOf(worker, 'tollgate_credits_settled_total', { model: 'sandbox-image' })).to.equal(40)
+      expect(valueOf(worker, 'tollgate_credits_refunded_total', { model: 'sandbox-image' })).to.equal(40)
+      expect(valueOf(worker, 'tollgate_upstream_tries_total', { upstream: 'sandbox', outcome: 'rejected' })).to.equal(1)
+    })
   })
 
   it('time every stage of a call', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('[delay 120]'))
-    const [web, worker] = [await ofWeb(), await ofWorker()]
-    const count = (from: Map<string, Family>, stage: string) =>
-      valueOf(from, 'tollgate_call_stage_seconds_count', { stage })
-    expect(count(web, 'charge')).to.be.greaterThan(0)
-    for (const stage of ['queue', 'upstream', 'settle', 'reply'])
-      expect(count(worker, stage), stage).to.be.greaterThan(0)
-    expect(
-      valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' }),
-    ).to.be.greaterThan(0.12)
-    for (const verb of ['open', 'end'])
-      expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
+    // A call is counted after its answer is sent.
+    await eventually(async () => {
+      const [web, worker] = [await ofWeb(), await ofWorker()]
+      const count = (from: Map<string, Family>, stage: string) =>
+        valueOf(from, 'tollgate_call_stage_seconds_count', { stage })
+      expect(count(web, 'charge')).to.be.greaterThan(0)
+      for (const stage of ['queue', 'upstream', 'settle', 'reply'])
+        expect(count(worker, stage), stage).to.be.greaterThan(0)
+      expect(
+        valueOf(worker, 'tollgate_call_stage_seconds_sum', { stage: 'upstream', modality: 'chat' }),
+      ).to.be.greaterThan(0.12)
+      for (const verb of ['open', 'end'])
+        expect(valueOf(verb === 'open' ? web : worker, 'tollgate_batch_size_count', { verb })).to.be.greaterThan(0)
+    })
   })
 
   it('count requests by the pattern of their route, never by their path', async () => {
     await get(`${gateway.url}/v1/calls/call_0000000000000000000000000000abcd`, account.key)
     await get(`${gateway.url}/no/such/path`)
     await get(`${gateway.url}/api/calls/call_1`)
-    const web = await until('the requests were counted', async () => {
-      const families = await ofWeb()
-      return (
-        valueOf(families, 'tollgate_http_requests_total', { method: 'GET', route: '/api/calls/:id', status: '401' }) ===
-          1 && families
-      )
+    await eventually(async () => {
+      const web = await ofWeb()
+      for (const [route, status] of [
+        ['/api/calls/:id', '401'],
+        ['/v1/calls/:id', '404'],
+        ['(none)', '404'],
+      ] as const)
+        expect(valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route, status }), route).to.equal(1)
+      expect(valueOf(web, 'tollgate_http_request_seconds_count', { route: '/metrics' })).to.be.greaterThan(0)
     })
-    expect(
-      valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '/v1/calls/:id', status: '404' }),
-    ).to.equal(1)
-    expect(valueOf(web, 'tollgate_http_requests_total', { method: 'GET', route: '(none)', status: '404' })).to.equal(1)
-    expect(valueOf(web, 'tollgate_http_request_seconds_count', { route: '/metrics' })).to.be.greaterThan(0)
   })
 
   it('have no label that a client can choose', async () => {
@@ -132,10 +136,11 @@ describe('the metrics', () => {
 
   it('are valid whatever a model of the catalogue is called', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi', ODD_MODEL))
-    expect(valueOf(await ofWeb(), 'tollgate_calls_opened_total', { model: ODD_MODEL })).to.equal(1)
-    expect(valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })).to.equal(
-      1,
-    )
+    await eventually(async () => {
+      expect(valueOf(await ofWeb(), 'tollgate_calls_opened_total', { model: ODD_MODEL })).to.equal(1)
+      const ended = valueOf(await ofWorker(), 'tollgate_calls_ended_total', { model: ODD_MODEL, status: 'succeeded' })
+      expect(ended).to.equal(1)
+    })
   })
 
   it('show how long the oldest call has waited for a worker', async () => {
@@ -145,7 +150,7 @@ describe('the metrics', () => {
     expect(reply.status).to.equal(202)
     const age = await until('a second has passed', async () => {
       const families = await ofWeb()
-      expect(valueOf(families, 'tollgate_queue_jobs', { queue: 'chat', state: 'waiting' })).to.equal(1)
+      if (valueOf(families, 'tollgate_queue_jobs', { queue: 'chat', state: 'waiting' }) !== 1) return false
       const seconds = valueOf(families, 'tollgate_queue_oldest_seconds', { queue: 'chat' })!
       return seconds > 1 && seconds
     })
@@ -160,10 +165,13 @@ describe('the metrics', () => {
 
   it('show the pool, the upstreams, the event loop and the last audit', async () => {
     await post(`${gateway.url}/v1/chat/completions`, account.key, say('Hi'))
+    await eventually(async () => {
+      const idle = await ofWorker()
+      expect(valueOf(idle, 'tollgate_upstream_circuit', { upstream: 'sandbox', state: 'closed' })).to.equal(1)
+      expect(valueOf(idle, 'tollgate_upstream_requests', { upstream: 'sandbox', state: 'in_flight' })).to.equal(0)
+      expect(valueOf(idle, 'tollgate_held_calls')).to.equal(0)
+    })
     const worker = await ofWorker()
-    expect(valueOf(worker, 'tollgate_upstream_circuit', { upstream: 'sandbox', state: 'closed' })).to.equal(1)
-    expect(valueOf(worker, 'tollgate_upstream_requests', { upstream: 'sandbox', state: 'in_flight' })).to.equal(0)
-    expect(valueOf(worker, 'tollgate_held_calls')).to.equal(0)
     const web = await until('the books were audited', async () => {
       const families = await ofWeb()
       return valueOf(families, 'tollgate_audit_breaches') !== undefined && families

@@ -48,7 +48,6 @@ const PROBE = `
 `
 
 describe('the memory of a web process', function () {
-  this.timeout(120_000)
   let sandbox: Sandbox
   let installation: Installation
   let web: Program

@@ -111,7 +111,7 @@ describe('what is billed was charged', () => {
     expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([402]))
     expect(await balanceOf(gateway.db, account.id)).to.equal(100)
     expect((await countsOf(gateway.db, account)).charged).to.equal(0)
-  }).timeout(60_000)
+  })
 
   it('with fifty calls at once from 1,000 credits: those it can pay run and nothing is uncollected', async () => {
     const account = await anAccount(gateway.db, 1000)
@@ -121,7 +121,7 @@ describe('what is billed was charged', () => {
     const records = await Promise.all(done.map((reply) => recordOf(gateway.db, reply)))
     expect(records.map(({ creditsUncollected }) => creditsUncollected)).to.deep.equal(done.map(() => 0))
     expect(await balanceOf(gateway.db, account.id)).to.equal(1000 - 246 * done.length)
-  }).timeout(60_000)
+  })
 
   it('with the bytes a token of the model', async () => {
     const account = await anAccount(gateway.db, 10_000)

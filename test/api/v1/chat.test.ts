@@ -40,11 +40,12 @@ describe('POST /v1/chat/completions', () => {
 
   it('answers in the specified form, settled on the real usage', async () => {
     const account = await anAccount(gateway.db, 1000)
+    const asked = Math.floor(Date.now() / 1000)
     const reply = await chat(gateway, account, 'Hello [usage 1500 500] [answer Good day]')
     expect(reply.status, reply.text).to.equal(200)
     expect(reply.json).to.include({ ok: true, object: 'chat.completion', model: 'sandbox-chat' })
     expect(reply.json.id).to.be.a('string').that.is.not.empty
-    expect(reply.json.created).to.be.closeTo(Date.now() / 1000, 5)
+    expect(reply.json.created).to.be.within(asked, Date.now() / 1000)
     expect(reply.json.choices).to.have.lengthOf(1)
     expect(reply.json.choices[0]).to.deep.include({ index: 0, finish_reason: 'stop' })
     expect(reply.json.choices[0].message).to.include({ role: 'assistant', content: 'Good day' })

@@ -252,10 +252,9 @@ describe('thousands of random requests', () => {
   })
 
   it('are answered with their fault, and leave the books balanced and the process serving', async function () {
-    this.timeout(60_000)
     const seed = Date.now() % 2 ** 31
     const sendings = fc.sample(sending, { numRuns: REQUESTS, seed })
-    const agent = new Agent({ connections: AT_ONCE, headersTimeout: 15_000, bodyTimeout: 15_000 })
+    const agent = new Agent({ connections: AT_ONCE, headersTimeout: 90_000, bodyTimeout: 90_000 })
     const statuses = new Map<number, number>()
 
     async function send({ method, path, headers, body: bytes }: Sending): Promise<void> {

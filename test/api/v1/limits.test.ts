@@ -58,7 +58,7 @@ describe('the limits of the gateway', () => {
     const reply = await image(gateway, account, prompted())
     expectLimited(reply)
     expect(allowance(reply).slice(0, 2)).to.deep.equal(['5', '0'])
-    for (const one of [...replies, reply]) expect(allowance(one)[2]).to.match(/^(60|5\d)s$/)
+    for (const one of [...replies, reply]) expect(allowance(one)[2]).to.match(/^(60|[1-5]?\d)s$/)
     expect(await countsOf(gateway.db, account)).to.include({ charged: 2 })
   })
 
@@ -80,10 +80,12 @@ describe('the limits of the gateway', () => {
   it('start a window with its first request, and another after 60 s', async () => {
     const redis = new Redis(gateway.config.REDIS_URL)
     try {
+      const begun = performance.now()
       for (let request = 0; request < LIMIT; request++) await models()
       expectLimited(await models())
       const [key] = await redis.keys(`${gateway.config.REDIS_PREFIX}:limit:calls:*${account.id}`)
-      expect(await redis.pttl(key!)).to.be.within(50_000, 60_000)
+      const leftMs = await redis.pttl(key!)
+      expect(leftMs).to.be.within(60_000 - (performance.now() - begun), 60_000)
       // A refused request does not extend it.
       await redis.pexpire(key!, 1)
       await until('the end of the window', async () => (await redis.exists(key!)) === 0)

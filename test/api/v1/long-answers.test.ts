@@ -16,7 +16,6 @@ const MEGABYTE = 1024 * 1024
 const SLICE = 512 * 1024
 
 describe('a long answer', function () {
-  this.timeout(30_000)
   let web: TestWeb
   let account: TestAccount
   before(async () => {

@@ -117,7 +117,7 @@ describe('POST /v1/quotes', () => {
     expect(counts.charged).to.be.above(BODIES / 4)
     expect(counts.refused).to.be.above(0)
     await expectBooksToBalance(gateway.db)
-  }).timeout(30_000 + 200 * BODIES)
+  }).timeout(180_000 + 200 * BODIES)
 
   it('refuses what is no quote, and names the field', async () => {
     const account = await anAccount(gateway.db, 100)

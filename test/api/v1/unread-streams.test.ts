@@ -28,7 +28,6 @@ const MOST_MB = 120
 const START_CREDITS = 1_000_000
 
 describe('a chat stream whose reader never reads', function () {
-  this.timeout(120_000)
   let sandbox: Sandbox
   let installation: Installation
   let web: Program

@@ -119,7 +119,7 @@ describe('an upstream that fails', () => {
       it(`by ${what} is ended at the call's deadline`, async () => {
         const { prompt, reply } = await silent(what)
         await expectRefunded(await silent(what))
-        expect((await recordOf(gateway.db, reply)).latencyMs).to.be.within(900, 15_000)
+        expect((await recordOf(gateway.db, reply)).latencyMs).to.be.within(900, 50_000)
         expect(requests(prompt)).to.equal(1)
         await until("the upstream's request to be ended", () => gateway.sandbox.open(prompt).open === 0)
       })

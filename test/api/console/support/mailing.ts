@@ -18,8 +18,10 @@ export type MailConsole = {
   tokenOf: (person: Person, count?: number) => Promise<string>
   /** A person, and the token of their reset mail, which is the second after that of the verification. */
   aForgetfulPerson: () => Promise<{ person: Person; token: string }>
-  /** Moves the expiry of all tokens of an address by a Postgres interval. */
-  moveTokens: (email: string, by: string) => Promise<unknown>
+  /** Makes all tokens of an address expire so long from now (a Postgres interval). */
+  expireTokens: (email: string, after: string) => Promise<unknown>
+  /** How long the tokens of an address last from when they were mailed, in seconds: at least, and at most. */
+  livesOf: (email: string, purpose: string) => Promise<[number, number][]>
   stop: () => Promise<void>
 }
 
@@ -50,11 +52,21 @@ export async function startMailConsole(): Promise<MailConsole> {
       await forgot(person.email)
       return { person, token: await tokenOf(person, 2) }
     },
-    moveTokens: async (email, by) =>
+    expireTokens: async (email, after) =>
       web
         .db('one_time_tokens')
         .where({ email })
-        .update({ expires_at: web.db.raw('expires_at + ?::interval', [by]) }),
+        .update({ expires_at: web.db.raw('now() + ?::interval', [after]) }),
+    livesOf: async (email, purpose) => {
+      const rows = await web
+        .db('one_time_tokens')
+        .where({ email, purpose })
+        .select<{ most: number; least: number }[]>(
+          web.db.raw('extract(epoch FROM expires_at - created_at)::float AS most'),
+          web.db.raw('extract(epoch FROM expires_at - now())::float AS least'),
+        )
+      return rows.map(({ least, most }) => [least, most])
+    },
     stop: async () => {
       await web.stop()
       await worker.stop()
