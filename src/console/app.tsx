@@ -2,7 +2,7 @@
  * Which page an address shows, and who may see it.
  */
 import type { ComponentType } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { exec } from 'preact-iso/router'
 import { token } from './state/session.ts'
@@ -72,7 +72,7 @@ export function App() {
   useEffect(() => {
     if (away !== null) route(away, true)
   }, [away])
-  useEffect(() => scrollTo(0, 0), [inside?.pattern, outside?.pattern])
+  useLayoutEffect(() => scrollTo(0, 0), [inside?.pattern, outside?.pattern])
 
   if (away !== null) return null
   if (inside)

@@ -35,7 +35,8 @@ describe('buying credits in the console', () => {
     expect(await seriousFaults(page)).to.deep.equal([])
     await buy(page, 'Buy 1,000 credits for €10.00', true)
     await balanceIs(page, '1,100')
-    expect(await page.getByTestId('payments').innerText()).to.match(/€10\.00\s+1,100\s+Checkout\s+Paid\s+Receipt/)
+    const payments = page.getByTestId('payments')
+    await payments.filter({ hasText: /€10\.00\s*1,100\s*Checkout\s*Paid\s*Receipt/ }).waitFor()
     await page.getByTestId('card').getByText('ending in 4242').waitFor()
     expect(await seriousFaults(page)).to.deep.equal([])
 
@@ -74,7 +75,7 @@ describe('buying credits in the console', () => {
     await operator.open(`/operator/payments?search=${email}`, 'Payments')
     expect(await seriousFaults(operator.page)).to.deep.equal([])
     await operator.page.getByRole('region', { name: 'Payments' }).getByRole('link').first().click()
-    expect(await operator.page.getByTestId('spent').innerText()).to.equal(String(cost))
+    await operator.page.getByTestId('spent').getByText(String(cost), { exact: true }).waitFor()
     expect(await seriousFaults(operator.page)).to.deep.equal([])
     await operator.page.getByRole('button', { name: 'Refund' }).click()
     const refund = operator.page.getByRole('dialog').getByRole('button', { name: 'Refund' })
@@ -90,7 +91,7 @@ describe('buying credits in the console', () => {
     await balanceIs(page, '0')
     await buy(page, 'Buy 1,000 credits for €10.00')
     await balanceIs(page, left)
-    expect(await page.getByTestId('debt').count()).to.equal(0)
+    await page.getByTestId('debt').waitFor({ state: 'detached' })
     await page.getByTestId('ledger').getByText('Debt repaid').waitFor()
 
     // The refusal of the refund is what the browser writes of it.
@@ -113,10 +114,10 @@ describe('buying credits in the console', () => {
     await page.getByTestId('gives').getByText('Choose an amount from €5.00 to €1,000.00.').waitFor()
     await page.getByLabel('Another amount (EUR)').fill('12.34')
     await page.getByTestId('gives').getByText('€12.34 buys 1,234 credits.').waitFor()
-    expect(await fitsTheScreen(page)).to.equal(true)
+    await fitsTheScreen(page)
     await buy(page, 'Buy')
     await balanceIs(page, '1,234')
-    expect(await fitsTheScreen(page)).to.equal(true)
+    await fitsTheScreen(page)
 
     await page.getByLabel('E-mail me below (credits)').fill('500')
     await page.getByRole('button', { name: 'Turn on' }).click()

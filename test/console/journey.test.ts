@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
+import { publicId } from '../../src/shared/ids.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { expectBooksToBalance } from '../support/books.ts'
+import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
 import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-import { visit } from './support/visit.ts'
-
-/** Waits for a condition in a page. Playwright's own function evaluates text in the page, which its policy refuses. */
-const holds = (page: Page, question: string): Promise<unknown> => until(question, () => page.evaluate(question))
+import { balanceIs } from './support/shop.ts'
+import { holds, visit } from './support/visit.ts'
 
 /** Makes a key on its page and returns its secret. */
 async function makeKey(page: Page, name: string): Promise<string> {
@@ -47,9 +47,9 @@ describe('sessions and calls in the console', () => {
     await signIn(email)
     await useKey(page, await makeKey(page, 'stop'))
     await page.getByLabel('Model').selectOption('dear-chat')
-    await page.getByLabel('Message').fill('[chunks 200 50] [tokens 200] a long story')
+    await page.getByLabel('Message').fill('[hold] [chunks 10 0] [tokens 200] a long story')
     await page.getByRole('button', { name: 'Send' }).click()
-    await holds(page, `document.querySelector('.message.assistant p').textContent.length > 20`)
+    await holds(page, `document.querySelector('.message.assistant p')?.textContent.length > 20`)
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('link', { name: 'This call' }).click()
     await page.getByTestId('trail').getByText('Settled').waitFor()
@@ -72,14 +72,52 @@ describe('sessions and calls in the console', () => {
     const call = fetch(`${world.url}/v1/videos/generations`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sandbox-video', prompt: 'waves [duration 1.2]' }),
+      body: JSON.stringify({ model: 'sandbox-video', prompt: 'waves [hold]' }),
     })
     await page.getByText('250 held by 1 running').waitFor()
     await page.locator('.status.running').waitFor()
+    world.sandbox.release('waves')
     expect((await call).status).to.equal(200)
     await page.locator('.status.succeeded').waitFor()
     await holds(page, `document.querySelector('[data-testid=balance]').textContent === '250'`)
     await page.getByText('credits to spend').waitFor()
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('shows the balance of the newest event, however late an older answer comes', async () => {
+    const { id } = await world.person('overtaken@example.com', { credits: 500 })
+    const { token } = await world.person('overtaker@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('overtaken@example.com')
+    await open('/playground', 'Playground')
+    await page.locator('.dot.on').waitFor()
+    const late = { read: false, go: (): void => {}, shown: false }
+    const held = new Promise<void>((resolve) => {
+      late.go = resolve
+    })
+    // The end of a chat asks for the account: the answer stays on its way while credits arrive.
+    await page.route(
+      '**/api/account',
+      async (route) => {
+        const response = await route.fetch()
+        late.read = true
+        await held
+        await route.fulfill({ response })
+        late.shown = true
+      },
+      { times: 1 },
+    )
+    await page.getByLabel('Message').fill('Hello!')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await until('the older answer to be read', () => late.read)
+    const path = `${world.url}/api/operator/accounts/${publicId('account', id)}/grants`
+    await post(path, token, { amount: 1000, origin: 'bonus' })
+    await balanceIs(page, '1,499')
+    late.go()
+    await until('the older answer to arrive', () => late.shown)
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+    expect(await page.getByTestId('balance').innerText()).to.equal('1,499')
     expect(faults()).to.deep.equal([])
     await close()
   })
@@ -113,6 +151,7 @@ describe('sessions and calls in the console', () => {
       expect(new URL(page.url()).origin).to.equal(world.url)
       await page.locator('.account summary').click()
       await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     }
     await close()
   })

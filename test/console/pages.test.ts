@@ -6,7 +6,7 @@ import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { post, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
-import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+import { fitsTheScreen, holds, seriousFaults, visit } from './support/visit.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 
@@ -115,10 +115,10 @@ describe('the pages of the console', () => {
     const look = async (path: string, heading: string): Promise<void> => {
       await open(address(path), heading)
       await settled(page)
-      expect(await fitsTheScreen(page), path).to.equal(true)
+      await fitsTheScreen(page)
       expect(await seriousFaults(page), path).to.deep.equal([])
       await page.setViewportSize({ width: 834, height: 1112 })
-      expect(await fitsTheScreen(page), `${path}, 834`).to.equal(true)
+      await fitsTheScreen(page)
       await page.setViewportSize({ width: 360, height: 740 })
     }
     for (const [path, heading] of OUTSIDE) await look(path, heading)
@@ -138,7 +138,7 @@ describe('the pages of the console', () => {
     ] as const) {
       await open(address(path), heading)
       await page.getByText(seen).first().waitFor()
-      expect(await page.title()).to.equal(`${heading} · Tollgate`)
+      await holds(page, `document.title === '${heading} · Tollgate'`)
     }
     expect(faults()).to.deep.equal([])
     await close()
@@ -188,7 +188,7 @@ describe('the pages of the console', () => {
     await open('/calls', 'Calls')
     await settled(page)
     await page.keyboard.press('Tab')
-    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Skip to content')
+    await holds(page, `document.activeElement.textContent === 'Skip to content'`)
     await page.keyboard.press('Enter')
     const row = page.locator('tbody a').first()
     const focused = (): Promise<string | null> => page.evaluate('document.activeElement.getAttribute("href")')
@@ -199,7 +199,7 @@ describe('the pages of the console', () => {
     })
     await page.keyboard.press('Enter')
     await page.getByTestId('trail').waitFor()
-    expect(await page.evaluate('document.activeElement.closest("dialog") !== null')).to.equal(true)
+    await holds(page, `document.activeElement.closest('dialog') !== null`)
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
     await until('the row has the focus again', async () => (await focused()) === first)
@@ -213,7 +213,7 @@ describe('the pages of the console', () => {
     await settled(page)
     await page.getByLabel('Status').selectOption('failed')
     await until('one call is left', async () => (await page.locator('tbody tr').count()) === 1)
-    expect(page.url()).to.equal(`${world.url}/calls?status=failed`)
+    await page.waitForURL(`${world.url}/calls?status=failed`)
     await page.reload()
     await page.locator('tbody tr').waitFor()
     expect(await page.getByLabel('Status').inputValue()).to.equal('failed')
@@ -232,7 +232,7 @@ describe('the pages of the console', () => {
     await page.context().setOffline(false)
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.locator('tbody tr').waitFor()
-    expect(await page.getByRole('alert').count()).to.equal(0)
+    await until('no alert is left', async () => (await page.getByRole('alert').count()) === 0)
     await close()
   })
 })

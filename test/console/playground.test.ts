@@ -6,7 +6,7 @@ import { until } from '../../scripts/until.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+import { fitsTheScreen, holds, seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 const PICTURE = Buffer.from(PIXEL, 'base64')
@@ -40,9 +40,7 @@ describe('the playground', () => {
     await choose(PICTURE)
     await page.getByAltText('The chosen image').waitFor()
     await page.getByRole('button', { name: 'Generate from image' }).click()
-    await until('the edited picture shows', () =>
-      page.evaluate<boolean>(`document.querySelector('.media img')?.naturalWidth > 1`),
-    )
+    await holds(page, `document.querySelector('.media img')?.naturalWidth > 1`)
     expect(await page.getByTestId('receipt').innerText()).to.match(/^Cost 40 credits · .* balance 60/)
     const [sent] = world.sandbox.journal('the fox, in snow')
     expect(sent!.path).to.equal('/v1/images/edits')
@@ -68,6 +66,7 @@ describe('the playground', () => {
       await resolution.locator('option').allInnerTexts(),
       await seconds.locator('option').allInnerTexts(),
     ]
+    await until('its resolutions are offered', async () => (await offered())[0]!.includes('1080p'))
     expect(await offered()).to.deep.equal([
       ['Default (720p)', '720p', '1080p'],
       ['Default (4 s)', '4 s', '8 s'],
@@ -118,7 +117,10 @@ describe('the playground', () => {
     await open('/playground/chat?model=sandbox-chat', 'Playground')
     await page.getByRole('button', { name: 'Compare with another model' }).click()
     await page.getByLabel('Compare with').selectOption('dear-chat')
-    expect(await page.getByTestId('ceiling').innerText()).to.match(/^At most [\d,]+ credits together$/)
+    await page
+      .getByTestId('ceiling')
+      .getByText(/^At most [\d,]+ credits together$/)
+      .waitFor()
     const lane = (name: string) => page.getByRole('region', { name, exact: true })
     const [left, right] = [lane('sandbox-chat'), lane('dear-chat')]
     await page.getByLabel('Message').fill('[answer well yes] which is better?')
@@ -132,9 +134,9 @@ describe('the playground', () => {
     }
     await page.getByText(/^Balance after both: [\d,]+ credits$/).waitFor()
     expect(await seriousFaults(page)).to.deep.equal([])
-    expect(await fitsTheScreen(page)).to.equal(true)
+    await fitsTheScreen(page)
 
-    await page.getByLabel('Message').fill('[chunks 300 50] and at length?')
+    await page.getByLabel('Message').fill('[hold] and at length?')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByRole('button', { name: 'Stop both' }).waitFor()
     for (const side of [left, right])

@@ -104,13 +104,18 @@ async function checkSession({ db }: Deps, token: string, events: EventStream): P
   events.end()
 }
 
-/** Gathers changes, reads the changed calls and the account, and sends them. */
+/**
+ * Gathers changes, reads the changed calls and the account, and sends them: one reading after the other, so that the
+ * last event is of the last state.
+ */
 class Changes {
   private readonly deps: Deps
   private readonly member: Membership
   private events: EventStream | null = null
   private calls = new Set<CallId>()
   private missed = false
+  private changed = false
+  private sending = false
   private timer: NodeJS.Timeout | undefined
   private over = false
 
@@ -122,7 +127,8 @@ class Changes {
   add(event: AccountEvent | null): void {
     if (event === null || this.calls.size >= MAX_CALLS) this.missed = true
     else if (event.callId !== null) this.calls.add(event.callId)
-    this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
+    this.changed = true
+    this.schedule()
   }
 
   /** Starts sending: the account's summary now, then every change. */
@@ -136,16 +142,24 @@ class Changes {
     clearTimeout(this.timer)
   }
 
+  private schedule(): void {
+    if (this.sending || this.over) return
+    this.timer ??= setTimeout(() => void this.flush(), GATHER_MS)
+  }
+
   private async flush(): Promise<void> {
     const {
       deps: { db, log },
       events,
     } = this
+    clearTimeout(this.timer)
+    this.timer = undefined
+    if (!events) return
     const [ids, missed] = [[...this.calls], this.missed]
     this.calls = new Set()
     this.missed = false
-    this.timer = undefined
-    if (!events) return
+    this.changed = false
+    this.sending = true
     try {
       const { userId, accountId } = this.member
       const [role, summary, records] = await Promise.all([
@@ -161,6 +175,9 @@ class Changes {
       // The page reconnects by itself and loads again.
       log.warn({ err: error }, 'events not sent')
       events.end()
+    } finally {
+      this.sending = false
+      if (this.changed) this.schedule()
     }
   }
 }

@@ -2,7 +2,7 @@
  * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves
  * the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { confirmAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
@@ -23,7 +23,7 @@ function takeToken(): string {
 /** The link in this tab, and its outcome. `link` counts the links: each gets a new form. */
 function useLink() {
   const [state, setState] = useState(() => begin(0))
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Another link opened in the same tab changes only the fragment: no new page begins.
     const again = (): void => {
       if (location.hash !== '') setState((old) => begin(old.link + 1))

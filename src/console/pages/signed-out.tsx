@@ -2,7 +2,7 @@
  * The signed-out pages: the card that they share, and sign-in, sign-up and the forgotten password.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
 import { Action } from '../parts/basics.tsx'
@@ -31,7 +31,8 @@ export function Card({
   children: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  // With the heading, not after it was drawn: a key that is pressed then must meet what is new.
+  useLayoutEffect(() => {
     document.title = `${title} · Tollgate`
     if (announce) heading.current?.focus()
   }, [title, announce])

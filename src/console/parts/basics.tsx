@@ -2,7 +2,7 @@
  * The small parts that every page is made of.
  */
 import type { ComponentChildren, JSX } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import type { CallRecord } from '../api/endpoints.ts'
 import { STATUS_WORDS, exactTime, localTime, number, utcTime } from './format.ts'
@@ -71,7 +71,8 @@ export function Page({
   children: ComponentChildren
 }) {
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  // With the heading, not after it was drawn: a key that is pressed then must meet the new page.
+  useLayoutEffect(() => {
     document.title = `${title} · Tollgate`
     if (navigated()) heading.current?.focus()
   }, [title])

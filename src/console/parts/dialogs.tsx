@@ -2,7 +2,7 @@
  * Dialogs and drawers: the browser's own <dialog>, which keeps the focus inside and closes with Escape.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Action, ErrorMessage } from './basics.tsx'
 import { useSubmit } from './forms.tsx'
 
@@ -20,7 +20,8 @@ type Props = {
 /** Shown while it is rendered. Escape and a press outside close it, unless `keep` says otherwise. */
 export function Dialog({ title, close, children, drawer = false, wide = false, keep = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // Before it is drawn: no key or press reaches the page behind it.
+  useLayoutEffect(() => {
     const own = dialog.current!
     const before = document.activeElement as HTMLElement | null
     own.showModal()

@@ -3,7 +3,7 @@
  */
 import type { ComponentChildren, JSX, Ref } from 'preact'
 import { createContext } from 'preact'
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { Problem, problemOf } from '../api/client.ts'
 import { ErrorMessage } from './basics.tsx'
 
@@ -27,7 +27,8 @@ export function Form({ problem: asked, onSubmit, about, form, children, ...rest 
   const element = form ?? own
   const problem = unread ?? asked
   const name = problem && fieldOf(problem, about?.[problem.code], element.current)
-  useEffect(() => {
+  // With the message, not after it was drawn: what is typed next belongs into the field.
+  useLayoutEffect(() => {
     const field = name === null ? null : element.current?.elements.namedItem(name)
     if (!(field instanceof HTMLElement)) return
     field.closest('details')?.setAttribute('open', '')

@@ -2,7 +2,7 @@
  * The frame around every page of somebody who is signed in.
  */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { LucideIcon } from 'lucide-preact'
 import {
   BookOpen,
@@ -54,8 +54,8 @@ export const LOW_CREDITS = 50
 
 export function Shell({ path, children }: { path: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false)
-  // On a phone the menu lies over the page: it goes when a page was chosen.
-  useEffect(() => setOpen(false), [path])
+  // On a phone the menu lies over the page: it goes with the page it was opened on.
+  useLayoutEffect(() => setOpen(false), [path])
   return (
     <div class="shell">
       <a class="skip" href="#content">
@@ -174,9 +174,8 @@ function Balance() {
   )
 }
 
-/** This browser drops the session even if the server cannot be reached. */
+/** This browser drops the session at once, whether or not the server can be reached. */
 function leave(): void {
-  void signOut()
-    .catch(() => {})
-    .finally(() => forgetToken())
+  signOut().catch(() => {})
+  forgetToken()
 }

@@ -18,6 +18,14 @@ export const live = signal(false)
 /** Whether they have arrived before, and do not for longer than a stream takes to come back. */
 export const reconnecting = signal(false)
 
+/** The last state that came as an event, and how many have come. */
+let latest: AccountState | null = null
+let events = 0
+
+/** How often the account was asked for, and which of these was answered last. */
+let asked = 0
+let answered = 0
+
 type CallListener = (call: CallRecord) => void
 const callListeners = new Set<CallListener>()
 const refreshListeners = new Set<() => void>()
@@ -34,11 +42,16 @@ export function onRefresh(listener: () => void): () => void {
   return () => void refreshListeners.delete(listener)
 }
 
-/** Asks for the account again; a failure leaves what is shown, and the next event mends it. */
+/**
+ * Asks for the account again; a failure leaves what is shown, and the next event mends it. An answer replaces neither
+ * what was asked for later nor an event that came meanwhile: it may have been read before that.
+ */
 export async function loadAccount(): Promise<void> {
-  const asked = token.value
+  const [mine, seen, nth] = [token.value, events, ++asked]
   const answer = await getAccount().catch(() => null)
-  if (answer && asked === token.value) account.value = answer
+  if (!answer || mine !== token.value || nth < answered) return
+  answered = nth
+  account.value = seen === events ? answer : { ...answer, ...latest }
 }
 
 /** Shows a changed profile at once. */
@@ -88,8 +101,11 @@ async function listen(session: string, over: AbortSignal, again: boolean): Promi
 
 function take(event: string, data: string): void {
   if (event === 'call') for (const listener of callListeners) listener(JSON.parse(data) as CallRecord)
-  if (event === 'account' && account.value)
-    account.value = { ...account.value, ...(JSON.parse(data) as AccountState), user: account.value.user }
+  if (event === 'account') {
+    latest = JSON.parse(data) as AccountState
+    events += 1
+    if (account.value) account.value = { ...account.value, ...latest }
+  }
   if (event === 'refresh') refresh()
   if (event === 'signed_out') forgetToken('Your session has ended. Sign in again to continue.')
 }

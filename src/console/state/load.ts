@@ -2,7 +2,7 @@
  * What pages show: asked for when they open, kept so that going back shows it at once while it is asked for again.
  */
 import { effect, untracked } from '@preact/signals'
-import { useCallback, useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
 import { problemOf } from '../api/client.ts'
 import { token } from './session.ts'
@@ -34,28 +34,39 @@ export function useLoad<T>(key: string, ask: () => Promise<T>): Loaded<T> {
   current.current = key
   latest.current = ask
 
-  const reload = useCallback(() => {
-    const settle = (data: T | undefined, problem: Problem | null): void => {
+  const { reload, change } = useMemo(() => {
+    // Answers can overtake each other: an older one replaces no newer one.
+    let begun = 0
+    let settled = 0
+    let edited = false
+    const settle = (nth: number, data: T | undefined, problem: Problem | null): void => {
+      if (nth < settled) return
+      settled = nth
       if (data !== undefined) kept.set(key, data)
       if (current.current !== key) return
       setState((old) => ({ key, data: data ?? (old.key === key ? old.data : undefined), problem }))
+      // What was edited meanwhile may have been read before that.
+      if (edited && settled === begun) reloadNow()
     }
-    untracked(latest.current).then(
-      (data) => settle(data, null),
-      (thrown: unknown) => settle(undefined, problemOf(thrown)),
-    )
-  }, [key])
-
-  const change = useCallback(
-    (edit: (data: T) => T) =>
+    const reloadNow = (): void => {
+      edited = false
+      const nth = ++begun
+      untracked(latest.current).then(
+        (data) => settle(nth, data, null),
+        (thrown: unknown) => settle(nth, undefined, problemOf(thrown)),
+      )
+    }
+    const edit = (changed: (data: T) => T): void => {
+      edited = settled < begun
       setState((old) => {
         if (old.key !== key || old.data === undefined) return old
-        const data = edit(old.data)
+        const data = changed(old.data)
         kept.set(key, data)
         return { ...old, data }
-      }),
-    [key],
-  )
+      })
+    }
+    return { reload: reloadNow, change: edit }
+  }, [key])
 
   // While the page is being made, not after it was drawn: the answer is on its way a tenth of a second earlier.
   const asked = useRef<string | null>(null)

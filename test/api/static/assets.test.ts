@@ -25,7 +25,6 @@ describe('the pages as files', () => {
   let script: string
   let style: string
   before(async function () {
-    this.timeout(60_000)
     await ensureConsole()
     web = await startTestWeb()
     page = (await get(`${web.url}/sign-in`)).text

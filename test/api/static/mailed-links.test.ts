@@ -7,6 +7,8 @@ import { PASSWORD, aPerson, consoleConfig, logIn, startConsole, startMailWorker 
 import type { TestConsole } from '../../support/console.ts'
 import { startMailbox } from '../../../scripts/harness/mailbox.ts'
 import type { Mailbox } from '../../../scripts/harness/mailbox.ts'
+import { PATIENCE_MS } from '../../../scripts/until.ts'
+import { fitsTheScreen, holds } from '../../console/support/visit.ts'
 
 const heading = (page: Page): Promise<string> => page.locator('h1:visible').innerText()
 
@@ -17,7 +19,6 @@ describe('the pages behind mailed links', () => {
   let browser: Browser
   let opened: WatchedPage
   before(async function () {
-    this.timeout(60_000)
     await ensureConsole()
     mailbox = await startMailbox()
     const config = await consoleConfig({ SMTP_URL: mailbox.url })
@@ -33,7 +34,7 @@ describe('the pages behind mailed links', () => {
   })
   beforeEach(async () => {
     opened = await openPage(browser, web.url, { viewport: { width: 360, height: 700 } })
-    opened.page.setDefaultTimeout(10_000)
+    opened.page.setDefaultTimeout(PATIENCE_MS)
   })
   afterEach(async () => {
     const { faults } = opened
@@ -57,13 +58,11 @@ describe('the pages behind mailed links', () => {
   const isVerified = async (token: string): Promise<boolean> =>
     (await web.get('/api/auth/me', token)).json.user.emailVerified
 
-  const fitsTheScreen = (page: Page): Promise<boolean> =>
-    page.evaluate<boolean>('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
-
   for (const path of ['/', '/verify#token=x', '/reset#token=x', '/verify']) {
     it(`fit a phone of 360 pixels: ${path}`, async () => {
       await opened.page.goto(`${web.url}${path}`)
-      expect(await fitsTheScreen(opened.page)).to.equal(true)
+      await opened.page.locator('h1:visible').waitFor()
+      await fitsTheScreen(opened.page)
     })
   }
 
@@ -75,27 +74,28 @@ describe('the pages behind mailed links', () => {
       expect(await isVerified(person.token)).to.equal(false)
       await opened.page.getByRole('button', { name: 'Verify my address' }).click()
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-      expect(await opened.page.getByText(person.email).isVisible()).to.equal(true)
+      await opened.page.getByText(person.email).waitFor()
       expect(await isVerified(person.token)).to.equal(true)
     })
 
     it('takes the token out of the address bar and the history', async () => {
       await opened.page.goto(`${web.url}/`)
       await opened.page.goto(`${web.url}/verify#token=a-token`)
-      expect(opened.page.url()).to.equal(`${web.url}/verify`)
+      await opened.page.waitForURL(`${web.url}/verify`)
       await opened.page.goBack()
       await opened.page.goForward()
-      expect(opened.page.url()).to.equal(`${web.url}/verify`)
+      await opened.page.waitForURL(`${web.url}/verify`)
     })
 
     it('works with the keyboard alone, and moves the focus to the result', async () => {
       const person = await aPerson(web)
       await opened.page.goto(await link(person.email))
+      await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
       await opened.page.keyboard.press('Tab')
       await opened.page.keyboard.press('Tab')
       await opened.page.keyboard.press('Enter')
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
-      expect(await opened.page.evaluate('document.activeElement.textContent')).to.equal('Your address is verified')
+      await holds(opened.page, `document.activeElement.textContent === 'Your address is verified'`)
     })
 
     it('says when a link was used before', async () => {
@@ -116,6 +116,7 @@ describe('the pages behind mailed links', () => {
     it('starts again with a link that is opened in the same tab', async () => {
       const person = await aPerson(web)
       await opened.page.goto(`${web.url}/verify`)
+      await opened.page.getByRole('heading', { name: 'Open the link in our e-mail' }).waitFor()
       const hash = (await link(person.email)).split('#')[1]
       await opened.page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
       await opened.page.getByRole('button', { name: 'Verify my address' }).click()
@@ -140,6 +141,7 @@ describe('the pages behind mailed links', () => {
         if (request.method() === 'POST') requests.push(request.url())
       })
       await opened.page.goto(await link(person.email))
+      await opened.page.getByRole('button', { name: 'Verify my address' }).waitFor()
       await opened.page.evaluate(`for (let times = 0; times < 5; times++) document.querySelector('button').click()`)
       await opened.page.getByRole('heading', { name: 'Your address is verified' }).waitFor()
       expect(requests).to.have.length(1)
@@ -153,7 +155,7 @@ describe('the pages behind mailed links', () => {
     it('changes the password, and the old one no longer works', async () => {
       const { email } = await aPerson(web)
       await opened.page.goto(await resetLink(email))
-      expect(opened.page.url()).to.equal(`${web.url}/reset`)
+      await opened.page.waitForURL(`${web.url}/reset`)
       await field(opened.page).fill('another horse 2')
       await opened.page.keyboard.press('Enter')
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
@@ -173,8 +175,7 @@ describe('the pages behind mailed links', () => {
         await field(opened.page).fill(password)
         await change(opened.page)
         await opened.page.getByRole('alert').filter({ hasText: problem }).waitFor()
-        expect(await field(opened.page).getAttribute('aria-invalid')).to.equal('true')
-        expect(await opened.page.evaluate('document.activeElement.id')).to.equal('password')
+        await holds(opened.page, `document.activeElement.matches('#password[aria-invalid=true]')`)
       }
       await field(opened.page).fill('😀'.repeat(35) + 'a1')
       await change(opened.page)
@@ -187,7 +188,7 @@ describe('the pages behind mailed links', () => {
       expect(await field(opened.page).getAttribute('type')).to.equal('password')
       await field(opened.page).fill('another horse 2')
       await opened.page.getByRole('button', { name: 'Show the password' }).click()
-      expect(await field(opened.page).getAttribute('type')).to.equal('text')
+      await opened.page.locator('#password[type=text]').waitFor()
       await change(opened.page)
       await opened.page.getByRole('heading', { name: 'Your password has been changed' }).waitFor()
       expect(await opened.page.evaluate(`document.getElementById('password')`)).to.equal(null)

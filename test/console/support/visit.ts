@@ -4,6 +4,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { openPage } from '../../support/browser.ts'
 import { PASSWORD } from '../../../scripts/harness/console-world.ts'
 import type { World } from '../../../scripts/harness/console-world.ts'
+import { PATIENCE_MS, until } from '../../../scripts/until.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -25,7 +26,7 @@ export async function visit(browser: Browser, world: World, options: BrowserCont
     viewport: { width: 1280, height: 820 },
     ...options,
   })
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(PATIENCE_MS)
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(`${message.text()} ${message.location().url}`)
   })
@@ -69,6 +70,10 @@ export async function seriousFaults(page: Page, rules: string[] = []): Promise<s
     )
 }
 
-/** Whether nothing is wider than the screen. */
-export const fitsTheScreen = (page: Page): Promise<boolean> =>
-  page.evaluate<boolean>('document.documentElement.scrollWidth <= document.documentElement.clientWidth')
+/** Waits for a condition in a page. Playwright's own function evaluates text in the page, which its policy refuses. */
+export const holds = (page: Page, question: string): Promise<unknown> =>
+  until(`${question} at ${page.url()}`, () => page.evaluate(question))
+
+/** Waits until nothing is wider than the screen: a chart follows a change of the width in a later frame. */
+export const fitsTheScreen = (page: Page): Promise<unknown> =>
+  holds(page, 'document.documentElement.scrollWidth <= document.documentElement.clientWidth')
