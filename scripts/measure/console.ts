@@ -49,7 +49,7 @@ const WATCH = `
   const shown = () =>
     document.querySelector('.plot canvas') !== null &&
     document.querySelector('tbody a[href^="/calls/"]') !== null &&
-    [...document.querySelectorAll('.tile strong')].filter((tile) => /^[0-9]/.test(tile.textContent)).length === 4
+    [...document.querySelectorAll('.tile strong')].filter((tile) => /^[0-9]/.test(tile.textContent)).length === 5
   const note = () => (document.documentElement.dataset.content = performance.now())
   new MutationObserver((_, observer) => {
     if (!shown()) return

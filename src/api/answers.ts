@@ -109,6 +109,7 @@ const model = z
     priceVersion: id('price').meta({ description: 'The version of the price, for `X-Price-Version`.' }),
     name: z.string().optional(),
     description: z.string().optional(),
+    contextLength: z.int().optional().meta({ description: 'Chats: the most tokens of input and output together.' }),
     pricing: pricing.optional(),
     prices: prices.optional(),
     ...options,
@@ -116,6 +117,13 @@ const model = z
   .meta({ id: 'Model' })
 
 export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })
+
+/** How long calls took. */
+export const latency = {
+  calls: z.int().meta({ description: 'How many calls the figures are of.' }),
+  p50Ms: z.int().meta({ description: 'The median, in milliseconds.' }),
+  p95Ms: z.int().meta({ description: 'The 95th percentile, in milliseconds.' }),
+}
 
 /** A stream of server-sent events. */
 export const events = (description: string) => z.string().meta({ description })

@@ -4,7 +4,7 @@
 import { beginCheckout, redeem } from './billing/checkout.ts'
 import { changeBilling, forgetCard, showBilling } from './billing/overview.ts'
 import { showPayment, showPayments, syncPayment } from './billing/payments.ts'
-import { showModels, showState } from './console/account.ts'
+import { showModelLatency, showModels, showState } from './console/account.ts'
 import {
   changeAccount,
   createAccount,
@@ -23,7 +23,7 @@ import { editKey, endKey, makeKey, renewKey, showKeys } from './console/keys.ts'
 import { showLedger } from './console/ledger.ts'
 import { sendTestMail, showMail } from './console/mail.ts'
 import { revokeSession, revokeOtherSessions, showSessions } from './console/sessions.ts'
-import { showUsage } from './console/usage.ts'
+import { showKeyUsage, showLatency, showUsage } from './console/usage.ts'
 import { receiveStripeEvent } from './hooks/stripe.ts'
 import { endCode, forgiveDebtOf, makeCode, showCodes, showDebts } from './operator/codes.ts'
 import {
@@ -95,6 +95,7 @@ const records = [
   endKey,
   showState,
   showModels,
+  showModelLatency,
   accountEvents,
   showCalls,
   showCall,
@@ -103,6 +104,8 @@ const records = [
   exportLedger,
   showGrants,
   showUsage,
+  showKeyUsage,
+  showLatency,
 ] as const
 
 /** `/api/billing`: buying credits. */

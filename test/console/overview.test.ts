@@ -8,6 +8,7 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { aGrant } from '../../scripts/harness/factories.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { findUserByEmail } from '../../src/shared/users/users.ts'
+import { until } from '../../scripts/until.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { seriousFaults, visit } from './support/visit.ts'
@@ -55,10 +56,59 @@ describe('the overview', () => {
     await page.getByTestId('expiring').getByText('7 credits expire soon').waitFor()
     expect(await seriousFaults(page)).to.deep.equal([])
     await page.locator('.plot canvas').waitFor()
-    await page.getByText('As a table').click()
-    const cells = page.getByRole('region', { name: 'Usage' }).locator('tbody td')
+    await page.getByText('Day by day').click()
+    const cells = page.getByRole('region', { name: 'Usage', exact: true }).locator('tbody td')
     await cells.first().waitFor()
     expect((await cells.allInnerTexts()).slice(1)).to.deep.equal(['sandbox-image', '1', '0', '40', '0', '0'])
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('shows credits, calls, errors, tokens and latency, by model or by key', async () => {
+    const { secret, token } = await aCustomer(world, 'divided@example.com', 500)
+    const { account_id: id } = (await findUserByEmail(world.db, 'divided@example.com'))!
+    const { json } = await post(`${world.url}/api/keys`, token, { name: 'second' })
+    const image = (key: string, prompt: string) =>
+      post(`${world.url}/v1/images/generations`, key, { model: 'sandbox-image', prompt })
+    await image(secret, 'a fox')
+    await image(secret, 'a fox [status 500]')
+    const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] }
+    const { usage } = (await post(`${world.url}/v1/chat/completions`, json.secret as string, chat)).json
+    for (const [model, ms] of [
+      ['sandbox-image', 6200],
+      ['sandbox-chat', 900],
+    ] as const)
+      await world.db('calls').where({ model, account_id: id }).update({ latency_ms: ms })
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn('divided@example.com')
+    await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('900 ms').waitFor()
+    await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within 6.2 s').waitFor()
+    const rows = (): Promise<string[][]> =>
+      page.evaluate<string[][]>(
+        `[...document.querySelectorAll('[data-testid=totals] tbody tr')].map((row) =>
+          [...row.cells].map((cell) => cell.innerText))`,
+      )
+    const shows = (expected: string[][]): Promise<unknown> =>
+      until(`the table is ${JSON.stringify(expected)}`, async () => {
+        const found = await rows()
+        return JSON.stringify(found) === JSON.stringify(expected)
+      })
+    const tokens = String(usage.prompt_tokens + usage.completion_tokens)
+    const cost = String(usage.credits)
+    const images = ['40', '2', '50%', '0', '6.2 s', '6.2 s']
+    const chats = [cost, '1', '0%', tokens, '900 ms', '900 ms']
+    await shows([
+      ['sandbox-image', ...images],
+      ['sandbox-chat', ...chats],
+    ])
+    await page.getByLabel('Group by').selectOption('key')
+    const hint = (key: string): string => `${key.slice(0, 7)}…${key.slice(-4)}`
+    await shows([
+      [`test (${hint(secret)})`, ...images],
+      [`second (${hint(json.secret as string)})`, ...chats],
+    ])
+    await page.locator('.chart figcaption').getByText('second').waitFor()
+    expect(page.url()).to.contain('by=key')
     expect(faults()).to.deep.equal([])
     await close()
   })

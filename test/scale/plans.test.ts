@@ -13,7 +13,8 @@ import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shar
 import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/calls/records.ts'
 import { claimUnanswered, claimOfDeadProcess, waitingProcesses } from '../../src/shared/calls/retries.ts'
 import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/sweeps.ts'
-import { usageByDay } from '../../src/shared/calls/usage.ts'
+import { latencyOfAccount, latencyOfModels } from '../../src/shared/calls/latency.ts'
+import { keyUsageByDay, usageByDay } from '../../src/shared/calls/usage.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db, Trx } from '../../src/shared/infra/db.ts'
 import { newId } from '../../src/shared/ids.ts'
@@ -126,6 +127,17 @@ const READS: Record<string, Record<string, Read>> = {
       index: 'calls_account_time',
       sorts: true,
     },
+    'usage by key': {
+      read: ({ db, mine }) => keyUsageByDay(db, mine.id, date(29), date(0)),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    latency: {
+      read: ({ db, mine }) => latencyOfAccount(db, mine.id, date(29), date(0)),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'the latency of models': { read: ({ db }) => latencyOfModels(db), index: 'calls_pkey', sorts: true },
     'the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, null), index: 'ledger_entries_pkey' },
     'a later page of the ledger': {
       read: ({ db, mine }) => listEntries(db, mine.id, 50, 9),

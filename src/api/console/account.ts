@@ -1,11 +1,14 @@
 /**
- * GET /api/account and GET /api/models: what the console shows on every page, and what it can call.
+ * GET /api/account, GET /api/models and their latency: what the console shows on every page, and what it can call.
  */
+import { z } from 'zod'
 import { summaryOf } from '../../shared/accounts/summary.ts'
+import { latencyOfModels } from '../../shared/calls/latency.ts'
 import type { Catalogue } from '../../shared/catalogue/catalogue.ts'
 import { rateOf } from '../../shared/catalogue/packs.ts'
+import { keptReading } from '../../shared/infra/kept.ts'
 import { findMember, presentUser } from '../../shared/users/users.ts'
-import { accountState, modelList } from '../answers.ts'
+import { accountState, latency, listOf, modelList } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { presentModels } from '../v1/models.ts'
@@ -57,3 +60,31 @@ export const showModels = endpoint({
   object: 'list',
   data: presentModels(catalogue.current()),
 }))
+
+/** How long the latency of models is kept, in ms. */
+const KEPT_MS = 60_000
+
+/** Shows how long the models took, whoever called them. */
+export const showModelLatency = endpoint({
+  method: 'get',
+  path: '/api/models/latency',
+  tag: 'Records',
+  summary: 'Show the latency of the models',
+  description:
+    'From acceptance to end, of the calls of all accounts that succeeded in the last 24 hours. Of an hour with ' +
+    'hundreds of calls, only the newest are read. A model without such calls is missing. May be a minute old.',
+  who: session,
+  answers: {
+    200: {
+      description: 'The median and the 95th percentile of each model.',
+      schema: listOf(z.strictObject({ model: z.string(), ...latency })),
+    },
+  },
+  errors: [],
+}).handle(({ db, catalogue }: Pick<WebDeps, 'db' | 'catalogue'>) => {
+  const read = keptReading(KEPT_MS, () => latencyOfModels(db))
+  return async () => {
+    const offered = new Set(presentModels(catalogue.current()).map(({ id }) => id))
+    return { ok: true, data: (await read()).filter(({ model }) => offered.has(model)) }
+  }
+})

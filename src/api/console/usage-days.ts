@@ -3,9 +3,7 @@
  * thousands of calls of all the days before need not be read each time.
  */
 import { LRUCache } from 'lru-cache'
-import type { DayUsage, UsageRow } from '../../shared/calls/usage.ts'
-import { usageByDay } from '../../shared/calls/usage.ts'
-import type { Db } from '../../shared/infra/db.ts'
+import type { DayUsage } from '../../shared/calls/usage.ts'
 import type { AccountId, KeyId } from '../../shared/ids.ts'
 
 const DAY_MS = 86_400_000
@@ -16,26 +14,34 @@ const GRACE_MS = 3_600_000
 /** The most days that are kept, of all accounts together: some ten megabytes. */
 const MAX_KEPT_DAYS = 20_000
 
-/** Reads usage; keeps the days of which nothing can change any more. */
-export class UsageDays {
-  private readonly db: Db
-  /** By account, key and day. */
-  private readonly kept = new LRUCache<string, UsageRow[]>({ max: MAX_KEPT_DAYS })
+/** Adds up the usage of some days, oldest first. `keyId`: only what came with this key. */
+type AddUp<Row> = (accountId: AccountId, from: string, to: string, keyId: KeyId | null) => Promise<DayUsage<Row>[]>
 
-  constructor(db: Db) {
-    this.db = db
+/** Reads usage; keeps the days of which nothing can change any more. */
+export class UsageDays<Row extends { day: string }> {
+  private readonly addUp: AddUp<Row>
+  /** By account, key and day. */
+  private readonly kept = new LRUCache<string, Omit<DayUsage<Row>, 'open'>[]>({ max: MAX_KEPT_DAYS })
+
+  constructor(addUp: AddUp<Row>) {
+    this.addUp = addUp
   }
 
   /**
-   * The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), as `usageByDay` orders them.
+   * The rows of the days `from` to `to` (YYYY-MM-DD, inclusive), oldest first.
    * @param keyId only what came with this key.
    */
-  async read(accountId: AccountId, from: string, to: string, keyId: KeyId | null = null): Promise<UsageRow[]> {
+  async read(
+    accountId: AccountId,
+    from: string,
+    to: string,
+    keyId: KeyId | null = null,
+  ): Promise<Omit<DayUsage<Row>, 'open'>[]> {
     const place = (day: string): string => `${accountId} ${keyId} ${day}`
     const known = new Map(daysOf(from, to).map((day) => [day, this.kept.get(place(day))]))
     const missing = [...known.keys()].filter((day) => known.get(day) === undefined)
     if (missing.length > 0) {
-      const rows = await usageByDay(this.db, accountId, missing[0]!, missing.at(-1)!, keyId)
+      const rows = await this.addUp(accountId, missing[0]!, missing.at(-1)!, keyId)
       for (const day of missing) {
         const own = rows.filter((row) => row.day === day)
         known.set(day, own.map(withoutOpen))
@@ -46,7 +52,7 @@ export class UsageDays {
   }
 }
 
-const withoutOpen = ({ open: _open, ...row }: DayUsage): UsageRow => row
+const withoutOpen = <Row>({ open: _open, ...row }: DayUsage<Row>): Omit<DayUsage<Row>, 'open'> => row
 
 const isOver = (day: string): boolean => Date.parse(day) + DAY_MS + GRACE_MS < Date.now()
 

@@ -1,45 +1,91 @@
 /**
- * GET /api/usage: what an account used, by day and model.
+ * GET /api/usage and GET /api/usage/keys: what an account used, by day, and by model or key. GET /api/usage/latency: how
+ * long its calls took.
  */
 import { z } from 'zod'
-import { MODALITIES } from '../../shared/calls/lifecycle.ts'
 import { dayOf, daysOf } from '../../shared/calls/days.ts'
-import { credits, listOf } from '../answers.ts'
+import { latencyOfAccount } from '../../shared/calls/latency.ts'
+import { MODALITIES } from '../../shared/calls/lifecycle.ts'
+import { keyUsageByDay, usageByDay } from '../../shared/calls/usage.ts'
+import { publicId } from '../../shared/ids.ts'
+import { credits, id, latency, listOf, ok } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
 import { daysQuery, keyId } from '../fields.ts'
 import { UsageDays } from './usage-days.ts'
 
+const used = {
+  calls: z.int().meta({ description: 'Calls accepted on this day, including failed but not refused ones.' }),
+  failed: z.int(),
+  credits,
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+}
+
 const usageRow = z
-  .strictObject({
-    day: z.iso.date(),
-    model: z.string(),
-    modality: z.enum(MODALITIES),
-    calls: z.int().meta({ description: 'Calls accepted on this day, including failed but not refused ones.' }),
-    failed: z.int(),
-    credits,
-    inputTokens: z.int(),
-    outputTokens: z.int(),
-  })
+  .strictObject({ day: z.iso.date(), model: z.string(), modality: z.enum(MODALITIES), ...used })
   .meta({ id: 'Usage' })
+
+const keyUsageRow = z.strictObject({ day: z.iso.date(), keyId: id('key'), ...used }).meta({ id: 'KeyUsage' })
+
+const declared = { method: 'get', tag: 'Records', who: session, errors: [] } as const
+
+const ofKey = keyId.optional().meta({ description: 'Only calls made with this key.' })
 
 /** Shows the usage of some days. */
 export const showUsage = endpoint({
-  method: 'get',
+  ...declared,
   path: '/api/usage',
-  tag: 'Records',
   summary: 'Usage by day and model',
-  who: session,
-  query: daysQuery.extend({ keyId: keyId.optional().meta({ description: 'Only calls made with this key.' }) }),
+  query: daysQuery.extend({ keyId: ofKey }),
   answers: {
     200: { description: 'One row for each day and model with calls, oldest first.', schema: listOf(usageRow) },
   },
-  errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => {
-  const usage = new UsageDays(db)
+  const usage = new UsageDays((accountId, from, to, key) => usageByDay(db, accountId, from, to, key))
   return async ({ who, query }) => {
     const { from, to } = daysOf(query, dayOf(Date.now()))
     return { ok: true, data: await usage.read(who.accountId, from, to, query.keyId) }
   }
+})
+
+/** Shows which keys the usage of some days came with. */
+export const showKeyUsage = endpoint({
+  ...declared,
+  path: '/api/usage/keys',
+  summary: 'Usage by day and key',
+  query: daysQuery,
+  answers: {
+    200: { description: 'One row for each day and key with calls, oldest first.', schema: listOf(keyUsageRow) },
+  },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => {
+  const usage = new UsageDays((accountId, from, to) => keyUsageByDay(db, accountId, from, to))
+  return async ({ who, query }) => {
+    const { from, to } = daysOf(query, dayOf(Date.now()))
+    const rows = await usage.read(who.accountId, from, to)
+    return { ok: true, data: rows.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
+  }
+})
+
+const accountLatency = z.strictObject({
+  ok,
+  all: z.strictObject(latency).nullable().meta({ description: 'Of all these calls; null where none succeeded.' }),
+  models: z.array(z.strictObject({ model: z.string(), ...latency })),
+  keys: z.array(z.strictObject({ keyId: id('key'), ...latency })),
+})
+
+/** Shows how long the calls of some days took. */
+export const showLatency = endpoint({
+  ...declared,
+  path: '/api/usage/latency',
+  summary: 'Latency by model and key',
+  description:
+    'From acceptance to end, of the calls that succeeded. Of a day with thousands of calls, only the newest are read.',
+  query: daysQuery.extend({ keyId: ofKey }),
+  answers: { 200: { description: 'The median and the 95th percentile.', schema: accountLatency } },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, query }) => {
+  const { from, to } = daysOf(query, dayOf(Date.now()))
+  const { keys, ...found } = await latencyOfAccount(db, who.accountId, from, to, query.keyId)
+  return { ok: true, ...found, keys: keys.map((row) => ({ ...row, keyId: publicId('key', row.keyId) })) }
 })

@@ -2,7 +2,7 @@
  * GET /v1/models: the models that are enabled and have a configured upstream.
  */
 import type { Principal } from '../../shared/accounts/key-lookup.ts'
-import type { Catalogue, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
+import type { Catalogue, ChatModel, MediaModel, Model } from '../../shared/catalogue/catalogue.ts'
 import type { Modality } from '../../shared/calls/lifecycle.ts'
 import type { Durations } from '../../shared/calls/media-options.ts'
 import { leastMediaCost } from '../../shared/calls/media-options.ts'
@@ -28,6 +28,8 @@ export type ModelEntry = {
   /** The version of its price, for `X-Price-Version`. */
   priceVersion: string
   pricing?: ChatPrice
+  /** Chats: the most tokens of input and output together, where the catalogue states it. */
+  contextLength?: number
   /** Media: the rows of the price, where it has some. */
   prices?: MediaModel['prices']
   /** Media: what the catalogue states. */
@@ -57,9 +59,14 @@ function presentModel(model: Model, created: number): ModelEntry {
     priceVersion: versionOf(model),
     ...(model.name !== undefined && { name: model.name }),
     ...(model.description !== undefined && { description: model.description }),
-    ...(model.modality === 'chat' ? { pricing: model.pricing } : optionsOf(model)),
+    ...(model.modality === 'chat' ? chatFieldsOf(model) : optionsOf(model)),
   }
 }
+
+const chatFieldsOf = ({ pricing, contextLength }: ChatModel) => ({
+  pricing,
+  ...(contextLength !== undefined && { contextLength }),
+})
 
 /** The least that a call costs, in credits. */
 const leastCost = (model: Model): number =>

@@ -11,6 +11,8 @@ export type LedgerEntry = RowOf<'GET /api/ledger'>
 export type ModelEntry = RowOf<'GET /api/models'>
 export type Session = RowOf<'GET /api/auth/sessions'>
 export type UsageRow = RowOf<'GET /api/usage'>
+export type AccountLatency = Answered<'GET /api/usage/latency'>
+export type ModelLatency = RowOf<'GET /api/models/latency'>
 export type User = Answered<'GET /api/auth/me'>['user']
 
 /** Where the account stands, and whose it is. */
@@ -57,6 +59,7 @@ export const sendTestMail = () => ask('POST /api/mail/test', { body: {} })
 export type Banner = NonNullable<Answered<'GET /api/banner'>['banner']>
 export const getBanner = () => ask('GET /api/banner')
 export const getModels = () => ask('GET /api/models')
+export const getModelLatency = () => ask('GET /api/models/latency')
 export const getKeys = () => ask('GET /api/keys')
 /** What a key can be limited to; null lifts a limit. */
 export type KeyLimits = Omit<BodyOf<'PATCH /api/keys/:id'>, 'name'>
@@ -72,5 +75,8 @@ export const getCalls = (query: CallQuery & { limit?: string; cursor?: string })
   ask('GET /api/calls', { query: query as Asked<'GET /api/calls'>['query'] })
 export const getCall = (id: string) => ask('GET /api/calls/:id', { params: { id } })
 export const getUsage = (query: { from?: string; to?: string; keyId?: string }) => ask('GET /api/usage', { query })
+export const getKeyUsage = (query: { from?: string; to?: string }) => ask('GET /api/usage/keys', { query })
+export const getLatency = (query: { from?: string; to?: string; keyId?: string }) =>
+  ask('GET /api/usage/latency', { query })
 export const getLedger = (query: { limit?: string; cursor?: string }) => ask('GET /api/ledger', { query })
 export const getGrants = () => ask('GET /api/grants')

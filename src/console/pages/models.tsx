@@ -1,11 +1,12 @@
 /**
  * The models and their prices: a list to search and sort, and a page for each.
  */
+import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { ModelEntry } from '../api/endpoints.ts'
-import { getModels } from '../api/endpoints.ts'
+import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
+import { getModelLatency, getModels } from '../api/endpoints.ts'
 import { Code, Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
-import { credits } from '../parts/format.ts'
+import { credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
 import type { PageProps } from '../parts/route.ts'
@@ -22,7 +23,12 @@ const ORDERS = [
   ['', 'As listed'],
   ['name', 'Name'],
   ['price', 'Price, lowest first'],
+  ['latency', 'Latency, lowest first'],
+  ['context', 'Context, longest first'],
 ] as const
+
+/** How long each model took in the last day, by its id. */
+type Latencies = ReadonlyMap<string, ModelLatency>
 
 const nameOf = (model: ModelEntry): string => model.name ?? model.id
 
@@ -31,20 +37,36 @@ const priceOf = ({ pricing, credits: least }: ModelEntry): number =>
   pricing ? ((pricing.input + pricing.output) * 1_000_000) / pricing.perTokens : least
 
 /** The models that match every word of the search, in the order that was asked for. */
-export function chosenModels(models: ModelEntry[], { search = '', kind = '', order = '' }): ModelEntry[] {
+export function chosenModels(
+  models: ModelEntry[],
+  { search = '', kind = '', order = '' },
+  latencies: Latencies = new Map(),
+): ModelEntry[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const found = models.filter((model) => {
     const text = `${model.id} ${model.name ?? ''} ${model.description ?? ''}`.toLowerCase()
     return (kind === '' || model.modality === kind) && words.every((word) => text.includes(word))
   })
   if (order === 'name') return found.toSorted((a, b) => nameOf(a).localeCompare(nameOf(b)))
-  return order === 'price' ? found.toSorted((a, b) => priceOf(a) - priceOf(b)) : found
+  const rank = {
+    price: priceOf,
+    latency: ({ id }: ModelEntry) => latencies.get(id)?.p50Ms ?? Infinity,
+    context: ({ contextLength = 0 }: ModelEntry) => -contextLength,
+  }[order]
+  return rank ? found.toSorted((a, b) => compared(rank(a), rank(b))) : found
 }
+
+/** For sorting: the difference of two infinities is no number. */
+const compared = (a: number, b: number): number => (a === b ? 0 : a < b ? -1 : 1)
 
 export function ModelsPage({ params, query }: PageProps) {
   const models = useLoad('models', getModels)
-  if (params.id !== undefined) {
-    return <ModelPage id={params.id} models={models.data?.data} problem={models.problem} reload={models.reload} />
+  const latency = useLoad('latency of models', getModelLatency)
+  const latencies = useMemo(() => new Map((latency.data?.data ?? []).map((one) => [one.model, one])), [latency.data])
+  const { id } = params
+  if (id !== undefined) {
+    const { data, problem, reload } = models
+    return <ModelPage id={id} models={data?.data} latency={latencies.get(id)} problem={problem} reload={reload} />
   }
   const none = <Empty title="No models are available">The operator has not offered any yet.</Empty>
   return (
@@ -54,7 +76,7 @@ export function ModelsPage({ params, query }: PageProps) {
       </p>
       <Finder query={query} />
       <List of={models} empty={none}>
-        {(items) => <Found models={chosenModels(items, query)} />}
+        {(items) => <Found models={chosenModels(items, query, latencies)} latencies={latencies} />}
       </List>
     </Page>
   )
@@ -73,7 +95,7 @@ function Finder({ query }: { query: Record<string, string> }) {
   )
 }
 
-const Found = ({ models }: { models: ModelEntry[] }) =>
+const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latencies }) =>
   models.length === 0 ? (
     <Empty title="No matching models">
       Try a shorter search, or <a href="/models">show all models</a>.
@@ -89,6 +111,7 @@ const Found = ({ models }: { models: ModelEntry[] }) =>
           <Id model={model} />
           {model.description && <p class="soft">{model.description}</p>}
           <PriceLine model={model} />
+          <Facts model={model} latency={latencies.get(model.id)} />
           <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(model.id)}`}>
             Try it
           </a>
@@ -112,10 +135,38 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
   </p>
 )
 
-type OneModel = { id: string; models: ModelEntry[] | undefined } & Parameters<typeof ErrorMessage>[0]
+/** What is known of a model beside its price; nothing where that is nothing. */
+function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
+  const { contextLength, resolutions, durations } = model
+  const facts = [
+    ['Context', contextLength === undefined ? null : `${number(contextLength)} tokens`],
+    ['Latency', latency ? `${duration(latency.p50Ms)} median · 95% within ${duration(latency.p95Ms)}` : null],
+    ['Duration', durations ? durationsText(durations) : null],
+    ['Resolution', resolutions?.join(', ') ?? null],
+  ].filter(([, text]) => text !== null)
+  return facts.length === 0 ? null : (
+    <dl class="facts">
+      {facts.map(([name, text]) => (
+        <div key={name}>
+          <dt title={name === 'Latency' ? 'Of all calls in the last 24 hours, from acceptance to end' : undefined}>
+            {name === 'Latency' ? 'Latency (24 h)' : name}
+          </dt>
+          <dd>{text}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+const durationsText = (durations: NonNullable<ModelEntry['durations']>): string =>
+  Array.isArray(durations) ? `${durations.join(', ')} s` : `${durations.min} to ${durations.max} s`
+
+type OneModel = { id: string; models: ModelEntry[] | undefined; latency: ModelLatency | undefined } & Parameters<
+  typeof ErrorMessage
+>[0]
 
 /** A model's page: its prices, what it offers, and how it is called. */
-function ModelPage({ id, models, problem, reload }: OneModel & { reload: () => void }) {
+function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload: () => void }) {
   const model = models?.find((one) => one.id === id)
   if (!model) {
     return (
@@ -149,6 +200,7 @@ function ModelPage({ id, models, problem, reload }: OneModel & { reload: () => v
         {model.description && <p class="soft">{model.description}</p>}
         <PriceLine model={model} />
         {model.prices && <Rows model={model} />}
+        <Facts model={model} latency={latency} />
       </section>
       <section class="panel">
         <h2>Call it</h2>

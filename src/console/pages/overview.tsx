@@ -1,27 +1,25 @@
 /**
  * The first page: what there is to spend, what was spent, and how it goes.
  */
-import type { ComponentChildren } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import type { AccountState, CallRecord, Data, Page as ListPage, UsageRow } from '../api/endpoints.ts'
-import { getCalls, getKeys, getUsage } from '../api/endpoints.ts'
+import type { AccountLatency, ApiKey, CallRecord, Page as ListPage, UsageRow } from '../api/endpoints.ts'
+import { getCalls, getKeyUsage, getKeys, getLatency, getUsage } from '../api/endpoints.ts'
 import { GetCredits } from '../parts/get-credits.tsx'
 import { Empty, Page, ErrorMessage } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'
-import type { Measure } from '../parts/chart.tsx'
+import type { Measure, UsedOn } from '../parts/chart.tsx'
 import { UsageChart } from '../parts/chart.tsx'
-import { counted, number, share } from '../parts/format.ts'
 import { List } from '../parts/list.tsx'
-import { worth } from '../parts/money.ts'
 import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
-import type { Column } from '../parts/table.tsx'
-import { Table } from '../parts/table.tsx'
 import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
 import { Running, Unverified } from './overview-notices.tsx'
+import type { By } from './overview-tables.tsx'
+import { EachDay, Totals } from './overview-tables.tsx'
+import { Tiles } from './overview-tiles.tsx'
 
 const RANGES = [7, 30, 90] as const
 const LATEST = 8
@@ -37,16 +35,17 @@ const lastDays = (count: number): string[] =>
   )
 
 /** Shows calls as they change, and the usage once they have settled. */
-function useChanges(usage: Loaded<Data<UsageRow>>, calls: Loaded<ListPage<CallRecord>>): void {
+function useChanges(sums: Pick<Loaded<unknown>, 'reload'>[], calls: Loaded<ListPage<CallRecord>>): void {
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
+    const addUp = (): void => sums.forEach(({ reload }) => reload())
     const offCall = onCall((call) => {
       calls.change((page) => ({ ...page, data: mixIn(page.data, call, LATEST) }))
       clearTimeout(timer)
-      timer = setTimeout(usage.reload, SETTLE_MS)
+      timer = setTimeout(addUp, SETTLE_MS)
     })
     const offRefresh = onRefresh(() => {
-      usage.reload()
+      addUp()
       calls.reload()
     })
     return () => {
@@ -54,7 +53,7 @@ function useChanges(usage: Loaded<Data<UsageRow>>, calls: Loaded<ListPage<CallRe
       offCall()
       offRefresh()
     }
-  }, [usage.reload, calls.reload, calls.change])
+  }, [...sums.map(({ reload }) => reload), calls.reload, calls.change])
 }
 
 const MEASURE_WORDS: Record<Measure, string> = {
@@ -65,21 +64,63 @@ const MEASURE_WORDS: Record<Measure, string> = {
 }
 
 const MEASURE_TITLES: Record<Measure, string> = {
-  credits: 'Credits per day (UTC), by model',
-  calls: 'Calls per day (UTC), by model',
-  tokens: 'Tokens per day (UTC), by model',
-  failed: 'Failed calls per day (UTC), by model',
+  credits: 'Credits per day (UTC)',
+  calls: 'Calls per day (UTC)',
+  tokens: 'Tokens per day (UTC)',
+  failed: 'Failed calls per day (UTC)',
 }
 
+const BY_WORDS: Record<By, string> = { model: 'By model', key: 'By key' }
+
+/** The usage of the chart and the table, and what belongs to the names in it. */
+type Divided = {
+  usage: Pick<Loaded<unknown>, 'problem' | 'reload'>
+  rows: UsedOn[] | undefined
+  latencyOf: (name: string) => AccountLatency['all']
+}
+
+/** The usage of some days by model. */
+function byModel(usage: Loaded<{ data: UsageRow[] }>, latency: AccountLatency | undefined): Divided {
+  return {
+    usage,
+    rows: usage.data?.data.map(({ model, modality: _modality, ...row }) => ({ ...row, name: model })),
+    latencyOf: (name) => latency?.models.find(({ model }) => model === name) ?? null,
+  }
+}
+
+/** The usage of some days by key. A key that was deleted long ago has its id for a name. */
+function useByKey(wanted: boolean, days: string[], latency: AccountLatency | undefined): Divided {
+  const [from, to] = [days[0], days.at(-1)]
+  const usage = useLoad(wanted ? `key usage ${days.length}` : 'no key usage', async () =>
+    wanted ? getKeyUsage({ from, to }) : { data: [] },
+  )
+  const keys = useLoad('keys', getKeys)
+  return useMemo(() => {
+    const names = new Map((keys.data?.data ?? []).map((key) => [key.id, labelOf(key)]))
+    const nameOf = (id: string): string => names.get(id) ?? id
+    return {
+      usage,
+      rows: keys.data && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
+      latencyOf: (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null,
+    }
+  }, [usage.data, usage.problem, keys.data, latency])
+}
+
+/** A key as people tell it from others. */
+const labelOf = ({ name, hint }: ApiKey): string => `${name} (${hint})`
+
 export function OverviewPage({ query }: PageProps) {
-  const { route } = useLocation()
-  const measure = (Object.keys(MEASURE_WORDS) as Measure[]).find((one) => one === query.show) ?? 'credits'
   const count = RANGES.find((one) => String(one) === query.days) ?? 30
   const days = useMemo(() => lastDays(count), [count])
   const keyId = query.keyId ?? ''
-  const usage = useLoad(`usage ${count} ${keyId}`, () => getUsage({ from: days[0], to: days.at(-1), keyId }))
+  const range = { from: days[0], to: days.at(-1), keyId }
+  const usage = useLoad(`usage ${count} ${keyId}`, () => getUsage(range))
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
-  useChanges(usage, calls)
+  const latency = useLoad(`latency ${count} ${keyId}`, () => getLatency(range))
+  const by: By = query.by === 'key' && keyId === '' ? 'key' : 'model'
+  const ofModels = useMemo(() => byModel(usage, latency.data), [usage.data, usage.problem, latency.data])
+  const ofKeys = useByKey(by === 'key', days, latency.data)
+  useChanges([usage, latency, ofKeys.usage], calls)
   return (
     <Page
       title="Overview"
@@ -93,21 +134,8 @@ export function OverviewPage({ query }: PageProps) {
       <Unverified />
       <Running usage={usage.data?.data} />
       <FirstSteps latest={calls.data?.data} />
-      <Tiles usage={usage.data?.data} count={count} />
-      <section class="panel">
-        <div class="row between">
-          <h2>{MEASURE_TITLES[measure]}</h2>
-          <Measures measure={measure} query={query} />
-        </div>
-        <ErrorMessage problem={usage.problem} retry={usage.reload} />
-        <UsageChart
-          usage={usage.data?.data}
-          days={days}
-          measure={measure}
-          choose={(day) => route(withFields('/calls', { keyId }, { from: day, to: day }))}
-        />
-        {usage.data && usage.data.data.length > 0 && <AsTable rows={usage.data.data} />}
-      </section>
+      <Tiles usage={usage.data?.data} latency={latency.data} count={count} />
+      <Usage divided={by === 'key' ? ofKeys : ofModels} by={by} days={days} query={query} />
       <section class="panel">
         <h2>
           Latest calls{' '}
@@ -131,24 +159,66 @@ export function OverviewPage({ query }: PageProps) {
   )
 }
 
+type UsageProps = { divided: Divided; by: By; days: string[]; query: Record<string, string> }
+
+/** The chart of the days, and its numbers. */
+function Usage({ divided: { usage, rows, latencyOf }, by, days, query }: UsageProps) {
+  const { route } = useLocation()
+  const measure = (Object.keys(MEASURE_WORDS) as Measure[]).find((one) => one === query.show) ?? 'credits'
+  return (
+    <section class="panel">
+      <div class="row between">
+        <h2>{MEASURE_TITLES[measure]}</h2>
+        <span class="row">
+          <Choose label="Show" words={MEASURE_WORDS} value={measure} name="show" query={query} />
+          {!query.keyId && <Choose label="Group by" words={BY_WORDS} value={by} name="by" query={query} />}
+        </span>
+      </div>
+      <ErrorMessage problem={usage.problem} retry={usage.reload} />
+      <UsageChart
+        usage={rows}
+        days={days}
+        measure={measure}
+        others={`other ${by}s`}
+        choose={(day) => route(withFields('/calls', { keyId: query.keyId ?? '' }, { from: day, to: day }))}
+      />
+      {rows && rows.length > 0 && (
+        <>
+          <Totals rows={rows} by={by} latencyOf={latencyOf} />
+          <EachDay rows={rows} by={by} />
+        </>
+      )}
+    </section>
+  )
+}
+
 /** The list with a call that is new or has changed; the newest first. */
 export function mixIn(calls: CallRecord[], call: CallRecord, most: number): CallRecord[] {
   if (calls.some(({ id }) => id === call.id)) return calls.map((one) => (one.id === call.id ? call : one))
   return [call, ...calls].toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1)).slice(0, most)
 }
 
+type ChooseProps = {
+  label: string
+  words: Record<string, string>
+  value: string
+  /** The field of the address that it is. */
+  name: string
+  query: Record<string, string>
+}
+
 /** Chooses what the chart shows. */
-function Measures({ measure, query }: { measure: Measure; query: Record<string, string> }) {
+function Choose({ label, words, value, name, query }: ChooseProps) {
   const { route } = useLocation()
   return (
     <select
-      aria-label="Show"
+      aria-label={label}
       class="small"
-      value={measure}
-      onChange={(event) => route(withFields('/overview', query, { show: event.currentTarget.value }), true)}
+      value={value}
+      onChange={(event) => route(withFields('/overview', query, { [name]: event.currentTarget.value }), true)}
     >
-      {Object.entries(MEASURE_WORDS).map(([value, word]) => (
-        <option key={value} value={value}>
+      {Object.entries(words).map(([one, word]) => (
+        <option key={one} value={one}>
           {word}
         </option>
       ))}
@@ -169,9 +239,9 @@ function OfKey({ query }: { query: Record<string, string> }) {
       onChange={(event) => route(withFields('/overview', query, { keyId: event.currentTarget.value }), true)}
     >
       <option value="">All keys</option>
-      {keys.map(({ id, name, hint }) => (
-        <option key={id} value={id}>
-          {name} ({hint})
+      {keys.map((key) => (
+        <option key={key.id} value={key.id}>
+          {labelOf(key)}
         </option>
       ))}
     </select>
@@ -195,73 +265,6 @@ function Ranges({ count, query }: { count: number; query: Record<string, string>
     </select>
   )
 }
-
-function Tiles({ usage, count }: { usage: UsageRow[] | undefined; count: number }) {
-  const sum = (field: 'calls' | 'failed' | 'credits'): number => (usage ?? []).reduce((all, row) => all + row[field], 0)
-  const now = account.value
-  const known = (text: string): string => (usage ? text : '…')
-  return (
-    <div class="tiles">
-      <Tile name="Balance" value={now ? number(now.credits) : '…'}>
-        {balanceNote(now)}
-      </Tile>
-      <Tile name="Spent" value={known(number(sum('credits')))}>
-        {known([`credits in ${count} days`, worth(sum('credits'))].filter(Boolean).join(' · '))}
-      </Tile>
-      <Tile name="Calls" value={known(number(sum('calls')))}>
-        accepted in {count} days
-      </Tile>
-      <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>
-        {known(`${counted(sum('failed'), 'call')}, refunded`)}
-      </Tile>
-    </div>
-  )
-}
-
-/** What to know of the balance: what past calls still owe, or what running ones hold. */
-function balanceNote(now: AccountState | null): string {
-  if (now && now.debt > 0) return `${number(now.debt)} credits owed`
-  if (now && now.running > 0) return `${number(now.held)} held by ${number(now.running)} running`
-  return ['credits to spend', worth(now?.credits ?? 0)].filter(Boolean).join(' · ')
-}
-
-const Tile = ({ name, value, children }: { name: string; value: string; children: ComponentChildren }) => (
-  <div class="tile">
-    <span class="soft">{name}</span>
-    <strong class="digits">{value}</strong>
-    <small class="soft">{children}</small>
-  </div>
-)
-
-/** The chart's numbers. Their hundreds of cells are made for whoever opens them. */
-function AsTable({ rows }: { rows: UsageRow[] }) {
-  const [open, setOpen] = useState(false)
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>As a table</summary>
-      {open && <UsageTable rows={rows} />}
-    </details>
-  )
-}
-
-const USAGE_COLUMNS: Column<UsageRow>[] = [
-  { header: 'Day (UTC)', cell: (row) => row.day },
-  { header: 'Model', cell: (row) => row.model },
-  { header: 'Calls', right: true, class: 'digits', cell: (row) => number(row.calls) },
-  { header: 'Failed', right: true, class: 'digits', cell: (row) => number(row.failed) },
-  { header: 'Credits', right: true, class: 'digits', cell: (row) => number(row.credits) },
-  { header: 'Tokens in', right: true, class: 'digits', cell: (row) => number(row.inputTokens) },
-  { header: 'Tokens out', right: true, class: 'digits', cell: (row) => number(row.outputTokens) },
-]
-
-const UsageTable = ({ rows }: { rows: UsageRow[] }) => (
-  <Table
-    label="Usage"
-    columns={USAGE_COLUMNS}
-    rows={rows.toReversed()}
-    keyOf={(row) => `${row.day} ${row.model} ${row.modality}`}
-  />
-)
 
 /** What to do first, until a call has succeeded. @param latest the newest calls, as they change */
 function FirstSteps({ latest }: { latest: CallRecord[] | undefined }) {

@@ -17,29 +17,33 @@ const COLOURS = {
 
 const HEIGHT = 220
 
-/** What a chart can show of a day and a model. */
+/** What was used on a day, of one model or with one key. */
+export type UsedOn = Omit<UsageRow, 'modality' | 'model'> & { name: string }
+
+/** What a chart can show of a day and a model or key. */
 export const MEASURES = {
-  credits: (row: UsageRow) => row.credits,
-  calls: (row: UsageRow) => row.calls,
-  tokens: (row: UsageRow) => row.inputTokens + row.outputTokens,
-  failed: (row: UsageRow) => row.failed,
+  credits: (row: UsedOn) => row.credits,
+  calls: (row: UsedOn) => row.calls,
+  tokens: (row: UsedOn) => row.inputTokens + row.outputTokens,
+  failed: (row: UsedOn) => row.failed,
 }
 export type Measure = keyof typeof MEASURES
 
 /** What is drawn: `rows[m][d]` is the measure of model m, or whatever else is stacked, on day d. */
 export type Stack = { days: string[]; models: string[]; rows: number[][] }
 
-export function stackOf(usage: UsageRow[], days: string[], measure: Measure = 'credits'): Stack {
+/** @param others what those are called together that have no colour of their own. */
+export function stackOf(usage: UsedOn[], days: string[], measure: Measure = 'credits', others = 'other models'): Stack {
   const totals = new Map<string, number>()
-  for (const row of usage) totals.set(row.model, (totals.get(row.model) ?? 0) + MEASURES[measure](row))
+  for (const row of usage) totals.set(row.name, (totals.get(row.name) ?? 0) + MEASURES[measure](row))
   const ranked = [...totals.keys()].toSorted((a, b) => totals.get(b)! - totals.get(a)!)
   const own = ranked.slice(0, ranked.length > MAX_MODELS + 1 ? MAX_MODELS : MAX_MODELS + 1)
-  const models = own.length < ranked.length ? [...own, 'other models'] : own
+  const models = own.length < ranked.length ? [...own, others] : own
   const place = new Map(days.map((day, index) => [day, index]))
   const rows = models.map(() => days.map(() => 0))
   for (const one of usage) {
     const at = place.get(one.day)
-    const row = own.indexOf(one.model)
+    const row = own.indexOf(one.name)
     if (at !== undefined) rows[row === -1 ? models.length - 1 : row]![at]! += MEASURES[measure](one)
   }
   return { days, models, rows }
@@ -51,16 +55,18 @@ let library: Promise<Library> | undefined
 const drawing = (): Promise<Library> => (library ??= import('uplot'))
 
 type ChartProps = {
-  usage: UsageRow[] | undefined
+  usage: UsedOn[] | undefined
   days: string[]
   measure: Measure
+  /** What those are called together that have no colour of their own. */
+  others: string
   /** A day was pressed. */
   choose: (day: string) => void
 }
 
 /** The chart of a usage. `usage` undefined: on its way; its place is kept. */
-export function UsageChart({ usage, days, measure, choose }: ChartProps) {
-  const stack = useMemo(() => stackOf(usage ?? [], days, measure), [usage, days, measure])
+export function UsageChart({ usage, days, measure, others, choose }: ChartProps) {
+  const stack = useMemo(() => stackOf(usage ?? [], days, measure, others), [usage, days, measure, others])
   return <StackChart stack={stack} isThere={usage !== undefined} text={number} choose={choose} />
 }
 

@@ -80,11 +80,16 @@ const chatModel = z
     modality: z.literal('chat'),
     upstreams: entriesWith(chatCosts),
     pricing: chatPricing,
+    contextLength: z.int().min(1).max(100_000_000).optional(),
     maxOutputTokens: z.int().min(1).max(100_000_000).optional(),
     bytesPerToken: z.number().min(1).max(3).optional(),
     partTokens: z.record(name, z.int().min(0).max(100_000_000)).optional(),
   })
   .superRefine(refuseZero)
+  .refine(({ contextLength = Infinity, maxOutputTokens = 0 }) => maxOutputTokens <= contextLength, {
+    path: ['contextLength'],
+    message: 'must be at least "maxOutputTokens"',
+  })
 
 const seconds = z.number().gt(0).lte(MAX_SECONDS)
 

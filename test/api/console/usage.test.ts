@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import { Calls } from '../../../src/shared/calls/calls.ts'
 import type { UsageRow } from '../../../src/shared/calls/usage.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
+import { publicId } from '../../../src/shared/ids.ts'
+import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { post } from '../../../scripts/harness/http.ts'
-import type { DescribedWeb } from './support/records.ts'
+import type { DescribedWeb, MadeCall } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
 
 const DAY_MS = 86_400_000
@@ -162,5 +165,82 @@ describe('GET /api/usage', () => {
       expect([refused.status, refused.json.error], query).to.deep.equal([400, 'invalid_request'])
       expect(refused.json.message, query).to.match(new RegExp(`^${query.split('=')[0]} `))
     }
+  })
+})
+
+describe('GET /api/usage/keys', () => {
+  let web: DescribedWeb
+  before(async () => {
+    web = await startDescribed()
+  })
+  after(() => web.stop())
+
+  it('adds up the same calls by day and key', async () => {
+    const { account, api } = await web.signedIn(10_000)
+    const { id: second } = await createKey(web.db, account.id, 'second')
+    const chat = { model: 'sandbox-chat', modality: 'chat', amount: 50, cost: 20 } as const
+    await aCall(web.db, account, { at: '2026-01-02T10:00:00Z' })
+    await aCall(web.db, account, { ...chat, at: '2026-01-02T01:00:00Z', tokens: { input: 7, output: 9 } })
+    await aCall(web.db, account, { keyId: second, end: 'failed', at: '2026-01-02T11:00:00Z' })
+    await aCall(web.db, account, { keyId: second, at: '2026-01-03T11:00:00Z' })
+    const read = async () => (await api('GET', '/api/usage/keys?from=2026-01-01&to=2026-01-31')).json.data
+    const [first, other] = [publicId('key', account.keyId), publicId('key', second)]
+    const none = { inputTokens: 0, outputTokens: 0 }
+    const expected = [
+      { day: '2026-01-02', keyId: first, calls: 2, failed: 0, credits: 60, inputTokens: 7, outputTokens: 9 },
+      { day: '2026-01-02', keyId: other, calls: 1, failed: 1, credits: 0, ...none },
+      { day: '2026-01-03', keyId: other, calls: 1, failed: 0, credits: 40, ...none },
+    ]
+    expect(await read()).to.have.deep.members(expected)
+    // Days that are over are read once.
+    expect(await read()).to.have.deep.members(expected)
+  })
+})
+
+describe('GET /api/usage/latency', () => {
+  let web: DescribedWeb
+  before(async () => {
+    web = await startDescribed()
+  })
+  after(() => web.stop())
+
+  /** A call that took so long. */
+  async function took(account: TestAccount, latencyMs: number, made: MadeCall = {}): Promise<void> {
+    const id = await aCall(web.db, account, { at: '2026-01-02T10:00:00Z', ...made })
+    await web.db('calls').where({ id }).update({ latency_ms: latencyMs })
+  }
+
+  it('shows the median and the 95th percentile of calls that succeeded, by model and key', async () => {
+    const { account, api } = await web.signedIn(100_000)
+    const { id: second } = await createKey(web.db, account.id, 'second')
+    for (let at = 1; at <= 20; at++) await took(account, at * 100)
+    await took(account, 7, { keyId: second, model: 'sandbox-chat', modality: 'chat' })
+    await took(account, 90_000, { end: 'failed' })
+    await took(account, 80_000, { at: '2026-01-04T00:00:00Z' })
+    const { ok: _ok, ...found } = (await api('GET', '/api/usage/latency?from=2026-01-02&to=2026-01-03')).json
+    const images = { calls: 20, p50Ms: 1000, p95Ms: 1900 }
+    const chats = { calls: 1, p50Ms: 7, p95Ms: 7 }
+    expect(found).to.deep.equal({
+      all: { calls: 21, p50Ms: 1000, p95Ms: 1900 },
+      models: [
+        { model: 'sandbox-chat', ...chats },
+        { model: 'sandbox-image', ...images },
+      ],
+      keys: [
+        { keyId: publicId('key', account.keyId), ...images },
+        { keyId: publicId('key', second), ...chats },
+      ].toSorted((a, b) => (a.keyId < b.keyId ? -1 : 1)),
+    })
+    const query = `from=2026-01-02&to=2026-01-03&keyId=${publicId('key', second)}`
+    const own = (await api('GET', `/api/usage/latency?${query}`)).json
+    expect([own.all, own.models]).to.deep.equal([chats, [{ model: 'sandbox-chat', ...chats }]])
+  })
+
+  it('shows nothing where no call succeeded, and nothing of another account', async () => {
+    const [mine, theirs] = [await web.signedIn(1000), await web.signedIn(1000)]
+    await took(theirs.account, 100)
+    await took(mine.account, 100, { end: 'failed' })
+    const { json } = await mine.api('GET', '/api/usage/latency?from=2026-01-01&to=2026-01-31')
+    expect(json).to.deep.equal({ ok: true, all: null, models: [], keys: [] })
   })
 })

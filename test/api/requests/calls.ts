@@ -25,6 +25,7 @@ export const requests: Requests = {
     await client()('GET', new URL(image.json.data[0].url).pathname)
     await me('GET', '/api/account')
     await me('GET', '/api/models')
+    await me('GET', '/api/models/latency')
     await me('GET', '/api/calls?limit=2')
     await me('GET', `/api/calls/${id}`)
     await me('GET', '/api/ledger')
@@ -32,6 +33,8 @@ export const requests: Requests = {
     await me('GET', '/api/exports/ledger')
     await me('GET', '/api/grants')
     await me('GET', '/api/usage')
+    await me('GET', '/api/usage/keys')
+    await me('GET', '/api/usage/latency')
     await me('GET', '/api/keys')
     await me('PATCH', `/api/keys/${key.id}`, {
       models: ['sandbox-chat', 'not-yet'],

@@ -48,6 +48,19 @@ describe('GET /v1/models', () => {
     })
   })
 
+  it('states the context length of a chat where the catalogue does', async () => {
+    const stating = await startGateway({}, (catalogue) => {
+      catalogue.models.find(({ id }) => id === 'sandbox-chat')!['contextLength'] = 200_000
+    })
+    const { key } = await anAccount(stating.db)
+    const { data } = (await get(`${stating.url}/v1/models`, key)).json
+    const chats = data.filter(({ modality }: { modality: string }) => modality === 'chat')
+    expect(
+      chats.flatMap(({ id, contextLength }: Record<string, unknown>) => (contextLength ? [[id, contextLength]] : [])),
+    ).to.deep.equal([['sandbox-chat', 200_000]])
+    await stating.stop()
+  })
+
   it('answers HEAD like GET, without the list', async () => {
     const { key } = await anAccount(gateway.db)
     const reply = await send('HEAD', `${gateway.url}/v1/models`, { key })

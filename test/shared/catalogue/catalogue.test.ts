@@ -158,6 +158,13 @@ describe('the catalogue', () => {
       /models\[0\]\.upstreams\[0\]\.upstream.*three/,
     ],
     ['one id twice', file([chat, { ...image, id: 'chat' }]), /models\[1\]\.id.*chat/],
+    ['a context of no tokens', file([{ ...chat, contextLength: 0 }]), /models\[0\]\.contextLength/],
+    [
+      'a context that answers do not fit in',
+      file([{ ...chat, contextLength: 10, maxOutputTokens: 11 }]),
+      /contextLength: /,
+    ],
+    ['the context of an image', file([{ ...image, contextLength: 10 }]), /models\[0\]\.contextLength/],
     ['a time-out of nothing', file([{ ...chat, timeoutSeconds: 0 }]), /models\[0\]\.timeoutSeconds/],
   ]
   for (const [fault, content, named] of BAD) {

@@ -1,0 +1,89 @@
+/**
+ * The usage as tables: the whole time by model or key, and each day.
+ */
+import { useState } from 'preact/hooks'
+import type { AccountLatency } from '../api/endpoints.ts'
+import type { UsedOn } from '../parts/chart.tsx'
+import { duration, number, share } from '../parts/format.ts'
+import type { Column } from '../parts/table.tsx'
+import { Table } from '../parts/table.tsx'
+
+/** What usage is divided by. */
+export type By = 'model' | 'key'
+
+/** One model or key over the whole time. Its latency is null where none of its calls succeeded. */
+type Total = Omit<UsedOn, 'day'> & { p50Ms: number | null; p95Ms: number | null }
+
+/** Adds up the days of each model or key, the most expensive first. @param latencyOf by its name */
+function totalsOf(rows: UsedOn[], latencyOf: (name: string) => AccountLatency['all']): Total[] {
+  const totals = new Map<string, Total>()
+  for (const { day: _day, ...row } of rows) {
+    const old = totals.get(row.name)
+    const { p50Ms = null, p95Ms = null } = (old ? null : latencyOf(row.name)) ?? {}
+    if (!old) totals.set(row.name, { ...row, p50Ms, p95Ms })
+    else
+      for (const field of ['calls', 'failed', 'credits', 'inputTokens', 'outputTokens'] as const)
+        old[field] += row[field]
+  }
+  return [...totals.values()].toSorted((a, b) => b.credits - a.credits || b.calls - a.calls)
+}
+
+const HEADERS: Record<By, string> = { model: 'Model', key: 'Key' }
+
+const tookText = (ms: number | null): string => (ms === null ? '–' : duration(ms))
+
+const totalColumns = (by: By): Column<Total>[] => [
+  { header: HEADERS[by], cell: ({ name }) => name },
+  { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
+  { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
+  { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
+  {
+    header: 'Tokens',
+    right: true,
+    class: 'digits',
+    cell: ({ inputTokens, outputTokens }) => number(inputTokens + outputTokens),
+  },
+  { header: 'Latency p50', right: true, class: 'digits', cell: ({ p50Ms }) => tookText(p50Ms) },
+  { header: 'Latency p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },
+]
+
+type TotalsProps = { rows: UsedOn[]; by: By; latencyOf: (name: string) => AccountLatency['all'] }
+
+/** Each model or key over the whole time, with its latency. */
+export const Totals = ({ rows, by, latencyOf }: TotalsProps) => (
+  <Table
+    label={`Usage by ${by}`}
+    testId="totals"
+    columns={totalColumns(by)}
+    rows={totalsOf(rows, latencyOf)}
+    keyOf={({ name }) => name}
+  />
+)
+
+/** The chart's numbers. Their hundreds of cells are made for whoever opens them. */
+export function EachDay({ rows, by }: { rows: UsedOn[]; by: By }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Day by day</summary>
+      {open && (
+        <Table
+          label="Usage"
+          columns={dayColumns(by)}
+          rows={rows.toReversed()}
+          keyOf={({ day, name }) => `${day} ${name}`}
+        />
+      )}
+    </details>
+  )
+}
+
+const dayColumns = (by: By): Column<UsedOn>[] => [
+  { header: 'Day (UTC)', cell: ({ day }) => day },
+  { header: HEADERS[by], cell: ({ name }) => name },
+  { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
+  { header: 'Failed', right: true, class: 'digits', cell: ({ failed }) => number(failed) },
+  { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
+  { header: 'Tokens in', right: true, class: 'digits', cell: ({ inputTokens }) => number(inputTokens) },
+  { header: 'Tokens out', right: true, class: 'digits', cell: ({ outputTokens }) => number(outputTokens) },
+]

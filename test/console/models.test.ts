@@ -1,0 +1,53 @@
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { closeBrowser, openBrowser } from '../support/browser.ts'
+import { startWorld } from '../../scripts/harness/console-world.ts'
+import type { World } from '../../scripts/harness/console-world.ts'
+import { post } from '../../scripts/harness/http.ts'
+import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { aCustomer } from './support/customer.ts'
+import { fitsTheScreen, visit } from './support/visit.ts'
+
+describe('the pages of the models', () => {
+  let world: World
+  let browser: Browser
+  before(async function () {
+    browser = await openBrowser(this)
+    // A database of its own: latencies are of everybody.
+    world = await startWorld({ DATABASE_URL: await newDatabaseUrl() }, (catalogue) => {
+      catalogue.models.find(({ id }) => id === 'sandbox-chat')!['contextLength'] = 200_000
+    })
+  })
+  after(async () => {
+    await closeBrowser()
+    await world?.stop()
+  })
+
+  it('state context length, durations and the latency of the last day, in the list and on the page of one', async () => {
+    const { secret } = await aCustomer(world, 'chooser@example.com', 500)
+    const chat = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] }
+    expect((await post(`${world.url}/v1/chat/completions`, secret, chat)).status).to.equal(200)
+    await world.db('calls').where({ model: 'sandbox-chat' }).update({ latency_ms: 1250 })
+    for (const viewport of [
+      { width: 1440, height: 900 },
+      { width: 360, height: 740 },
+    ]) {
+      const { page, signIn, open, faults, close } = await visit(browser, world, { viewport })
+      await signIn('chooser@example.com')
+      await open('/models', 'Models')
+      const card = page.locator('.models li').filter({ has: page.getByRole('heading', { name: 'sandbox-chat' }) })
+      await card.getByText('200,000 tokens').waitFor()
+      await card.getByText('1.3 s median · 95% within 1.3 s').waitFor()
+      await page.locator('.models li').filter({ hasText: 'sized-video' }).getByText('4, 8 s').waitFor()
+      expect(await fitsTheScreen(page)).to.equal(true)
+      await page.getByLabel('Order').selectOption('context')
+      await page.locator('.models li').first().getByText('200,000 tokens').waitFor()
+      await open('/models/sandbox-chat', 'sandbox-chat')
+      await page.getByText('200,000 tokens').waitFor()
+      await page.getByText('1.3 s median').waitFor()
+      expect(await fitsTheScreen(page)).to.equal(true)
+      expect(faults()).to.deep.equal([])
+      await close()
+    }
+  })
+})
