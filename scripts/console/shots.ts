@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Page } from 'playwright-core'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
+import { PASSWORD } from '../harness/console-world.ts'
 import type { World } from '../harness/console-world.ts'
 import { send } from '../harness/http.ts'
 import { stripeAccountAt } from '../harness/stripe-sandbox.ts'
@@ -56,7 +57,14 @@ async function live(world: World) {
     await ask('POST', `/api/billing/payments/${payment.id}/sync`, {}, token)
   }
   const { data: payments } = await ask('GET', '/api/billing/payments', undefined, grace.token)
-  return { account, call: video.headers.get('x-call-id')!, payment: payments[0].id as string }
+  await ask('POST', '/api/email/change', { email: 'ada@new.example.com', password: PASSWORD }, admin.token)
+  const newAddress = new URL(await world.link('ada@new.example.com'))
+  return {
+    newAddress: `${newAddress.pathname}${newAddress.hash}`,
+    account,
+    call: video.headers.get('x-call-id')!,
+    payment: payments[0].id as string,
+  }
 }
 
 const shows = (selector: string) => (page: Page) => page.locator(selector).first().waitFor()
@@ -82,15 +90,15 @@ export const OUTSIDE: Shot[] = [
   { name: 'forgot', path: '/forgot' },
   { name: 'verify', path: '/verify#token=x' },
   { name: 'reset', path: '/reset#token=x' },
-  { name: 'new-address', path: '/new-address#token=x' },
   { name: 'not-found', path: `/${randomUUID()}` },
 ]
 
 /** Pages for who is signed in, in a world that was lived in. */
 export async function inside(world: World): Promise<Shot[]> {
-  const { account, call, payment } = await live(world)
+  const { newAddress, account, call, payment } = await live(world)
   const sections = ['', 'accounts', 'calls', 'payments', 'codes', 'debts', 'mails', 'upstreams', 'margins', 'banner']
   return [
+    { name: 'new-address', path: newAddress, ready: (page) => page.getByText('ada@new.example.com').waitFor() },
     { name: 'overview', path: '/overview', ready: shows('.plot canvas') },
     { name: 'playground', path: '/playground/chat', ready: asked(QUESTION) },
     {

@@ -15,7 +15,7 @@ import {
   showAccount,
 } from './console/auth.ts'
 import { showCall, showCalls } from './console/calls.ts'
-import { changeAddress, confirmNewAddress, forgot, resend, reset, verify } from './console/email.ts'
+import { changeAddress, confirmNewAddress, forgot, resend, reset, showNewAddress, verify } from './console/email.ts'
 import { accountEvents } from './console/events.ts'
 import { exportCalls, exportLedger } from './console/exports.ts'
 import { showGrants } from './console/grants.ts'
@@ -45,9 +45,9 @@ import {
   showVersions,
 } from './operator/catalogue.ts'
 import { showMargins } from './operator/margins.ts'
-import { endSessionsOf, showLedgerOf, showSessionsOf } from './operator/support.ts'
+import { endSessionOf, endSessionsOf, showLedgerOf, showSessionsOf } from './operator/support.ts'
 import { takeCredits } from './operator/deductions.ts'
-import { endAnyKey, limitKey, showKeysOf } from './operator/keys.ts'
+import { endAnyKey, limitKey, renewAnyKey, showKeysOf } from './operator/keys.ts'
 import { showOverview } from './operator/overview.ts'
 import { discardMail, retryMail, showDeadMails, showUpstreams } from './operator/reports.ts'
 import { exportActions, showActions } from './operator/actions.ts'
@@ -82,6 +82,7 @@ const accounts = [
   reset,
   changeAddress,
   confirmNewAddress,
+  showNewAddress,
   showMail,
   sendTestMail,
 ] as const
@@ -131,9 +132,11 @@ const operators = [
   activateAccount,
   showSessionsOf,
   endSessionsOf,
+  endSessionOf,
   showLedgerOf,
   showKeysOf,
   limitKey,
+  renewAnyKey,
   endAnyKey,
   showAllCalls,
   showAnyCall,

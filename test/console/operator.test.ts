@@ -1,12 +1,13 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { newId } from '../../src/shared/ids.ts'
+import { newId, publicId } from '../../src/shared/ids.ts'
 import { requestMail } from '../../src/shared/mail/mails.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { startWorld } from '../../scripts/harness/console-world.ts'
+import { PASSWORD, startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 import { image, prompted } from '../../scripts/harness/calling.ts'
-import { send } from '../../scripts/harness/http.ts'
+import { get, send } from '../../scripts/harness/http.ts'
+import { until } from '../../scripts/until.ts'
 import { visit } from './support/visit.ts'
 
 describe("the operator's pages", () => {
@@ -70,6 +71,41 @@ describe("the operator's pages", () => {
     expect(await page.locator('.chart figcaption').innerText()).to.match(/Cost\s+\$\d/)
     const csv = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
     expect(decodeURIComponent(csv!)).to.contain(',margin-image,sandbox,2,80,,12500,1')
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('lets an operator rotate a key and end one session of a customer, and records both', async () => {
+    const customer = await world.person('helped@example.com', { credits: 100 })
+    const { secret } = (await send('POST', `${world.url}/api/keys`, { key: customer.token, body: { name: 'server' } }))
+      .json
+    const second = await send('POST', `${world.url}/api/auth/login`, {
+      body: { email: customer.email, password: PASSWORD },
+    })
+    await world.person('helper@example.com', { admin: true })
+    const { page, signIn, open, faults, close } = await visit(browser, world)
+    await signIn('helper@example.com')
+    await open(`/operator/accounts/${publicId('account', customer.id)}`, 'Account')
+    await page.getByRole('button', { name: 'Rotate server' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click()
+    const made = (await page.getByTestId('secret').locator('code').innerText()).trim()
+    await page.getByRole('button', { name: 'Done' }).click()
+    const statusOf = async (key: string): Promise<number> => (await get(`${world.url}/v1/models`, key)).status
+    await until('only the new secret works', async () => (await statusOf(secret as string)) === 401)
+    expect(await statusOf(made)).to.equal(200)
+
+    const sessions = page.getByRole('region', { name: 'Sessions' }).locator('tbody tr')
+    await until('two sessions are listed', async () => (await sessions.count()) === 2)
+    await sessions
+      .first()
+      .getByRole('button', { name: /^End the session of/ })
+      .click()
+    await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click()
+    await until('one session is left', async () => (await sessions.count()) === 1)
+    const alive = async (token: string): Promise<number> => (await get(`${world.url}/api/auth/me`, token)).status
+    expect([await alive(second.json.token as string), await alive(customer.token)]).to.deep.equal([401, 200])
+    const changes = page.getByRole('region', { name: 'Audit' })
+    for (const change of ['Rotated a key', 'Ended sessions']) await changes.getByText(change).first().waitFor()
     expect(faults()).to.deep.equal([])
     await close()
   })

@@ -1,130 +1,31 @@
 import { expect } from 'chai'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { createKey } from '../../src/shared/accounts/api-keys.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
-import { post, send } from '../../scripts/harness/http.ts'
+import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
-import { fitsTheScreen, holds, seriousFaults, visit } from './support/visit.ts'
+import { SCRIPT, liveIn, settled } from './support/every-page.ts'
+import { holds, seriousFaults, visit } from './support/visit.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-
-/** Every page: its path and its heading. `:call` and `:account` stand for ids. */
-const OUTSIDE: [string, string][] = [
-  ['/sign-in', 'Sign in'],
-  ['/sign-up', 'Create an account'],
-  ['/forgot', 'Forgot your password?'],
-  ['/verify#token=x', 'Verify your e-mail address'],
-  ['/reset#token=x', 'Choose a new password'],
-  ['/new-address#token=x', 'Confirm your new address'],
-]
-const INSIDE: [string, string][] = [
-  ['/overview', 'Overview'],
-  ['/calls', 'Calls'],
-  ['/calls/:call', 'Calls'],
-  ['/playground/chat', 'Playground'],
-  ['/playground/chat?model=sandbox-chat&with=dear-chat', 'Playground'],
-  ['/playground/image', 'Playground'],
-  ['/playground/video', 'Playground'],
-  ['/keys', 'Keys'],
-  ['/credits', 'Credits'],
-  ['/models', 'Models'],
-  ['/models/sandbox-chat', 'sandbox-chat'],
-  ['/gallery', 'Gallery'],
-  ['/settings', 'Settings'],
-  ['/operator', 'Operator home'],
-  ['/operator/accounts/:account', 'Account'],
-  ['/operator/codes', 'Codes'],
-  ['/operator/debts', 'Debts'],
-  ['/operator/calls/:call', 'Calls'],
-  ['/operator/accounts', 'Accounts'],
-  ['/operator/calls', 'Calls'],
-  ['/operator/margins', 'Margins'],
-  ['/operator/mails', 'Undelivered e-mails'],
-  ['/operator/banner', 'Banner'],
-  ['/operator/upstreams', 'Upstreams'],
-  ['/operator/catalogue', 'Catalogue'],
-  ['/operator/actions', 'Audit log'],
-]
-
-const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
 
 describe('the pages of the console', () => {
   let world: World
   let browser: Browser
   let call: string
-  let account: string
+  let address: (path: string) => string
   let token: string
   const email = 'pages@example.com'
   before(async function () {
     browser = await openBrowser(this)
     world = await startWorld()
-    const person = await world.person(email, { credits: 5000, admin: true })
-    token = person.token
-    const { json } = await post(`${world.url}/api/keys`, token, { name: SCRIPT.slice(0, 60) })
-    const { headers } = await post(`${world.url}/v1/images/generations`, json.secret, {
-      model: 'sandbox-image',
-      prompt: 'x',
-    })
-    call = headers.get('x-call-id')!
-    await post(`${world.url}/v1/images/generations`, json.secret, { model: 'sandbox-image', prompt: 'y [status 500]' })
-    await post(`${world.url}/v1/chat/completions`, json.secret, { model: SCRIPT, messages: [] })
-    account = (await send('GET', `${world.url}/api/account`, { key: token })).json.user.id
-    await send('PATCH', `${world.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
-    const note = { amount: 5, origin: 'bonus', note: SCRIPT }
-    await post(`${world.url}/api/operator/accounts/${account}/grants`, token, note)
+    ;({ token, call, address } = await liveIn(world, email))
   })
   after(async () => {
     await closeBrowser()
     await world?.stop()
-  })
-
-  const address = (path: string): string => path.replace(':call', call).replace(':account', account)
-
-  /** Waits until everything that was requested has arrived. */
-  const settled = (page: Page): Promise<unknown> =>
-    until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)
-
-  it('have no serious accessibility fault, in light and dark', async function () {
-    this.timeout(240_000)
-    const { page, open, signIn, faults, close } = await visit(browser, world, { reducedMotion: 'reduce' })
-    const look = async (path: string, heading: string): Promise<void> => {
-      await page.emulateMedia({ colorScheme: 'light' })
-      await open(address(path), heading)
-      await settled(page)
-      expect(await seriousFaults(page), path).to.deep.equal([])
-      await page.emulateMedia({ colorScheme: 'dark' })
-      await page.locator('html[data-theme=dark]').waitFor()
-      expect(await seriousFaults(page, ['color-contrast']), `${path}, dark`).to.deep.equal([])
-    }
-    for (const [path, heading] of OUTSIDE) await look(path, heading)
-    await signIn(email)
-    for (const [path, heading] of INSIDE) await look(path, heading)
-    expect(faults()).to.deep.equal([])
-    await close()
-  })
-
-  it('fit a phone of 360 pixels and a tablet of 834, and have no serious accessibility fault there', async function () {
-    this.timeout(240_000)
-    const { page, open, signIn, close } = await visit(browser, world, {
-      viewport: { width: 360, height: 740 },
-      colorScheme: 'dark',
-      reducedMotion: 'reduce',
-    })
-    const look = async (path: string, heading: string): Promise<void> => {
-      await open(address(path), heading)
-      await settled(page)
-      await fitsTheScreen(page)
-      expect(await seriousFaults(page), path).to.deep.equal([])
-      await page.setViewportSize({ width: 834, height: 1112 })
-      await fitsTheScreen(page)
-      await page.setViewportSize({ width: 360, height: 740 })
-    }
-    for (const [path, heading] of OUTSIDE) await look(path, heading)
-    await signIn(email)
-    for (const [path, heading] of INSIDE) await look(path, heading)
-    await close()
   })
 
   it('show what users typed as text, whatever it is', async () => {

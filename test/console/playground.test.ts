@@ -115,6 +115,7 @@ describe('the playground', () => {
     const { page, signIn, open, faults, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
     await signIn('judge@example.com')
     await open('/playground/chat?model=sandbox-chat', 'Playground')
+    await page.getByText('sandbox-chat · your balance').click()
     await page.getByRole('button', { name: 'Compare with another model' }).click()
     await page.getByLabel('Compare with').selectOption('dear-chat')
     await page

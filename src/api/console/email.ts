@@ -3,10 +3,11 @@
  */
 import { z } from 'zod'
 import { confirmAddress, requestAddress } from '../../shared/users/address-change.ts'
+import { readToken } from '../../shared/users/one-time-tokens.ts'
 import { requestReset, resetPassword } from '../../shared/users/password-changes.ts'
 import { presentUser } from '../../shared/users/users.ts'
 import { requestVerification, verifyEmail } from '../../shared/users/verification.ts'
-import { said, userAnswer } from '../answers.ts'
+import { ok, said, userAnswer } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import { session } from '../who.ts'
@@ -89,6 +90,30 @@ export const confirmNewAddress = endpoint({
   replies.publishEvent(user.account_id, { callId: null, balance: user.credits })
   return { ok: true, user: presentUser(user) }
 })
+
+/** Shows which address a link is for, before it is used. */
+export const showNewAddress = endpoint({
+  method: 'post',
+  path: '/api/email/confirm/address',
+  tag,
+  summary: 'Show the address that a link confirms',
+  description: 'The link can still be used. The answer is no error where it no longer works.',
+  who: null,
+  body: z.object({ token: mailedToken }).meta({ id: 'NewAddressRequest' }),
+  answers: {
+    200: {
+      description: 'The new address.',
+      schema: z.strictObject({
+        ok,
+        email: z.string().nullable().meta({ description: 'Null where the link does not work, or no longer.' }),
+      }),
+    },
+  },
+  errors: [],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
+  ok: true,
+  email: (await readToken(db, 'address', body.token))?.email ?? null,
+}))
 
 /** Asks for a reset link. The answer, and the time it takes, is the same for every address. */
 export const forgot = endpoint({

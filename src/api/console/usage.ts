@@ -1,6 +1,6 @@
 /**
- * GET /api/usage and GET /api/usage/keys: what an account used, by day, and by model or key. GET /api/usage/latency: how
- * long its calls took.
+ * GET /api/usage and GET /api/usage/keys: what an account used, by day, and by model or key. GET /api/usage/latency:
+ * how long its calls took.
  */
 import { z } from 'zod'
 import { dayOf, daysOf } from '../../shared/calls/days.ts'

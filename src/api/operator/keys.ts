@@ -5,11 +5,19 @@ import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { noteLook } from '../../shared/operators/looks.ts'
-import { changeAnyKey, revokeAnyKey } from '../../shared/operators/key-changes.ts'
+import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
 import { done, listOf } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import { checkLimits, keyAnswer, keyChangesBody, shownKey, warningsOf } from '../key-schemas.ts'
+import {
+  checkLimits,
+  keyAnswer,
+  keyChangesBody,
+  rotatedKeyAnswer,
+  rotationBody,
+  shownKey,
+  warningsOf,
+} from '../key-schemas.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
 
@@ -52,6 +60,27 @@ export const limitKey = endpoint({
       return { ok: true, key, warnings: warningsOf(body, catalogue.current()) }
     },
 )
+
+/** Gives any key another secret. */
+export const renewAnyKey = endpoint({
+  ...onKey,
+  method: 'post',
+  path: '/api/operator/keys/:id/rotate',
+  summary: 'Rotate any API key',
+  description:
+    'The key keeps its limits and gets a new secret. The previous one works for `graceSeconds` more, any earlier ' +
+    'one stops working.',
+  body: rotationBody,
+  bodyIsOptional: true,
+  answers: {
+    200: { description: 'The key with its new secret, which is shown only this once.', schema: rotatedKeyAnswer },
+  },
+  errors: ['invalid_request'],
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params, body }) => {
+  const rotated = await rotateAnyKey(db, who.userId, params.id, body.graceSeconds)
+  if (!rotated) throw new ApiError('not_found')
+  return { ok: true, secret: rotated.secret, key: rotated.key }
+})
 
 /** Revokes any key for good. */
 export const endAnyKey = endpoint({

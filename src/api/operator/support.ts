@@ -7,7 +7,7 @@ import { listEntries } from '../../shared/ledger/ledger.ts'
 import { ownerOf } from '../../shared/accounts/members.ts'
 import { revokeSessions } from '../../shared/operators/changes.ts'
 import { noteLook } from '../../shared/operators/looks.ts'
-import { listSessions } from '../../shared/users/sessions.ts'
+import { holderOfSession, listSessions } from '../../shared/users/sessions.ts'
 import { done, entry, listOf, pageOf } from '../answers.ts'
 import { createCursors } from '../console/cursors.ts'
 import { shownSession } from '../console/sessions.ts'
@@ -50,6 +50,22 @@ export const endSessionsOf = endpoint({
   const owner = await ownerOf(db, params.id)
   if (!owner) throw new ApiError('not_found')
   await revokeSessions(db, who.userId, { id: owner, account_id: params.id }, 'all')
+  return { ok: true }
+})
+
+/** Signs the owner of an account out in one place. */
+export const endSessionOf = endpoint({
+  ...declared,
+  params: pathId('session', 'The `id` of a session.'),
+  method: 'delete',
+  path: '/api/operator/sessions/:id',
+  summary: 'End any session',
+  answers: { 200: { description: 'The session has ended.', schema: done } },
+}).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
+  const holder = await holderOfSession(db, params.id)
+  const ended =
+    holder && (await revokeSessions(db, who.userId, { id: holder.userId, account_id: holder.accountId }, params.id))
+  if (!ended) throw new ApiError('not_found')
   return { ok: true }
 })
 

@@ -49,6 +49,7 @@ export const changeProfile = (body: BodyOf<'PATCH /api/auth/me'>) => ask('PATCH 
 export const changePassword = (body: BodyOf<'POST /api/auth/password'>) => ask('POST /api/auth/password', { body })
 export const changeAddress = (body: BodyOf<'POST /api/email/change'>) => ask('POST /api/email/change', { body })
 export const confirmAddress = (token: string) => ask('POST /api/email/confirm', { body: { token } })
+export const getNewAddress = (token: string) => ask('POST /api/email/confirm/address', { body: { token } })
 export const deleteAccount = (body: BodyOf<'POST /api/auth/delete'>) => ask('POST /api/auth/delete', { body })
 export const getSessions = () => ask('GET /api/auth/sessions')
 export const endSession = (id: string) => ask('DELETE /api/auth/sessions/:id', { params: { id } })

@@ -30,10 +30,13 @@ export const getKeysOf = (id: string) => ask('GET /api/operator/accounts/:id/key
 export const limitAnyKey = (id: string, body: Asked<'PATCH /api/operator/keys/:id'>['body']) =>
   ask('PATCH /api/operator/keys/:id', { params: { id }, body })
 export const revokeAnyKey = (id: string) => ask('DELETE /api/operator/keys/:id', { params: { id } })
+export const rotateAnyKey = (id: string, graceSeconds: number) =>
+  ask('POST /api/operator/keys/:id/rotate', { params: { id }, body: { graceSeconds } })
 export const takeCredits = (id: string, body: Asked<'POST /api/operator/accounts/:id/deductions'>['body']) =>
   ask('POST /api/operator/accounts/:id/deductions', { params: { id }, body })
 export const getSessionsOf = (id: string) => ask('GET /api/operator/accounts/:id/sessions', { params: { id } })
 export const endSessionsOf = (id: string) => ask('DELETE /api/operator/accounts/:id/sessions', { params: { id } })
+export const endSessionOf = (id: string) => ask('DELETE /api/operator/sessions/:id', { params: { id } })
 export const getLedgerOf = (id: string, cursor?: string) =>
   ask('GET /api/operator/accounts/:id/ledger', { params: { id }, query: { cursor } })
 export const setAccountStatus = (id: string, verb: 'suspend' | 'activate') =>

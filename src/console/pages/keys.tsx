@@ -75,8 +75,7 @@ type KeyTableProps = {
   keys: ApiKey[]
   revoke: Chosen
   edit: Chosen
-  /** Absent for operators, who are not shown secrets. */
-  rotate?: Chosen
+  rotate: Chosen
   /** Where the calls of a key are listed. */
   callsOf?: (key: ApiKey) => string
 }
@@ -106,11 +105,9 @@ export function KeyTable({ keys, revoke, edit, rotate, callsOf }: KeyTableProps)
           <button type="button" class="small quiet" aria-label={`Limits of ${key.name}`} onClick={() => edit(key)}>
             Limits
           </button>
-          {rotate && (
-            <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
-              Rotate
-            </button>
-          )}
+          <button type="button" class="small quiet" aria-label={`Rotate ${key.name}`} onClick={() => rotate(key)}>
+            Rotate
+          </button>
           <button type="button" class="small danger" aria-label={`Revoke ${key.name}`} onClick={() => revoke(key)}>
             Revoke
           </button>

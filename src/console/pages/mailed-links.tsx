@@ -2,9 +2,10 @@
  * The pages behind mailed links. The token comes in the fragment, which no server, log or Referer ever sees, and leaves
  * the address bar at once. Only a press of the page's button spends it: mail scanners open links too.
  */
-import { useLayoutEffect, useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import type { Problem } from '../api/client.ts'
-import { confirmAddress, reset, verify } from '../api/endpoints.ts'
+import { confirmAddress, getNewAddress, reset, verify } from '../api/endpoints.ts'
 import { Action, ErrorMessage } from '../parts/basics.tsx'
 import { Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { loadAccount } from '../state/account.ts'
@@ -82,7 +83,7 @@ export function NewAddressPage() {
   const { token, stage, link, come } = useLink()
   const [email, setEmail] = useState('It')
   if (stage === 'missing') return <Missing />
-  if (stage === 'ready') return <Confirm key={link} {...NEW_ADDRESS} token={token} come={come} proved={setEmail} />
+  if (stage === 'ready') return <NewAddress key={link} token={token} come={come} proved={setEmail} />
   if (stage === 'invalid') {
     return (
       <Card title="This link no longer works" announce>
@@ -106,7 +107,7 @@ export function NewAddressPage() {
 
 type Step = { token: string; come: (stage: Stage) => void }
 
-type Words = { title: string; text: string; button: string; doing: string }
+type Words = { title: string; text: ComponentChildren; button: string; doing: string }
 
 const VERIFY = {
   title: 'Verify your e-mail address',
@@ -118,10 +119,27 @@ const VERIFY = {
 
 const NEW_ADDRESS = {
   title: 'Confirm your new address',
-  text: 'Click to make this the e-mail address of your account.',
   button: 'Use this address',
   doing: 'Changing…',
   prove: confirmAddress,
+}
+
+/** Says which address the account will have. A link that no longer works is told at once. */
+function NewAddress({ token, come, proved }: Step & { proved: (email: string) => void }) {
+  const [address, setAddress] = useState<string | null>(null)
+  useEffect(() => {
+    getNewAddress(token).then(
+      ({ email }) => (email === null ? come('invalid') : setAddress(email)),
+      // The button says what is wrong.
+      () => undefined,
+    )
+  }, [])
+  const text = (
+    <>
+      Click to make <strong data-testid="new-address">{address ?? 'this'}</strong> the e-mail address of your account.
+    </>
+  )
+  return <Confirm {...NEW_ADDRESS} text={text} token={token} come={come} proved={proved} />
 }
 
 type ConfirmProps = Step & Words & { prove: typeof verify; proved: (email: string) => void }

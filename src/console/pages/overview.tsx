@@ -89,21 +89,25 @@ function byModel(usage: Loaded<{ data: UsageRow[] }>, latency: AccountLatency | 
 }
 
 /** The usage of some days by key. A key that was deleted long ago has its id for a name. */
-function useByKey(wanted: boolean, days: string[], latency: AccountLatency | undefined): Divided {
+function useByKey(
+  wanted: boolean,
+  days: string[],
+  keys: ApiKey[] | undefined,
+  latency: AccountLatency | undefined,
+): Divided {
   const [from, to] = [days[0], days.at(-1)]
   const usage = useLoad(wanted ? `key usage ${days.length}` : 'no key usage', async () =>
     wanted ? getKeyUsage({ from, to }) : { data: [] },
   )
-  const keys = useLoad('keys', getKeys)
   return useMemo(() => {
-    const names = new Map((keys.data?.data ?? []).map((key) => [key.id, labelOf(key)]))
+    const names = new Map((keys ?? []).map((key) => [key.id, labelOf(key)]))
     const nameOf = (id: string): string => names.get(id) ?? id
     return {
       usage,
-      rows: keys.data && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
+      rows: keys && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
       latencyOf: (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null,
     }
-  }, [usage.data, usage.problem, keys.data, latency])
+  }, [usage.data, usage.problem, keys, latency])
 }
 
 /** A key as people tell it from others. */
@@ -116,17 +120,18 @@ export function OverviewPage({ query }: PageProps) {
   const range = { from: days[0], to: days.at(-1), keyId }
   const usage = useLoad(`usage ${count} ${keyId}`, () => getUsage(range))
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
+  const keys = useLoad('keys', getKeys).data?.data
   const latency = useLoad(`latency ${count} ${keyId}`, () => getLatency(range))
   const by: By = query.by === 'key' && keyId === '' ? 'key' : 'model'
   const ofModels = useMemo(() => byModel(usage, latency.data), [usage.data, usage.problem, latency.data])
-  const ofKeys = useByKey(by === 'key', days, latency.data)
+  const ofKeys = useByKey(by === 'key', days, keys, latency.data)
   useChanges([usage, latency, ofKeys.usage], calls)
   return (
     <Page
       title="Overview"
       aside={
         <span class="row">
-          <OfKey query={query} />
+          <OfKey keys={keys ?? []} query={query} />
           <Ranges count={count} query={query} />
         </span>
       }
@@ -227,9 +232,8 @@ function Choose({ label, words, value, name, query }: ChooseProps) {
 }
 
 /** Chooses the key whose usage is shown; nothing where there is no choice. */
-function OfKey({ query }: { query: Record<string, string> }) {
+function OfKey({ keys, query }: { keys: ApiKey[]; query: Record<string, string> }) {
   const { route } = useLocation()
-  const keys = useLoad('keys', getKeys).data?.data ?? []
   if (keys.length < 2 && !query.keyId) return null
   return (
     <select

@@ -125,6 +125,31 @@ export function Field({ label, hint, invalid = false, after, id, ...input }: Fie
   )
 }
 
+/** A box to tick. A fault about it stands below, in its own words. */
+export function Check({ name, children }: { name: string; children: ComponentChildren }) {
+  const id = useId()
+  const { problem, name: at } = useContext(FormProblem)
+  const fault = problem && at === name ? problem.message : null
+  return (
+    <div class="field">
+      <label class="check">
+        <input
+          type="checkbox"
+          name={name}
+          aria-invalid={fault ? 'true' : undefined}
+          aria-describedby={fault ? `${id}-fault` : undefined}
+        />
+        {children}
+      </label>
+      {fault && (
+        <small id={`${id}-fault`} class="fault" role="alert">
+          {fault}
+        </small>
+      )}
+    </div>
+  )
+}
+
 /** A password that can be shown on demand. */
 export function PasswordField(props: Omit<FieldProps, 'type' | 'after'>) {
   const [visible, setVisible] = useState(false)

@@ -1,12 +1,12 @@
 /**
- * How long calls took. What is read is bounded, however many calls there are: of each day or hour only the newest calls,
- * which are an interval of an index.
+ * How long calls took. What is read is bounded, however many calls there are: of each day or hour only the newest
+ * calls, which are an interval of an index.
  */
 import type { Db } from '../infra/db.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import { firstIdAt } from '../ids.ts'
 
-/** From a call's acceptance to its end, of `calls` that succeeded: half of them, and 95 in 100, were at least as fast. */
+/** From acceptance to end, of `calls` that succeeded: half of them, and 95 in 100, were at least as fast. */
 export type Latency = { calls: number; p50Ms: number; p95Ms: number }
 
 /** The latency of an account: of all its calls, by model and by key. `all` is null where none succeeded. */
@@ -17,7 +17,7 @@ export type AccountLatency = {
 }
 
 /** The most calls of an account that are read, spread evenly over the days. Enough for a stable 95th percentile. */
-const MOST_CALLS = 12_000
+const MOST_CALLS = 6000
 
 /** The most calls of all accounts that are read of each of the last 24 hours. */
 const MOST_OF_HOUR = 500
@@ -32,8 +32,8 @@ const PERCENTILES = `count(*) AS calls, percentile_disc(0.5) WITHIN GROUP (ORDER
 type Group = { calls: number; p50Ms: number | null; p95Ms: number | null; model: string | null; keyId: KeyId | null }
 
 /**
- * The latency of an account's calls on the days `from` to `to` (YYYY-MM-DD in UTC, inclusive): exact while a day has few
- * calls, else of its newest.
+ * The latency of an account's calls on the days `from` to `to` (YYYY-MM-DD in UTC, inclusive): exact while a day has
+ * few calls, else of its newest.
  * @param keyId only the calls that came with this key.
  */
 export async function latencyOfAccount(

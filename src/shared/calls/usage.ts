@@ -7,8 +7,8 @@ import type { Modality } from './lifecycle.ts'
 
 /**
  * What was used on one day (UTC, by the calls' acceptance). Refused calls are left out: they never were charged, and
- * their model is whatever text a client sent. `calls` has the failed ones in it, and those that have not ended, with the
- * credits they hold.
+ * their model is whatever text a client sent. `calls` has the failed ones in it, and those that have not ended, with
+ * the credits they hold.
  */
 type Used = {
   /** YYYY-MM-DD */

@@ -5,8 +5,11 @@ import type { Db } from '../infra/db.ts'
 import { boundedSum } from '../infra/db.ts'
 import { firstIdAt } from '../ids.ts'
 
-/** Credits. `sold`: purchases. `given`: sign-up credits, bonuses, adjustments. `takenBack`: for refunded money. */
-export type GivenCredits = { sold: number; given: number; takenBack: number }
+/**
+ * Credits. `sold`: purchases. `paid`: those of them that a payment bought; the others were granted by hand. `given`:
+ * sign-up credits, bonuses, adjustments. `takenBack`: for refunded money.
+ */
+export type GivenCredits = { sold: number; paid: number; given: number; takenBack: number }
 
 const DAY_MS = 86_400_000
 
@@ -18,6 +21,7 @@ export async function givenSince(db: Db, days: number): Promise<GivenCredits> {
   const { rows } = await db.raw<{ rows: GivenCredits[] }>(
     `
     SELECT ${boundedSum('amount', "origin = 'purchase'")} AS sold,
+      ${boundedSum('amount', "origin = 'purchase' AND payment_id IS NOT NULL")} AS paid,
       ${boundedSum('amount', "origin <> 'purchase'")} AS given,
       (SELECT ${boundedSum('credits')} FROM payment_reversals
         WHERE created_at > now() - make_interval(days => :days)) AS "takenBack"

@@ -73,15 +73,23 @@ const LIVE = `t.token_hash = :hash AND t.purpose = :purpose AND t.spent_at IS NU
     SELECT FROM one_time_tokens newer
     WHERE newer.user_id = t.user_id AND newer.purpose = t.purpose AND newer.asked_at > t.asked_at)))`
 
-/** Whose live token this is; null for any other text. Spends nothing. */
-export async function findToken(db: Db | Trx, purpose: LinkKind, token: string): Promise<UserId | null> {
+/** Whose live token this is, and the address that it was mailed to; null for any other text. Spends nothing. */
+export async function readToken(
+  db: Db | Trx,
+  purpose: LinkKind,
+  token: string,
+): Promise<{ userId: UserId; email: string } | null> {
   if (!TOKEN.test(token)) return null
-  const { rows } = await db.raw<{ rows: { user_id: UserId }[] }>(
-    `SELECT t.user_id FROM one_time_tokens t, users u WHERE ${LIVE}`,
+  const { rows } = await db.raw<{ rows: { userId: UserId; email: string }[] }>(
+    `SELECT t.user_id AS "userId", t.email FROM one_time_tokens t, users u WHERE ${LIVE}`,
     { purpose, hash: hashOf(token) },
   )
-  return rows[0]?.user_id ?? null
+  return rows[0] ?? null
 }
+
+/** Whose live token this is; null for any other text. Spends nothing. */
+export const findToken = async (db: Db | Trx, purpose: LinkKind, token: string): Promise<UserId | null> =>
+  (await readToken(db, purpose, token))?.userId ?? null
 
 /**
  * Spends a token by one statement: of any number of simultaneous requests one wins. The account's row must be locked,

@@ -84,6 +84,10 @@ export async function findSession(db: Db, token: string): Promise<LiveSession | 
   return { sessionId: row.id, userId: row.user_id, accountId: row.account_id }
 }
 
+/** Whose session it is, and for which account; null if there is none. */
+export const holderOfSession = async (db: Db, id: SessionId): Promise<Membership | null> =>
+  (await db('sessions').where({ id }).first<Membership>({ userId: 'user_id', accountId: 'account_id' })) ?? null
+
 /** Ends one session of a user; false when the user has no such session. */
 export const endSession = async (db: Db | Trx, userId: UserId, sessionId: SessionId): Promise<boolean> =>
   (await db('sessions').where({ id: sessionId, user_id: userId }).delete()) === 1

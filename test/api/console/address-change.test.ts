@@ -33,7 +33,12 @@ describe('a change of address', () => {
     expect(told[1]!.mail.text).to.contain(next).and.not.to.contain('#token=')
     expect([await logInStatus(person.email), await logInStatus(next)]).to.deep.equal([200, 401])
 
+    const shown = async (link: string): Promise<unknown> =>
+      (await mailing.web.post('/api/email/confirm/address', { token: link })).json
+    expect(await shown(token)).to.deep.equal({ ok: true, email: next })
+    expect(await shown(verification)).to.deep.equal({ ok: true, email: null })
     const { json } = await confirm(token)
+    expect(await shown(token)).to.deep.equal({ ok: true, email: null })
     expect(json.user).to.include({ id: person.id, email: next, emailVerified: true })
     expect([await logInStatus(person.email), await logInStatus(next)]).to.deep.equal([401, 200])
     expect((await mailing.me(person.token)).json.user.email).to.equal(next)

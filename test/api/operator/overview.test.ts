@@ -41,7 +41,7 @@ describe('/api/operator/overview', () => {
       { accountId: publicId('account', debtor.id), email: debtor.email, ...tally(1, 0, 30) },
     ])
     expect(json.lastDay.topModels).to.have.lengthOf(1)
-    expect(json.sold.lastDay).to.deep.equal({ sold: 100, given: 30, takenBack: 0 })
+    expect(json.sold.lastDay).to.deep.equal({ sold: 100, paid: 0, given: 30, takenBack: 0 })
     expect(json.accounts).to.deep.include({ accounts: 3, opened: 3, outstanding: 55, owed: 7 })
     expect(json.queues.find(({ queue }: { queue: string }) => queue === 'image')).to.include({ failed: 1, waiting: 0 })
   })

@@ -23,7 +23,9 @@ export const requests: Requests = {
     await again('POST', '/api/mail/test', {})
     const next = `next-${email}`
     await again('POST', '/api/email/change', { email: next, password: PASSWORD })
-    await nobody('POST', '/api/email/confirm', { token: await mailedToken(next, /^Confirm your new/) })
+    const token = await mailedToken(next, /^Confirm your new/)
+    await nobody('POST', '/api/email/confirm/address', { token })
+    await nobody('POST', '/api/email/confirm', { token })
     await again('POST', '/api/auth/logout')
     const last = client((await nobody('POST', '/api/auth/login', { email: next, password: PASSWORD })).json.token)
     await last('POST', '/api/auth/delete', { email: next, password: PASSWORD })

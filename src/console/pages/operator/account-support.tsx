@@ -3,7 +3,7 @@
  */
 import { useState } from 'preact/hooks'
 import type { LedgerEntry, Session } from '../../api/endpoints.ts'
-import { endSessionsOf, getLedgerOf, getSessionsOf } from '../../api/operator.ts'
+import { endSessionOf, endSessionsOf, getLedgerOf, getSessionsOf } from '../../api/operator.ts'
 import { searchPayments } from '../../api/operator-billing.ts'
 import { Action, Empty, ErrorMessage, Time } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
@@ -25,39 +25,79 @@ const SESSION_COLUMNS: Column<Session>[] = [
 
 type Props = { id: string; email: string; changed: () => void }
 
+/** Where the owner is signed in; one session or all can be ended. */
 export function SessionsOf({ id, email, changed }: Props) {
   const sessions = useLoad(`sessions of ${id}`, () => getSessionsOf(id))
-  const [asking, setAsking] = useState(false)
+  const [asking, setAsking] = useState<Session | 'all' | null>(null)
+  const ending: Column<Session> = {
+    header: 'End',
+    hidden: true,
+    right: true,
+    cell: (session) => (
+      <button
+        type="button"
+        class="small danger"
+        aria-label={`End the session of ${deviceName(session.userAgent)}`}
+        onClick={() => setAsking(session)}
+      >
+        End
+      </button>
+    ),
+  }
   return (
     <section class="panel">
       <div class="row between">
         <h2>Sessions</h2>
-        {(sessions.data?.data.length ?? 0) > 0 && (
-          <button type="button" class="small danger" onClick={() => setAsking(true)}>
+        {(sessions.data?.data.length ?? 0) > 1 && (
+          <button type="button" class="small danger" onClick={() => setAsking('all')}>
             End all sessions
           </button>
         )}
       </div>
-      <List of={sessions} rows={2} empty={<Empty title="No sessions" />}>
-        {(items) => <Table label="Sessions" columns={SESSION_COLUMNS} rows={items} keyOf={(session) => session.id} />}
+      <List of={sessions} rows={2} empty={<Empty title="Not signed in anywhere" />}>
+        {(items) => (
+          <Table label="Sessions" columns={[...SESSION_COLUMNS, ending]} rows={items} keyOf={(session) => session.id} />
+        )}
       </List>
       {asking && (
-        <Confirm
-          title={`Sign ${email} out everywhere?`}
-          verb="End all sessions"
-          busyText="Ending…"
-          danger
-          close={() => setAsking(false)}
-          work={async () => {
-            await endSessionsOf(id)
+        <EndSession
+          of={{ id, email }}
+          session={asking}
+          close={() => setAsking(null)}
+          ended={() => {
             sessions.reload()
             changed()
           }}
-        >
-          They can sign in again with their password. Their keys keep working.
-        </Confirm>
+        />
       )}
     </section>
+  )
+}
+
+type EndProps = {
+  of: { id: string; email: string }
+  session: Session | 'all'
+  close: () => void
+  ended: () => void
+}
+
+/** Asks before one session ends, or all. */
+function EndSession({ of: { id, email }, session, close, ended }: EndProps) {
+  const all = session === 'all'
+  return (
+    <Confirm
+      title={all ? `Sign ${email} out everywhere?` : `Sign ${email} out of ${deviceName(session.userAgent)}?`}
+      verb={all ? 'End all sessions' : 'End session'}
+      busyText="Ending…"
+      danger
+      close={close}
+      work={async () => {
+        await (all ? endSessionsOf(id) : endSessionOf(session.id))
+        ended()
+      }}
+    >
+      They can sign in again with their password. Their keys keep working.
+    </Confirm>
   )
 }
 

@@ -105,11 +105,15 @@ function Waiting({ overview: { deadMails, paymentsInReview } }: { overview: Over
 
 type Figure = { name: string; href: string; value: string; note?: string }
 
-/** What counts as sold, and how much it was in a month. */
-const soldNote = ({ sold, takenBack }: Overview['sold']['lastMonth']): string =>
-  `paid, or granted as a purchase; ${number(sold)} in 30 days${
-    takenBack > 0 ? `, ${number(takenBack)} taken back` : ''
-  }`
+/** How much of what was sold was paid for, and how much operators granted as a purchase. */
+const soldNote = ({ sold, paid }: Overview['sold']['lastDay']): string =>
+  sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted as purchases`
+
+/** The same of a month, with what was taken back. */
+const monthNote = ({ lastMonth }: Overview['sold']): string =>
+  [soldNote(lastMonth), lastMonth.takenBack > 0 && `${number(lastMonth.takenBack)} taken back`]
+    .filter(Boolean)
+    .join(', ')
 
 function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }) {
   const since = dayAgo()
@@ -118,7 +122,13 @@ function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }
       name: 'Credits sold',
       href: '/operator/payments',
       value: number(sold.lastDay.sold),
-      note: soldNote(sold.lastMonth),
+      note: sold.lastDay.sold === 0 ? '' : soldNote(sold.lastDay),
+    },
+    {
+      name: 'Sold in 30 days',
+      href: '/operator/payments',
+      value: number(sold.lastMonth.sold),
+      note: monthNote(sold),
     },
     { name: 'Credits used', href: '/operator/margins', value: number(lastDay.credits), note: 'what calls cost' },
     {

@@ -14,7 +14,7 @@ import { ceilingOf } from './examples.ts'
 import { LaneView } from './lane.tsx'
 import type { Options } from './options.tsx'
 import { NO_OPTIONS, OptionFields, withOptions } from './options.tsx'
-import { AsCode, Ceiling, ModelChoice } from './parts.tsx'
+import { AsCode, Ceiling, ModelChoice, Setup } from './parts.tsx'
 import { useQuote } from './quote.ts'
 
 type Props = {
@@ -77,8 +77,10 @@ export function ChatPlayground({ models, model, choose, other, compare }: Props)
   return (
     <div class="play">
       <section class="panel">
-        <ModelChoice models={models} model={model} choose={choose} />
-        <Comparison models={models} model={model} other={other} compare={compare} />
+        <Setup model={model}>
+          <ModelChoice models={models} model={model} choose={choose} />
+          <Comparison models={models} model={model} other={other} compare={compare} />
+        </Setup>
         <Fold name="Options">
           <OptionFields options={options} put={setOptions} />
         </Fold>

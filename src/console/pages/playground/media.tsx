@@ -10,7 +10,7 @@ import { Choice, Field } from '../../parts/forms.tsx'
 import { Media } from '../../parts/call-details.tsx'
 import type { Work } from '../../state/media-work.ts'
 import { makeMedia, works } from '../../state/media-work.ts'
-import { AsCode, Ceiling, ModelChoice, Receipt } from './parts.tsx'
+import { AsCode, Ceiling, ModelChoice, Receipt, Setup } from './parts.tsx'
 import { ceilingOf } from './examples.ts'
 import { useQuote } from './quote.ts'
 
@@ -49,8 +49,10 @@ export function MediaPlayground({ kind, models, model, choose }: Props) {
   return (
     <div class="play">
       <section class="panel">
-        <form onSubmit={submit}>
+        <Setup model={model}>
           <ModelChoice models={models} model={model} choose={choose} />
+        </Setup>
+        <form onSubmit={submit}>
           <div class="field">
             <label for="prompt">Prompt</label>
             <textarea

@@ -9,7 +9,6 @@ import { withFields } from '../../parts/route.ts'
 import { useLoad } from '../../state/load.ts'
 import { ChatPlayground } from './chat.tsx'
 import { MediaPlayground } from './media.tsx'
-import { KeyBar } from './parts.tsx'
 
 const KINDS = [
   ['chat', 'Chat'],
@@ -35,7 +34,6 @@ export function PlaygroundPage({ params, query }: PageProps) {
           </a>
         ))}
       </nav>
-      <KeyBar />
       <ErrorMessage problem={models.problem} retry={models.reload} />
       {!models.data ? (
         !models.problem && <Loading rows={8} />

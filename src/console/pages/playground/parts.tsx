@@ -1,6 +1,7 @@
 /**
  * What the three playgrounds share: the key, the model, the price and the code.
  */
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, Cost, MediaFields } from '../../api/gateway.ts'
@@ -9,13 +10,14 @@ import { Dialog } from '../../parts/dialogs.tsx'
 import { GetCredits } from '../../parts/get-credits.tsx'
 import { Price, Worth } from '../../parts/worth.tsx'
 import { credits, duration, number } from '../../parts/format.ts'
+import { Fold } from '../../parts/fold.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
 import { asCurl, asPython, asSdk } from './examples.ts'
 
 /** Which key calls: the playground's own, unless another was pasted, which is kept until the tab is closed. */
-export function KeyBar() {
+function KeyBar() {
   const [asking, setAsking] = useState(false)
   const key = playgroundKey.value
   const paste = (event: Event): void => {
@@ -28,7 +30,7 @@ export function KeyBar() {
     <div class="keybar">
       {key === '' ? (
         <span>
-          Calls are paid from your balance, with a <a href="/keys">key</a> named “{OWN_NAME}”.
+          Paid from your balance, with the <a href="/keys">key</a> “{OWN_NAME}”.
         </span>
       ) : (
         <span>
@@ -66,6 +68,18 @@ export function KeyBar() {
         </Dialog>
       )}
     </div>
+  )
+}
+
+/** What is called and who pays: beside the content, and on a phone one line that opens. */
+export const Setup = ({ model, children }: { model: ModelEntry; children: ComponentChildren }) => {
+  const key = playgroundKey.value
+  const payer = key === '' ? 'your balance' : `key …${key.slice(-4)}`
+  return (
+    <Fold name={`${model.name ?? model.id} · ${payer}`}>
+      {children}
+      <KeyBar />
+    </Fold>
   )
 }
 

@@ -6,7 +6,7 @@ import { deleteAccount } from '../../api/endpoints.ts'
 import { Action } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits } from '../../parts/format.ts'
-import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
+import { Check, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { forgetToken } from '../../state/session.ts'
 
@@ -32,6 +32,8 @@ function Confirm({ close }: { close: () => void }) {
   const now = account.value
   if (!now) return null
   const left = now.credits
+  // Of the conflicts, only that of credits is about something in this form.
+  const conflict = problem?.message.includes('credits') ? 'giveUp' : undefined
   const submit = (event: Event): void => {
     const { email = '', password = '', giveUp } = fieldsOf(event)
     run(async () => {
@@ -41,7 +43,7 @@ function Confirm({ close }: { close: () => void }) {
   }
   return (
     <Dialog title="Delete your account?" close={close}>
-      <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password' }}>
+      <Form problem={problem} onSubmit={submit} about={{ wrong_password: 'password', conflict }}>
         <ul>
           <li>All keys stop working and all sessions end at once.</li>
           <li>Images and videos are removed within minutes.</li>
@@ -49,12 +51,7 @@ function Confirm({ close }: { close: () => void }) {
           {now.debt > 0 && <li>You owe {credits(now.debt)}. Deleting the account does not settle that.</li>}
           {now.running > 0 && <li>You have running calls. Wait until they have ended.</li>}
         </ul>
-        {left > 0 && (
-          <label class="check">
-            <input type="checkbox" name="giveUp" />
-            Give up the {credits(left)} that are left
-          </label>
-        )}
+        {left > 0 && <Check name="giveUp">Give up the {credits(left)} that are left</Check>}
         <Field
           label="E-mail address"
           name="email"

@@ -1,0 +1,72 @@
+import type { Page } from 'playwright-core'
+import type { World } from '../../../scripts/harness/console-world.ts'
+import { post, send } from '../../../scripts/harness/http.ts'
+import { until } from '../../../scripts/until.ts'
+
+/** Every page for those who are not signed in: its path and its heading. */
+export const OUTSIDE: [string, string][] = [
+  ['/sign-in', 'Sign in'],
+  ['/sign-up', 'Create an account'],
+  ['/forgot', 'Forgot your password?'],
+  ['/verify#token=x', 'Verify your e-mail address'],
+  ['/reset#token=x', 'Choose a new password'],
+  ['/new-address#token=x', 'This link no longer works'],
+]
+/** The others. `:call` and `:account` stand for ids. */
+export const INSIDE: [string, string][] = [
+  ['/overview', 'Overview'],
+  ['/calls', 'Calls'],
+  ['/calls/:call', 'Calls'],
+  ['/playground/chat', 'Playground'],
+  ['/playground/chat?model=sandbox-chat&with=dear-chat', 'Playground'],
+  ['/playground/image', 'Playground'],
+  ['/playground/video', 'Playground'],
+  ['/keys', 'Keys'],
+  ['/credits', 'Credits'],
+  ['/models', 'Models'],
+  ['/models/sandbox-chat', 'sandbox-chat'],
+  ['/gallery', 'Gallery'],
+  ['/settings', 'Settings'],
+  ['/operator', 'Operator home'],
+  ['/operator/accounts/:account', 'Account'],
+  ['/operator/codes', 'Codes'],
+  ['/operator/debts', 'Debts'],
+  ['/operator/calls/:call', 'Calls'],
+  ['/operator/accounts', 'Accounts'],
+  ['/operator/calls', 'Calls'],
+  ['/operator/margins', 'Margins'],
+  ['/operator/mails', 'Undelivered e-mails'],
+  ['/operator/banner', 'Banner'],
+  ['/operator/upstreams', 'Upstreams'],
+  ['/operator/catalogue', 'Catalogue'],
+  ['/operator/actions', 'Audit log'],
+]
+
+/** What a customer may call themselves, their key and their model. */
+export const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
+
+/** An operator's account with a call of each outcome, and the token of their session. */
+export type LivedIn = { token: string; address: (path: string) => string; call: string }
+
+/** Fills a world for these pages. `address` puts its ids into a path. */
+export async function liveIn(world: World, email: string): Promise<LivedIn> {
+  const { token } = await world.person(email, { credits: 5000, admin: true })
+  const { json } = await post(`${world.url}/api/keys`, token, { name: SCRIPT.slice(0, 60) })
+  const { headers } = await post(`${world.url}/v1/images/generations`, json.secret as string, {
+    model: 'sandbox-image',
+    prompt: 'x',
+  })
+  const call = headers.get('x-call-id')!
+  const failing = { model: 'sandbox-image', prompt: 'y [status 500]' }
+  await post(`${world.url}/v1/images/generations`, json.secret as string, failing)
+  await post(`${world.url}/v1/chat/completions`, json.secret as string, { model: SCRIPT, messages: [] })
+  const account = (await send('GET', `${world.url}/api/account`, { key: token })).json.user.id as string
+  await send('PATCH', `${world.url}/api/auth/me`, { key: token, body: { displayName: SCRIPT.slice(0, 60) } })
+  const note = { amount: 5, origin: 'bonus', note: SCRIPT }
+  await post(`${world.url}/api/operator/accounts/${account}/grants`, token, note)
+  return { token, call, address: (path) => path.replace(':call', call).replace(':account', account) }
+}
+
+/** Waits until everything that was requested has arrived. */
+export const settled = (page: Page): Promise<unknown> =>
+  until('no place is held any more', async () => (await page.locator('.waiting').count()) === 0)

@@ -1,0 +1,266 @@
+import { randomBytes } from 'node:crypto'
+import { newSecret } from '../../src/shared/accounts/api-keys.ts'
+import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
+import { listKeys } from '../../src/shared/accounts/shown-key.ts'
+import { tokensOfLastHour } from '../../src/shared/users/one-time-tokens.ts'
+import { findSession, deleteExpiredSessions, listSessions } from '../../src/shared/users/sessions.ts'
+import { findUserByEmail } from '../../src/shared/users/users.ts'
+import { oldestQueued } from '../../src/shared/calls/backlog.ts'
+import { listAnyCalls } from '../../src/shared/calls/all-calls.ts'
+import { listCalls } from '../../src/shared/calls/call-list.ts'
+import { tallyLastDay, upstreamHours, upstreamsOfLastHour } from '../../src/shared/calls/last-day.ts'
+import { findEnded, findOrigin, findRecord, findRecords, readState } from '../../src/shared/calls/records.ts'
+import { claimUnanswered, claimOfDeadProcess, waitingProcesses } from '../../src/shared/calls/retries.ts'
+import { sweepCalls, sweepIdempotencyKeys, sweepResults } from '../../src/shared/calls/sweeps.ts'
+import { latencyOfAccount, latencyOfModels } from '../../src/shared/calls/latency.ts'
+import { keyUsageByDay, usageByDay } from '../../src/shared/calls/usage.ts'
+import type { Db, Trx } from '../../src/shared/infra/db.ts'
+import { newId } from '../../src/shared/ids.ts'
+import type { CallId } from '../../src/shared/ids.ts'
+import { entriesOfCall, expireGrants, listEntries, listGrants } from '../../src/shared/ledger/ledger.ts'
+import {
+  dueMails,
+  deleteOldMails,
+  listMails,
+  mailBacklog,
+  verificationsOfLastHour,
+} from '../../src/shared/mail/mails.ts'
+import { addressesOf, findAccounts } from '../../src/shared/operators/accounts.ts'
+import { openingsOfDay } from '../../src/shared/operators/circuits.ts'
+import { listActions } from '../../src/shared/operators/actions.ts'
+import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
+import { spendableCredits, verbs } from '../shared/calls/opening.ts'
+
+/** Which account is read: one among thousands, or the one that has a tenth of all calls. */
+export type Scene = { db: Db; mine: LoadedAccount; call: CallId }
+
+/** `sorts`: an account has so few rows that Postgres may sort them after the index has found them. */
+export type Read = { read: (scene: Scene) => Promise<unknown>; index: string; sorts?: true }
+
+const place = { micros: Date.now() * 1000 - 86_400_000_000, id: newId('call') }
+const day = (ago: number) => new Date(Date.now() - ago * 86_400_000)
+const date = (ago: number) => day(ago).toISOString().slice(0, 10)
+const inTrx = (db: Db, work: (trx: Trx) => Promise<unknown>) => db.transaction(work)
+
+const aRetry = ({ id, keyId }: LoadedAccount) => ({
+  accountId: id,
+  keyId,
+  requestHash: 'ab'.repeat(32),
+  replyTo: 'here',
+})
+
+/** Every list and look-up in the code, by what runs it, and the index that it must use. */
+export const READS: Record<string, Record<string, Read>> = {
+  'the console': {
+    calls: { read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, null), index: 'calls_account_time' },
+    'a later page of calls': {
+      read: ({ db, mine }) => listCalls(db, mine.id, {}, 50, place),
+      index: 'calls_account_time',
+    },
+    'calls of a model': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { model: 'bench-video' }, 50, null),
+      index: 'calls_account_time',
+    },
+    'calls of a modality': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { modality: 'image' }, 50, place),
+      index: 'calls_account_time',
+    },
+    'calls of a status': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { status: 'failed' }, 50, null),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'calls that run': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { status: 'running' }, 50, null),
+      index: 'calls_',
+      sorts: true,
+    },
+    'calls of a key': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { keyId: mine.keyId }, 50, null),
+      index: 'calls_account_time',
+    },
+    'calls of some days': {
+      read: ({ db, mine }) => listCalls(db, mine.id, { from: day(9), before: day(2) }, 50, place),
+      index: 'calls_account_time',
+    },
+    'calls by every filter': {
+      read: ({ db, mine }) =>
+        listCalls(
+          db,
+          mine.id,
+          {
+            model: 'bench-chat',
+            modality: 'chat',
+            status: 'succeeded',
+            keyId: mine.keyId,
+            from: day(9),
+            before: day(2),
+          },
+          50,
+          place,
+        ),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'a call': { read: ({ db, mine, call }) => findRecord(db, call, mine.id), index: 'calls_pkey' },
+    'some calls': {
+      read: ({ db, mine, call }) => findRecords(db, [call, newId('call')], mine.id),
+      index: 'calls_',
+      sorts: true,
+    },
+    'the beginning of a call': { read: ({ db, call }) => findOrigin(db, call), index: 'calls_pkey' },
+    'entries of a call': {
+      read: ({ db, call }) => entriesOfCall(db, call),
+      index: 'ledger_entries_once_per_call',
+      sorts: true,
+    },
+    usage: {
+      read: ({ db, mine }) => usageByDay(db, mine.id, date(29), date(0)),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'usage by key': {
+      read: ({ db, mine }) => keyUsageByDay(db, mine.id, date(29), date(0)),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    latency: {
+      read: ({ db, mine }) => latencyOfAccount(db, mine.id, date(29), date(0)),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'the latency of models': { read: ({ db }) => latencyOfModels(db), index: 'calls_pkey', sorts: true },
+    'the ledger': { read: ({ db, mine }) => listEntries(db, mine.id, 50, null), index: 'ledger_entries_pkey' },
+    'a later page of the ledger': {
+      read: ({ db, mine }) => listEntries(db, mine.id, 50, 9),
+      index: 'ledger_entries_pkey',
+    },
+    grants: { read: ({ db, mine }) => listGrants(db, mine.id), index: 'grants_account', sorts: true },
+    keys: { read: ({ db, mine }) => listKeys(db, mine.id), index: 'api_keys_', sorts: true },
+    sessions: {
+      read: ({ db, mine }) => listSessions(db, mine.userId, newId('session')),
+      index: 'sessions_user',
+      sorts: true,
+    },
+    'a session': {
+      read: ({ db }) => findSession(db, randomBytes(32).toString('base64url')),
+      index: 'sessions_token_hash_key',
+    },
+    'an account by its address': {
+      read: ({ db }) => findUserByEmail(db, 'somebody@example.com'),
+      index: 'users_email_key',
+      sorts: true,
+    },
+    'verification mails of an account': {
+      read: ({ db, mine }) => inTrx(db, (trx) => verificationsOfLastHour(trx, mine.userId, 5)),
+      index: 'mails_user',
+    },
+  },
+  'the gateway': {
+    'the holder of a key': {
+      read: ({ db }) => createKeyLookup(db).find(newSecret(), '192.0.2.1'),
+      index: 'api_keys_hash_key',
+    },
+    'the state of a call': { read: ({ db, call }) => readState(db, call), index: 'calls_pkey' },
+    'which calls have ended': { read: ({ db, call }) => findEnded(db, [call, newId('call')]), index: 'calls_pkey' },
+    'the call that a retry joins': {
+      read: ({ db, mine }) => claimUnanswered(db, aRetry(mine)),
+      index: 'calls_to_join',
+      sorts: true,
+    },
+    'the call that a dead process left': {
+      read: ({ db, mine }) => claimOfDeadProcess(db, aRetry(mine), [{ address: 'dead', lastSeenMs: Date.now() }]),
+      index: 'calls_',
+      sorts: true,
+    },
+    'the processes that a retry asks for': {
+      read: ({ db, mine }) => waitingProcesses(db, aRetry(mine)),
+      index: 'calls_to_join',
+      sorts: true,
+    },
+    'what an account can spend': {
+      read: ({ db, mine }) => spendableCredits(db, mine.id),
+      index: 'grants_account',
+      sorts: true,
+    },
+  },
+  'an operator': {
+    'the newest accounts': {
+      read: ({ db }) => findAccounts(db, { text: '', sort: 'newest' }, 50),
+      index: 'accounts_pkey',
+    },
+    'an account by its id': {
+      read: ({ db, mine }) => findAccounts(db, { text: `acc_${mine.id.replaceAll('-', '')}`, sort: 'newest' }, 50),
+      index: 'accounts_pkey',
+    },
+    // In the order of the index: in the worst case, a text that no address has, it reads every account.
+    'accounts by a part of their address, later': {
+      read: ({ db }) => findAccounts(db, { text: '-7', sort: 'newest' }, 50, { key: null, id: newId('account') }),
+      index: 'accounts_pkey',
+    },
+    'accounts that owe': {
+      read: ({ db }) => findAccounts(db, { text: '', sort: 'debt' }, 50, { key: 9, id: newId('account') }),
+      index: 'accounts_in_debt',
+      sorts: true,
+    },
+    'accounts that are suspended': {
+      read: ({ db }) => findAccounts(db, { text: '', sort: 'newest', standing: 'suspended' }, 50),
+      index: 'accounts_suspended',
+    },
+    actions: { read: ({ db }) => listActions(db, {}, 50), index: 'operator_actions_pkey' },
+    'actions on an account': {
+      read: ({ db, mine }) => listActions(db, { accountId: mine.id }, 50),
+      index: 'operator_actions_account',
+      sorts: true,
+    },
+    'all calls': { read: ({ db }) => listAnyCalls(db, {}, 50, null), index: 'calls_pkey' },
+    'all calls of an upstream, later': {
+      read: ({ db }) => listAnyCalls(db, { upstream: 'none', from: day(9), before: day(2) }, 50, place, 100),
+      index: 'calls_pkey',
+    },
+    'all calls that failed': {
+      read: ({ db }) => listAnyCalls(db, { status: 'failed', errorType: 'upstream_failed' }, 50, null),
+      index: 'calls_of_errors',
+    },
+    'the calls of an account': {
+      read: ({ db, mine }) => listAnyCalls(db, { accountId: mine.id, upstream: 'none' }, 50, place),
+      index: 'calls_account_time',
+      sorts: true,
+    },
+    'the calls of the last day': { read: ({ db }) => tallyLastDay(db, 5), index: 'calls_pkey', sorts: true },
+    'the hours of upstreams': { read: ({ db }) => upstreamHours(db), index: 'calls_pkey', sorts: true },
+    'the openings of circuits': { read: ({ db }) => openingsOfDay(db), index: 'circuit_openings_pkey', sorts: true },
+    'the addresses of accounts': {
+      read: ({ db, mine }) => addressesOf(db, [mine.id]),
+      index: 'members_one_owner',
+      sorts: true,
+    },
+    'upstreams of the last hour': { read: ({ db }) => upstreamsOfLastHour(db), index: 'calls_pkey', sorts: true },
+    'mails that were given up': { read: ({ db }) => listMails(db, ['dead'], 50), index: 'mails_dead' },
+    mails: {
+      read: ({ db }) => listMails(db, ['queued', 'sending', 'sent', 'skipped', 'dead'], 50),
+      index: 'mails_pkey',
+    },
+  },
+  'the reconciler': {
+    'calls past their lease': { read: ({ db }) => verbs(db).findStale(200), index: 'calls_open', sorts: true },
+    'results past their time': { read: ({ db }) => sweepResults(db, 2000), index: 'call_results_expiry' },
+    'idempotency keys past their time': {
+      read: ({ db }) => sweepIdempotencyKeys(db, 2000),
+      index: 'calls_idempotency_expiry',
+    },
+    'call records past their time': { read: ({ db }) => sweepCalls(db, 3650, 2000), index: 'calls_pkey' },
+    'grants past their time': { read: ({ db }) => expireGrants(db, 200), index: 'grants_expiry' },
+    'mails that are due': { read: ({ db }) => dueMails(db, 30, 200), index: 'mails_due' },
+    'mails past their time': { read: ({ db }) => deleteOldMails(db), index: 'mails_finished', sorts: true },
+    'sessions past their time': { read: ({ db }) => deleteExpiredSessions(db), index: 'sessions_expiry' },
+    'links of a mailbox in the last hour': {
+      read: ({ db }) => inTrx(db, (trx) => tokensOfLastHour(trx, 'somebody@example.com', 'reset', newId('mail'))),
+      index: 'one_time_tokens_mailbox',
+    },
+  },
+  'the metrics': {
+    'the oldest call that waits': { read: ({ db }) => oldestQueued(db), index: 'calls_open', sorts: true },
+    'the mails that wait': { read: ({ db }) => mailBacklog(db), index: 'mails_due' },
+  },
+}
