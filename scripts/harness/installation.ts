@@ -44,7 +44,7 @@ let compiled: boolean | undefined
  */
 function argumentsOf(kind: Kind | Task, tree: string): string[] {
   const ofThisOne = tree === root
-  if (bundled && ofThisOne && (kind === 'web' || kind === 'worker')) return [join(bundled, `${kind}.js`)]
+  if (bundled && ofThisOne && (kind === 'web' || kind === 'worker')) return [join(bundled, `${kind}.cjs`)]
   const program = join(tree, 'dist', `${PROGRAMS[kind]}.js`)
   const isCompiled = ofThisOne ? (compiled ??= !buildIsStale()) : existsSync(program)
   return isCompiled ? [program] : ['--import', 'tsx', join(tree, `${PROGRAMS[kind]}.ts`)]

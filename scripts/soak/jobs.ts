@@ -84,9 +84,10 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
     ],
     planted: plantedBugs(addresses, runner),
     busy: [
+      // In one process, so it must not be what is left at the end.
+      test('pre-charges', ['test/upstreams/precharge.test.ts'], { env: chats, patient: true }),
       ...shards('schedules of payments', payments, 'TOLLGATE_PAYMENT_SCHEDULES', PAYMENT_SCHEDULES, PAYMENT_SHARDS),
       ...shards('schedules', calls, 'TOLLGATE_SCHEDULES', SCHEDULES, SHARDS),
-      test('pre-charges', ['test/upstreams/precharge.test.ts'], { env: chats, patient: true }),
     ],
   }
 }
