@@ -61,8 +61,10 @@ async function soak(): Promise<boolean> {
   ;[programs] = await Promise.all([bundlePrograms(), ensureTemplate(addresses.databaseUrl)])
   const lanes = jobsOf(addresses, { seed, part: Number(values.part), programs, runner })
   const wanted = (jobs: Job[]): Job[] => jobs.filter(({ name }) => name.includes(values.only))
-  const measured = await runAll(wanted(lanes.alone), 1)
+  const patient = runAll(wanted(lanes.patient), 1)
+  const measured = await runAll(wanted(lanes.first), 1)
   const beside = await Promise.all([
+    patient,
     ...[lanes.kills, lanes.faults, lanes.planted].map((jobs) => runAll(wanted(jobs), 1)),
     runAll(wanted(lanes.busy), Number(values.lanes)),
   ])

@@ -37,11 +37,11 @@ type Options = { seed: number; part: number; programs: string; runner: MutantRun
 type Tests = { env?: Record<string, string>; schedules?: number; patient?: boolean }
 
 /**
- * The lanes of the soak: each runs its jobs one after the other, beside the others. `alone` goes before them: it
- * measures times. `kills`, `faults` and `planted` mostly wait; `busy`, of which there are several, takes what is left
- * of the machine, its longest jobs first.
+ * The lanes of the soak: each runs its jobs one after the other, beside the others. `first` goes before them: it
+ * measures times, and has but `patient` beside it, one process that others go before. `kills`, `faults` and `planted`
+ * mostly wait; `busy`, of which there are several, takes what is left of the machine, its longest jobs first.
  */
-export type Lanes = Record<'alone' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
+export type Lanes = Record<'first' | 'patient' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
 
 /** The jobs of the soak, by lane. */
 export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner }: Options): Lanes {
@@ -72,7 +72,8 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
   const [calls, payments] = ['test/crash/schedules.test.ts', 'test/crash/payments.test.ts'] as const
   const chats = { TOLLGATE_REQUESTS: String(Math.ceil(CHATS * part)) }
   return {
-    alone: [crash('load', 'load')],
+    first: [crash('load', 'load')],
+    patient: [test('pre-charges', ['test/upstreams/precharge.test.ts'], { env: chats, patient: true })],
     kills: [crash('kills', 'kills'), crash('cuts', 'cuts', 'failpoints')],
     faults: [
       crash('takeovers', 'takeovers'),
@@ -84,8 +85,6 @@ export function jobsOf(addresses: TestAddresses, { seed, part, programs, runner 
     ],
     planted: plantedBugs(addresses, runner),
     busy: [
-      // In one process, so it must not be what is left at the end.
-      test('pre-charges', ['test/upstreams/precharge.test.ts'], { env: chats, patient: true }),
       ...shards('schedules of payments', payments, 'TOLLGATE_PAYMENT_SCHEDULES', PAYMENT_SCHEDULES, PAYMENT_SHARDS),
       ...shards('schedules', calls, 'TOLLGATE_SCHEDULES', SCHEDULES, SHARDS),
     ],
