@@ -13,11 +13,11 @@ export type Job = { name: string; run: () => Promise<Result> }
 
 /** How many random schedules there are, and how many processes run them. */
 const SCHEDULES = 10_000
-const SHARDS = 4
+const SHARDS = 3
 
 /** How many random schedules of payments there are, and how many processes run them. */
 const PAYMENT_SCHEDULES = 5000
-const PAYMENT_SHARDS = 4
+const PAYMENT_SHARDS = 3
 
 /** Random chats whose pre-charge is compared with a bill. */
 const CHATS = 20_000

@@ -13,7 +13,7 @@ import { seed, report } from './scale.ts'
 const RUNS = Number(process.env['TOLLGATE_SCHEDULES'] ?? 200)
 
 /** How many are checked at once. */
-const TOGETHER = 10
+const TOGETHER = 20
 
 describe('any schedule of calls and faults', () => {
   let own: ScheduleDatabase
