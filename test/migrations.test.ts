@@ -5,10 +5,9 @@ import { migrate, migrationSource, missingSchema } from '../migrations/index.ts'
 import { dropSql } from '../migrations/sql.ts'
 import { root } from '../scripts/folders.ts'
 import { dumpSchema } from '../scripts/schema/dump.ts'
-import { connectDb } from '../src/shared/infra/db.ts'
 import type { Db } from '../src/shared/infra/db.ts'
 import { chat } from '../scripts/harness/calling.ts'
-import { newDatabaseUrl } from '../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../scripts/harness/database.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import { startGateway } from '../scripts/harness/harness.ts'
 
@@ -17,7 +16,7 @@ describe('the migrations', () => {
   let own: { DATABASE_URL: string; DATABASE_SSL: 'off' }
   before(async () => {
     own = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off' }
-    db = connectDb({ ...own, DATABASE_POOL: 2 })
+    db = connectTestDb({ ...own, DATABASE_POOL: 2 })
   })
   after(() => db.destroy())
 
@@ -97,7 +96,7 @@ describe('the migrations', () => {
     }
     const gateway = await startGateway()
     const account = await anAccount(gateway.db, 1000)
-    const migrating = connectDb(gateway.config)
+    const migrating = connectTestDb(gateway.config)
     const lastedMs = async (): Promise<number> => {
       const startedAt = performance.now()
       expect((await chat(gateway, account, 'hello')).status).to.equal(200)

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
+import { connectTestDb } from '../scripts/harness/database.ts'
 import { startWeb } from '../src/api/web.ts'
 import { startWorker } from '../src/workers/worker.ts'
 import { createSandbox } from '../src/sandbox/server.ts'
 import type { Sandbox } from '../src/sandbox/server.ts'
 import type { Config } from '../src/shared/config.ts'
-import { connectDb } from '../src/shared/infra/db.ts'
 import type { Db } from '../src/shared/infra/db.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import { testConfig } from '../scripts/harness/harness.ts'
@@ -28,7 +28,7 @@ describe('the logs of web and worker', () => {
     config = await testConfig(sandbox.url, { SMTP_URL: mailbox.url, SANDBOX_API_KEY: 'sk-canary-upstream' })
     const web = await startWeb(config, log, 500)
     const worker = await startWorker(config, log, 500)
-    db = connectDb({ ...config, DATABASE_POOL: 2 })
+    db = connectTestDb({ ...config, DATABASE_POOL: 2 })
     url = `http://127.0.0.1:${web.port}`
     stopProcesses = async () => {
       await web.stop()

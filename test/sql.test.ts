@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { migrate } from '../migrations/index.ts'
 import { SQL_FOLDER, applySql } from '../migrations/sql.ts'
 import { shipSql } from '../scripts/builder.ts'
-import { connectDb } from '../src/shared/infra/db.ts'
 import type { Db } from '../src/shared/infra/db.ts'
 import { newId } from '../src/shared/ids.ts'
 import { expectBooksToBalance } from './support/books.ts'
-import { newDatabaseUrl } from '../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../scripts/harness/database.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import { anOrder, verbs } from './shared/calls/opening.ts'
 
@@ -17,7 +16,7 @@ describe('the functions of the money', () => {
   let db: Db
   let folder: string
   beforeEach(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     folder = mkdtempSync(join(tmpdir(), 'tollgate-sql-'))
     cpSync(SQL_FOLDER, folder, { recursive: true })
   })

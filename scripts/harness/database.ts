@@ -8,6 +8,7 @@ import { root } from '../folders.ts'
 import { applyCatalogue } from '../../src/shared/catalogue/changes.ts'
 import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
+import { PATIENCE_MS } from '../until.ts'
 import { ownerLives, processName, testServices } from './services.ts'
 
 /** Brings the database to the newest schema. */
@@ -85,7 +86,7 @@ async function sweep(client: pg.Client): Promise<void> {
 }
 
 /** How long a test's own statement waits for a connection, in ms: a busy machine is not an outage. */
-const TEST_ACQUIRE_MS = 30_000
+const TEST_ACQUIRE_MS = PATIENCE_MS
 
 /** A pool for the test itself, beside those of the processes under test. */
 export const connectTestDb = (config: Parameters<typeof connectDb>[0]): Db => connectDb(config, TEST_ACQUIRE_MS)

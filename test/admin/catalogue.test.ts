@@ -5,14 +5,13 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
 import { catalogueCommands } from '../../src/admin/commands/catalogue.ts'
 import { CommandError } from '../../src/admin/command.ts'
 import type { Options, Report } from '../../src/admin/command.ts'
 import { readVersion } from '../../src/shared/catalogue/versions.ts'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 
 /** The catalogue of the tests with another price of `sandbox-image`. */
@@ -40,7 +39,7 @@ describe("the operator's commands of the catalogue", () => {
   after(() => rmSync(folder, { recursive: true }))
   beforeEach(async () => {
     databaseUrl = await newDatabaseUrl()
-    db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
   afterEach(() => db.destroy())
 

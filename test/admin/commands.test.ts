@@ -4,9 +4,8 @@ import { accountCommands } from '../../src/admin/commands/accounts.ts'
 import { bannerCommands } from '../../src/admin/commands/banner.ts'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { moneyCommands } from '../../src/admin/commands/money.ts'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
-import { testDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
@@ -17,7 +16,7 @@ describe("the operator's commands", () => {
   let db: Db
   let account: TestAccount
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
   after(() => db.destroy())
   beforeEach(async () => {

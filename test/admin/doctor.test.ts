@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import { SMTPServer } from 'smtp-server'
 import { doctor } from '../../src/admin/doctor.ts'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import type { Sandbox } from '../../src/sandbox/server.ts'
-import { newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
 import { sandboxCatalogue, testConfig } from '../../scripts/harness/harness.ts'
 import { startS3 } from '../workers/storage/s3-server.ts'
 
@@ -62,7 +61,7 @@ describe('admin doctor', () => {
   /** What it finds in another environment. */
   async function examined(change: Record<string, string> = {}): Promise<{ failed: boolean; findings: Finding[] }> {
     const environment = { ...good, ...change }
-    const db = connectDb({ DATABASE_URL: environment['DATABASE_URL']!, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    const db = connectTestDb({ DATABASE_URL: environment['DATABASE_URL']!, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const before = { ...process.env }
     Object.assign(process.env, environment)
     try {
@@ -185,7 +184,7 @@ describe('admin doctor', () => {
     await offer(DATABASE_URL, { ...catalogue, models: catalogue.models.map((one) => ({ ...one, enabled: false })) })
     await expectBroken({ DATABASE_URL }, /^catalogue: no model has an upstream with a key/)
 
-    const db = connectDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    const db = connectTestDb({ DATABASE_URL, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     await db.raw('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
     await db.destroy()
     const broken = await brokenIn({ DATABASE_URL })

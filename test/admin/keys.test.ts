@@ -2,17 +2,16 @@ import { expect } from 'chai'
 import { keyCommands } from '../../src/admin/commands/keys.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import type { ApiKey } from '../../src/shared/accounts/shown-key.ts'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { listActions } from '../../src/shared/operators/actions.ts'
-import { testDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 
 describe("the operator's commands of keys", () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
   after(() => db.destroy())
 

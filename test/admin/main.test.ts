@@ -6,11 +6,10 @@ import { root } from '../../scripts/folders.ts'
 import { migrationSource } from '../../migrations/index.ts'
 import { createKeyLookup } from '../../src/shared/accounts/key-lookup.ts'
 import { verifyPassword } from '../../src/shared/users/passwords.ts'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { parseId, publicId } from '../../src/shared/ids.ts'
 import type { GrantId } from '../../src/shared/ids.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
@@ -23,7 +22,7 @@ describe("the operator's command line", function () {
   let databaseUrl: string
   before(async () => {
     databaseUrl = await newDatabaseUrl()
-    db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 4 })
   })
   after(() => db.destroy())
 
@@ -172,7 +171,7 @@ describe("the operator's command line", function () {
   it('audits the books: counts, no breach and exit code 0; each breach and exit code 1', async () => {
     // A database of its own, so that those of the other commands stay right.
     const url = await newDatabaseUrl()
-    const own = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    const own = connectTestDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     try {
       const account = await anAccount(own)
       await aGrant(own, account.id, { amount: 50 })
@@ -196,7 +195,7 @@ describe("the operator's command line", function () {
 
   it('refuses a database that was never migrated', async () => {
     const url = await newDatabaseUrl()
-    const own = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    const own = connectTestDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     for (const _ of await migrationSource.getMigrations([])) await own.migrate.down({ migrationSource })
     await own.destroy()
     expectRefused(await admin(['audit'], { DATABASE_URL: url }), /^The database has not been migrated/)

@@ -3,13 +3,12 @@ import type { Report } from '../../src/admin/command.ts'
 import { CommandError } from '../../src/admin/command.ts'
 import { codeCommands } from '../../src/admin/commands/codes.ts'
 import { paymentCommands } from '../../src/admin/commands/payments.ts'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { publicId } from '../../src/shared/ids.ts'
 import { redeemCode } from '../../src/shared/payments/codes.ts'
 import { findPayment } from '../../src/shared/payments/orders.ts'
 import { putToReview } from '../../src/shared/payments/apply.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../support/books.ts'
@@ -23,7 +22,7 @@ describe("the operator's commands of payments", () => {
   let world: PaymentWorld
   let account: TestAccount
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     world = await paymentWorld(db)
     Object.assign(process.env, {
       PAYMENTS: 'stripe',

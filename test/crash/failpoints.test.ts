@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { Calls } from '../../src/shared/calls/calls.ts'
 import { newCallId } from '../../src/shared/calls/records.ts'
@@ -9,7 +8,7 @@ import { createLog } from '../../src/shared/infra/log.ts'
 import type { WorkerDeps } from '../../src/workers/deps.ts'
 import { reconcileCalls } from '../../src/workers/reconciler.ts'
 import { expectBooksToBalance } from '../support/books.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 
@@ -18,7 +17,7 @@ describe('two processes at the same moment', () => {
   let db: Db
   let account: TestAccount
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     account = await anAccount(db, 100_000)
   })
   after(() => db.destroy())

@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import pg from 'pg'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { gatewayError } from '../../src/shared/errors.ts'
 import { audit } from '../../src/shared/ledger/audit.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
@@ -28,7 +27,7 @@ describe('behind PgBouncer in transaction mode', () => {
     }
     direct = await newDatabaseUrl()
     bouncer = await startPgBouncer(found.program, direct, SERVER_CONNECTIONS)
-    db = connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    db = connectTestDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     // Sessions get these settings at their start elsewhere: see docs/scaling.md.
     const { pathname } = new URL(direct)
     for (const setting of ['enable_seqscan = off', 'jit = off', `statement_timeout = '20s'`])
@@ -43,7 +42,7 @@ describe('behind PgBouncer in transaction mode', () => {
 
   it('charges, settles and refunds from many pools at once, never beyond a balance', async () => {
     const pools = Array.from({ length: 4 }, () =>
-      connectDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 5 }),
+      connectTestDb({ DATABASE_URL: bouncer.through(direct), DATABASE_SSL: 'off', DATABASE_POOL: 5 }),
     )
     const accounts: TestAccount[] = []
     for (const credits of [500, 500, 50]) accounts.push(await anAccount(db, credits))

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import type { CallId } from '../../src/shared/ids.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { loadAccounts, loadHistory } from '../../scripts/harness/loaded-books.ts'
 import type { LoadedAccount } from '../../scripts/harness/loaded-books.ts'
 import { anOrder, verbs } from '../shared/calls/opening.ts'
@@ -39,7 +38,7 @@ describe('plans over loaded tables', function () {
   let db: Db
   let accounts: LoadedAccount[]
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     accounts = await loadAccounts(db, ACCOUNTS)
     await loadHistory(db, accounts, CALLS)
     await db.raw(OTHER_ROWS)

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { migrate, migrationSource } from '../../migrations/index.ts'
-import { newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import { get } from '../../scripts/harness/http.ts'
 import { startPrivateRedis } from '../../scripts/harness/services.ts'
@@ -22,7 +21,7 @@ describe('a process that starts before what it needs', function () {
     redis = await startPrivateRedis()
     databaseUrl = await newDatabaseUrl()
     await offer(databaseUrl, catalogue)
-    db = connectDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: databaseUrl, DATABASE_SSL: 'off', DATABASE_POOL: 2 })
   })
   after(async () => {
     await Promise.all(processes.map((one) => one.kill()))
@@ -58,7 +57,8 @@ describe('a process that starts before what it needs', function () {
     const line = JSON.parse(await worker.says('Redis is away')) as { level: string }
     expect(line.level).to.equal('warn')
     worker.child.kill('SIGHUP')
-    expect(await readiness(url)).to.deep.equal({ status: 503, down: ['redis'] })
+    const ready = await until('it to listen', () => readiness(url).catch(() => null))
+    expect(ready).to.deep.equal({ status: 503, down: ['redis'] })
     await redis.start()
     await worker.says('worker process running')
     await until('it to be ready', async () => (await readiness(url)).status === 200)
@@ -84,7 +84,7 @@ describe('a process that starts before what it needs', function () {
           expect(JSON.parse(await started.says(words))).to.include({ level: 'warn', process: kind })
         }
         if (down) {
-          const ready = await until(`${kind} to listen`, () => readiness(url).catch(() => null), 60_000)
+          const ready = await until(`${kind} to listen`, () => readiness(url).catch(() => null))
           expect(ready, kind).to.deep.equal({ status: 503, down })
         }
         await started.kill()
@@ -94,7 +94,7 @@ describe('a process that starts before what it needs', function () {
 
   it('a web process is ready after schema and catalogue, and not any more before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })
-    const [web, url] = await start('web', { DRAIN_SECONDS: '2' })
+    const [web, url] = await start('web', { DRAIN_SECONDS: '5' })
     await web.says('web process listening')
     await web.says('has not been migrated')
     expect(await readiness(url)).to.deep.equal({ status: 503, down: ['schema'] })

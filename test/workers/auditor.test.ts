@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import type { Redis } from 'ioredis'
-import { connectDb } from '../../src/shared/infra/db.ts'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { Calls } from '../../src/shared/calls/calls.ts'
 import { auditActive } from '../../src/shared/ledger/audit.ts'
@@ -8,7 +7,7 @@ import { createAudits } from '../../src/shared/metrics/audits.ts'
 import { newId } from '../../src/shared/ids.ts'
 import { connectPersistent } from '../../src/shared/infra/redis.ts'
 import { AUDIT_EVERY_MS, auditWhenDue } from '../../src/workers/auditor.ts'
-import { newDatabaseUrl } from '../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import type { TestAccount } from '../../scripts/harness/factories.ts'
 import { anAccount } from '../../scripts/harness/factories.ts'
 import { testRedis } from '../../scripts/harness/redis.ts'
@@ -22,7 +21,7 @@ describe('the auditor', () => {
   let redis: Redis
   let audits: ReturnType<typeof createAudits>
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     redis = connectPersistent({ REDIS_URL: (await testRedis()).url, REDIS_TLS_VERIFY: 'on' })
   })
   beforeEach(() => {

@@ -3,9 +3,9 @@ import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { connectTestDb } from '../../../scripts/harness/database.ts'
 import { startWeb } from '../../../src/api/web.ts'
 import { createSandbox } from '../../../src/sandbox/server.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { chat, image, prompted } from '../../../scripts/harness/calling.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -81,7 +81,7 @@ async function startExporting(endpoint: string) {
   const config = await testConfig(sandbox.url, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
   const { log, lines } = readableLog()
   const [web, worker] = await Promise.all([startWeb(config, log, 500), startWorker(config, log, 500)])
-  const db = connectDb(config)
+  const db = connectTestDb(config)
   const account = await anAccount(db, 1000)
   const place = { url: `http://127.0.0.1:${web.port}` }
   return {

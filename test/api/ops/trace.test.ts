@@ -1,8 +1,8 @@
 import { expect } from 'chai'
+import { connectTestDb } from '../../../scripts/harness/database.ts'
 import { startWeb } from '../../../src/api/web.ts'
 import { createSandbox } from '../../../src/sandbox/server.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -29,7 +29,7 @@ describe('a trace', () => {
     const config = await testConfig(sandbox.url)
     const [aWeb, aWorker] = await Promise.all([startWeb(config, web.log, 500), startWorker(config, worker.log, 500)])
     url = `http://127.0.0.1:${aWeb.port}`
-    db = connectDb(config)
+    db = connectTestDb(config)
     key = (await anAccount(db, 100_000)).key
     stop = async () => {
       await aWeb.stop()

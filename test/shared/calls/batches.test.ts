@@ -1,12 +1,11 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { AccountLimits, OutcomeRow } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, remainders, verbs, wordOf } from './opening.ts'
 
@@ -32,7 +31,7 @@ const failed = (id: OutcomeRow['id']): { row: OutcomeRow; output: string } => ({
 describe('a batch of calls in one statement', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))

@@ -5,7 +5,6 @@ import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { Period } from '../../../src/shared/accounts/shown-key.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { CallId, KeyId } from '../../../src/shared/ids.ts'
@@ -13,15 +12,17 @@ import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { untilItWaits } from '../../support/lock-waits.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+import { withinOneDay } from '../../support/one-day.ts'
 
 describe('the budget of a key, judged by the charge', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+    await withinOneDay()
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))

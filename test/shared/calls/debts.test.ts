@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
@@ -10,7 +9,7 @@ import { endCalls } from '../../../src/shared/calls/statements.ts'
 import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
 import { expireGrants, grant, listEntries } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letExpire, opened, remainders, verbs, wordOf } from './opening.ts'
@@ -20,7 +19,7 @@ const failure = gatewayError('upstream_failed')
 describe('debt', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))
@@ -239,7 +238,7 @@ describe('debt', () => {
 describe('the requests of an account that Redis holds', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))

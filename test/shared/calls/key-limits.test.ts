@@ -3,13 +3,12 @@ import { rotateKey } from '../../../src/shared/accounts/api-keys.ts'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { openCalls } from '../../../src/shared/calls/statements.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
@@ -17,7 +16,7 @@ import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
 describe('the limits of a key, judged by the charge', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 20 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
@@ -7,14 +6,14 @@ import { newId } from '../../../src/shared/ids.ts'
 import type { CallStatus, Verb } from '../../../src/shared/calls/lifecycle.ts'
 import { CALL_STATUSES, TRANSITIONS, hasEnded } from '../../../src/shared/calls/lifecycle.ts'
 import { createRefusals } from '../../../src/shared/calls/refusals.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, rowOf, verbs } from './opening.ts'
 
 describe('the table of transitions', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
   })
   after(() => db.destroy())
 

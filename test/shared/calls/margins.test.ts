@@ -5,9 +5,8 @@ import { marginCsv } from '../../../src/shared/calls/margin-csv.ts'
 import { marginsByDay } from '../../../src/shared/calls/margins.ts'
 import type { MarginRow } from '../../../src/shared/calls/margins.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { storeVersion } from '../../../src/shared/catalogue/versions.ts'
 import { aResult, opened, verbs } from './opening.ts'
@@ -19,7 +18,7 @@ describe('the margins of calls', () => {
   let db: Db
   const today = new Date().toISOString().slice(0, 10)
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     const calls = verbs(db)
     const account = await anAccount(db, 10_000)
     const ended = async (model: string, upstream: string, costMicroUsd: number | null) => {

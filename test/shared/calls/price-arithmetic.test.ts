@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { MAX_CALL_CREDITS, chatCharge, chatCost, mediaCost } from '../../../src/shared/calls/pricing.ts'
 import type { ChatPrice, MediaPrice, MediaShape, Tokens } from '../../../src/shared/calls/pricing.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { seed } from '../../crash/scale.ts'
 
@@ -74,7 +73,7 @@ const MEDIA = `
 describe('the arithmetic of prices', function () {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
   })
   after(() => db.destroy())
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { until } from '../../../scripts/until.ts'
@@ -7,14 +7,13 @@ import type { RecordRefusal, Refusal } from '../../../src/shared/calls/refusals.
 import { createRefusals } from '../../../src/shared/calls/refusals.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 
 describe('the records of refusals', () => {
   let db: Db
   let account: TestAccount
   let record: RecordRefusal
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     record = createRefusals(db)
   })
   after(() => db.destroy())

@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL_FOLDER } from '../../../migrations/sql.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import { beginCalls, endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
@@ -171,7 +170,7 @@ describe('the short statements of the money', () => {
   let dbs: [short: Db, general: Db]
   beforeEach(async () => {
     const connect = async () =>
-      connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+      connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     dbs = [await connect(), await connect()]
     await edit(dbs[0], false)
     await edit(dbs[1], true)

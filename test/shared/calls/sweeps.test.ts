@@ -3,14 +3,13 @@ import { moneyCommands } from '../../../src/admin/commands/money.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { findKey } from '../../../src/shared/accounts/shown-key.ts'
 import { sweepCalls } from '../../../src/shared/calls/sweeps.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { publicId } from '../../../src/shared/ids.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
 import { startWorker } from '../../../src/workers/worker.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { testConfig } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/until.ts'
 import { loadAccounts, loadHistory } from '../../../scripts/harness/loaded-books.ts'
@@ -24,7 +23,7 @@ describe('the sweep of old call records', () => {
   let accounts: LoadedAccount[]
   before(async () => {
     url = await newDatabaseUrl()
-    db = connectDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 3 })
+    db = connectTestDb({ DATABASE_URL: url, DATABASE_SSL: 'off', DATABASE_POOL: 3 })
     accounts = await loadAccounts(db, 10)
   })
   after(() => db.destroy())

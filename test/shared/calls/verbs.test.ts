@@ -1,11 +1,10 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import {
   aResult,
@@ -26,7 +25,7 @@ describe('the verbs of a call', () => {
   let db: Db
   let calls: Calls
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
     calls = verbs(db)
   })
   after(() => db.destroy())

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../../scripts/harness/harness.ts'
 import { until } from '../../../scripts/until.ts'
 import type { Application, Applied } from '../../../src/shared/catalogue/changes.ts'
@@ -9,7 +9,6 @@ import type { CatalogueHolder } from '../../../src/shared/catalogue/holder.ts'
 import { UnusableVersion, holdCatalogue } from '../../../src/shared/catalogue/holder.ts'
 import { listVersions, readVersion, storeVersion } from '../../../src/shared/catalogue/versions.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { createLog } from '../../../src/shared/infra/log.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -27,7 +26,7 @@ const content = (...models: object[]) => ({ ...sandboxCatalogue('http://127.0.0.
 describe('the versions of the catalogue', () => {
   let db: Db
   beforeEach(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
   afterEach(() => db.destroy())
 

@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId, parseId } from '../../../src/shared/ids.ts'
@@ -8,7 +7,7 @@ import { chatCost } from '../../../src/shared/calls/pricing.ts'
 import type { KeyId } from '../../../src/shared/ids.ts'
 import { audit, auditActive } from '../../../src/shared/ledger/audit.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { FALSIFICATIONS } from './falsifications.ts'
@@ -24,7 +23,7 @@ describe('the audit', () => {
   let db: Db
   let scene: Scene
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     // Check constraints prevent most of this, so they are dropped here, as a careless operator might.
     for (const [table, constraint] of [
       ['accounts', 'accounts_credits_not_negative'],

@@ -1,12 +1,11 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db, Trx } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { CallId } from '../../../src/shared/ids.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, opened, verbs } from '../calls/opening.ts'
@@ -22,7 +21,7 @@ describe('the database itself', () => {
   let calls: Calls
   let account: TestAccount
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     calls = verbs(db)
   })
   after(() => db.destroy())

@@ -1,13 +1,12 @@
 import { expect } from 'chai'
 import { newId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import type { Deducted } from '../../../src/shared/ledger/deductions.ts'
 import { listEntries } from '../../../src/shared/ledger/ledger.ts'
 import { deductCredits } from '../../../src/shared/operators/changes.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -16,7 +15,7 @@ import { opened, remainders, verbs } from '../calls/opening.ts'
 describe('a deduction', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
   after(() => db.destroy())
 

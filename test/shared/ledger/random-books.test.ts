@@ -1,6 +1,5 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { newId } from '../../../src/shared/ids.ts'
@@ -8,7 +7,7 @@ import type { CallId } from '../../../src/shared/ids.ts'
 import { deduct } from '../../../src/shared/ledger/deductions.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aGrant, anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, letExpire, outstandingOf, remainders, verbs } from '../calls/opening.ts'
@@ -94,7 +93,7 @@ const failure = gatewayError('upstream_failed')
 describe('the books under any sequence of movements', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 10 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))

@@ -1,18 +1,17 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { NewCode } from '../../../src/shared/payments/codes.ts'
 import { createCode, disableCode, listCodes, redeemCode } from '../../../src/shared/payments/codes.ts'
 import { parseId } from '../../../src/shared/ids.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 
 describe('redemption codes', () => {
   let db: Db
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
   })
   after(() => db.destroy())
   afterEach(() => expectBooksToBalance(db))

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db, Trx } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import type { NewGrant } from '../../../src/shared/ledger/ledger.ts'
@@ -8,7 +7,7 @@ import { grantOrdered } from '../../../src/shared/payments/apply.ts'
 import { createCode, redeemCode } from '../../../src/shared/payments/codes.ts'
 import type { PaymentRow } from '../../../src/shared/payments/orders.ts'
 import { placeOrder } from '../../../src/shared/payments/orders.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -27,7 +26,7 @@ describe('the tables of payments', () => {
   let db: Db
   let scene: Scene
   before(async () => {
-    db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     const [account, other] = [await anAccount(db), await anAccount(db)]
     const lot = { credits: 5, maxUses: 1, expiresAt: null, creditsExpireAt: null, note: null }
     const { code } = await createCode(db, null, lot)

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { KeptBecause } from '../../../src/shared/operators/changes.ts'
 import { deleteAccount } from '../../../src/shared/operators/changes.ts'
@@ -7,7 +6,7 @@ import { dueForgetting, forgetCustomer } from '../../../src/shared/payments/forg
 import { findPayment } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings, dropCard } from '../../../src/shared/payments/settings.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -19,7 +18,7 @@ describe("customers' data at the provider", () => {
   let world: PaymentWorld
   let account: TestAccount
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     world = await paymentWorld(db)
   })
   after(async () => {

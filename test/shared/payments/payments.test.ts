@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import { publicId } from '../../../src/shared/ids.ts'
@@ -9,7 +8,7 @@ import { findPayment } from '../../../src/shared/payments/orders.ts'
 import { refundsOf } from '../../../src/shared/payments/refund-rows.ts'
 import { refundPayment } from '../../../src/shared/payments/refunds.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount, balanceOf, debtOf } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { opened, verbs } from '../calls/opening.ts'
@@ -20,7 +19,7 @@ describe('payments', () => {
   let db: Db
   let world: PaymentWorld
   before(async () => {
-    db = connectDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 })
     world = await paymentWorld(db)
   })
   after(async () => {

@@ -1,12 +1,11 @@
 import { expect } from 'chai'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
 import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
 import { topUp } from '../../../src/shared/payments/top-ups.ts'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
@@ -23,11 +22,11 @@ describe('automatic top-up', () => {
   before(async () => {
     const at = { DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 8 } as const
     // Where months begin 14 hours before those of UTC: a month is one of UTC, wherever the database is.
-    const first = connectDb({ ...at, DATABASE_POOL: 2 })
+    const first = connectTestDb({ ...at, DATABASE_POOL: 2 })
     const { rows } = await first.raw<{ rows: { name: string }[] }>('SELECT current_database() AS name')
     await first.raw("ALTER DATABASE ?? SET timezone = 'Pacific/Kiritimati'", [rows[0]!.name])
     await first.destroy()
-    db = connectDb(at)
+    db = connectTestDb(at)
     world = await paymentWorld(db)
   })
   after(async () => {

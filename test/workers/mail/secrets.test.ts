@@ -1,15 +1,14 @@
 import { expect } from 'chai'
-import { connectDb } from '../../../src/shared/infra/db.ts'
 import { requestReset } from '../../../src/shared/users/password-changes.ts'
 import { createTokenMint, findToken } from '../../../src/shared/users/one-time-tokens.ts'
 import type { TokenMint } from '../../../src/shared/users/one-time-tokens.ts'
 import { decide } from '../../../src/workers/mail/decide.ts'
-import { testDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 
 describe('a mail that is tried again after a change of APP_SECRET', () => {
   it('keeps its link where the old secret is known, and else has a new one that works', async () => {
-    const db = connectDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    const db = connectTestDb({ DATABASE_URL: await testDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
     try {
       const { email, userId } = await anAccount(db)
       const id = await requestReset(db, email)
