@@ -43,6 +43,10 @@ function edge(deps: WebDeps): Middleware<RequestState> {
   }
 }
 
-/** A client that leaves while its answer is being written, or whose bytes are no HTTP, is no defect of ours. */
-const isClientAbort = ({ code = '' }: { code?: string }): boolean =>
-  code.startsWith('HPE_') || code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE'
+/**
+ * A client that leaves while its answer is being written, that sends its request too slowly, or whose bytes are no
+ * HTTP, is no defect of ours.
+ */
+const isClientAbort = ({ code = '' }: { code?: string }): boolean => code.startsWith('HPE_') || CLIENT_CODES.has(code)
+
+const CLIENT_CODES = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_HTTP_REQUEST_TIMEOUT'])

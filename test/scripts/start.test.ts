@@ -42,7 +42,7 @@ function launch(folder: string, more: NodeJS.ProcessEnv = {}): Start {
 
 /** Waits until a start is up or has ended. */
 async function settled({ child, text }: Start): Promise<void> {
-  await seenWithin(() => text().includes('Tollgate is up') || child.exitCode !== null, 80_000, 50)
+  await seenWithin(() => text().includes('Tollgate is up') || child.exitCode !== null, 150_000, 50)
 }
 
 async function start(folder: string): Promise<Start> {
@@ -73,6 +73,7 @@ async function buyCredits(base: string, signIn: string): Promise<number> {
 
 describe('npm start', function () {
   // It may compile first.
+  this.timeout(400_000)
 
   it('runs everything, stops everything, and finds its data again', async () => {
     const folder = privateFolder()
@@ -138,7 +139,7 @@ type PortHolder = { port: number; server: Server }
 /** Another process, which takes the port of such a program while it waits, and answers every request. */
 async function takePort({ child, text }: Start, folder: string, name: string): Promise<PortHolder> {
   const file = join(folder, name)
-  await seenWithin(() => existsSync(file) || child.exitCode !== null, 80_000)
+  await seenWithin(() => existsSync(file) || child.exitCode !== null, 150_000)
   const port = Number(readIfThere(file) ?? expect.fail(`${name} was not launched: ${text()}`))
   const server = createHttpServer((_request, response) => response.end('{}')).listen(port)
   await once(server, 'listening')

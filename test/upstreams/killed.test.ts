@@ -18,13 +18,14 @@ import type { Target } from './support/targets.ts'
 /** One call that runs when its worker is killed. */
 type Struck<Received> = { target: Target; account: TestAccount; prompt: string; received: Received }
 
-/** Words that leave a request unanswered at the upstream. */
-const UNANSWERED = '[delay 4000] [usage 100 50]'
+/** Words that leave a request unanswered at the upstream; a chat's until it is released. */
+const unansweredWords = ({ modality }: Target): string => (modality === 'chat' ? '[hold] [usage 100 50]' : '[hang]')
 
 const nameOf = ({ protocol, modality }: Target): string => `${protocol} ${modality}`
 
 describe('a worker process that is killed', function () {
   let gateway: Gateway
+  let releasing: NodeJS.Timeout | undefined
   const unanswered = new Map<string, Struck<Promise<Reply>>>()
   const submitted = new Map<string, Struck<Promise<Reply>>>()
   const streaming = new Map<string, Struck<ChatStream>>()
@@ -37,7 +38,7 @@ describe('a worker process that is killed', function () {
   }
 
   async function beginStream(target: Target): Promise<void> {
-    const { account, prompt } = await prepared('[chunks 60 200] [tokens 60]')
+    const { account, prompt } = await prepared('[hang-after 5] [tokens 60]')
     streaming.set(nameOf(target), {
       account,
       prompt,
@@ -59,11 +60,13 @@ describe('a worker process that is killed', function () {
       await beginAll()
       await victim.kill()
     })
+    // A chat is sent again, and answered then.
+    releasing = setInterval(() => gateway.sandbox.release('[hold]'), 20)
   })
 
   async function beginAll(): Promise<void> {
     await Promise.all([
-      ...targetsOf('chat', 'direct', 'task').map((target) => begin(unanswered, target, UNANSWERED)),
+      ...targetsOf('chat', 'direct', 'task').map((target) => begin(unanswered, target, unansweredWords(target))),
       ...targetsOf('task').map((target) => begin(submitted, target, '[duration 4]')),
       ...targetsOf('chat').map(beginStream),
     ])
@@ -79,7 +82,10 @@ describe('a worker process that is killed', function () {
       'some call was answered too soon',
     ).to.equal(true)
   }
-  after(() => gateway.stop())
+  after(async () => {
+    clearInterval(releasing)
+    await gateway.stop()
+  })
 
   /** Expects the end at this cost, after so many billed submissions. */
   async function expectEnd({ account, prompt }: Struck<unknown>, cost: number, billed: number): Promise<void> {

@@ -123,7 +123,7 @@ describe('a chat that the openai SDK streams', () => {
       })
 
       it('is stopped when its client disconnects, settled on what was produced, stored as cancelled', async () => {
-        const prompt = prompted('[tokens 400] [chunks 400 20]')
+        const prompt = prompted('[hold] [tokens 400] [chunks 40 0]')
         const request = requestOf(target, prompt)
         const stream = await client.chat.completions.create({ ...request, stream: true }).withResponse()
         let text = ''

@@ -19,13 +19,16 @@ describe('a worker', () => {
     const asked = Array.from({ length: 30 }, (_one, nth) =>
       post(`${gateway.url}/v1/chat/completions`, account.key, {
         model: 'sandbox-chat',
-        messages: [{ role: 'user', content: `one of many ${nth} [delay 250]` }],
+        messages: [{ role: 'user', content: `one of many ${nth} [hold]` }],
       }),
     )
     let most = 0
     await until('the end of every call', async () => {
       const rows = await gateway.db('calls').where({ account_id: account.id }).select<{ status: string }[]>('status')
-      most = Math.max(most, rows.filter(({ status }) => status === 'running').length)
+      const running = rows.filter(({ status }) => status === 'running').length
+      most = Math.max(most, running)
+      const left = asked.length - rows.filter(({ status }) => status === 'succeeded').length
+      if (running === Math.min(6, left)) gateway.sandbox.release('one of many')
       return rows.length === asked.length && rows.every(({ status }) => status === 'succeeded')
     })
     expect((await Promise.all(asked)).map(({ status }) => status)).to.deep.equal(asked.map(() => 200))

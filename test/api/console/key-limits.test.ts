@@ -5,10 +5,12 @@ import { get } from '../../../scripts/harness/http.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import type { DescribedWeb } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
+import { withinOneDay } from '../../support/one-day.ts'
 
 describe('/api/keys with limits', () => {
   let web: DescribedWeb
   before(async () => {
+    await withinOneDay()
     web = await startDescribed()
   })
   after(() => web.stop())

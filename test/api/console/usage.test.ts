@@ -8,6 +8,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { post } from '../../../scripts/harness/http.ts'
 import type { DescribedWeb, MadeCall } from './support/records.ts'
 import { aCall, startDescribed } from './support/records.ts'
+import { withinOneDay } from '../../support/one-day.ts'
 
 const DAY_MS = 86_400_000
 const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
@@ -15,6 +16,7 @@ const dayAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).to
 describe('GET /api/usage', () => {
   let web: DescribedWeb
   before(async () => {
+    await withinOneDay()
     web = await startDescribed()
   })
   after(() => web.stop())

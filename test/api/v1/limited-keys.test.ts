@@ -12,6 +12,7 @@ import { startGateway, startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { Reply } from '../../../scripts/harness/http.ts'
 import { get, post } from '../../../scripts/harness/http.ts'
 import { until } from '../../../scripts/until.ts'
+import { withinOneDay } from '../../support/one-day.ts'
 import {
   CHAT,
   IMAGES,
@@ -32,6 +33,7 @@ describe('keys with limits', () => {
   let gateway: Gateway
   let second: TestWeb
   before(async () => {
+    await withinOneDay()
     gateway = await startGateway({ TRUST_PROXY: '1' })
     second = await startTestWeb(gateway.config)
   })

@@ -6,6 +6,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
 import { startGateway } from '../../../scripts/harness/harness.ts'
 import { countsOf, prompted } from '../../../scripts/harness/calling.ts'
+import { until } from '../../../scripts/until.ts'
 
 const LIMIT = 25
 
@@ -116,8 +117,25 @@ describe("OpenAI's own SDK", () => {
   })
 
   it('with a time-out shorter than the chat gets its answer on the last attempt: one charge, one bill', async () => {
-    const prompt = prompted('[delay 3000] [answer at last] [usage 10 20]')
-    const answer = await client({ timeout: 1000, maxRetries: 2 }).chat.completions.create(asked(prompt))
+    const prompt = prompted('[hold] [answer at last] [usage 10 20]')
+    let attempts = 0
+    // The chat ends between the second attempt, which gave up, and the last one.
+    const attempt: typeof fetch = async (...request) => {
+      const nth = (attempts += 1)
+      try {
+        return await fetch(...request)
+      } finally {
+        if (nth === 2) {
+          await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+          await until('its end', () =>
+            gateway.db('calls').where({ account_id: account.id, status: 'succeeded' }).first(),
+          )
+        }
+      }
+    }
+    const sdk = client({ timeout: 1000, maxRetries: 2, fetch: attempt })
+    const answer = await sdk.chat.completions.create(asked(prompt))
+    expect(attempts).to.equal(3)
     expect(answer.choices[0]!.message.content).to.equal('at last')
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     expect(await balanceOf(gateway.db, account.id)).to.equal(9999)

@@ -6,7 +6,11 @@ import type { Health } from '../../../src/workers/upstreams/circuits.ts'
 import { failureOf, routeTo } from './sandbox-upstreams.ts'
 import { until } from '../../../scripts/until.ts'
 
-const COOL_DOWN_MS = 20
+/** Longer than any test takes. */
+const COOL_DOWN_MS = 600_000
+
+/** Waited for by tests; long enough to see the circuit open before it is over. */
+const SHORT_MS = 1000
 const never = new AbortController().signal
 const upstreamOf = (concurrency?: number) =>
   routeTo('openai', 'http://x.test', { upstream: { name: 'a', concurrency } }).upstream
@@ -78,6 +82,7 @@ describe('the health of an upstream', () => {
   })
 
   it('is probed by one request after the cool-down, while others are sent elsewhere', async () => {
+    health = createHealth({ failures: 3, coolDownMs: SHORT_MS })
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     const { work, end } = held()
@@ -92,6 +97,7 @@ describe('the health of an upstream', () => {
   })
 
   it('stays bad if the probe fails', async () => {
+    health = createHealth({ failures: 3, coolDownMs: SHORT_MS })
     await failTimes(health, 3, 'unknown')
     await cooled(health)
     await fail(health, 'not_sent')
