@@ -10,7 +10,7 @@ import { parseStorageUrl } from './media.ts'
 import type { StorageSettings } from './reader.ts'
 
 /** How long a look at a bucket may take, in ms. */
-const PATIENCE_MS = 3000
+const PATIENCE_MS = 10_000
 
 /** What S3 answers where the settings are wrong, and not the service. */
 const WRONG_SETTINGS = new Set([
