@@ -8,7 +8,7 @@ import type { World } from '../../scripts/harness/console-world.ts'
 import { image, prompted } from '../../scripts/harness/calling.ts'
 import { get, send } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
-import { visit } from './support/visit.ts'
+import { fitsTheScreen, holds, visit } from './support/visit.ts'
 
 describe("the operator's pages", () => {
   let world: World
@@ -107,6 +107,20 @@ describe("the operator's pages", () => {
     const changes = page.getByRole('region', { name: 'Audit' })
     for (const change of ['Rotated a key', 'Ended sessions']) await changes.getByText(change).first().waitFor()
     expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('has its sections in one row on a tablet, and spells the prices of a model', async () => {
+    await world.person('tablet@example.com', { admin: true })
+    const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 834, height: 1112 } })
+    await signIn('tablet@example.com')
+    await open('/operator/catalogue', 'Catalogue')
+    await page.getByLabel('sandbox-chat Cached input', { exact: true }).waitFor()
+    await fitsTheScreen(page)
+    await holds(
+      page,
+      `new Set([...document.querySelectorAll('.strip a')].map((link) => link.getBoundingClientRect().top)).size === 1`,
+    )
     await close()
   })
 })

@@ -11,7 +11,7 @@ import { findUserByEmail } from '../../src/shared/users/users.ts'
 import { until } from '../../scripts/until.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
-import { seriousFaults, visit } from './support/visit.ts'
+import { holds, seriousFaults, visit } from './support/visit.ts'
 import { aCustomer } from './support/customer.ts'
 
 describe('the overview', () => {
@@ -110,6 +110,26 @@ describe('the overview', () => {
     await page.locator('.chart figcaption').getByText('second').waitFor()
     expect(page.url()).to.contain('by=key')
     expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('leaves no number alone in a row but the balance of a phone', async () => {
+    await world.person('rows@example.com')
+    const { page, signIn, close } = await visit(browser, world, { viewport: { width: 1440, height: 900 } })
+    await signIn('rows@example.com')
+    await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('no call has succeeded').waitFor()
+    const rows = `(() => {
+      const tops = [...document.querySelectorAll('.tile')].map((tile) => Math.round(tile.getBoundingClientRect().top))
+      return [...new Set(tops)].map((top) => tops.filter((one) => one === top).length).join(' ')
+    })()`
+    for (const [width, expected] of [
+      [1440, '5'],
+      [834, '2 3'],
+      [360, '1 2 2'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 })
+      await holds(page, `${rows} === '${expected}'`)
+    }
     await close()
   })
 })

@@ -84,7 +84,9 @@ export const showOverview = endpoint({
   method: 'get',
   path: '/api/operator/overview',
   summary: 'Show how the service is doing',
-  description: 'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old.',
+  description:
+    'Figures are of the last 24 hours unless stated otherwise, and may be 10 seconds old; with millions of calls a ' +
+    'day, up to a minute.',
   answers: { 200: { description: 'The figures.', schema: overview } },
   errors: [],
 }).handle((deps: Pick<WebDeps, 'config' | 'db' | 'queues'>) => keptReading(KEPT_MS, () => read(deps)))

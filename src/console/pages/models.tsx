@@ -1,6 +1,7 @@
 /**
  * The models and their prices: a list to search and sort, and a page for each.
  */
+import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
@@ -138,25 +139,32 @@ const PriceLine = ({ model }: { model: ModelEntry }) => (
 /** What is known of a model beside its price; nothing where that is nothing. */
 function Facts({ model, latency }: { model: ModelEntry; latency: ModelLatency | undefined }) {
   const { contextLength, resolutions, durations } = model
-  const facts = [
-    ['Context', contextLength === undefined ? null : `${number(contextLength)} tokens`],
-    ['Latency', latency ? `${duration(latency.p50Ms)} median · 95% within ${duration(latency.p95Ms)}` : null],
-    ['Duration', durations ? durationsText(durations) : null],
-    ['Resolution', resolutions?.join(', ') ?? null],
-  ].filter(([, text]) => text !== null)
-  return facts.length === 0 ? null : (
+  const facts: [string, ComponentChildren][] = [
+    ['Context', contextLength !== undefined && `${number(contextLength)} tokens`],
+    ['Latency (24 h)', latency && <Took latency={latency} />],
+    ['Duration', durations && durationsText(durations)],
+    ['Resolution', resolutions?.join(', ')],
+  ]
+  const known = facts.filter(([, fact]) => Boolean(fact))
+  return known.length === 0 ? null : (
     <dl class="facts">
-      {facts.map(([name, text]) => (
+      {known.map(([name, fact]) => (
         <div key={name}>
-          <dt title={name === 'Latency' ? 'Of all calls in the last 24 hours, from acceptance to end' : undefined}>
-            {name === 'Latency' ? 'Latency (24 h)' : name}
-          </dt>
-          <dd>{text}</dd>
+          <dt>{name}</dt>
+          <dd>{fact}</dd>
         </div>
       ))}
     </dl>
   )
 }
+
+/** The median, and the 95th percentile below it. */
+const Took = ({ latency: { p50Ms, p95Ms } }: { latency: ModelLatency }) => (
+  <span title="Of all calls that succeeded in the last 24 hours, from acceptance to end">
+    {duration(p50Ms)} median
+    <small class="soft">95% within {duration(p95Ms)}</small>
+  </span>
+)
 
 const durationsText = (durations: NonNullable<ModelEntry['durations']>): string =>
   Array.isArray(durations) ? `${durations.join(', ')} s` : `${durations.min} to ${durations.max} s`

@@ -44,7 +44,7 @@ const totalColumns = (by: By): Column<Total>[] => [
     cell: ({ inputTokens, outputTokens }) => number(inputTokens + outputTokens),
   },
   { header: 'Latency p50', right: true, class: 'digits', cell: ({ p50Ms }) => tookText(p50Ms) },
-  { header: 'Latency p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },
+  { header: 'p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },
 ]
 
 type TotalsProps = { rows: UsedOn[]; by: By; latencyOf: (name: string) => AccountLatency['all'] }
@@ -53,6 +53,7 @@ type TotalsProps = { rows: UsedOn[]; by: By; latencyOf: (name: string) => Accoun
 export const Totals = ({ rows, by, latencyOf }: TotalsProps) => (
   <Table
     label={`Usage by ${by}`}
+    broad={false}
     testId="totals"
     columns={totalColumns(by)}
     rows={totalsOf(rows, latencyOf)}

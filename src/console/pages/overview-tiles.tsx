@@ -15,7 +15,7 @@ export function Tiles({ usage, latency, count }: TilesProps) {
   const now = account.value
   const known = (text: string): string => (usage ? text : '…')
   return (
-    <div class="tiles">
+    <div class="tiles five">
       <Tile name="Balance" value={now ? number(now.credits) : '…'}>
         {balanceNote(now)}
       </Tile>

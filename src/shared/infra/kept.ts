@@ -2,17 +2,34 @@
  * Readings that are kept for a moment, so that many who ask at once, or again and again, cost one.
  */
 
-/** The same reading for everybody who asks within `forMs` of it. One that failed is not kept. */
-export function keptReading<T>(forMs: number, read: () => Promise<T>): () => Promise<T> {
+/** A reading is kept for so many times as long as it took: it never keeps Postgres busy for more than a part of it. */
+const TIMES_AS_LONG = 20
+
+/** However long it took, a reading is made again after this, in ms; unless it is kept for longer anyway. */
+const MOST_MS = 60_000
+
+/**
+ * The same reading for everybody who asks within `forMs` of it, or within twenty times as long as it took, up to a
+ * minute. One that failed is not kept.
+ * @param now a clock in ms, for tests
+ */
+export function keptReading<T>(forMs: number, read: () => Promise<T>, now = () => performance.now()): () => Promise<T> {
   let kept: { reading: Promise<T>; until: number } | undefined
   return () => {
-    if (kept && performance.now() < kept.until) return kept.reading
+    if (kept && now() < kept.until) return kept.reading
+    const began = now()
     const reading = read()
-    const mine = { reading, until: performance.now() + forMs }
+    const mine = { reading, until: began + forMs }
     kept = mine
-    reading.catch(() => {
-      if (kept === mine) kept = undefined
-    })
+    reading.then(
+      () => {
+        const took = now() - began
+        mine.until = Math.max(mine.until, now() + Math.min(TIMES_AS_LONG * took, MOST_MS))
+      },
+      () => {
+        if (kept === mine) kept = undefined
+      },
+    )
     return reading
   }
 }

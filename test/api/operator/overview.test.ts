@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { totalsOfAccounts } from '../../../src/shared/accounts/totals.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
-import { publicId, parseId } from '../../../src/shared/ids.ts'
+import { newId, publicId, parseId } from '../../../src/shared/ids.ts'
+import { grant } from '../../../src/shared/ledger/ledger.ts'
+import { givenSince } from '../../../src/shared/ledger/sums.ts'
 import { setAccountRole } from '../../../src/shared/operators/changes.ts'
 import { noteOpening } from '../../../src/shared/operators/circuits.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
@@ -44,6 +46,29 @@ describe('/api/operator/overview', () => {
     expect(json.sold.lastDay).to.deep.equal({ sold: 100, paid: 0, given: 30, takenBack: 0 })
     expect(json.accounts).to.deep.include({ accounts: 3, opened: 3, outstanding: 55, owed: 7 })
     expect(json.queues.find(({ queue }: { queue: string }) => queue === 'image')).to.include({ failed: 1, waiting: 0 })
+  })
+
+  it('tells credits that were paid for from those that were granted as a purchase', async () => {
+    const before = await givenSince(web.db, 1)
+    const buyer = await anAccount(web.db, 30)
+    await web.db.transaction(async (trx) => {
+      const paymentId = newId('payment')
+      await trx('payments').insert({
+        id: paymentId,
+        account_id: buyer.id,
+        provider: 'stripe',
+        kind: 'checkout',
+        live_mode: false,
+        currency: 'eur',
+        amount_minor: 500,
+        credits: 50,
+        status: 'paid',
+        paid_at: trx.fn.now(),
+      })
+      await grant(trx, { id: newId('grant'), accountId: buyer.id, origin: 'purchase', amount: 50, paymentId })
+    })
+    const { sold, paid } = await givenSince(web.db, 1)
+    expect({ sold: sold - before.sold, paid: paid - before.paid }).to.deep.equal({ sold: 80, paid: 50 })
   })
 
   it('counts no further than JavaScript does exactly', async () => {

@@ -105,15 +105,13 @@ function Waiting({ overview: { deadMails, paymentsInReview } }: { overview: Over
 
 type Figure = { name: string; href: string; value: string; note?: string }
 
-/** How much of what was sold was paid for, and how much operators granted as a purchase. */
-const soldNote = ({ sold, paid }: Overview['sold']['lastDay']): string =>
-  sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted as purchases`
-
-/** The same of a month, with what was taken back. */
-const monthNote = ({ lastMonth }: Overview['sold']): string =>
-  [soldNote(lastMonth), lastMonth.takenBack > 0 && `${number(lastMonth.takenBack)} taken back`]
-    .filter(Boolean)
-    .join(', ')
+/** How much of what was sold was paid for, and how much operators granted as a purchase; and the same of a month. */
+function soldNote({ lastDay, lastMonth }: Overview['sold']): string {
+  const parts = ({ sold, paid }: Overview['sold']['lastDay']): string =>
+    sold === 0 ? 'none' : sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted`
+  const taken = lastMonth.takenBack > 0 ? `, ${number(lastMonth.takenBack)} taken back` : ''
+  return `${parts(lastDay)} · 30 days: ${number(lastMonth.sold)} (${parts(lastMonth)}${taken})`
+}
 
 function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }) {
   const since = dayAgo()
@@ -122,13 +120,7 @@ function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }
       name: 'Credits sold',
       href: '/operator/payments',
       value: number(sold.lastDay.sold),
-      note: sold.lastDay.sold === 0 ? '' : soldNote(sold.lastDay),
-    },
-    {
-      name: 'Sold in 30 days',
-      href: '/operator/payments',
-      value: number(sold.lastMonth.sold),
-      note: monthNote(sold),
+      note: soldNote(sold),
     },
     { name: 'Credits used', href: '/operator/margins', value: number(lastDay.credits), note: 'what calls cost' },
     {

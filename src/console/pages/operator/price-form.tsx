@@ -77,13 +77,17 @@ export function PriceForm({ catalogue, change }: FormProps) {
 
 type PriceFieldProps = { model: string; name: string; value: unknown; change: (value: unknown) => void }
 
+/** A field of the catalogue in words: cachedInput is "Cached input". */
+const inWords = (name: string): string =>
+  name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replace(/^./, (letter) => letter.toUpperCase())
+
 function PriceField({ model, name, value, change }: PriceFieldProps) {
   const id = useId()
   return (
     <div class="field">
       <label for={id}>
         <span class="hidden">{model} </span>
-        {name}
+        {inWords(name)}
       </label>
       <input
         id={id}
