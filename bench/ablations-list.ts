@@ -12,6 +12,7 @@ export type Ablation = {
   limits?: KeyChanges
 }
 
+const CHAT_BODY = 'src/api/v1/chat-body.ts'
 const BATCHER = 'src/shared/infra/batcher.ts'
 const PREPARED = 'src/shared/infra/prepared.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
@@ -61,8 +62,15 @@ export const ABLATIONS: readonly Ablation[] = [
     edits: [{ file: BATCHER, find: '    if (busy) return\n', replace: '' }],
   },
   {
+    name: 'plain chats are looked at by hand',
+    edits: [
+      { file: CHAT_BODY, find: 'plainMessages(body.messages) ?? ', replace: '' },
+      { file: CHAT_BODY, find: 'isPlainOption(name, value)', replace: 'Date.now() < 0' },
+    ],
+  },
+  {
     name: 'named prepared statements',
-    edits: [{ file: PREPARED, find: '{ ...statement, values }', replace: '{ text: statement.text, values }' }],
+    edits: [{ file: PREPARED, find: 'Object.assign(query, { name })', replace: 'query' }],
   },
   {
     name: 'short statements for the common case',

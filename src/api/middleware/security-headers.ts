@@ -16,15 +16,13 @@ const PRIVATE = /^\/(?:api|v1)(?:\/|$)/
 
 /** Sets the headers before anything can answer, so that it may set its own in their place. */
 export function securityHeaders({ BASE_URL }: Pick<Config, 'BASE_URL'>): (ctx: Pick<Context, 'path' | 'res'>) => void {
-  const always = Object.entries({
-    'Content-Security-Policy': NO_PAGE,
-    'X-Content-Type-Options': 'nosniff',
-    'Referrer-Policy': 'no-referrer',
-    ...(BASE_URL.startsWith('https:') && { 'Strict-Transport-Security': HTTPS_ONLY }),
-  })
+  const isHttps = BASE_URL.startsWith('https:')
   return ({ path, res }) => {
     // Koa's own way looks at each header first.
-    for (const [name, value] of always) res.setHeader(name, value)
+    res.setHeader('Content-Security-Policy', NO_PAGE)
+    res.setHeader('X-Content-Type-Options', 'nosniff')
+    res.setHeader('Referrer-Policy', 'no-referrer')
+    if (isHttps) res.setHeader('Strict-Transport-Security', HTTPS_ONLY)
     if (PRIVATE.test(path)) res.setHeader('Cache-Control', 'no-store')
   }
 }

@@ -96,6 +96,7 @@ function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null
  * `respond-async` may be put off (its section 4.3).
  */
 function preferOf(header: string): Patience | null {
+  if (header === '') return null
   const preferences = header.split(',').map((text) => text.trim().toLowerCase())
   for (const preference of preferences) {
     const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)

@@ -56,10 +56,10 @@ export async function placeCall(
   const identity = identityOf(ctx, order.model.modality, order.body)
   requireUpstream(order.model)
   const guarded = priceGuard(ctx, order)
-  const retried = await joinRetried(ctx, deps, identity)
+  const retried = identity.isNumberedRetry && (await joinRetried(ctx, deps, identity))
   if (retried) return retried
   deps.load.admit(order.model.modality)
-  const request = { ...openRequest(ctx, deps, order, identity), guarded }
+  const request = openRequest(ctx, deps, order, identity, guarded)
   const outcome = await deps.calls.open(request)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
   if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
@@ -88,6 +88,7 @@ function openRequest(
   { config, replies }: PlaceDeps,
   { model, request, estimate, charge }: CallOrder,
   identity: Identity,
+  guarded: OpenRequest['guarded'],
 ): OpenRequest {
   const { principal, callId, requestId } = ctx.state
   return {
@@ -99,6 +100,7 @@ function openRequest(
     catalogueVersion: model.version,
     price: model.price,
     amount: charge,
+    guarded,
     estimate,
     deadlineSeconds: model.timeoutSeconds ?? DEADLINE_SECONDS[model.modality],
     requestId,

@@ -2,7 +2,7 @@
  * API keys: `tg_` + 34 random base62 characters + the CRC-32 of those 34, base62, padded to six. The checksum rejects
  * malformed keys without a query, and lets secret scanners recognise a leaked key. Only SHA-256 is stored.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Db, Trx } from '../infra/db.ts'
 import { ApiError } from '../errors.ts'
@@ -44,7 +44,7 @@ export function looksLikeKey(text: string): boolean {
 }
 
 /** What is stored of a secret. */
-export const hashOf = (secret: string): Buffer => createHash('sha256').update(secret).digest()
+export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 /** A key with its secret, which cannot be read again. */
 export type NewKey = { id: KeyId; secret: string; key: ApiKey }
