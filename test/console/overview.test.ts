@@ -83,6 +83,7 @@ describe('the overview', () => {
     await signIn('divided@example.com')
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('900 ms').waitFor()
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within 6.2 s').waitFor()
+    await page.getByText('1 call, refunded', { exact: true }).waitFor()
     const rows = (): Promise<string[][]> =>
       page.evaluate<string[][]>(
         `[...document.querySelectorAll('[data-testid=totals] tbody tr')].map((row) =>

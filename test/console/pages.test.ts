@@ -123,6 +123,24 @@ describe('the pages of the console', () => {
     await close()
   })
 
+  it('take link colours and the look of a busy button from their own style sheet', async () => {
+    const { page, open, close } = await visit(browser, world, { colorScheme: 'light' })
+    await open('/sign-in', 'Sign in')
+    const paint = (colour: string): string =>
+      `(() => { const one = document.createElement('i'); one.style.color = ${colour}; document.body.append(one)
+        return getComputedStyle(one).color })()`
+    await holds(
+      page,
+      `getComputedStyle(document.querySelector('a[href="/forgot"]')).color === ${paint("'var(--accent)'")}`,
+    )
+    const spins = `(() => { const button = document.querySelector('button[type=submit]')
+      button.setAttribute('aria-busy', 'true')
+      const { content, display, backgroundImage } = getComputedStyle(button, '::before')
+      return content !== 'none' && display !== 'none' && backgroundImage !== 'none' })()`
+    expect(await page.evaluate<boolean>(spins)).to.equal(false)
+    await close()
+  })
+
   it('say that the server is unreachable, and retry on request', async () => {
     const { page, open, signIn, close } = await visit(browser, world)
     await signIn(email)

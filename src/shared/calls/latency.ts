@@ -17,7 +17,7 @@ export type AccountLatency = {
 }
 
 /** The most calls of an account that are read, spread evenly over the days. Enough for a stable 95th percentile. */
-const MOST_CALLS = 6000
+const MOST_CALLS = 3000
 
 /** The most calls of all accounts that are read of each of the last 24 hours. */
 const MOST_OF_HOUR = 500
