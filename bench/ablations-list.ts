@@ -29,7 +29,7 @@ export const ABLATIONS: readonly Ablation[] = [
   {
     name: 'budgets, for a key without one',
     edits: [
-      ...['open_plain_calls', 'end_plain_calls'].map((name) => ({
+      ...['open_plain_calls', 'end_usual_calls'].map((name) => ({
         file: `sql/${name}.sql`,
         find: ' AND NOT held.keys_limited',
         replace: '',
@@ -74,7 +74,7 @@ export const ABLATIONS: readonly Ablation[] = [
   },
   {
     name: 'short statements for the common case',
-    edits: ['sql/open_plain_calls.sql', 'sql/end_plain_calls.sql'].map((file) => ({
+    edits: ['sql/open_plain_calls.sql', 'sql/end_usual_calls.sql'].map((file) => ({
       file,
       find: 'IF is_plain IS NOT TRUE THEN',
       replace: 'IF true THEN',
@@ -82,7 +82,7 @@ export const ABLATIONS: readonly Ablation[] = [
   },
   {
     name: 'kept plans within the functions of the money',
-    edits: ['open_calls', 'end_calls', 'open_plain_calls', 'end_plain_calls'].map((name) => ({
+    edits: ['open_calls', 'end_calls', 'open_plain_calls', 'end_usual_calls'].map((name) => ({
       file: `sql/${name}.sql`,
       find: 'SET plan_cache_mode = force_generic_plan',
       replace: 'SET plan_cache_mode = auto',
@@ -97,6 +97,10 @@ export const ABLATIONS: readonly Ablation[] = [
         replace: 'CREATE INDEX calls_open ON calls (lease_until)',
       },
     ],
+  },
+  {
+    name: 'the begin of a chat is written only where it lasts',
+    edits: [{ file: PROCESSOR, find: 'takeUnwritten(job, catalogue) ?? ', replace: '' }],
   },
   {
     name: 'several queue workers of chat jobs a worker',

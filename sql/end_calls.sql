@@ -1,6 +1,9 @@
 -- Settles or refunds calls and keeps their results, a whole batch in one round trip. Why it is a function, held to
 -- arrays of ids, with kept plans: see open_calls.sql.
 --
+-- "ran_ms" is of a call whose begin was not written, "price_version" the price that its worker took it to have
+-- (docs/architecture.md#begin).
+--
 -- What a settlement cannot collect becomes debt of the account. Credits that come back to an account with debt repay it
 -- before anybody sees them: the balance that is answered is what is left after that. Few accounts ever owe anything, so
 -- that this is a statement of its own (collect_debts), for them alone.
@@ -34,11 +37,11 @@ BEGIN
       id uuid, status text, cost bigint, attempt integer, from_status text, overdue boolean, http_status integer,
       error_type text, input_tokens bigint, cached_input_tokens bigint, cache_write_tokens bigint,
       repeated_input_tokens bigint, output_tokens bigint, cost_micro_usd bigint, upstream text, result_url text,
-      result_seconds integer
+      result_seconds integer, ran_ms bigint, price_version uuid
     )) WITH ORDINALITY AS o (
       id, status, cost, attempt, from_status, overdue, http_status, error_type, input_tokens,
       cached_input_tokens, cache_write_tokens, repeated_input_tokens, output_tokens, cost_micro_usd, upstream,
-      result_url, result_seconds, place)
+      result_url, result_seconds, ran_ms, price_version, place)
   ), ending AS MATERIALIZED (
     -- The guard: a call that has ended is left alone, and so is one that another attempt has taken over.
     -- Within an account, calls that collect have their turn before calls that give back: so no call goes
@@ -51,6 +54,7 @@ BEGIN
       AND (o.attempt IS NULL OR o.attempt = c.attempts)
       AND (o.from_status IS NULL OR o.from_status = c.status)
       AND (o.overdue IS NOT TRUE OR c.deadline_at < now())
+      AND (o.price_version IS NULL OR o.price_version = c.price_version)
   ), charged AS (
     -- Given back in reverse burn order: what stays charged is what a charge of the real cost would have taken.
     SELECT e.call_id, e.grant_id, -e.amount AS amount, sum(-e.amount) OVER (PARTITION BY e.call_id
@@ -85,7 +89,9 @@ BEGIN
       cache_write_tokens = e.cache_write_tokens, repeated_input_tokens = e.repeated_input_tokens,
       output_tokens = e.output_tokens,
       -- Nothing was sent of a call that no worker began.
-      cost_micro_usd = CASE WHEN c.attempts = 0 THEN 0 ELSE e.cost_micro_usd END,
+      cost_micro_usd = CASE WHEN c.attempts = 0 AND e.ran_ms IS NULL THEN 0 ELSE e.cost_micro_usd END,
+      attempts = greatest(c.attempts, (e.ran_ms IS NOT NULL)::integer),
+      started_at = coalesce(c.started_at, clock_timestamp() - e.ran_ms * interval '1 millisecond'),
       upstream = coalesce(e.upstream, c.upstream),
       result_url = e.result_url, finished_at = clock_timestamp(),
       -- A call that we ourselves could not place counts as refused: its key is free for the client's next try.

@@ -1,10 +1,11 @@
 import type { Mutant } from './mutant.ts'
-import { CUTS, CUT_CHATS, ENDS, MOMENTS, SCHEDULES, VERBS } from './judges.ts'
+import { CUTS, CUT_CHATS, ENDS, LATE, MOMENTS, SCHEDULES, VERBS } from './judges.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
 const PLACE = 'src/api/v1/place-call.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
+const LATE_BEGIN = 'src/workers/calls/late-begin.ts'
 const MEDIA = 'src/workers/calls/media.ts'
 const RECONCILER = 'src/workers/reconciler.ts'
 
@@ -100,11 +101,32 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: STATEMENTS,
-        find: 'started_by <> ($2::uuid[])[array_position($1::uuid[], id)] AS resumed',
-        replace: 'started_at < now() AS resumed',
+        find: 'started_by <> ($2::uuid[])[array_position($1::uuid[], id)] OR',
+        replace: 'started_at < now() OR',
       },
     ],
     tests: [MOMENTS],
+  },
+  {
+    name: 'a chat whose worker died begins as if nobody had asked',
+    why: 'It could be asked for any number of times.',
+    edits: [
+      { file: LATE_BEGIN, find: ' || job.stalledCounter > 0', replace: '' },
+      { file: STATEMENTS, find: 'OR ($4::integer[])[array_position($1::uuid[], id)] > 0', replace: '' },
+    ],
+    tests: [VERBS, LATE],
+  },
+  {
+    name: 'an end overtakes its own begin',
+    why: 'It would name an attempt that is not the newest any more, and end nothing.',
+    edits: [{ file: LATE_BEGIN, find: 'await this.writing', replace: '' }],
+    tests: [LATE],
+  },
+  {
+    name: 'a stream is begun late',
+    why: 'Its reader has seen a part of it, which a second run cannot take back.',
+    edits: [{ file: LATE_BEGIN, find: ' && !(job.data.request as ChatRequest).stream', replace: '' }],
+    tests: [LATE],
   },
   {
     name: 'what was sent is handed back as unsent',

@@ -4,7 +4,7 @@ import { SCHEDULES, VERBS, DEBTS, SAME_BOOKS } from './judges.ts'
 
 const END_SQL = 'sql/end_calls.sql'
 
-const END_PLAIN_SQL = 'sql/end_plain_calls.sql'
+const END_PLAIN_SQL = 'sql/end_usual_calls.sql'
 
 const STATUS_GUARD: Edit = {
   file: END_SQL,
@@ -133,6 +133,28 @@ export const ENDING: readonly Mutant[] = [
     tests: [SAME_BOOKS, VERBS],
   },
   {
+    name: 'a chat is settled at a price that its row does not have',
+    why: 'What a job says decides nothing about money.',
+    edits: [
+      { file: END_SQL, find: 'AND (o.price_version IS NULL OR o.price_version = c.price_version)', replace: '' },
+      { file: END_PLAIN_SQL, find: 'AND (u.price_version IS NULL OR u.price_version = c.price_version)', replace: '' },
+    ],
+    tests: [VERBS],
+  },
+  {
+    name: 'what ended before its begin was written costs nothing',
+    why: 'Its upstream was asked, and bills.',
+    edits: [
+      { file: END_SQL, find: 'WHEN c.attempts = 0 AND e.ran_ms IS NULL THEN 0', replace: 'WHEN c.attempts = 0 THEN 0' },
+      {
+        file: END_PLAIN_SQL,
+        find: 'WHEN c.attempts = 0 AND u.ran_ms IS NULL THEN 0',
+        replace: 'WHEN c.attempts = 0 THEN 0',
+      },
+    ],
+    tests: [VERBS],
+  },
+  {
     name: 'the short end ends a call twice',
     why: 'A call that has ended is left alone.',
     edits: [{ file: END_PLAIN_SQL, find: "u.place AND c.status IN ('queued', 'running')", replace: 'u.place' }],
@@ -144,7 +166,7 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       {
         file: END_PLAIN_SQL,
-        find: "THEN now() + interval '24 hours'\n      ELSE g.expires_at END",
+        find: "THEN now() + interval '24 hours'\n        ELSE g.expires_at END",
         replace: 'THEN g.expires_at ELSE g.expires_at END',
       },
     ],

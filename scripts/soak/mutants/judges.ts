@@ -16,6 +16,7 @@ export const PRECHARGE = 'test/upstreams/precharge.test.ts'
 export const ENDS = 'test/workers/calls/chat-settlement.test.ts'
 export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
+export const LATE = 'test/workers/calls/late-begin.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const SAME_BOOKS = 'test/shared/calls/same-books.test.ts'
 
@@ -34,6 +35,7 @@ export const JUDGES = [
   GUARDS,
   PRECHARGE,
   ENDS,
+  LATE,
   CUT_CHATS,
   VERSIONS,
   VERSION_OF_CALL,

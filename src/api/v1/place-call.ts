@@ -10,6 +10,7 @@ import type { OpenOutcome, OpenRequest } from '../../shared/calls/types.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { CallUpdate } from '../../shared/calls/channels.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
+import type { CallJob, ChatRow } from '../../shared/infra/queues.ts'
 import { traceFields } from '../../shared/infra/trace.ts'
 import { ofQueue } from '../../shared/telemetry/telemetry.ts'
 import type { WebDeps } from '../deps.ts'
@@ -115,6 +116,17 @@ function openRequest(
   }
 }
 
+const isStreamed = (request: CallOrder['request']): boolean => 'stream' in request && request.stream === true
+
+/** What a worker would read of the row of a chat that is answered whole. */
+const rowOf = ({ model, accountId, replyTo, amount }: OpenRequest, estimate: Tokens): ChatRow => ({
+  model,
+  accountId,
+  replyTo,
+  charged: amount,
+  estimate,
+})
+
 const TOO_MUCH = {
   too_many_calls: 'This account has too many open calls.',
   too_many_calls_of_key: 'This key has too many open calls.',
@@ -166,18 +178,20 @@ async function enqueue(
     ...ofQueue(request.modality),
     'messaging.operation.type': 'send',
   })
-  const job = {
+  const job: CallJob = {
     callId: request.id,
     request: order.request,
     catalogueVersion: request.catalogueVersion,
     requestId,
     traceparent: span?.traceparent ?? ctx.state.traceparent,
     deadlineAt: Date.now() + request.deadlineSeconds * 1000,
+    ...(request.estimate && !isStreamed(order.request) && { row: rowOf(request, request.estimate) }),
   }
-  const put = () => deps.queues.enqueueCall(request.modality, job, outstanding)
-  deps.unbegun.hold(request.id, put)
+  const put = (again: boolean) =>
+    deps.queues.enqueueCall(request.modality, again ? { ...job, again } : job, outstanding)
+  deps.unbegun.hold(request.id, () => put(true))
   try {
-    await put()
+    await put(false)
     span?.end()
   } catch (error) {
     span?.end({ failure: 'service_unavailable' })

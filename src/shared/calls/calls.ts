@@ -23,7 +23,7 @@ import { allInput } from './pricing.ts'
 import type { DeadProcess, Retry } from './retries.ts'
 import { claimUnanswered, claimOfDeadProcess } from './retries.ts'
 import type { AccountLimits, Begin, BegunRow, EndedRow, OpenRow, OutcomeRow } from './statements.ts'
-import { BEGUN_COLUMNS, beginCalls, endCalls, openCalls } from './statements.ts'
+import { BEGUN_COLUMNS, beginCalls, begun, endCalls, openCalls } from './statements.ts'
 import type {
   BegunCall,
   Ended,
@@ -32,6 +32,7 @@ import type {
   RefundGuard,
   Settlement,
   StaleCall,
+  UnwrittenBegin,
   UpstreamRef,
 } from './types.ts'
 
@@ -99,11 +100,17 @@ export class Calls {
   /**
    * Takes a call to work on it; null if it has already ended (the job ran twice, or late).
    * @param run names this run of the job: repeated with the same one after a lost answer, it is no second run.
+   * @param more see `Begin`.
    */
-  async begin(id: CallId, run: string = randomUUID()): Promise<BegunCall | null> {
+  async begin(
+    id: CallId,
+    run: string = randomUUID(),
+    more: Pick<Begin, 'mayFollow' | 'ranMs'> = {},
+  ): Promise<BegunCall | null> {
     failpoint('call.beginning', id)
-    const together = await this.beginTogether({ id, run })
-    const row = together === 'try_alone' ? ((await beginCalls(this.db, [{ id, run }]))[0] as BegunRow | null) : together
+    const begin = { id, run, ...more }
+    const together = await this.beginTogether(begin)
+    const row = together === 'try_alone' ? ((await beginCalls(this.db, [begin]))[0] as BegunRow | null) : together
     if (!row) return null
     failpoint('call.begun', id)
     if (row.attempts === 1) this.observer?.begun(row.modality, row.waited_ms)
@@ -168,11 +175,20 @@ export class Calls {
       .update({ lease_until: this.fromNow(leaseSeconds) })
   }
 
-  /** Ends a call with its result at its real cost; null when it had ended before. */
-  settle(id: CallId, modality: Modality, settlement: Settlement): Promise<Ended | null> {
+  /**
+   * Ends a call with its result at its real cost; null when it had ended before.
+   * @param unwritten of a call whose begin was not written; null too where its price is another.
+   */
+  settle(
+    id: CallId,
+    modality: Modality,
+    settlement: Settlement,
+    unwritten: UnwrittenBegin | null = null,
+  ): Promise<Ended | null> {
     return this.end(
       {
         id,
+        ...columnsOf(unwritten),
         status: 'succeeded',
         cost: settlement.cost,
         http_status: SUCCESS,
@@ -215,6 +231,7 @@ export class Calls {
         attempt: guard.attempt,
         from_status: guard.from,
         overdue: guard.overdue,
+        ...columnsOf(guard.unwritten),
         result_seconds: this.limits.resultSeconds,
       },
       errorOutput(error),
@@ -275,6 +292,7 @@ export class Calls {
     if (!ended) return null
     failpoint(row.status === 'succeeded' ? 'call.settled' : 'call.refunded', row.id)
     const tokens = { input: row.input_tokens ?? 0, output: row.output_tokens ?? 0 }
+    if (row.ran_ms !== undefined) this.observer?.begun(ended.modality, ended.latency_ms - (ended.running_ms ?? 0))
     this.observer?.ended(ended, performance.now() - startedAt, tokens)
     return {
       callId: ended.id,
@@ -291,6 +309,9 @@ export class Calls {
   }
 }
 
+const columnsOf = (unwritten: UnwrittenBegin | null | undefined) =>
+  unwritten && { ran_ms: Math.floor(unwritten.ranMs), price_version: unwritten.priceVersion }
+
 const countsOf = (tokens: Tokens | null) =>
   tokens && {
     input_tokens: allInput(tokens),
@@ -299,24 +320,6 @@ const countsOf = (tokens: Tokens | null) =>
     repeated_input_tokens: tokens.inputAgain,
     output_tokens: tokens.output,
   }
-
-const begun = (row: BegunRow): BegunCall => ({
-  id: row.id,
-  accountId: row.account_id,
-  model: row.model,
-  modality: row.modality,
-  price: row.price,
-  charged: row.credits_precharged,
-  costMicroUsd: row.cost_micro_usd,
-  estimate: { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 },
-  attempt: row.attempts,
-  startedAt: row.started_at,
-  resumed: row.resumed,
-  upstream: row.upstream,
-  upstreamRef: row.upstream_ref,
-  replyTo: row.reply_to,
-  remainingMs: row.remaining_ms,
-})
 
 function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
   switch (row.outcome) {

@@ -5,10 +5,10 @@
 import type { Db } from '../infra/db.ts'
 import { plainArray, runPrepared, textArray } from '../infra/prepared.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { AccountId, CallId } from '../ids.ts'
+import type { AccountId, CallId, PriceVersionId } from '../ids.ts'
 import type { Modality } from './lifecycle.ts'
 import type { Price } from './pricing.ts'
-import type { OpenRequest, UpstreamRef } from './types.ts'
+import type { BegunCall, OpenRequest, UpstreamRef } from './types.ts'
 import { priceVersionOf } from './price-versions.ts'
 import { MAX_REQUEST_BYTES, QUEUED_LEASE_SECONDS, RUNNING_LEASE_SECONDS } from './lifecycle.ts'
 
@@ -32,6 +32,10 @@ export type OutcomeRow = {
   upstream?: string
   result_url?: string | null
   result_seconds: number
+  /** How long a worker has worked on it, whose begin was not written; absent: it was, or nobody has. */
+  ran_ms?: number
+  /** The price that it was taken to have; nothing is ended at another. Absent: as its row has it. */
+  price_version?: PriceVersionId
 }
 
 /** A call that this very statement ended. */
@@ -71,7 +75,7 @@ const calling = (name: string, parameters: number) => ({
   text: `SELECT * FROM ${name}(${Array.from({ length: parameters }, (_, nth) => `$${nth + 1}`).join()})`,
 })
 const OPEN_PLAIN = calling('open_plain_calls', 21)
-const END_PLAIN = calling('end_plain_calls', 18)
+const END = calling('end_usual_calls', 20)
 
 /** Opens calls; a row for each, in the order of the requests. */
 export async function openCalls(
@@ -151,7 +155,7 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
   const outcomes = items.map(({ row }) => row)
   const plain = (field: keyof OutcomeRow): string => plainArray(outcomes.map((row) => row[field]))
   const texts = (field: 'upstream' | 'result_url'): string => textArray(outcomes.map((row) => row[field]))
-  const rows = await runPrepared<EndedRow>(db, END_PLAIN, [
+  const rows = await runPrepared<EndedRow>(db, END, [
     textArray(items.map(({ output }) => output)),
     plain('id'),
     plain('status'),
@@ -170,6 +174,8 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
     texts('upstream'),
     texts('result_url'),
     outcomes[0]!.result_seconds,
+    plain('ran_ms'),
+    plain('price_version'),
   ])
   const ended = new Map(rows.map((row) => [row.id, row]))
   return items.map(({ row }) => {
@@ -207,8 +213,30 @@ export type BegunRow = {
   remaining_ms: number
 }
 
-/** A call to begin, and the name of the run that does. */
-export type Begin = { id: CallId; run: string }
+/** What a worker gets of a call that was taken. */
+export const begun = (row: BegunRow): BegunCall => ({
+  id: row.id,
+  accountId: row.account_id,
+  model: row.model,
+  modality: row.modality,
+  price: row.price,
+  charged: row.credits_precharged,
+  costMicroUsd: row.cost_micro_usd,
+  estimate: { input: row.estimated_input_tokens ?? 0, output: row.estimated_output_tokens ?? 0 },
+  attempt: row.attempts,
+  startedAt: row.started_at,
+  resumed: row.resumed,
+  upstream: row.upstream,
+  upstreamRef: row.upstream_ref,
+  replyTo: row.reply_to,
+  remainingMs: row.remaining_ms,
+})
+
+/**
+ * A call to begin, and the name of the run that does. `mayFollow`: an earlier run may have worked on it without having
+ * written its begin; it is counted now. `ranMs`: how long this very run has worked on it already.
+ */
+export type Begin = { id: CallId; run: string; mayFollow?: boolean; ranMs?: number }
 
 /**
  * Begins calls; null for each that had ended, `try_alone` for a second begin of one call in the same batch. The row
@@ -217,7 +245,9 @@ export type Begin = { id: CallId; run: string }
 export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | 'try_alone' | null)[]> {
   const ids = begins.map(({ id }) => id)
   const runs = plainArray(begins.map(({ run }) => run))
-  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS])
+  const uncounted = plainArray(begins.map(({ mayFollow }) => (mayFollow ? 1 : 0)))
+  const ran = plainArray(begins.map(({ ranMs }) => Math.floor(ranMs ?? 0)))
+  const rows = await runPrepared<BegunRow>(db, BEGIN, [plainArray(ids), runs, RUNNING_LEASE_SECONDS, uncounted, ran])
   const begun = new Map(rows.map((row) => [row.id, row]))
   return ids.map((id, index) => (ids.indexOf(id) === index ? (begun.get(id) ?? null) : 'try_alone'))
 }
@@ -225,9 +255,14 @@ export async function beginCalls(db: Db, begins: Begin[]): Promise<(BegunRow | '
 const BEGIN = {
   name: 'begin_calls',
   text: `
-    UPDATE calls SET status = 'running', attempts = attempts + 1, started_at = coalesce(started_at, now()),
+    UPDATE calls SET status = 'running',
+      attempts = attempts + 1 + CASE attempts WHEN 0 THEN ($4::integer[])[array_position($1::uuid[], id)] ELSE 0 END,
+      started_at = coalesce(started_at,
+        now() - ($5::bigint[])[array_position($1::uuid[], id)] * interval '1 millisecond'),
       started_by = coalesce(started_by, ($2::uuid[])[array_position($1::uuid[], id)]),
       lease_until = now() + make_interval(secs => $3)
     WHERE id = ANY ($1::uuid[]) AND status IN ('queued', 'running')
-    RETURNING ${BEGUN_COLUMNS}, started_by <> ($2::uuid[])[array_position($1::uuid[], id)] AS resumed`,
+    RETURNING ${BEGUN_COLUMNS}, 
+      started_by <> ($2::uuid[])[array_position($1::uuid[], id)] OR ($4::integer[])[array_position($1::uuid[], id)] > 0
+        AS resumed`,
 }

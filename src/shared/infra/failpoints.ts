@@ -17,6 +17,7 @@ export const FAILPOINTS = {
   'call.answering': 'web: the answer is known and not yet sent',
   'call.beginning': 'worker: the job is taken, the call not yet',
   'call.begun': 'worker: the call is taken, nothing sent to an upstream',
+  'call.taken': 'worker: a chat is taken whose begin is not written, nothing sent to an upstream',
   'upstream.sending': 'worker: before a chat, a picture or a task is asked for',
   'upstream.answered': 'worker: the upstream has answered that request',
   'upstream.streaming': 'worker: a chunk of a chat stream has come in',

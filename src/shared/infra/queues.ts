@@ -11,6 +11,7 @@ import type { AccountId, CallId, MailId, PaymentId } from '../ids.ts'
 import { replyChannel } from '../calls/channels.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import { failpoint } from './failpoints.ts'
+import type { Tokens } from '../calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../calls/requests.ts'
 import type { Trace } from './trace.ts'
 
@@ -22,7 +23,14 @@ export type CallJob = Trace & {
   catalogueVersion?: number | null
   /** Unix ms after which nobody needs to look at the request any more. */
   deadlineAt: number
+  /** What the row of a chat that is answered whole says. Absent: another call, or a job of an earlier release. */
+  row?: ChatRow
+  /** Redis may have had a job for this call before, and lost it while a worker had it. */
+  again?: boolean
 }
+
+/** What a worker needs to know of a chat before it asks an upstream. `charged`: its pre-charge, in credits. */
+export type ChatRow = { model: string; accountId: AccountId; replyTo: string; charged: number; estimate: Tokens }
 
 /** Asks a worker to look at a mail. Its recipient and content stay in Postgres. */
 export type MailJob = { mailId: MailId }
@@ -32,7 +40,7 @@ export type MailJob = { mailId: MailId }
  * customer whom the provider has to forget.
  */
 export type PaymentJob =
-  | { kind: 'event'; id: string; traceparent?: string | undefined }
+  | { kind: 'event'; id: string }
   | { kind: 'order'; id: PaymentId }
   | { kind: 'top-up'; id: AccountId }
   | { kind: 'forget'; id: string }

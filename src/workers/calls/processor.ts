@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
 import { DelayedError, WaitingError } from 'bullmq'
-import type { BegunCall, Ended, RefundGuard } from '../../shared/calls/types.ts'
+import type { BegunCall, Ended, RefundGuard, UnwrittenBegin } from '../../shared/calls/types.ts'
 import { readState } from '../../shared/calls/records.ts'
 import type { Catalogue, Model } from '../../shared/catalogue/catalogue.ts'
 import { findModel } from '../../shared/catalogue/catalogue.ts'
@@ -18,11 +18,12 @@ import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
 import { logLine } from '../../shared/infra/log.ts'
-import { processing } from '../../shared/telemetry/telemetry.ts'
+import { ofQueue } from '../../shared/telemetry/telemetry.ts'
 import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Spending } from './costs.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
+import { BEGIN_AFTER_MS, LateBegin, mayFollowUnwritten, takeUnwritten } from './late-begin.ts'
 import type { Outcome, Run } from './run.ts'
 import { aboutRun, describeFailure, upstreamFailure } from './run.ts'
 import { runChat } from './chat.ts'
@@ -36,18 +37,22 @@ const BEGIN_PATIENCE_MS = 30_000
 /** How long a chat runs before its start is published, in ms: short chats need no updates. */
 const UPDATE_AFTER_MS = 10
 
-/** The processor of the chat, image and video queues. */
-export function createCallProcessor(deps: WorkerDeps) {
+/**
+ * The processor of the chat, image and video queues.
+ * @param beginAfterMs how long a chat runs before its begin is written, in ms; given by tests alone
+ */
+export function createCallProcessor(deps: WorkerDeps, beginAfterMs = BEGIN_AFTER_MS) {
   return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
     const span = deps.telemetry?.begin('consumer', `process ${job.name}`, job.data.traceparent, {
-      ...processing(job.queueName),
+      ...ofQueue(job.queueName),
+      'messaging.operation.type': 'process',
       'tollgate.call': publicId('call', job.data.callId),
     })
     let how: SpanEnd | undefined
     try {
       await processJob(
         deps,
-        { job, token, shutdown, traceparent: span?.traceparent ?? job.data.traceparent },
+        { job, token, shutdown, beginAfterMs, traceparent: span?.traceparent ?? job.data.traceparent },
         (outcome) => {
           how = spanEnd(outcome)
         },
@@ -64,6 +69,7 @@ type Handed = {
   token: string | undefined
   shutdown: AbortSignal | undefined
   traceparent: string | undefined
+  beginAfterMs: number
 }
 
 const spanEnd = (outcome: Outcome): SpanEnd => ({
@@ -73,17 +79,18 @@ const spanEnd = (outcome: Outcome): SpanEnd => ({
 
 async function processJob(deps: WorkerDeps, handed: Handed, report: (outcome: Outcome) => void): Promise<void> {
   const { job, token } = handed
-  const run = randomUUID()
   const catalogue = await catalogueOf(deps, job, token)
   if (!catalogue) return publishEnd(deps, job.data)
-  const call = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job.data, run))
+  const name = randomUUID()
+  const call =
+    takeUnwritten(job, catalogue) ?? (await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job, name)))
   if (!call) return publishEnd(deps, job.data)
   try {
-    const outcome = await deps.held.during(call.id, (controller) =>
-      work(deps, findModel(catalogue, call.model, call.modality), call, handed, controller),
+    const { outcome, unwritten } = await deps.held.during(call.id, (controller) =>
+      work(deps, findModel(catalogue, call.model, call.modality), call, { ...handed, name, controller }),
     )
     report(outcome)
-    await finish(deps, call, job, token, outcome)
+    await finish(deps, call, { job, token, unwritten }, outcome)
     failpoint('job.finishing', call.id)
   } catch (error) {
     if (!(error instanceof Requeued)) throw error
@@ -114,8 +121,28 @@ async function catalogueOf(deps: WorkerDeps, job: Job<CallJob>, token?: string):
 }
 
 /** A step of a submitted task goes on with its attempt; everything else begins one. */
-const take = ({ calls }: WorkerDeps, { callId, request }: CallJob, run: string): Promise<BegunCall | null> =>
-  request === null ? calls.resume(callId) : calls.begin(callId, run)
+const take = ({ calls }: WorkerDeps, job: Job<CallJob>, name: string): Promise<BegunCall | null> =>
+  job.data.request === null
+    ? calls.resume(job.data.callId)
+    : calls.begin(job.data.callId, name, { mayFollow: mayFollowUnwritten(job) })
+
+/** Writes the begin of a chat that lasts: its row knows how long it may last. Never throws. */
+async function writeBegin(
+  { calls, publisher, log }: WorkerDeps,
+  call: BegunCall,
+  { name, ranMs, controller }: { name: string; ranMs: number; controller: AbortController },
+): Promise<void> {
+  try {
+    const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, name, { ranMs }))
+    // Another process has ended it: nobody waits for this answer.
+    if (!begun) return controller.abort(new Cancelled())
+    call.attempt = begun.attempt
+    call.remainingMs = begun.remainingMs
+    void publisher.begun(call)
+  } catch (error) {
+    log.warn({ call: publicId('call', call.id), err: error }, 'begin not written')
+  }
+}
 
 /** The call had already ended: the waiting request may have missed its reply. */
 async function publishEnd({ db, publisher }: WorkerDeps, { callId }: CallJob): Promise<void> {
@@ -128,10 +155,26 @@ async function work(
   deps: WorkerDeps,
   model: Model | null,
   call: BegunCall,
-  { job, shutdown, traceparent }: Handed,
-  controller: AbortController,
-): Promise<Outcome> {
-  const deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+  {
+    job,
+    shutdown,
+    traceparent,
+    beginAfterMs,
+    name,
+    controller,
+  }: Handed & { name: string; controller: AbortController },
+): Promise<{ outcome: Outcome; unwritten: UnwrittenBegin | null }> {
+  let deadline: NodeJS.Timeout | undefined
+  const setDeadline = () => {
+    deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+  }
+  const begin =
+    call.attempt > 0
+      ? null
+      : new LateBegin(call, beginAfterMs, (ranMs) =>
+          writeBegin(deps, call, { name, ranMs, controller }).then(setDeadline),
+        )
+  if (!begin) setDeadline()
   const requeue = () => controller.abort(new Requeued())
   shutdown?.addEventListener('abort', requeue, { once: true })
   if (shutdown?.aborted) requeue()
@@ -140,6 +183,8 @@ async function work(
   const run: Run = {
     call,
     job: job.data,
+    name,
+    begin,
     signal: controller.signal,
     maybeSent: false,
     upstream: call.upstream,
@@ -150,8 +195,11 @@ async function work(
   const update = publishBegun(deps, call)
   try {
     const outcome = await runCall(deps, model, run)
-    return outcome.is === 'failed' ? { ...outcome, costMicroUsd: spent.total, upstream: run.upstream } : outcome
+    const unwritten = (await begin?.stop()) ?? null
+    if (outcome.is !== 'failed') return { outcome, unwritten }
+    return { outcome: { ...outcome, costMicroUsd: spent.total, upstream: run.upstream }, unwritten }
   } finally {
+    await begin?.stop()
     clearTimeout(deadline)
     clearTimeout(update)
     shutdown?.removeEventListener('abort', requeue)
@@ -174,7 +222,7 @@ async function runCall(deps: WorkerDeps, model: Model | null, run: Run): Promise
  * publication.
  */
 function publishBegun({ publisher }: WorkerDeps, call: BegunCall): NodeJS.Timeout | undefined {
-  if (call.resumed) return undefined
+  if (call.resumed || call.attempt === 0) return undefined
   if (call.modality === 'chat') return setTimeout(() => void publisher.begun(call), UPDATE_AFTER_MS)
   void publisher.begun(call)
 }
@@ -189,6 +237,9 @@ async function tooLate(deps: WorkerDeps, model: Model, run: Run): Promise<Outcom
 async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): Promise<Outcome> {
   const { call, signal, maybeSent } = run
   if (signal.reason instanceof Requeued) {
+    const unwritten = await run.begin?.stop()
+    // The next run must know that this one may have asked.
+    if (unwritten && maybeSent) await calls.begin(call.id, run.name, unwritten)
     if (!maybeSent && !call.upstreamRef) await calls.requeue(call.id, call.attempt)
     throw signal.reason
   }
@@ -216,8 +267,7 @@ async function outcomeOf({ calls, log }: WorkerDeps, run: Run, error: unknown): 
 async function finish(
   deps: WorkerDeps,
   call: BegunCall,
-  job: Job<CallJob>,
-  token: string | undefined,
+  { job, token, unwritten }: Pick<Handed, 'job' | 'token'> & { unwritten: UnwrittenBegin | null },
   outcome: Outcome,
 ): Promise<void> {
   switch (outcome.is) {
@@ -229,9 +279,17 @@ async function finish(
       await job.moveToDelayed(Date.now() + outcome.againAfterMs, token)
       throw new DelayedError()
     case 'settled':
-      return publishOutcome(deps, job.data, await deps.calls.settle(call.id, call.modality, outcome.settlement))
+      return publishOutcome(
+        deps,
+        job.data,
+        await deps.calls.settle(call.id, call.modality, outcome.settlement, unwritten),
+      )
     case 'failed':
-      return publishOutcome(deps, job.data, await deps.calls.refund(call.id, outcome.error, refundOf(call, outcome)))
+      return publishOutcome(
+        deps,
+        job.data,
+        await deps.calls.refund(call.id, outcome.error, { ...refundOf(call, outcome), unwritten }),
+      )
   }
 }
 

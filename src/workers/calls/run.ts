@@ -17,11 +17,16 @@ import type { FailureKind } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
+import type { LateBegin } from './late-begin.ts'
 
 /** What a runner gets. */
 export type Run = {
   call: BegunCall
   job: CallJob
+  /** What its begin is written under. */
+  name: string
+  /** Its begin, where that is written later. */
+  begin: LateBegin | null
   /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
   signal: AbortSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */

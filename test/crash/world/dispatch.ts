@@ -16,6 +16,10 @@ type Entry = {
   holder: Process | null
   token: number
   failures: number
+  /** How often its worker was taken for dead. */
+  stalls: number
+  /** When it was added, in Unix ms. */
+  addedAt: number
 }
 
 /** What the queue answers about a job that it has lost, or has given to another worker. */
@@ -89,13 +93,20 @@ export class Dispatch {
   /** The queue assumes that the worker of a job has lost it, rightly or not. */
   lapse(id: CallId): void {
     const entry = this.jobs.get(id)
-    if (entry?.state === 'active') entry.state = 'waiting'
+    if (entry?.state !== 'active') return
+    entry.state = 'waiting'
+    entry.stalls++
+  }
+
+  /** Makes every job older by so many seconds. */
+  pass(seconds: number): void {
+    for (const entry of this.jobs.values()) entry.addedAt -= seconds * 1000
   }
 
   /** An old job is delivered again, as it was added. */
   again(place: number): void {
     const job = this.seen[place % Math.max(1, this.seen.length)]
-    if (job) this.insert(job.modality, job.data)
+    if (job) this.insert(job.modality, job.data, 0)
   }
 
   /** Loses everything. */
@@ -106,11 +117,11 @@ export class Dispatch {
   private add(modality: Modality, data: CallJob): void {
     if (this.fate === 'refused') throw new Error('Connection is closed.')
     this.seen.push({ modality, data })
-    this.insert(modality, data)
+    this.insert(modality, data, Date.now())
     if (this.fate === 'acknowledgement lost') throw new Error('Command timed out')
   }
 
-  private insert(modality: Modality, data: CallJob): void {
+  private insert(modality: Modality, data: CallJob, addedAt: number): void {
     if (this.jobs.has(data.callId)) return
     this.jobs.set(data.callId, {
       id: data.callId,
@@ -120,6 +131,8 @@ export class Dispatch {
       holder: null,
       token: 0,
       failures: 0,
+      stalls: 0,
+      addedAt,
     })
   }
 
@@ -139,6 +152,10 @@ export class Dispatch {
       })
     const job = {
       id: entry.id,
+      name: entry.modality,
+      timestamp: entry.addedAt,
+      stalledCounter: entry.stalls,
+      attemptsMade: entry.failures,
       data: entry.data,
       updateData: (data: CallJob) =>
         this.turns.effect(process, `update ${entry.id}`, () => {

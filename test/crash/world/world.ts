@@ -265,7 +265,8 @@ export class World {
     const worker = {
       process,
       deps,
-      processor: createCallProcessor(deps) as Processor<CallJob>,
+      // Every other worker writes the begin of a chat at once, while its upstream is asked.
+      processor: createCallProcessor(deps, this.processes % 2 === 0 ? 0 : undefined) as Processor<CallJob>,
       shutdown: new AbortController(),
     }
     this.workers.push(worker)
@@ -294,6 +295,7 @@ export class World {
 
   /** Lets so many seconds pass for the open calls of accounts: leases expire, and deadlines if that is wanted. */
   async pass(accounts: readonly AccountId[], seconds: number, deadlines: boolean): Promise<void> {
+    this.dispatch.pass(seconds)
     await this.db.raw(
       `
       UPDATE calls SET lease_until = lease_until - make_interval(secs => ?),

@@ -7,6 +7,7 @@ import type { Db } from '../../../src/shared/infra/db.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import { beginCalls, endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { OutcomeRow } from '../../../src/shared/calls/statements.ts'
+import { priceVersionOf } from '../../../src/shared/calls/price-versions.ts'
 import type { OpenRequest } from '../../../src/shared/calls/types.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aResult, anOrder } from './opening.ts'
@@ -25,7 +26,7 @@ const FALLS_BACK = 'IF is_plain IS NOT TRUE THEN'
 /** Makes the short functions count how often they leave a batch to the general ones; or leave each to them. */
 async function edit(db: Db, always: boolean): Promise<void> {
   await db.raw('CREATE SEQUENCE left_to_general')
-  for (const name of ['open_plain_calls', 'end_plain_calls']) {
+  for (const name of ['open_plain_calls', 'end_usual_calls']) {
     const text = readFileSync(join(SQL_FOLDER, `${name}.sql`), 'utf8')
     expect(text).to.include(FALLS_BACK)
     const condition = always ? 'IF true THEN' : FALLS_BACK
@@ -123,10 +124,12 @@ const usualOutcome = (random: () => number, { id, amount }: OpenRequest): Outcom
   output: aResult(1).output,
 })
 
-/** An end that may be refused, or cost more than was charged. */
-function oddOutcome(random: () => number, { id, amount }: OpenRequest): Outcome {
+/** An end that may be refused, cost more than was charged, or be of a call whose begin was not written. */
+function oddOutcome(random: () => number, { id, amount, model, price }: OpenRequest): Outcome {
   const output = aResult(1).output
-  const common = { id, result_seconds: 600 }
+  const taken = random() < 0.95 ? price : { credits: 8 }
+  const unwritten = random() < 0.3 && { ran_ms: 0, price_version: priceVersionOf(model, taken).id }
+  const common = { id, result_seconds: 600, ...unwritten }
   if (random() < 0.3) {
     const guard = pick(random, [{}, {}, { attempt: 1 }, { attempt: 2 }, { from_status: 'queued' }, { overdue: true }])
     const error = pick(random, ['upstream_failed', 'service_unavailable'] as const)

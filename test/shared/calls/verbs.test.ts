@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { gatewayError } from '../../../src/shared/errors.ts'
 import type { Calls } from '../../../src/shared/calls/calls.ts'
+import { priceVersionOf } from '../../../src/shared/calls/price-versions.ts'
 import { expireGrants } from '../../../src/shared/ledger/ledger.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/database.ts'
@@ -256,6 +257,34 @@ describe('the verbs of a call', () => {
       await calls.requeue(id, 2)
       expect(await calls.begin(id)).to.include({ attempt: 3, resumed: false })
       await calls.refund(id, failure)
+    })
+
+    it('count an attempt that ended before its begin was written, at the price of its row alone', async () => {
+      const account = await anAccount(db, 100)
+      const priceVersion = priceVersionOf('some-image', { credits: 10 }).id
+      const other = priceVersionOf('some-image', { credits: 11 }).id
+      for (const more of [{}, { idempotency: { key: 'k', seconds: 60 }, requestHash: '00'.repeat(32) }]) {
+        const id = await opened(calls, account, 10, more)
+        const result = { ...aResult(4), costMicroUsd: 9 }
+        expect(await calls.settle(id, 'image', result, { ranMs: 3, priceVersion: other })).to.equal(null)
+        expect(await calls.settle(id, 'image', result, { ranMs: 3, priceVersion })).to.include({ status: 'succeeded' })
+        const row = await rowOf(db, id)
+        expect(row).to.include({ attempts: 1, cost_micro_usd: 9, credits: 4 })
+        expect(row.started_at).to.be.an.instanceOf(Date)
+      }
+      const failed = await opened(calls, account, 10)
+      await calls.refund(failed, failure, { attempt: 0, costMicroUsd: 5, unwritten: { ranMs: 0, priceVersion } })
+      expect(await rowOf(db, failed)).to.include({ status: 'failed', attempts: 1, cost_micro_usd: 5 })
+    })
+
+    it('count a run that may have left no begin, whose refund then finds another attempt', async () => {
+      const account = await anAccount(db, 100)
+      const id = await opened(calls, account, 10)
+      const priceVersion = priceVersionOf('some-image', { credits: 10 }).id
+      expect(await calls.begin(id, undefined, { mayFollow: true })).to.include({ attempt: 2, resumed: true })
+      expect(await calls.refund(id, failure, { attempt: 0, unwritten: { ranMs: 1, priceVersion } })).to.equal(null)
+      expect(await calls.begin(id, undefined, { mayFollow: true })).to.include({ attempt: 3, resumed: true })
+      expect(await calls.refund(id, failure, { attempt: 3 })).to.include({ status: 'failed' })
     })
 
     it("keep an upstream's task for the next worker, and only for the newest attempt", async () => {
