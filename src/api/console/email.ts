@@ -109,7 +109,7 @@ export const showNewAddress = endpoint({
       }),
     },
   },
-  errors: [],
+  errors: ['invalid_token'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ body }) => ({
   ok: true,
   email: (await readToken(db, 'address', body.token))?.email ?? null,
