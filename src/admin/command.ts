@@ -25,6 +25,7 @@ export type Report<Json = Record<string, unknown>> = {
   lines?: AsyncIterable<object>
 }
 
+/** A command of `npm run admin`: how it is called, what it does, and what it prints. */
 export type Command<Json = Record<string, unknown>> = {
   /** As in the help: `credits grant <email> <amount>`. */
   usage: string

@@ -28,8 +28,10 @@ export const pageOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, 
 /** A list that is whole. */
 export const listOf = <Row extends z.ZodType>(row: Row) => z.strictObject({ ok, data: z.array(row) })
 
+/** It is done, and there is nothing to show. */
 export const done = z.strictObject({ ok })
 
+/** It is done, and this is what to tell the person. */
 export const said = z.strictObject({ ok, message: z.string() })
 
 /** What a `conflict` about the catalogue says beside its sentence. */
@@ -116,6 +118,7 @@ const model = z
   })
   .meta({ id: 'Model' })
 
+/** The models, in the form of OpenAI. */
 export const modelList = z.strictObject({ ok, object: z.literal('list'), data: z.array(model) })
 
 /** How long calls took. */
@@ -141,6 +144,7 @@ export const user = z
   })
   .meta({ id: 'User' })
 
+/** A user. */
 export const userAnswer = z.strictObject({ ok, user })
 
 const tokens = z.int().nullable()
@@ -189,6 +193,7 @@ export const entry = z
   })
   .meta({ id: 'LedgerEntry' })
 
+/** A call with its ledger entries. */
 export const callWithLedger = z.strictObject({
   ok,
   call,
@@ -211,6 +216,7 @@ export const grant = z
 /** What an account may do. */
 export const role = z.enum(['user', 'admin'])
 
+/** What an account has, in credits, and what it is doing. */
 export const accountState = z.strictObject({
   buying: z
     .strictObject({

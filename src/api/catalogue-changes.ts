@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 
+/** What differs between two versions of the catalogue. */
 export const catalogueChanges = z
   .array(
     z.strictObject({

@@ -27,6 +27,7 @@ import type { Quota } from './quota.ts'
 import type { Turns } from './turns.ts'
 import type { Unbegun } from './v1/unbegun.ts'
 
+/** What the routes of a web process need. */
 export type WebDeps = {
   config: Config
   log: Log

@@ -25,6 +25,7 @@ export type FailureLimit = Limit & {
   refuseSpent: (who: string) => Promise<void>
 }
 
+/** What `createLimits` returns. */
 export type Limits = ReturnType<typeof createLimits>
 
 /**

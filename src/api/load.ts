@@ -20,6 +20,7 @@ const LOOK_MS = 1000
 /** Seconds after which a shed client may try again. */
 const RETRY_SECONDS = 5
 
+/** What `createLoad` returns. */
 export type Load = ReturnType<typeof createLoad>
 
 /** Watches the queues until `stop`. */

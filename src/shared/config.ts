@@ -16,6 +16,7 @@ const wholeNumber = (fallback: number, min: number, max: number) => numberBetwee
 
 /** The queues a worker can serve; one a modality, one for mail, one for payments, one for the reconciler. */
 export const QUEUE_NAMES = ['chat', 'image', 'video', 'mail', 'payments', 'maintenance'] as const
+/** A queue that a worker can take. */
 export type QueueName = (typeof QUEUE_NAMES)[number]
 
 const queueList = z.string().transform((text, context) => {

@@ -32,19 +32,31 @@ export type Id<K extends IdKind> = string & { readonly __id: K }
 
 /** Users have no id outside of the server: clients know their account. */
 export type UserId = Id<'user'>
+/** The id of an account. */
 export type AccountId = Id<'account'>
+/** The id of an API key. */
 export type KeyId = Id<'key'>
+/** The id of a call. */
 export type CallId = Id<'call'>
+/** The id of a grant. */
 export type GrantId = Id<'grant'>
+/** The id of a session. */
 export type SessionId = Id<'session'>
+/** The id of a mail. */
 export type MailId = Id<'mail'>
+/** The id of an operator's action. */
 export type ActionId = Id<'action'>
 /** A version of a price. Derived from the price itself, not from the time. */
 export type PriceVersionId = Id<'price'>
+/** The id of a payment. */
 export type PaymentId = Id<'payment'>
+/** The id of a refund of a payment. */
 export type RefundId = Id<'refund'>
+/** The id of a redemption code. */
 export type CodeId = Id<'code'>
+/** The id of a deduction. */
 export type DeductionId = Id<'deduction'>
+/** The id of a banner. */
 export type BannerId = Id<'banner'>
 
 const POOL_BYTES = 16 * 256

@@ -17,6 +17,7 @@ import type { HeldCalls } from './calls/held-calls.ts'
 import type { Results } from './calls/results.ts'
 import type { Upstreams } from './upstreams/registry.ts'
 
+/** What the processors of a worker need. */
 export type WorkerDeps = {
   config: Config
   log: Log

@@ -26,6 +26,7 @@ const TRY_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
 const CIRCUIT_STATES = ['closed', 'half_open', 'open'] as const
 
+/** The metrics of a worker process. */
 export type WorkerMetrics = {
   registry: Registry
   observer: CallsObserver

@@ -28,6 +28,7 @@ function report(user: UserRow, sentence: string): Report {
   }
 }
 
+/** Listing, creating and changing accounts. */
 export const accountCommands: Command[] = [
   {
     usage: 'account create <email> [password]',

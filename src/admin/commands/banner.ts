@@ -9,6 +9,7 @@ import { futureDate } from './money.ts'
 const describe = (banner: Banner | null): string =>
   banner ? `${banner.level}, ${banner.from} to ${banner.until ?? 'its removal'}: ${banner.text}` : 'There is no banner.'
 
+/** The banner above every page. */
 export const bannerCommands: Command[] = [
   {
     usage: 'banner show',

@@ -17,6 +17,7 @@ import { CommandError } from '../command.ts'
 /** The most versions that are listed. */
 const LISTED = 1000
 
+/** The catalogue and its versions. */
 export const catalogueCommands: Command<object>[] = [
   {
     usage: 'catalogue show',

@@ -24,6 +24,7 @@ const describe = (code: Code): string =>
     .join('  ')
     .trimEnd()
 
+/** Redemption codes. */
 export const codeCommands: Command[] = [
   {
     usage: 'codes create --credits N [--uses M] [--expires <ISO>] [--credits-expire <ISO>] [--note …]',

@@ -1,6 +1,7 @@
 /** doctor */
 import type { Command } from '../command.ts'
 
+/** Checking everything that a process needs. */
 export const doctorCommands: Command[] = [
   {
     usage: 'doctor',

@@ -15,6 +15,7 @@ import { CommandError, accountOf } from '../command.ts'
 
 const MAX_NAME = 60
 
+/** API keys of any account. */
 export const keyCommands: Command[] = [
   {
     usage: 'key create <email> [name]',

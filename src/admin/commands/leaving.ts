@@ -65,6 +65,7 @@ async function* everythingOf(db: Db, user: UserRow): AsyncGenerator<object> {
   for (const action of await listActions(db, { accountId: id }, PAGE)) yield { type: 'operatorAction', ...action }
 }
 
+/** Exporting and deleting accounts. */
 export const leavingCommands: Command[] = [
   {
     usage: 'account delete <email> [--force]',

@@ -14,6 +14,7 @@ const describe = (mail: MailRecord): string =>
     .join('  ')
     .trimEnd()
 
+/** Dead mails, and retrying them. */
 export const mailCommands: Command[] = [
   {
     usage: 'mail list [--all]',

@@ -11,6 +11,7 @@ import { CommandError, accountOf } from '../command.ts'
 
 const GRANTABLE = ORIGINS.filter((origin) => origin !== 'signup')
 
+/** Granting and deducting credits, debts, and the audit. */
 export const moneyCommands: Command[] = [
   {
     usage: 'credits grant <email> <amount> [--origin purchase|bonus|adjustment] [--expires <ISO>] [--note …]',

@@ -73,6 +73,7 @@ const describe = (payment: OperatedPayment): string =>
     .join('  ')
     .trimEnd()
 
+/** Looking at payments, and refunding them. */
 export const paymentCommands: Command[] = [
   {
     usage: 'payment list [--search …] [--status …]',

@@ -31,8 +31,10 @@ export const payment = z
   })
   .meta({ id: 'Payment' })
 
+/** A payment. */
 export const paymentAnswer = z.strictObject({ ok, payment })
 
+/** A payment with its ledger entries. */
 export const paymentWithLedger = paymentAnswer.extend({ ledger: z.array(entry) })
 
 const pack = z
@@ -46,6 +48,7 @@ const topUp = z
     description: "Amounts of the customer's choice: `creditsPer` credits for `perMinor` of the minor unit.",
   })
 
+/** What is set for low balances and automatic top-ups. */
 export const settings = z
   .strictObject({
     lowBalance: z.strictObject({ threshold: credits }).nullable(),
@@ -60,6 +63,7 @@ export const settings = z
   })
   .meta({ id: 'BillingSettings' })
 
+/** What can be bought, and what is set. */
 export const billing = z.strictObject({
   ok,
   provider: z.enum(['stripe']),

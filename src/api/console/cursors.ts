@@ -12,6 +12,7 @@ const MAC_BYTES = 16
 /** Longer texts are no cursors of ours: an address may stand in one. */
 const MAX_LENGTH = 500
 
+/** Where a page of a list ends, as clients hand it back. */
 export type Cursors = {
   /** The cursor of a place; null for none, as after the last page. */
   write: (accountId: AccountId, place: string | null) => string | null

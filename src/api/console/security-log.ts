@@ -7,6 +7,7 @@ import { publicId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import type { Trace } from '../../shared/infra/trace.ts'
 
+/** What the log keeps of logins, passwords and sessions. */
 export type SecurityEvent =
   | 'registered'
   | 'logged_in'

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { ACTIONS } from '../../shared/operators/actions.ts'
 import { id, role, time, user } from '../answers.ts'
 
+/** An account, as operators see it. */
 export const operatedAccount = user
   .extend({ status: z.enum(['active', 'suspended']), role })
   .meta({ id: 'OperatedAccount' })
@@ -17,6 +18,7 @@ export const listedAccount = operatedAccount
   })
   .meta({ id: 'ListedAccount' })
 
+/** A row of the audit log. */
 export const operatorAction = z
   .strictObject({
     id: id('act'),

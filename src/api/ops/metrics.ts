@@ -27,6 +27,7 @@ import type { Queues } from '../../shared/infra/queues.ts'
 /** From a probe's millisecond to a waiting video's hour, in seconds. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 3600]
 
+/** The metrics of a web process. */
 export type WebMetrics = {
   registry: Registry
   observer: CallsObserver

@@ -9,6 +9,7 @@ import { READER_BYTES } from '../../shared/calls/long-answers.ts'
 import type { WebDeps } from '../deps.ts'
 import type { Hold } from '../outgoing.ts'
 
+/** What writing the body of an answer needs. */
 export type BodyDeps = Pick<WebDeps, 'outgoing' | 'longAnswers'>
 
 /**

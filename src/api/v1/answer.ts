@@ -16,6 +16,7 @@ import type { BodyDeps } from './answer-body.ts'
 import { bodyOf, sendAnswer } from './answer-body.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 
+/** What answering a call needs. */
 export type AnswerDeps = Pick<WebDeps, 'config' | 'calls' | 'replies' | 'stopping' | 'log'> & BodyDeps
 
 /** A long answer is kept alive by a byte this often, in ms: routers cut a connection that is silent for 30 to 60 s. */

@@ -119,10 +119,12 @@ export const chatResult = z
   })
   .meta({ id: 'ChatResult', description: "Other fields of the upstream's answer are passed on." })
 
+/** The events of an image or a video call, for the documentation. */
 export const MEDIA_EVENTS = events(
   'With `Accept: text/event-stream`: the events `queued`, `running`, `progress`, then `result` or `error`.',
 )
 
+/** The events of a streamed chat, for the documentation. */
 export const CHAT_EVENTS = events(
   'With `"stream": true`: chunks in OpenAI\'s form, the last one with `usage`, then `data: [DONE]`.',
 )

@@ -16,6 +16,7 @@ const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 /** What every stream may leave unread without being counted, in bytes. */
 const UNCOUNTED_BYTES = 64 * 1024
 
+/** An open answer of server-sent events. */
 export type EventStream = {
   /** Sends one event; `event` names it where it is not plain data. `data` is one line. */
   send: (data: string, event?: string) => void

@@ -41,6 +41,7 @@ const imageUrl = z
 
 const resolution = z.string().regex(RESOLUTION, 'must be at most 32 letters, digits, colons and hyphens')
 
+/** The body of an image call. Unknown fields are ignored, and never passed on. */
 export const imageBody = z
   .object({
     model,
@@ -50,6 +51,7 @@ export const imageBody = z
   })
   .meta({ id: 'ImageRequest' })
 
+/** The body of a video call. Unknown fields are ignored, and never passed on. */
 export const videoBody = z
   .object({
     model,

@@ -5,6 +5,7 @@ import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId } from '../ids.ts'
 import { endSessionsOfAccount } from '../users/sessions.ts'
 
+/** A suspended account can neither log in nor call. */
 export type AccountStatus = 'active' | 'suspended'
 
 /** Opens an account without credits. */

@@ -8,6 +8,7 @@ import type { Modality } from '../calls/lifecycle.ts'
 
 /** How long a window of a budget is. Windows are those of UTC; a week begins on Monday. */
 export const PERIODS = ['total', 'day', 'week', 'month'] as const
+/** After which time a budget begins anew; `total` never does. */
 export type Period = (typeof PERIODS)[number]
 
 /**

@@ -29,6 +29,7 @@ export type CallPage = { calls: CallRecord[]; next: CallPosition | null }
 
 /** The time of a call in microseconds, and a moment of them, as SQL. */
 export const MICROS = '(extract(epoch FROM created_at) * 1000000)::bigint'
+/** SQL: a moment from microseconds since 1970, the precision of Postgres; a Date has milliseconds only. */
 export const MOMENT = "timestamptz 'epoch' + ? * interval '1 microsecond'"
 
 /** At most `limit` calls after the position, or the newest. */

@@ -17,9 +17,12 @@
 
 /** What a model makes. One queue each. */
 export const MODALITIES = ['chat', 'image', 'video'] as const
+/** What a model makes. */
 export type Modality = (typeof MODALITIES)[number]
 
+/** The statuses of a call. The last three are ends; `rejected` was never charged. */
 export const CALL_STATUSES = ['queued', 'running', 'succeeded', 'failed', 'rejected'] as const
+/** One of these statuses. */
 export type CallStatus = (typeof CALL_STATUSES)[number]
 
 /** Statuses that a call leaves again. While in one of these, the call holds its charge. */
@@ -38,6 +41,7 @@ export const TRANSITIONS = {
   refund: { from: ['queued', 'running'], to: 'failed' },
 } as const satisfies Record<string, { from: readonly (CallStatus | null)[]; to: CallStatus }>
 
+/** What can be done to a call. */
 export type Verb = keyof typeof TRANSITIONS
 
 /** Whole-call deadlines in seconds where a model names none. */

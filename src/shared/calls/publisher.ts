@@ -45,6 +45,7 @@ export function createPublisher(redis: Redis, prefix: string) {
   }
 }
 
+/** What `createPublisher` returns. */
 export type Publisher = ReturnType<typeof createPublisher>
 
 /**

@@ -12,6 +12,7 @@ import type { Pack, TopUp } from './packs.ts'
 
 /** The wire protocols that the workers' adapters speak (docs/upstreams.md#add-an-upstream). */
 export const PROTOCOLS = ['openai', 'anthropic', 'fal', 'replicate', 'openrouter'] as const
+/** A wire protocol of upstreams. */
 export type Protocol = (typeof PROTOCOLS)[number]
 
 /** What each protocol can serve. A catalogue with a model that its upstream's protocol cannot serve is refused. */
@@ -136,6 +137,7 @@ export const catalogueSchema = z.strictObject({
   models: z.array(z.discriminatedUnion('modality', [chatModel, mediaModel])),
 })
 
+/** A provider of the catalogue, with its key. */
 export type Upstream = z.infer<typeof upstreamSchema> & {
   name: string
   /** The key itself; null if the catalogue names none. */
@@ -144,16 +146,21 @@ export type Upstream = z.infer<typeof upstreamSchema> & {
 
 /** One way to serve a model: an upstream, and how requests to it are adapted. */
 type RouteWith<Cost> = Omit<z.infer<z.ZodObject<typeof entryFields>>, 'upstream'> & { upstream: Upstream; cost?: Cost }
+/** One of the upstreams of a model: its name there, and what is changed in the request. */
 export type Route = RouteWith<ChatCost | MediaCost>
 
 /** What a call costs at an upstream, in micro-dollars. */
 export type ChatCost = z.infer<typeof chatCosts>
+/** What a picture or a video costs at an upstream, in micro-dollars. */
 export type MediaCost = z.infer<typeof mediaCosts>
 
 /** `version` is that of the catalogue: a call is charged and served by the one that it was opened at. */
 type Offered<Its> = { version: number; routes: Route[]; price: Its }
+/** A chat model with its routes and its price. */
 export type ChatModel = z.infer<typeof chatModel> & Offered<ChatPrice>
+/** An image or video model with its routes and its price. */
 export type MediaModel = z.infer<typeof mediaModel> & Offered<MediaPrice>
+/** A model of the catalogue. */
 export type Model = ChatModel | MediaModel
 
 /** A version of the catalogue as a process uses it. `routes` holds only configured upstreams, in their order. */

@@ -20,6 +20,7 @@ const KEPT = 16
 /** A version that this process cannot use: it is not there, or this release does not understand it. */
 export class UnusableVersion extends Error {}
 
+/** The catalogue that a process has now, and what keeps it current. */
 export type CatalogueHolder = {
   /**
    * The current catalogue. Take it once per request, so that one request sees one version.

@@ -7,6 +7,7 @@ import type { UserId } from '../ids.ts'
 
 /** Where a version came from: MODELS_FILE by `migrate`, the command line, the console, or an earlier version. */
 export const SOURCES = ['file', 'command', 'page', 'rollback'] as const
+/** Where a version of the catalogue came from. */
 export type Source = (typeof SOURCES)[number]
 
 /** The longest note, in characters. */

@@ -6,7 +6,9 @@ import type { Knex } from 'knex'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 
+/** The pool of connections to Postgres. */
 export type Db = Knex
+/** A transaction that is open. */
 export type Trx = Knex.Transaction
 
 // Postgres sends bigint as text. Every bigint column is bounded by a constraint far below 2^53. A larger value is a

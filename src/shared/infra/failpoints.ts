@@ -47,6 +47,7 @@ export const FAILPOINTS = {
   'stale.found': 'reconciler: a call whose lease has run out',
 } as const
 
+/** A place where tests can stop or end a process. */
 export type FailpointName = keyof typeof FAILPOINTS
 
 /** What a subscriber gets. `callId` is the bare UUID of the call or payment, or the id of an event. */

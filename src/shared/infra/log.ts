@@ -5,6 +5,7 @@
 import pino from 'pino'
 import type { Logger, LoggerOptions } from 'pino'
 
+/** The log: a line of JSON a message. */
 export type Log = Logger
 
 const TOKENS = /\b(?:tg_[0-9A-Za-z]{6,}|sk-[0-9A-Za-z_-]{8,}|[Bb]earer\s+\S+|[Bb]asic\s+[A-Za-z0-9+/=]{8,})/g

@@ -75,6 +75,7 @@ const MISSED_SECONDS = 60
 /** The default fails a job on its second crash; the call's row says what may still be done, not this counter. */
 export const MAX_STALLED_COUNT = 1000
 
+/** What `createQueues` returns. */
 export type Queues = ReturnType<typeof createQueues>
 
 /** The producer side of all queues over one connection that fails fast. */

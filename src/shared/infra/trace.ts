@@ -4,6 +4,7 @@
  * of its own (src/shared/telemetry). `tracestate` is not passed on: it is the client's, not the provider's.
  */
 
+/** What follows a request from process to process. `traceparent`: as W3C Trace Context has it. */
 export type Trace = { requestId: string; traceparent?: string }
 
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/

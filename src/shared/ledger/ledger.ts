@@ -6,9 +6,12 @@ import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, CallId, GrantId, PaymentId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 
+/** Where the credits of a grant come from. */
 export const ORIGINS = ['signup', 'purchase', 'bonus', 'adjustment'] as const
+/** One of these origins. */
 export type Origin = (typeof ORIGINS)[number]
 
+/** Every movement of credits. */
 export const ENTRY_KINDS = [
   'grant',
   'charge',
@@ -20,6 +23,7 @@ export const ENTRY_KINDS = [
   'reversal',
   'reinstatement',
 ] as const
+/** One of these kinds. */
 export type EntryKind = (typeof ENTRY_KINDS)[number]
 
 /** The most credits one grant can hold. */

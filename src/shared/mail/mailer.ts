@@ -14,6 +14,7 @@ import type { MailContent } from './templates.ts'
 /** A mail to send. Its id becomes the Message-ID, so that a recipient of two tries sees one mail. */
 export type OutgoingMail = MailContent & { id: MailId; to: string }
 
+/** Hands mails to a transport. */
 export type Mailer = {
   transport: 'smtp' | 'file'
   /** Sends a mail; an abort ends the try. @throws whatever the server or the disk says: see `describeFailure`. */

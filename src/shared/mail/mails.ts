@@ -25,9 +25,11 @@ export const MAIL_KINDS = [
   'low_balance',
   'top_up_off',
 ] as const
+/** Which text a mail has. */
 export type MailKind = (typeof MAIL_KINDS)[number]
 /** Mails about money, whose details say everything. */
 export type MoneyMailKind = Extract<MailKind, 'receipt' | 'low_balance' | 'top_up_off'>
+/** How far a mail is. `skipped` is no longer needed; `dead` was given up, until an operator retries it. */
 export type MailStatus = 'queued' | 'sending' | 'sent' | 'skipped' | 'dead'
 
 /** What a mail says beside its link: amounts, and addresses of pages or people. */

@@ -12,6 +12,7 @@ const auditResult = z.object({ at: z.int(), breaches: z.int(), accounts: z.int()
 /** `at` in Unix ms; `accounts` that were looked at. */
 export type AuditResult = z.infer<typeof auditResult>
 
+/** What `createAudits` returns. */
 export type Audits = ReturnType<typeof createAudits>
 
 /** The Redis key of the last audit's result. */

@@ -18,6 +18,7 @@ const BATCH_BUCKETS = [1, 2, 4, 8, 16, 32, 64]
  */
 export type Stage = 'charge' | 'queue' | 'upstream' | 'settle' | 'reply'
 
+/** What the metrics of calls are fed by: the verbs, and the stages of a call in ms. */
 export type CallMetrics = { observer: CallsObserver; stage: (stage: Stage, modality: string, ms: number) => void }
 
 /** Counts what the verbs of this process do. */

@@ -43,11 +43,14 @@ const ORDERS = {
   lastCall: { by: '(extract(epoch FROM used.at) * 1000000)::bigint', direction: 'desc' },
 } as const
 
+/** How operators can sort accounts. */
 export type Sort = keyof typeof ORDERS
+/** Every such order, for the schema of the query. */
 export const SORTS = Object.keys(ORDERS) as [Sort, ...Sort[]]
 
 /** What accounts can be narrowed to. */
 export const STANDINGS = ['debt', 'suspended', 'unverified'] as const
+/** What operators can filter accounts by. */
 export type Standing = (typeof STANDINGS)[number]
 
 /** `text`: a part of the owner's address, or the account's id; empty finds all. */

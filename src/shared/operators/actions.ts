@@ -6,6 +6,7 @@ import type { Db, Trx } from '../infra/db.ts'
 import type { AccountId, ActionId, UserId } from '../ids.ts'
 import { firstIdAt, newId, publicId } from '../ids.ts'
 
+/** Everything an operator can do that the audit log keeps. */
 export const ACTIONS = [
   'credits_granted',
   'credits_deducted',
@@ -34,6 +35,7 @@ export const ACTIONS = [
   'code_disabled',
   'debt_forgiven',
 ] as const
+/** One of them. */
 export type ActionKind = (typeof ACTIONS)[number]
 
 /** The operator who acts; null for the command line. */

@@ -7,7 +7,9 @@ import type { Db, Trx } from '../infra/db.ts'
 import type { Operator } from './actions.ts'
 import { recordAction } from './actions.ts'
 
+/** How urgent a banner is. */
 export const LEVELS = ['info', 'warning', 'critical'] as const
+/** One of these levels. */
 export type Level = (typeof LEVELS)[number]
 
 /** The most characters of a banner. */

@@ -20,6 +20,7 @@ export type PaymentsObserver = {
   eventHandled: (outcome: string) => void
 }
 
+/** What the verbs of payments need. */
 export type PaymentDeps = {
   db: Db
   log: Log

@@ -7,10 +7,14 @@ import type { AccountId, PaymentId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import type { Order } from './provider.ts'
 
+/** How far a payment is: docs/payments.md. */
 export const PAYMENT_STATUSES = ['created', 'open', 'paid', 'expired', 'failed', 'review'] as const
+/** One of these statuses. */
 export type PaymentStatus = (typeof PAYMENT_STATUSES)[number]
 
+/** Who began a payment: a customer at the checkout, or the automatic top-up. */
 export const PAYMENT_KINDS = ['checkout', 'auto'] as const
+/** One of these kinds. */
 export type PaymentKind = (typeof PAYMENT_KINDS)[number]
 
 /** An order as its buyer sees it. Credits that were reversed count the bonus, too. */

@@ -70,6 +70,7 @@ export type Hint = {
 /** A payment in the provider's own list. */
 export type Listed = { names: string | null; reference: string; paid: boolean; currency: string; amountMinor: number }
 
+/** A payment provider, as the verbs of payments need it. */
 export type Provider = {
   name: 'stripe'
   /** Whether real money moves. */

@@ -6,6 +6,7 @@ import type { PaymentId, RefundId, UserId } from '../ids.ts'
 import { publicId } from '../ids.ts'
 import type { AskedRefund } from './decide.ts'
 
+/** A row of `payment_refunds`, amounts in the minor unit of the currency. */
 export type RefundRow = {
   id: RefundId
   payment_id: PaymentId

@@ -12,6 +12,7 @@ import type { Card } from './provider.ts'
 /** Automatic top-up: below `threshold` credits it buys a pack or an amount, up to a cap per month (UTC). */
 export type AutoTopUp = { threshold: number; monthlyCapMinor: number } & ({ pack: string } | { amountMinor: number })
 
+/** What an account's owner has set, thresholds in credits; null is off. */
 export type Settings = { lowBalance: { threshold: number } | null; autoTopUp: AutoTopUp | null }
 
 /** The saved card, as its owner sees it. */

@@ -10,6 +10,7 @@ import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
 /** A third of the lease: two renewals may fail before the reconciler takes over the call. */
 const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
 
+/** What `createHeldCalls` returns. */
 export type HeldCalls = ReturnType<typeof createHeldCalls>
 
 /** A set of held calls whose leases are renewed until `stop`. */

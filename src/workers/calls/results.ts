@@ -23,6 +23,7 @@ export type Produced = {
   name: (extension: MediaExtension) => MediaName
 }
 
+/** Keeps the files that upstreams made. */
 export type Results = {
   /**
    * Stores a result under the name of its type.

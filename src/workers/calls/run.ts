@@ -47,6 +47,7 @@ export const aboutRun = ({ call, job }: Run) => ({
   attempt: call.attempt,
 })
 
+/** How the work on a call ended. */
 export type Outcome =
   | { is: 'settled'; settlement: Settlement }
   | { is: 'failed'; error: GatewayError; costMicroUsd?: number | null; upstream?: string | null }

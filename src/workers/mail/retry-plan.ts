@@ -2,6 +2,7 @@
  * When a failed mail is retried, and when it becomes a dead letter. Pure.
  */
 
+/** When a mail is tried again, in ms, and when it is given up. */
 export type RetryPlan = {
   /** The pause after a failed try, in ms; null makes the mail a dead letter. `tries` counts the failed one. */
   pauseMs: (tries: number, permanent: boolean) => number | null

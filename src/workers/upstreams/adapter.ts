@@ -92,6 +92,7 @@ export type TaskMediaAdapter = {
   find?(request: MediaRequest, context: UpstreamContext, sentAfter: Date): Promise<UpstreamRef | null>
 }
 
+/** Speaks the protocol of an upstream of pictures or videos. */
 export type MediaAdapter = DirectMediaAdapter | TaskMediaAdapter
 
 /** A protocol: how it serves each modality; absent where it does not. */

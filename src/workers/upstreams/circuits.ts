@@ -17,6 +17,7 @@ export type UpstreamHealth = {
   waiting: number
 }
 
+/** How an upstream does, as this worker saw it. */
 export type Health = {
   /**
    * Does one piece of work at an upstream within its `concurrency`, and learns from how it ends. Waits for its turn.

@@ -49,6 +49,7 @@ export type UpstreamDeps = {
  */
 export type Work<T> = (route: Route, begun: () => void) => Promise<T>
 
+/** What `createUpstreams` returns. */
 export type Upstreams = ReturnType<typeof createUpstreams>
 
 /** The upstreams of this process. Opens no connection yet. */
