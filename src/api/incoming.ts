@@ -22,9 +22,6 @@ const TICK_MS = 500
 /** When a client that is refused may come back, in seconds. */
 const RETRY_SECONDS = 5
 
-/** 1 MB of bytes, whatever Content-Length says (docs/api.md#request-bodies). */
-export const MAX_BODY_BYTES = 1_048_576
-
 /** A body that is read. `slowBytes` are those of its bytes that are counted as slow. */
 type Body = {
   sender: string
@@ -35,9 +32,9 @@ type Body = {
 }
 
 /**
- * Reads the bodies of one process, and counts them. A client that sends at full speed may send as much in parallel as
- * its rate limit lets it: only of slow bodies has a sender a bound. Where the process is full, the sender of which most
- * lies here loses its largest body.
+ * Counts in one process. A client that sends at full speed may send as much in parallel as its rate limit lets it: only
+ * of slow bodies has a sender a bound. Where the process is full, the sender of which most lies here loses its largest
+ * body.
  */
 export class Incoming {
   private readonly all: Quota
@@ -51,52 +48,27 @@ export class Incoming {
   }
 
   /**
-   * Reads a body. One that is here already, as most are, is taken as it is; what has come of another is counted for its
-   * sender while the rest is on its way.
-   * @returns its bytes; null for one that ended before it was complete
-   * @throws ApiError payload_too_large; rate_limited for slow bodies of the sender, overloaded for all of the process.
+   * Counts what comes of a body that somebody reads already, and ends that reading with an ApiError where it is too
+   * much: rate_limited for slow bodies of the sender, overloaded for all of the process.
+   * @returns what ends the count: to be called when the reading has ended.
    */
-  async read(req: IncomingMessage, sender: string): Promise<Buffer | null> {
-    if (req.destroyed) return null
-    if (!req.complete) return await this.gather(req, sender)
-    const whole = (req.read() as Buffer | null) ?? Buffer.alloc(0)
-    if (whole.length > MAX_BODY_BYTES) throw new ApiError('payload_too_large')
-    return whole
-  }
-
-  private gather(req: IncomingMessage, sender: string): Promise<Buffer | null> {
-    const chunks: Buffer[] = []
-    return new Promise((resolve, reject) => {
-      const release = (): void => {
-        req.off('data', onData).off('end', onEnd).off('error', onCut).off('close', onCut)
-        this.remove(body)
-      }
-      const onData = (chunk: Buffer): void => {
-        chunks.push(chunk)
-        if (body.bytes + chunk.length <= MAX_BODY_BYTES) return this.add(body, chunk.length)
-        release()
-        req.pause()
-        reject(new ApiError('payload_too_large'))
-      }
-      const onEnd = (): void => {
-        release()
-        resolve(Buffer.concat(chunks))
-      }
-      const onCut = (): void => {
-        release()
-        resolve(null)
-      }
-      const refuse = (error: ApiError): void => {
-        release()
-        // The rest is read to nowhere.
-        req.resume()
-        reject(error)
-      }
-      const body: Body = { sender, bytes: 0, slowBytes: 0, ticks: 0, refuse }
-      this.bodies.add(body)
-      req.on('data', onData).once('end', onEnd).once('error', onCut).once('close', onCut)
-      this.ticking ??= setInterval(() => this.tick(), TICK_MS).unref()
-    })
+  count(req: IncomingMessage, sender: string): () => void {
+    const onData = (chunk: Uint8Array): void => this.add(body, chunk.length)
+    const release = (): void => {
+      req.off('data', onData)
+      this.remove(body)
+    }
+    const refuse = (error: ApiError): void => {
+      release()
+      // Whoever reads takes it for the error of its stream, and lets go of what it has. The rest is read to nowhere.
+      if (req.listenerCount('error') > 0) req.emit('error', error)
+      req.resume()
+    }
+    const body: Body = { sender, bytes: 0, slowBytes: 0, ticks: 0, refuse }
+    this.bodies.add(body)
+    req.on('data', onData)
+    this.ticking ??= setInterval(() => this.tick(), TICK_MS).unref()
+    return release
   }
 
   /** How many bytes are counted. */

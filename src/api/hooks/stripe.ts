@@ -9,6 +9,7 @@ import { done } from '../answers.ts'
 import { ApiError } from '../../shared/errors.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
+import { readBytes } from '../middleware/body-bytes.ts'
 import { clientAddress, networkOf } from '../middleware/client-address.ts'
 
 type Deps = Pick<WebDeps, 'config' | 'db' | 'incoming' | 'log' | 'payments' | 'queues'>
@@ -35,7 +36,7 @@ export const receiveStripeEvent = endpoint({
 }).write(({ config, db, incoming, log, payments, queues }: Deps) => async (_input, ctx) => {
   const sender = networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
   // A signature is over the bytes that came, and over nothing that was parsed and written again.
-  const body = await incoming.read(ctx.req, sender)
+  const body = await readBytes(ctx, incoming, sender)
   if (body === null) throw new ApiError('invalid_signature')
   const { provider, observer } = payments!
   const hint = provider.verify(body, ctx.get('stripe-signature'))

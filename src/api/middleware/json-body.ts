@@ -1,11 +1,12 @@
 /**
  * Reads a request body: JSON objects only, strictly. The body parsers' own defaults answer 500 to a corrupt gzip, take
- * a wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is decided here.
+ * a wrong content type for an empty object, and let 100,000 levels of nesting through, so everything is decided here
+ * and koa-body only reads bytes.
  */
 import type { Context, ParameterizedContext } from 'koa'
 import { ApiError } from '../../shared/errors.ts'
 import type { Incoming } from '../incoming.ts'
-import { MAX_BODY_BYTES } from '../incoming.ts'
+import { MAX_BODY_BYTES, readBytes } from './body-bytes.ts'
 import type { RequestState } from './request-context.ts'
 
 /** Deeper JSON makes later walks of it fail; no request of ours needs it. */
@@ -38,15 +39,11 @@ type Request = ParameterizedContext<RequestState>
  * @throws ApiError unsupported_media_type, payload_too_large, invalid_json, or rate_limited and overloaded where too
  * much comes too slowly.
  */
-export async function readJsonBody(
-  { req }: Pick<Request, 'req'>,
-  incoming: Incoming,
-  sender: string,
-): Promise<JsonObject> {
-  const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = req.headers
+export async function readJsonBody(ctx: Request, incoming: Incoming, sender: string): Promise<JsonObject> {
+  const { 'content-type': type = '', 'content-encoding': encoding = '', 'content-length': length } = ctx.req.headers
   requireJson(type, encoding)
   if (Number(length) > MAX_BODY_BYTES) throw new ApiError('payload_too_large')
-  const bytes = await incoming.read(req, sender)
+  const bytes = await readBytes(ctx as Context, incoming, sender)
   if (bytes === null) throw new ApiError('invalid_json', { message: 'The request body ended before it was complete.' })
   return parseJsonObject(bytes)
 }

@@ -1,0 +1,55 @@
+/**
+ * Reads the bytes of a request body, as they came. A body that is here already, as most are once a key has been looked
+ * up, is taken as it is; koa-body reads the others.
+ */
+import type { Context } from 'koa'
+import { HttpMethodEnum, koaBody } from 'koa-body'
+import { ApiError } from '../../shared/errors.ts'
+import type { Incoming } from '../incoming.ts'
+
+/** 1 MB of bytes, whatever Content-Length says (docs/api.md#request-bodies). */
+export const MAX_BODY_BYTES = 1_048_576
+
+// latin1 maps each byte to one character, so that the bytes come through unharmed, whatever they are said to be.
+const gather = koaBody({
+  json: false,
+  urlencoded: false,
+  multipart: false,
+  text: true,
+  textTypes: ['*/*'],
+  encoding: 'latin1',
+  textLimit: MAX_BODY_BYTES,
+  parsedMethods: Object.values(HttpMethodEnum),
+  onError: (error) => {
+    throw error
+  },
+})
+
+/**
+ * Reads a body. What has come of it is counted for its sender while the rest is on its way.
+ * @returns its bytes; null for one that ended before it was complete
+ * @throws ApiError payload_too_large; rate_limited and overloaded where too much comes too slowly.
+ */
+export async function readBytes(ctx: Context, incoming: Incoming, sender: string): Promise<Buffer | null> {
+  const { req } = ctx
+  if (req.destroyed) return null
+  if (req.complete) {
+    const whole = (req.read() as Buffer | null) ?? Buffer.alloc(0)
+    if (whole.length > MAX_BODY_BYTES) throw new ApiError('payload_too_large')
+    return whole
+  }
+  const gathering = gather(ctx, async () => {})
+  // Only now does somebody read: a listener before would have let the first bytes pass.
+  const stopCounting = incoming.count(req, sender)
+  try {
+    await gathering
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    if ((error as { type?: string }).type === 'entity.too.large') throw new ApiError('payload_too_large')
+    return null
+  } finally {
+    stopCounting()
+  }
+  const { body } = ctx.request as unknown as { body?: unknown }
+  return Buffer.from(typeof body === 'string' ? body : '', 'latin1')
+}
