@@ -13,15 +13,17 @@ import { runTool } from './tools.ts'
 /**
  * `npm run lanes -- [--node 20,22,24] [--postgres 13,15,18] [--redis valkey-server] [-- test/sql.test.ts …]`: runs the
  * tests, or those that are named, under other versions than the installed ones: each major of Node and of Postgres,
- * from packages of the registry, and a Redis or Valkey that is a program on the PATH. Prints a line for each lane, and
- * its output where it failed; the exit code is 0 only if all passed.
+ * from packages of the registry, and a Redis or Valkey that is a program on the PATH. `--pairs 20:13,22:15,24:18` has
+ * fewer lanes, each with a Node and a Postgres. Prints a line for each lane, and its output where it failed; the exit
+ * code is 0 only if all passed.
  */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    node: { type: 'string', default: '20,22,24' },
-    postgres: { type: 'string', default: '13,15,18' },
-    redis: { type: 'string', default: '' },
+    node: { type: 'string' },
+    postgres: { type: 'string' },
+    pairs: { type: 'string' },
+    redis: { type: 'string' },
   },
 })
 
@@ -115,13 +117,28 @@ async function tried(name: string, prepare: () => Promise<Lane>): Promise<boolea
   }
 }
 
-const list = (text: string): string[] => text.split(',').filter(Boolean)
+async function pairLane(pair: string): Promise<Lane> {
+  const [node = '', postgres = ''] = pair.split(':')
+  const [one, other] = [await nodeLane(node), await postgresLane(postgres)]
+  return {
+    name: `${one.name}, ${other.name}`,
+    node: one.node,
+    environment: { ...one.environment, ...other.environment },
+  }
+}
+
+const list = (text = ''): string[] => text.split(',').filter(Boolean)
+/** Those that were asked for; all, where no lane was. */
+const all = Object.values(values).every((value) => value === undefined)
+const lanes: [name: string, prepare: () => Promise<Lane>][] = [
+  ...list(all ? '20,22,24' : values.node).map((major) => [`node ${major}`, () => nodeLane(major)] as const),
+  ...list(all ? '13,15,18' : values.postgres).map((major) => [`postgres ${major}`, () => postgresLane(major)] as const),
+  ...list(values.pairs).map((pair) => [`pair ${pair}`, () => pairLane(pair)] as const),
+  ...list(values.redis).map((program) => [program, () => redisLane(program)] as const),
+].map(([name, prepare]) => [name, prepare])
 let passed = true
 try {
-  for (const major of list(values.node)) passed = (await tried(`node ${major}`, () => nodeLane(major))) && passed
-  for (const major of list(values.postgres))
-    passed = (await tried(`postgres ${major}`, () => postgresLane(major))) && passed
-  for (const program of list(values.redis)) passed = (await tried(program, () => redisLane(program))) && passed
+  for (const [name, prepare] of lanes) passed = (await tried(name, prepare)) && passed
 } finally {
   if (existsSync(folder)) rmSync(folder, { recursive: true, force: true })
 }

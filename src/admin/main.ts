@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util'
 import { ConfigError, EXIT_CONFIG, readDatabaseConfig } from '../shared/config.ts'
 import { missingSchema } from '../../migrations/index.ts'
 import { connectDb, isNotMigrated } from '../shared/infra/db.ts'
-import { withoutSecrets } from '../shared/infra/log.ts'
+import type { Db } from '../shared/infra/db.ts'
+import { sentenceOf, withoutSecrets } from '../shared/infra/log.ts'
+import { awayOf, lookAtPostgres } from '../shared/infra/start-up.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { catalogueCommands } from './commands/catalogue.ts'
 import { doctorCommands } from './commands/doctor.ts'
@@ -109,14 +111,26 @@ async function main(argv: string[]): Promise<number> {
     if (report.complaint !== undefined) console.error(report.complaint)
     return report.failed || report.complaint !== undefined ? 1 : 0
   } catch (error) {
-    const missing = isNotMigrated(error) ? await missingSchema(db) : []
-    if (missing.length === 0) throw error
-    throw new CommandError(
-      `The database has not been migrated (${missing[0]} is missing): run the release phase first.`,
-    )
+    throw await explained(db, error)
   } finally {
     await db.destroy()
   }
+}
+
+/** What an operator must hear instead of a failure: that Postgres is away, or cannot be used, or is not migrated. */
+async function explained(db: Db, error: unknown): Promise<unknown> {
+  if (error instanceof CommandError || error instanceof ConfigError) return error
+  const away = awayOf(error)
+  if (away !== null) return new CommandError(`${away.message}: ${sentenceOf(away.cause)}.`)
+  if (isNotMigrated(error)) {
+    const [missing] = await missingSchema(db)
+    if (missing === undefined) return error
+    return new CommandError(`The database has not been migrated (${missing} is missing): run the release phase first.`)
+  }
+  return lookAtPostgres(db).then(
+    () => error,
+    (refusal: unknown) => refusal,
+  )
 }
 
 try {

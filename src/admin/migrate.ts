@@ -12,8 +12,10 @@ import { ConfigError, readReleaseConfig } from '../shared/config.ts'
 import { connectDb } from '../shared/infra/db.ts'
 import type { Db } from '../shared/infra/db.ts'
 import { createLog } from '../shared/infra/log.ts'
+import type { Log } from '../shared/infra/log.ts'
 import { refuseStart } from '../shared/infra/process.ts'
 import { lookAtPostgres, whenThere } from '../shared/infra/start-up.ts'
+import { holdWarnings } from '../shared/infra/warnings.ts'
 
 function summaryOf({ migrations, functions, newer }: Migrated): string {
   const applied = [...migrations, ...functions.map((name) => `sql/${name}`)]
@@ -33,8 +35,7 @@ function readChecked(path: string): unknown {
   }
 }
 
-async function release(db: Db, catalogue: { path: string; content: unknown }): Promise<void> {
-  const log = createLog('info', 'release')
+async function release(db: Db, log: Log, catalogue: { path: string; content: unknown }): Promise<void> {
   await whenThere(() => lookAtPostgres(db), log)
   const migrated = await migrate(db, {
     say: (step) => log.warn({ step }, 'waiting for a lock, or for another release phase: trying again'),
@@ -46,12 +47,15 @@ async function release(db: Db, catalogue: { path: string; content: unknown }): P
   await announceFromCommand(version)
 }
 
+const warnings = holdWarnings()
 try {
   const config = readReleaseConfig()
   const catalogue = { path: config.MODELS_FILE, content: readChecked(config.MODELS_FILE) }
   const db = connectDb(config)
-  await release(db, catalogue)
+  const log = createLog('info', 'release')
+  await release(db, log, catalogue)
   await db.destroy()
+  warnings.logTo(log)
 } catch (error) {
   refuseStart('release', error)
 }

@@ -3,8 +3,8 @@
 // Before the rest is loaded: a platform may send SIGHUP at any time, and without a listener it ends the process.
 process.on('SIGHUP', () => {})
 const { runProcess } = await import('../shared/infra/process.ts')
-const { startWeb } = await import('./web.ts')
 
-await runProcess('web', (config, log) => startWeb(config, log))
+// The rest is loaded once the configuration is known to be valid; if that fails, it is a refusal like any other.
+await runProcess('web', async (config, log) => (await import('./web.ts')).startWeb(config, log))
 
 export {}

@@ -19,7 +19,7 @@ import { createMailer } from '../shared/mail/mailer.ts'
 import { createQueues } from '../shared/infra/queues.ts'
 import { connectPersistent, connectProducer } from '../shared/infra/redis.ts'
 import { SchemaGate } from '../shared/infra/schema.ts'
-import { isAllThere, whenAllThere } from '../shared/infra/start-up.ts'
+import { lookAtAll } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
 import { findEnded } from '../shared/calls/records.ts'
 import { createLongAnswers } from '../shared/calls/long-answers.ts'
@@ -180,10 +180,10 @@ function createReplies(config: Config, services: Services, subscriber: Redis): R
  * @throws ConfigError where something must be mended first.
  */
 async function lookAround(needed: Needed & { config: Config }, log: Log, leaving: AbortSignal): Promise<void> {
-  const [warning, isReady] = await Promise.all([lookAtStorage(needed.config), isAllThere(needed)])
+  const { looked, there } = lookAtAll(needed, log, leaving)
+  const [warning] = await Promise.all([lookAtStorage(needed.config), looked])
   if (warning !== null) log.warn(warning)
-  if (isReady) return
-  void whenAllThere(needed, log, leaving).catch((error: unknown) => {
+  void there.catch((error: unknown) => {
     if (!leaving.aborted) refuseStart('web', error)
   })
 }

@@ -48,8 +48,8 @@ const variables = z.object({
   SMTP_URL: smtpUrl.optional(),
   MAIL_FROM: z
     .string()
-    .min(3)
-    .regex(/^[^\r\n]*$/, 'must be one line')
+    .regex(/^[^\r\n]*$/, { message: 'must be one line', abort: true })
+    .regex(/^([^<>@\s]+@[^<>@\s]+|[^<>]*<[^<>@\s]+@[^<>@\s]+>)\s*$/, 'must be an address, or a name and <address>')
     .default('Tollgate <no-reply@localhost>'),
   MAIL_FILE: z.string().min(1).default('.data/mail.jsonl'),
   SIGNUP_CREDITS: wholeNumber(0, 0, 1_000_000_000),

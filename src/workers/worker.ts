@@ -14,7 +14,7 @@ import { listenForVersions } from '../shared/catalogue/notice.ts'
 import { MAX_STALLED_COUNT, WORKER_TIMES, createQueues } from '../shared/infra/queues.ts'
 import { connectPersistent } from '../shared/infra/redis.ts'
 import { SchemaGate } from '../shared/infra/schema.ts'
-import { whenAllThere } from '../shared/infra/start-up.ts'
+import { lookAtAll } from '../shared/infra/start-up.ts'
 import type { Needed } from '../shared/infra/start-up.ts'
 import { lookAtStorage } from '../shared/media/look.ts'
 import { createPublisher, listenForCancels } from '../shared/calls/publisher.ts'
@@ -147,9 +147,17 @@ const openHealth = async (
  * @throws ConfigError where something must be mended first.
  */
 async function lookAround(needed: Needed & { config: Config }, log: Log): Promise<void> {
-  const warning = await lookAtStorage(needed.config)
-  if (warning !== null) log.warn(warning)
-  await whenAllThere(needed, log)
+  const refused = new AbortController()
+  const storage = async () => {
+    const warning = await lookAtStorage(needed.config)
+    if (warning !== null) log.warn(warning)
+  }
+  try {
+    await Promise.all([storage(), lookAtAll(needed, log, refused.signal).there])
+  } catch (error) {
+    refused.abort()
+    throw error
+  }
 }
 
 /** Listens for clients that have left and for new versions of the catalogue, on a connection of its own. */

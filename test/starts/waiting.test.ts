@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { Db } from '../../src/shared/infra/db.ts'
 import { migrate, migrationSource } from '../../migrations/index.ts'
 import { connectTestDb, newDatabaseUrl, offer } from '../../scripts/harness/database.ts'
@@ -9,7 +11,7 @@ import { freePort } from '../../scripts/services/ports.ts'
 import type { PrivateRedis } from '../../scripts/services/redis.ts'
 import { until } from '../../scripts/until.ts'
 import type { Kind } from './support/started.ts'
-import { Started } from './support/started.ts'
+import { Started, compiled, refusalOf } from './support/started.ts'
 
 describe('a process that starts before what it needs', function () {
   let redis: PrivateRedis
@@ -17,7 +19,13 @@ describe('a process that starts before what it needs', function () {
   let db: Db
   const processes: Started[] = []
   const catalogue = sandboxCatalogue('http://127.0.0.1:9')
-  before(async () => {
+  /** Takes connections, and never says anything. */
+  const silent = createServer(() => {})
+  const mute = (): number => (silent.address() as AddressInfo).port
+  before(async function () {
+    this.timeout(300_000)
+    await compiled()
+    silent.listen(0, '127.0.0.1')
     redis = await startPrivateRedis()
     databaseUrl = await newDatabaseUrl()
     await offer(databaseUrl, catalogue)
@@ -27,6 +35,7 @@ describe('a process that starts before what it needs', function () {
     await Promise.all(processes.map((one) => one.kill()))
     await db.destroy()
     await redis.stop()
+    silent.close()
   })
 
   async function start(kind: Kind, settings: Record<string, string>): Promise<[Started, string]> {
@@ -69,28 +78,46 @@ describe('a process that starts before what it needs', function () {
     expect(warnings).to.match(/BASE_URL is local/)
   })
 
-  it('every process says which service is away, waits for it, and is not ready meanwhile', async () => {
-    const away = { DATABASE_URL: 'postgres://127.0.0.1:9/x' }
-    const unknown = { DATABASE_URL: 'postgres://postgres.invalid/x', REDIS_URL: 'redis://redis.invalid' }
-    const cases = [
-      { kind: 'web', settings: unknown, says: ['Redis is', 'Postgres is'], down: ['postgres', 'redis'] },
-      { kind: 'worker', settings: away, says: ['Postgres is'], down: ['postgres'] },
-      { kind: 'release', settings: away, says: ['Postgres is'], down: null },
-    ] as const
-    await Promise.all(
-      cases.map(async ({ kind, settings, says, down }) => {
-        const [started, url] = await start(kind, settings)
-        for (const words of says) {
-          expect(JSON.parse(await started.says(words))).to.include({ level: 'warn', process: kind })
-        }
-        if (down) {
+  const unknown = { DATABASE_URL: 'postgres://postgres.invalid/x', REDIS_URL: 'redis://redis.invalid' }
+  const refusing = { DATABASE_URL: 'postgres://127.0.0.1:9/x', REDIS_URL: 'redis://127.0.0.1:9' }
+  const hanging = () => ({ DATABASE_URL: `postgres://127.0.0.1:${mute()}/x`, REDIS_URL: `redis://127.0.0.1:${mute()}` })
+  const cases: { how: string; settings: () => Record<string, string>; kinds: ('web' | 'worker' | 'release')[] }[] = [
+    { how: 'unknown by name', settings: () => unknown, kinds: ['web', 'worker', 'release'] },
+    { how: 'not listening', settings: () => refusing, kinds: ['web', 'worker', 'release'] },
+    { how: 'silent', settings: hanging, kinds: ['web', 'worker', 'release'] },
+    // One at a time: nothing may wait for the other first.
+    { how: 'silent, Redis alone', settings: () => ({ REDIS_URL: hanging().REDIS_URL }), kinds: ['web', 'worker'] },
+  ]
+  for (const { how, settings, kinds } of cases) {
+    for (const kind of kinds) {
+      const services = kind === 'release' ? ['postgres'] : how.includes('alone') ? ['redis'] : ['postgres', 'redis']
+      it(`says in 5 s which service is away, waits, and is not ready meanwhile: ${kind}, ${how}`, async () => {
+        const [started, url] = await start(kind, settings())
+        const said = await Promise.all(
+          services.map((one) => started.says(one === 'redis' ? 'Redis is away' : 'Postgres is away')),
+        )
+        for (const line of said) expect(JSON.parse(line)).to.include({ level: 'warn', process: kind })
+        expect(said.join()).not.to.match(/Knex|pool/)
+        if (kind !== 'release') {
           const ready = await until(`${kind} to listen`, () => readiness(url).catch(() => null))
-          expect(ready, kind).to.deep.equal({ status: 503, down })
+          expect(ready).to.deep.equal({ status: 503, down: services })
         }
-        await started.kill()
-      }),
-    )
-  })
+        expect(await started.ownMsUntil(said.at(-1)!), 'ms until it said so').to.be.below(5000)
+      })
+    }
+  }
+
+  for (const [how, settings] of [
+    ['not listening', () => refusing],
+    ['silent', hanging],
+  ] as const) {
+    it(`a command ends in 5 s with a sentence where Postgres is away: ${how}`, async () => {
+      const { code, lines, ownMs } = await refusalOf('admin', settings())
+      expect(lines.join('\n')).to.match(/^Postgres is away: (no answer|connect ECONNREFUSED 127\.0\.0\.1:9)\.$/)
+      expect(code).to.equal(1)
+      expect(ownMs, 'ms until it ended').to.be.below(5000)
+    })
+  }
 
   it('a web process is ready after schema and catalogue, and not any more before it closes its port', async () => {
     for (const _ of await migrationSource.getMigrations([])) await db.migrate.down({ migrationSource })

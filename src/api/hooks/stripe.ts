@@ -45,7 +45,7 @@ export const receiveStripeEvent = endpoint({
   // Redis may be unreachable: the event's row says that it is due.
   if (isNew)
     queues
-      .enqueuePayments([{ kind: 'event', id: hint.id }])
+      .enqueuePayments([{ kind: 'event', id: hint.id, traceparent: ctx.state.traceparent }])
       .catch((error: unknown) => log.warn({ err: error }, 'event not enqueued'))
   ctx.body = { ok: true }
 })

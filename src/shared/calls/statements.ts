@@ -262,7 +262,7 @@ const BEGIN = {
       started_by = coalesce(started_by, ($2::uuid[])[array_position($1::uuid[], id)]),
       lease_until = now() + make_interval(secs => $3)
     WHERE id = ANY ($1::uuid[]) AND status IN ('queued', 'running')
-    RETURNING ${BEGUN_COLUMNS}, 
+    RETURNING ${BEGUN_COLUMNS},
       started_by <> ($2::uuid[])[array_position($1::uuid[], id)] OR ($4::integer[])[array_position($1::uuid[], id)] > 0
         AS resumed`,
 }

@@ -6,6 +6,7 @@ import { ConfigError, EXIT_CONFIG, configWarnings, readConfig } from '../config.
 import type { Config } from '../config.ts'
 import { createLog, sentenceOf } from './log.ts'
 import type { Log } from './log.ts'
+import { holdWarnings } from './warnings.ts'
 import { Calls } from '../calls/calls.ts'
 import type { CallsObserver } from '../calls/observer.ts'
 
@@ -40,11 +41,13 @@ export async function runProcess(
   let running: Running | undefined
   // While it starts, too: without a listener this signal would end the process.
   process.on('SIGHUP', () => running?.reload())
+  const warnings = holdWarnings()
   try {
     const config = readConfig()
     const log = createLog(config.LOG_LEVEL, name)
     for (const warning of configWarnings(config)) log.warn(warning)
     running = await start(config, log)
+    warnings.logTo(log)
     stopOnSignals(running, log)
   } catch (error) {
     refuseStart(name, error)

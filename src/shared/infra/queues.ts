@@ -40,7 +40,7 @@ export type MailJob = { mailId: MailId }
  * customer whom the provider has to forget.
  */
 export type PaymentJob =
-  | { kind: 'event'; id: string }
+  | { kind: 'event'; id: string; traceparent?: string | undefined }
   | { kind: 'order'; id: PaymentId }
   | { kind: 'top-up'; id: AccountId }
   | { kind: 'forget'; id: string }

@@ -17,8 +17,8 @@ import type { SchemaGate } from './schema.ts'
 const LOOK_EVERY_MS = 1000
 const SAY_EVERY_MS = 30_000
 
-/** How long one look at Redis may take, in ms. */
-const REDIS_PATIENCE_MS = 2500
+/** How long one look may take, in ms. */
+const PATIENCE_MS = 2000
 
 const OLDEST_POSTGRES = 13
 const OLDEST_REDIS = [6, 2] as const
@@ -36,9 +36,10 @@ export class ServiceAway extends Error {}
  */
 export async function lookAtPostgres(db: Db): Promise<string> {
   try {
-    const { rows } = await db.raw<{ rows: { version: string; number: number }[] }>(
+    const asked = db.raw<{ rows: { version: string; number: number }[] }>(
       `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
     )
+    const { rows } = await within(asked)
     const { version, number } = rows[0]!
     if (number < OLDEST_POSTGRES * 10_000) {
       throw new ConfigError(`DATABASE_URL: Postgres ${version} is too old; it must be ${OLDEST_POSTGRES} or newer.`)
@@ -46,9 +47,16 @@ export async function lookAtPostgres(db: Db): Promise<string> {
     return version.split(' ')[0]!
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    if (isUnreachable(error) && !isLockedOut(error)) throw new ServiceAway('Postgres is away', { cause: error })
-    throw new ConfigError(`DATABASE_URL: Postgres cannot be used: ${sentenceOf(error)}.`)
+    throw awayOf(error) ?? new ConfigError(`DATABASE_URL: Postgres cannot be used: ${sentenceOf(error)}.`)
   }
+}
+
+/** That Postgres is away, where an error means that. */
+export function awayOf(error: unknown): ServiceAway | null {
+  if (!(error instanceof NoAnswer) && (!isUnreachable(error) || isLockedOut(error))) return null
+  // The library guesses that its pool is full. While nothing has begun yet, nobody else holds a connection.
+  const said = (error as Error).name === 'KnexTimeoutError' ? new NoAnswer() : error
+  return new ServiceAway('Postgres is away', { cause: said })
 }
 
 /**
@@ -61,7 +69,7 @@ export async function lookAtRedis(
 ): Promise<{ version: string | null; policy: string | null }> {
   const { redis, firstError } = connectOnce(config)
   try {
-    const looked = await within(REDIS_PATIENCE_MS, ask(redis))
+    const looked = await within(ask(redis))
     const complaint = firstError()
     if (complaint) throw complaint
     return looked
@@ -96,18 +104,23 @@ function isTooOld(version: string): boolean {
 }
 
 const REDIS_AWAY_TEXTS = [
-  /^(Connection is closed|Command timed out|no answer)|max number of clients/,
+  /^(Connection is closed|Command timed out)|max number of clients/,
   /^(LOADING|MASTERDOWN|CLUSTERDOWN|BUSY|READONLY|MISCONF|OOM)/,
 ]
 
 /** Whether an error means that Redis cannot be reached, or takes nobody now. */
 export const isRedisAway = (error: Error): boolean =>
-  isNetworkFailure(error) || REDIS_AWAY_TEXTS.some((text) => text.test(error.message))
+  error instanceof NoAnswer || isNetworkFailure(error) || REDIS_AWAY_TEXTS.some((text) => text.test(error.message))
 
-async function within<T>(ms: number, asked: Promise<T>): Promise<T> {
+/** A server that took a connection and is silent, or does not even refuse one. */
+class NoAnswer extends Error {
+  override message = 'no answer'
+}
+
+async function within<T>(asked: PromiseLike<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), ms)
+    timer = setTimeout(() => reject(new NoAnswer()), PATIENCE_MS)
   })
   try {
     return await Promise.race([asked, late])
@@ -118,10 +131,14 @@ async function within<T>(ms: number, asked: Promise<T>): Promise<T> {
 
 /**
  * Looks until the service is there. That it is away is said at once and every 30 s, and that it is back, too.
- * @param signal ends the wait, with an AbortError.
+ * @param around `signal` ends the wait, with an AbortError; `away` is called when the service is found away.
  * @throws ConfigError where it is there and cannot be used.
  */
-export async function whenThere<T>(look: () => Promise<T>, log: Log, signal?: AbortSignal): Promise<T> {
+export async function whenThere<T>(
+  look: () => Promise<T>,
+  log: Log,
+  { signal, away = () => {} }: { signal?: AbortSignal | undefined; away?: () => void } = {},
+): Promise<T> {
   let saidAt: number | null = null
   for (;;) {
     try {
@@ -134,37 +151,47 @@ export async function whenThere<T>(look: () => Promise<T>, log: Log, signal?: Ab
         log.warn({ ...(error.cause !== undefined && { err: error.cause }) }, `${error.message}: waiting for it`)
         saidAt = performance.now()
       }
+      away()
       await pause(LOOK_EVERY_MS, undefined, { signal })
     }
   }
 }
 
 /**
- * Looks once at everything that a process needs.
- * @returns whether it is all there.
- * @throws ConfigError where something is there and cannot be used.
+ * Looks at everything that a process needs, until it is all there.
+ * @returns `looked`: each has been looked at once, and what is away was said; `there`: all are there. Both reject with
+ * a ConfigError where something is there and cannot be used.
  */
-export async function isAllThere({ config, db, schema }: Needed): Promise<boolean> {
-  const looks = await Promise.allSettled([lookAtRedis(config), lookAtPostgres(db).then(() => lookAtSchema(schema))])
-  const failures = looks.flatMap((look) => (look.status === 'rejected' ? [look.reason as unknown] : []))
-  const refusal = failures.find((failure) => !(failure instanceof ServiceAway))
-  if (refusal !== undefined) throw refusal
-  return failures.length === 0
+export function lookAtAll(
+  { config, db, schema }: Needed,
+  log: Log,
+  signal?: AbortSignal,
+): { looked: Promise<unknown>; there: Promise<unknown> } {
+  const looks = [
+    begin((away) => whenThere(() => lookAtRedis(config), log, { signal, away })),
+    begin(async (away) => {
+      await whenThere(() => lookAtPostgres(db), log, { signal, away })
+      await whenThere(() => lookAtSchema(schema), log, { signal, away })
+    }),
+  ]
+  const there = Promise.all(looks.map((one) => one.there))
+  // Whoever waits for the first looks only hears of a failure there.
+  there.catch(() => {})
+  return { looked: Promise.all(looks.map((one) => one.looked)), there }
 }
 
-/** Waits for everything that a process needs, as `whenThere` does. */
-export async function whenAllThere({ config, db, schema }: Needed, log: Log, signal?: AbortSignal): Promise<void> {
-  const postgres = async () => {
-    await whenThere(() => lookAtPostgres(db), log, signal)
-    await whenThere(() => lookAtSchema(schema), log, signal)
-  }
-  await Promise.all([whenThere(() => lookAtRedis(config), log, signal), postgres()])
+function begin(look: (away: () => void) => Promise<unknown>): { looked: Promise<unknown>; there: Promise<unknown> } {
+  let away = (): void => {}
+  const isAway = new Promise<void>((resolve) => {
+    away = resolve
+  })
+  const there = look(away)
+  return { looked: Promise.race([there, isAway]), there }
 }
 
 async function lookAtSchema(schema: SchemaGate): Promise<void> {
   const missing = await schema.missing().catch((error: unknown) => {
-    if (isUnreachable(error)) throw new ServiceAway('Postgres is away', { cause: error })
-    throw error
+    throw awayOf(error) ?? error
   })
   if (missing.length === 0) return
   throw new ServiceAway(`The schema has not been migrated (${missing.slice(0, 3).join(', ')} missing)`)

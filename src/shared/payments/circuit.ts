@@ -4,7 +4,7 @@
  */
 import { BrokenCircuitError, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import type { Provider } from './provider.ts'
-import { ProviderAway } from './provider.ts'
+import { ProviderAway, wrapped } from './provider.ts'
 
 /** When the circuit opens, and for how long. */
 export type CircuitSettings = { failures: number; coolDownMs: number }
@@ -18,26 +18,14 @@ export function withCircuit(provider: Provider, { failures, coolDownMs }: Circui
     handleWhen((error) => error instanceof ProviderAway),
     { breaker: new ConsecutiveBreaker(failures), halfOpenAfter: coolDownMs },
   )
-  const guarded =
-    <Args extends unknown[], T>(verb: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      // The breaker would let others wait for the one request that tests.
-      if (breaker.state === CircuitState.HalfOpen) throw new ProviderAway('the circuit is being tested')
-      try {
-        return await breaker.execute(() => verb(...args))
-      } catch (error) {
-        if (error instanceof BrokenCircuitError) throw new ProviderAway('the circuit is open', { cause: error })
-        throw error
-      }
+  return wrapped(provider, (_name, question) => async (...args) => {
+    // The breaker would let others wait for the one request that tests.
+    if (breaker.state === CircuitState.HalfOpen) throw new ProviderAway('the circuit is being tested')
+    try {
+      return await breaker.execute(() => question(...args))
+    } catch (error) {
+      if (error instanceof BrokenCircuitError) throw new ProviderAway('the circuit is open', { cause: error })
+      throw error
     }
-  return {
-    ...provider,
-    createCheckout: guarded(provider.createCheckout),
-    read: guarded(provider.read),
-    refund: guarded(provider.refund),
-    charge: guarded(provider.charge),
-    customerOf: guarded(provider.customerOf),
-    forgetCards: guarded(provider.forgetCards),
-    forgetCustomer: guarded(provider.forgetCustomer),
-  }
+  })
 }

@@ -98,6 +98,24 @@ export type Provider = {
   list: (from: Date, to: Date) => AsyncIterable<Listed>
 }
 
+/** Does something around a question to the provider, which has a name. */
+export type Around = <Args extends unknown[], T>(
+  name: string,
+  question: (...args: Args) => Promise<T>,
+) => (...args: Args) => Promise<T>
+
+/** The same provider, with something done around every question about one order or customer. */
+export const wrapped = (provider: Provider, around: Around): Provider => ({
+  ...provider,
+  createCheckout: around('create checkout', provider.createCheckout),
+  read: around('read order', provider.read),
+  refund: around('refund', provider.refund),
+  charge: around('charge card', provider.charge),
+  customerOf: around('find customer', provider.customerOf),
+  forgetCards: around('forget cards', provider.forgetCards),
+  forgetCustomer: around('forget customer', provider.forgetCustomer),
+})
+
 /** The provider did not answer, or cannot now. The outcome is unknown, and the same request may be sent again. */
 export class ProviderAway extends Error {}
 

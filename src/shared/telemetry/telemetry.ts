@@ -30,3 +30,33 @@ export const ofQueue = (queue: string): SpanAttributes => ({
   'messaging.system': 'bullmq',
   'messaging.destination.name': queue,
 })
+
+/** What the span of a job's run says of it. */
+export const processing = (queue: string): SpanAttributes => ({
+  ...ofQueue(queue),
+  'messaging.operation.type': 'process',
+})
+
+/** What begins a span: see `begin`. */
+type Begun = { role: SpanRole; name: string; parent: string | undefined; attributes?: SpanAttributes }
+
+/**
+ * Does something within a span of its own. @param work gets its trace context. @param kindOf the kind of its failure.
+ * @throws whatever the work throws.
+ */
+export async function withinSpan<T>(
+  telemetry: Telemetry,
+  { role, name, parent, attributes }: Begun,
+  work: (traceparent: string) => Promise<T>,
+  kindOf: (error: unknown) => string,
+): Promise<T> {
+  const span = telemetry.begin(role, name, parent, attributes)
+  try {
+    const done = await work(span.traceparent)
+    span.end()
+    return done
+  } catch (error) {
+    span.end({ failure: kindOf(error) })
+    throw error
+  }
+}

@@ -18,7 +18,7 @@ import { publicId } from '../../shared/ids.ts'
 import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
 import { logLine } from '../../shared/infra/log.ts'
-import { ofQueue } from '../../shared/telemetry/telemetry.ts'
+import { processing } from '../../shared/telemetry/telemetry.ts'
 import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Spending } from './costs.ts'
@@ -44,8 +44,7 @@ const UPDATE_AFTER_MS = 10
 export function createCallProcessor(deps: WorkerDeps, beginAfterMs = BEGIN_AFTER_MS) {
   return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
     const span = deps.telemetry?.begin('consumer', `process ${job.name}`, job.data.traceparent, {
-      ...ofQueue(job.queueName),
-      'messaging.operation.type': 'process',
+      ...processing(job.queueName),
       'tollgate.call': publicId('call', job.data.callId),
     })
     let how: SpanEnd | undefined

@@ -15,13 +15,19 @@ import { describeFailure } from '../../shared/mail/mailer.ts'
 import type { ClaimedMail } from '../../shared/mail/mails.ts'
 import { claimMail, dueInMs, dueMails, failTry, finishMail } from '../../shared/mail/mails.ts'
 import type { MailJob } from '../../shared/infra/queues.ts'
+import type { SpanEnd, Telemetry } from '../../shared/telemetry/telemetry.ts'
+import { processing } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { decide } from './decide.ts'
 import type { RetryPlan } from './retry-plan.ts'
 import { RETRY_PLAN } from './retry-plan.ts'
 
 /** `retries` is RETRY_PLAN where absent. */
-export type MailDeps = Pick<WorkerDeps, 'config' | 'db' | 'log'> & { mailer: Mailer; retries?: RetryPlan }
+export type MailDeps = Pick<WorkerDeps, 'config' | 'db' | 'log'> & {
+  mailer: Mailer
+  retries?: RetryPlan
+  telemetry?: Telemetry | null
+}
 
 /** The longest that one try may take, in ms: a server that trickles its replies never meets the socket's own limit. */
 const SEND_MS = 60_000
@@ -44,18 +50,43 @@ export function createMailProcessor(deps: MailDeps): Processor<MailJob> {
   }
   return async (job: Job<MailJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
     const mail = await claimMail(deps.db, job.data.mailId, LEASE_SECONDS)
-    const againInMs = mail ? await work(deps, mints, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
+    const againInMs = mail ? await traced(deps, mints, mail, shutdown) : await dueInMs(deps.db, job.data.mailId)
     if (againInMs === null) return
     await job.moveToDelayed(Date.now() + againInMs + AFTER_DUE_MS, token)
     throw new DelayedError()
   }
 }
 
+type Mints = { mint: TokenMint; previous?: TokenMint }
+
+/** One try, as a span: never to whom. */
+async function traced(deps: MailDeps, mints: Mints, mail: ClaimedMail, shutdown?: AbortSignal): Promise<number | null> {
+  const span = deps.telemetry?.begin('consumer', 'process mail', undefined, {
+    ...processing('mail'),
+    'tollgate.mail': publicId('mail', mail.id),
+    'tollgate.mail.kind': mail.kind,
+    'tollgate.mail.try': mail.tries,
+  })
+  let how: SpanEnd = { failure: 'internal_error' }
+  const report = (outcome: MailOutcome): void => {
+    how = { attributes: { 'tollgate.outcome': outcome }, failure: FAILED.has(outcome) ? outcome : undefined }
+  }
+  try {
+    return await work(deps, mints, mail, report, shutdown)
+  } finally {
+    span?.end(how)
+  }
+}
+
+type MailOutcome = 'sent' | 'skipped' | 'not_sent' | 'dead_letter'
+const FAILED: ReadonlySet<MailOutcome> = new Set(['not_sent', 'dead_letter'])
+
 /** One try. @returns in how many ms the next one is due; null when the mail is finished. */
 async function work(
   deps: MailDeps,
-  mints: { mint: TokenMint; previous?: TokenMint },
+  mints: Mints,
   mail: ClaimedMail,
+  report: (outcome: MailOutcome) => void,
   shutdown?: AbortSignal,
 ): Promise<number | null> {
   const { config, db, log, mailer } = deps
@@ -64,6 +95,7 @@ async function work(
   if ('skip' in decision) {
     await finishMail(db, mail.id, 'skipped', decision.skip)
     log.info({ ...about, reason: decision.skip }, 'mail skipped')
+    report('skipped')
     return null
   }
   const patience = AbortSignal.timeout(SEND_MS)
@@ -73,10 +105,13 @@ async function work(
       shutdown ? AbortSignal.any([patience, shutdown]) : patience,
     )
   } catch (error) {
-    return noteFailure(deps, mail, error)
+    const againInMs = await noteFailure(deps, mail, error)
+    report(againInMs === null ? 'dead_letter' : 'not_sent')
+    return againInMs
   }
   await retryWhileUnreachable(NOTE_PATIENCE_MS, () => finishMail(db, mail.id, 'sent'))
   log.info(about, 'mail sent')
+  report('sent')
   return null
 }
 

@@ -9,17 +9,34 @@ import { dueForgetting, forgetCustomer } from '../../shared/payments/forgetting.
 import { handleEvent } from '../../shared/payments/check.ts'
 import { dueOrders } from '../../shared/payments/orders.ts'
 import { sweepOrder } from '../../shared/payments/sweep.ts'
+import type { PaymentDeps } from '../../shared/payments/deps.ts'
+import { traced } from '../../shared/payments/traced.ts'
+import { processing, withinSpan } from '../../shared/telemetry/telemetry.ts'
 import { dueTopUps, topUp } from '../../shared/payments/top-ups.ts'
 import type { WorkerDeps } from '../deps.ts'
 
 /** The processor of the payments queue. */
-export function createPaymentProcessor({ payments, catalogue }: WorkerDeps): Processor<PaymentJob> {
-  return async ({ data }: Job<PaymentJob>): Promise<void> => {
+export function createPaymentProcessor({ payments, catalogue, telemetry }: WorkerDeps): Processor<PaymentJob> {
+  const work = async (deps: PaymentDeps, { kind, id }: PaymentJob): Promise<void> => {
+    if (kind === 'event') await handleEvent(deps, id)
+    else if (kind === 'order') await sweepOrder(deps, id)
+    else if (kind === 'forget') await forgetCustomer(deps, id)
+    else await topUp(deps, catalogue.current(), id)
+  }
+  return async ({ data, queueName }: Job<PaymentJob>): Promise<void> => {
     if (!payments) return
-    if (data.kind === 'event') await handleEvent(payments, data.id)
-    else if (data.kind === 'order') await sweepOrder(payments, data.id)
-    else if (data.kind === 'forget') await forgetCustomer(payments, data.id)
-    else await topUp(payments, catalogue.current(), data.id)
+    if (!telemetry) return work(payments, data)
+    await withinSpan(
+      telemetry,
+      {
+        role: 'consumer',
+        name: `process ${data.kind}`,
+        parent: data.kind === 'event' ? data.traceparent : undefined,
+        attributes: processing(queueName),
+      },
+      (inside) => work({ ...payments, provider: traced(payments.provider, telemetry, inside) }, data),
+      () => 'internal_error',
+    )
   }
 }
 

@@ -92,9 +92,16 @@ export const rowOf = async (db: Db, id: CallId): Promise<Record<string, unknown>
 
 /** Moves the expiry of a lot into the past. */
 export async function letExpire(db: Db, grant: GrantId): Promise<void> {
-  await db('grants')
-    .where({ id: grant })
-    .update({ expires_at: db.raw("now() - interval '1 second'") })
+  await db.transaction(async (trx) => {
+    // Nothing changes a grant beside its account's lock; one that did would change what a movement has just read.
+    await trx.raw(
+      'SELECT FROM accounts WHERE id = (SELECT account_id FROM grants WHERE id = ?) FOR NO KEY UPDATE',
+      grant,
+    )
+    await trx('grants')
+      .where({ id: grant })
+      .update({ expires_at: trx.raw("now() - interval '1 second'") })
+  })
 }
 
 /** How many open calls an account has, by its row. */

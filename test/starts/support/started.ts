@@ -3,33 +3,61 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { buildIsStale } from '../../../scripts/builder.ts'
+import { build, buildIsStale } from '../../../scripts/builder.ts'
 import { root } from '../../../scripts/folders.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import { PATIENCE_MS, until } from '../../../scripts/until.ts'
 
-export type Kind = 'web' | 'worker' | 'release'
+export type Kind = 'web' | 'worker' | 'release' | 'admin'
 
-const PROGRAMS: Record<Kind, string> = { web: 'src/api/main', worker: 'src/workers/main', release: 'src/admin/migrate' }
+const PROGRAMS: Record<Kind, [string, ...string[]]> = {
+  web: ['src/api/main'],
+  worker: ['src/workers/main'],
+  release: ['src/admin/migrate'],
+  admin: ['src/admin/main', 'account', 'list'],
+}
 
-let compiled: boolean | undefined
+/**
+ * Writes at the end of a process, to its descriptor 3, when it began and ended, and how long it waited for a processor
+ * meanwhile, in ms. A bound on its time without those waits holds beside other work. Only Linux counts them.
+ */
+const TIMES = `
+import { readFileSync, writeSync } from 'node:fs'
+process.on('exit', () => {
+  let queued = 0
+  try { queued = Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6 } catch {}
+  writeSync(3, JSON.stringify({ began: performance.timeOrigin, ended: Date.now(), queued }))
+})
+process.on('SIGUSR2', () => process.exit(0))
+`
 
-/** A process with an environment of its own: nothing of this one's but where programs are. */
+/** When a process began and ended, in ms since 1970; and for how many ms it waited for a processor. */
+type Times = { began: number; ended: number; queued: number }
+
+/** Builds what is stale: a program that compiles itself first says nothing about how fast it starts. */
+export async function compiled(): Promise<void> {
+  if (buildIsStale()) await build()
+}
+
+/** A process of the build, with an environment of its own: nothing of this one's but where programs are. */
 export class Started {
   readonly lines: string[] = []
   readonly child: ChildProcess
   readonly ended: Promise<number | null>
+  private times: Times | undefined
 
   constructor(kind: Kind, settings: Record<string, string>) {
-    compiled ??= !buildIsStale()
-    const program = compiled
-      ? [join(root, 'dist', `${PROGRAMS[kind]}.js`)]
-      : ['--import', 'tsx', join(root, `${PROGRAMS[kind]}.ts`)]
-    const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...program])
+    const [main, ...words] = PROGRAMS[kind]
+    const program = join(root, 'dist', `${main}.js`)
+    const watch = ['--import', `data:text/javascript,${encodeURIComponent(TIMES)}`]
+    const [command = '', ...args] = dyingWithParent('SIGKILL', [process.execPath, ...watch, program, ...words])
     this.child = spawn(command, args, {
       cwd: root,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    })
+    this.child.stdio[3]!.on('data', (said: Buffer) => {
+      this.times = JSON.parse(said.toString()) as Times
     })
     for (const stream of [this.child.stdout!, this.child.stderr!])
       createInterface({ input: stream }).on('line', (line) => this.lines.push(line))
@@ -43,20 +71,33 @@ export class Started {
     )
   }
 
+  /** Ends a process that waits. Returns how long it took to write a line, in ms, as `ownMs`. */
+  async ownMsUntil(line: string): Promise<number> {
+    this.child.kill('SIGUSR2')
+    await this.ended
+    return this.ownMs(Date.parse((JSON.parse(line) as { time: string }).time))
+  }
+
+  /** How long it ran, without the time in which it waited for a processor, in ms. @param until its end, if absent */
+  ownMs(until = this.times?.ended): number {
+    if (this.times === undefined || until === undefined) throw new Error(`no times of ${this.lines.join('\n')}`)
+    return until - this.times.began - this.times.queued
+  }
+
   async kill(): Promise<void> {
     this.child.kill('SIGKILL')
     await this.ended
   }
 }
 
-/** How a process ended that was expected to. One that goes on is killed in the end. */
+/** How a process ended that was expected to: `ownMs` as in `Started`. One that goes on is killed in the end. */
 export async function refusalOf(
   kind: Kind,
   settings: Record<string, string>,
-): Promise<{ code: number | null; lines: string[] }> {
+): Promise<{ code: number | null; lines: string[]; ownMs: number }> {
   const started = new Started(kind, settings)
   const timer = setTimeout(() => started.child.kill('SIGKILL'), PATIENCE_MS)
   const code = await started.ended
   clearTimeout(timer)
-  return { code, lines: started.lines }
+  return { code, lines: started.lines, ownMs: started.ownMs() }
 }

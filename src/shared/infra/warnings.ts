@@ -1,0 +1,34 @@
+/**
+ * Warnings of Node and of libraries (`process.emitWarning`) as lines of the log. Node itself writes them as text, which
+ * no reader of JSON lines understands.
+ */
+import { sentenceOf } from './log.ts'
+import type { Log } from './log.ts'
+
+/** Warnings that have not been logged yet. */
+export type HeldWarnings = {
+  /** Logs those that were held, and from now on each one at once, at level `warn`. */
+  logTo: (log: Log) => void
+}
+
+/**
+ * Takes warnings over from Node, and holds them: a start that is refused says nothing but why. Where they are switched
+ * off (NODE_NO_WARNINGS, `--no-warnings`) they stay off.
+ */
+export function holdWarnings(): HeldWarnings {
+  const held: Error[] = []
+  let tell: (warning: Error) => void = (warning) => void held.push(warning)
+  if (process.listenerCount('warning') > 0) {
+    process.removeAllListeners('warning')
+    process.on('warning', (warning) => tell(warning))
+  }
+  return {
+    logTo: (log) => {
+      tell = (warning) => {
+        const { name, code } = warning as Error & { code?: unknown }
+        log.warn({ warning: name, ...(typeof code === 'string' && { code }) }, sentenceOf(warning))
+      }
+      held.splice(0).forEach(tell)
+    },
+  }
+}
