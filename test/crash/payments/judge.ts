@@ -50,7 +50,9 @@ async function rowsOf({ db, accounts }: ScheduleRun): Promise<{ orders: OrderRow
       `
       SELECT acc.id, acc.credits - acc.debt AS worth,
         coalesce((SELECT sum(e.amount) FROM ledger_entries e WHERE e.account_id = acc.id
-          AND e.kind IN ('charge', 'settlement', 'refund')), 0)::bigint AS by_calls,
+          AND e.kind IN ('charge', 'settlement', 'refund')), 0)::bigint
+          - coalesce((SELECT sum(c.credits_uncollected) FROM calls c WHERE c.account_id = acc.id), 0)::bigint
+          AS by_calls,
         (SELECT count(*) FROM mails m WHERE m.recipient = payer.email AND m.kind = 'receipt') AS receipts
       FROM unnest(?::uuid[], ?::text[]) AS payer (id, email) JOIN accounts acc ON acc.id = payer.id`,
       owners,

@@ -22,6 +22,12 @@ export const IMAGE_TOKENS = 1500
 export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
 /**
+ * Bytes around an image that stands in the request: the head of its `data:` URI, which belongs to the image, and the
+ * longer words of the upstream's protocol. The tokens of the image stand for them.
+ */
+const IMAGE_WORDS = 32
+
+/**
  * The images of a request, in the places of either protocol: parts of messages and of tool results.
  */
 function imagesOf(body: Fields): unknown[] {
@@ -37,8 +43,8 @@ function imagesOf(body: Fields): unknown[] {
 
 function billOf(text: string, body: Fields): Bill {
   const images = imagesOf(body)
-  const pictures = images.filter((image) => JSON.stringify(image).includes(IMAGE_BYTES)).length * IMAGE_BYTES.length
-  const bytes = Buffer.byteLength(text) - pictures - OWN_BYTES
+  const pictures = images.filter((image) => JSON.stringify(image).includes(IMAGE_BYTES)).length
+  const bytes = Buffer.byteLength(text) - pictures * (IMAGE_BYTES.length + IMAGE_WORDS) - OWN_BYTES
   const limit = Number(body.max_tokens ?? body.max_completion_tokens)
   return {
     input: Math.ceil(Math.max(0, bytes) / 4) + images.length * IMAGE_TOKENS,
