@@ -10,7 +10,7 @@ import { MODALITIES } from '../shared/calls/lifecycle.ts'
 import type { Catalogue } from '../shared/catalogue/catalogue.ts'
 import type { Config } from '../shared/config.ts'
 import { ApiError } from '../shared/errors.ts'
-import { credits, id, ok, time } from './answers.ts'
+import { credits, id, listOf, ok, time } from './answers.ts'
 import { label } from './fields.ts'
 
 const shownBudget = z.strictObject({
@@ -55,7 +55,7 @@ export const keyChangesBody = z
   .meta({ id: 'KeyChanges', description: 'Absent fields stay as they are; null removes a limit.' })
 
 /** Asks for another secret of a key. */
-export const rotationBody = z
+const rotationBody = z
   .object({
     graceSeconds: z
       .int()
@@ -82,7 +82,26 @@ export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
 export const newKeyAnswer = z.strictObject({ ok, secret, key: shownKey, warnings })
 
 /** A key with another secret. */
-export const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
+const rotatedKeyAnswer = z.strictObject({ ok, secret, key: shownKey })
+
+/** What an endpoint that lists keys answers, whoever asks. */
+export const listedKeys = {
+  200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
+}
+
+/** What an endpoint that rotates a key says of itself, takes and answers, whoever asks. */
+export const rotation = {
+  method: 'post',
+  description:
+    'The key keeps its limits and gets a new secret. The previous one works for `graceSeconds` more, any earlier ' +
+    'one stops working.',
+  body: rotationBody,
+  bodyIsOptional: true,
+  answers: {
+    200: { description: 'The key with its new secret, which is shown only this once.', schema: rotatedKeyAnswer },
+  },
+  errors: ['invalid_request'],
+} as const
 
 /** Checks of limits that a schema cannot make. @throws ApiError invalid_request. */
 export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GATEWAY_RATE_LIMIT'>): void {

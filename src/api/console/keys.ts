@@ -5,18 +5,17 @@ import { createKey, revokeKey, rotateKey } from '../../shared/accounts/api-keys.
 import { changeKey } from '../../shared/accounts/key-limits.ts'
 import { listKeys } from '../../shared/accounts/shown-key.ts'
 import { ApiError } from '../../shared/errors.ts'
-import { done, listOf } from '../answers.ts'
+import { done } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
 import {
   checkLimits,
   keyAnswer,
   keyChangesBody,
+  listedKeys,
   newKeyAnswer,
   newKeyBody,
-  rotatedKeyAnswer,
-  rotationBody,
-  shownKey,
+  rotation,
   warningsOf,
 } from '../key-schemas.ts'
 import { pathId } from '../path-id.ts'
@@ -56,9 +55,7 @@ export const showKeys = endpoint({
   method: 'get',
   path: '/api/keys',
   summary: 'List the API keys',
-  answers: {
-    200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
-  },
+  answers: listedKeys,
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who }) => ({ ok: true, data: await listKeys(db, who.accountId) }))
 
@@ -87,18 +84,9 @@ export const editKey = endpoint({
 /** Gives a key another secret. */
 export const renewKey = endpoint({
   ...onKey,
-  method: 'post',
+  ...rotation,
   path: '/api/keys/:id/rotate',
   summary: 'Rotate an API key',
-  description:
-    'The key keeps its limits and gets a new secret. The previous one works for `graceSeconds` more, any earlier ' +
-    'one stops working.',
-  body: rotationBody,
-  bodyIsOptional: true,
-  answers: {
-    200: { description: 'The key with its new secret, which is shown only this once.', schema: rotatedKeyAnswer },
-  },
-  errors: ['invalid_request'],
 }).handle(({ db, log }: Pick<WebDeps, 'db' | 'log'>) => async ({ who: { accountId }, params, body, request }) => {
   const rotated = await rotateKey(db, params.id, body.graceSeconds, accountId)
   if (!rotated) throw new ApiError('not_found', { message: NO_KEY })

@@ -6,18 +6,10 @@ import { ApiError } from '../../shared/errors.ts'
 import { findAccount } from '../../shared/operators/accounts.ts'
 import { noteLook } from '../../shared/operators/looks.ts'
 import { changeAnyKey, revokeAnyKey, rotateAnyKey } from '../../shared/operators/key-changes.ts'
-import { done, listOf } from '../answers.ts'
+import { done } from '../answers.ts'
 import type { WebDeps } from '../deps.ts'
 import { endpoint } from '../endpoint.ts'
-import {
-  checkLimits,
-  keyAnswer,
-  keyChangesBody,
-  rotatedKeyAnswer,
-  rotationBody,
-  shownKey,
-  warningsOf,
-} from '../key-schemas.ts'
+import { checkLimits, keyAnswer, keyChangesBody, listedKeys, rotation, warningsOf } from '../key-schemas.ts'
 import { pathId } from '../path-id.ts'
 import { operator } from '../who.ts'
 
@@ -32,9 +24,7 @@ export const showKeysOf = endpoint({
   path: '/api/operator/accounts/:id/keys',
   summary: 'List the API keys of an account',
   params: pathId('account', 'The `id` of an account.'),
-  answers: {
-    200: { description: 'The valid keys and the newest 1000 revoked ones, newest first.', schema: listOf(shownKey) },
-  },
+  answers: listedKeys,
   errors: [],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params }) => {
   if (!(await findAccount(db, params.id))) throw new ApiError('not_found')
@@ -64,18 +54,9 @@ export const limitKey = endpoint({
 /** Gives any key another secret. */
 export const renewAnyKey = endpoint({
   ...onKey,
-  method: 'post',
+  ...rotation,
   path: '/api/operator/keys/:id/rotate',
   summary: 'Rotate any API key',
-  description:
-    'The key keeps its limits and gets a new secret. The previous one works for `graceSeconds` more, any earlier ' +
-    'one stops working.',
-  body: rotationBody,
-  bodyIsOptional: true,
-  answers: {
-    200: { description: 'The key with its new secret, which is shown only this once.', schema: rotatedKeyAnswer },
-  },
-  errors: ['invalid_request'],
 }).handle(({ db }: Pick<WebDeps, 'db'>) => async ({ who, params, body }) => {
   const rotated = await rotateAnyKey(db, who.userId, params.id, body.graceSeconds)
   if (!rotated) throw new ApiError('not_found')

@@ -58,10 +58,7 @@ export class Calls {
   private readonly observer: CallsObserver | undefined
   private readonly openTogether: (request: OpenRequest) => Promise<OpenRow>
   private readonly beginTogether: (begin: Begin) => Promise<BegunRow | 'try_alone' | null>
-  private readonly endTogether: (item: {
-    row: OutcomeRow
-    output: string
-  }) => ReturnType<typeof endCalls> extends Promise<(infer Row)[]> ? Promise<Row> : never
+  private readonly endTogether: (item: { row: OutcomeRow; output: string }) => Promise<EndedRow | null>
 
   /** @param observer measures what this process does. */
   constructor(db: Db, limits: CallLimits, observer?: CallsObserver) {
