@@ -79,13 +79,14 @@ async function findPrincipals(db: Db, asked: Asked[]): Promise<(Principal | null
   })
 }
 
+// The lists come out of subqueries, so that Postgres keeps its plan: see prepared.ts.
 const FIND = {
   name: 'find_principals',
   text: `
     SELECT asked.place, k.id, k.account_id, acc.status, k.version, k.models, k.modalities, k.rate_limit,
       k.allowed_ips IS NULL
         OR coalesce(nullif(asked.address, '')::inet <<= ANY (k.allowed_ips), false) AS address_allowed
-    FROM unnest($1::bytea[], $2::text[]) WITH ORDINALITY AS asked (hash, address, place)
+    FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) WITH ORDINALITY AS asked (hash, address, place)
     CROSS JOIN LATERAL (
       SELECT *, secret_version AS version FROM api_keys WHERE key_hash = asked.hash
       UNION ALL

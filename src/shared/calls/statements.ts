@@ -261,7 +261,7 @@ const BEGIN = {
         now() - ($5::bigint[])[array_position($1::uuid[], id)] * interval '1 millisecond'),
       started_by = coalesce(started_by, ($2::uuid[])[array_position($1::uuid[], id)]),
       lease_until = now() + make_interval(secs => $3)
-    WHERE id = ANY ($1::uuid[]) AND status IN ('queued', 'running')
+    WHERE id = ANY ((SELECT $1::uuid[])::uuid[]) AND status IN ('queued', 'running')
     RETURNING ${BEGUN_COLUMNS},
       started_by <> ($2::uuid[])[array_position($1::uuid[], id)] OR ($4::integer[])[array_position($1::uuid[], id)] > 0
         AS resumed`,

@@ -5,7 +5,13 @@
 import pg from 'pg'
 import type { Db } from './db.ts'
 
-/** A statement that each connection prepares once, under its name. `$1` to `$n` are its values. */
+/**
+ * A statement that each connection prepares once, under its name. `$1` to `$n` are its values.
+ *
+ * A list as a bare parameter, as in `id = ANY ($1)`, makes Postgres plan the statement again at each use: a plan for
+ * the list at hand looks cheaper than one for ten elements, which it assumes of any list. `ANY ((SELECT $1)::uuid[])`
+ * looks the same to both, and so the plan is kept (docs/performance.md#plans). A function's parameters need no such care.
+ */
 export type Prepared = { name: string; text: string }
 
 /** Runs a prepared statement. @returns its rows. @throws where no connection is to be had, and what Postgres says. */

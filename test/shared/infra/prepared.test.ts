@@ -1,0 +1,37 @@
+import { expect } from 'chai'
+import { anAccount } from '../../../scripts/harness/factories.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
+import { createKeyLookup } from '../../../src/shared/accounts/key-lookup.ts'
+import { beginCalls, endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
+import { newId } from '../../../src/shared/ids.ts'
+import { aResult, anOrder } from '../calls/opening.ts'
+
+/** How often Postgres makes a plan for the values at hand before it may keep one. */
+const PLANNED = 5
+
+describe('prepared statements', () => {
+  it('keep their plans, also for lists of one', async () => {
+    // One connection, whose statements can be asked for.
+    const db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 1 })
+    try {
+      const account = await anAccount(db, 1000)
+      const keys = createKeyLookup(db)
+      for (let nth = 0; nth < PLANNED + 3; nth++) {
+        expect((await keys.find(account.key, '192.0.2.1'))?.keyId).to.equal(account.keyId)
+        const order = anOrder(account, 5, { price: { credits: 5 } })
+        await openCalls(db, [order], { maxOutstanding: 9 })
+        await beginCalls(db, [{ id: order.id, run: newId('call') }])
+        const row = { id: order.id, status: 'succeeded', cost: 3, http_status: 200, result_seconds: 60 } as const
+        expect(await endCalls(db, [{ row, output: aResult(3).output }])).to.have.length(1)
+      }
+      const { rows } = await db.raw<{ rows: { name: string; kept: number }[] }>(
+        'SELECT name, generic_plans::integer AS kept FROM pg_prepared_statements ORDER BY name',
+      )
+      expect(rows).to.deep.equal(
+        ['begin_calls', 'end_usual_calls', 'find_principals', 'open_plain_calls'].map((name) => ({ name, kept: 3 })),
+      )
+    } finally {
+      await db.destroy()
+    }
+  })
+})
