@@ -10,7 +10,7 @@ import type { Db } from './db.ts'
  *
  * A list as a bare parameter, as in `id = ANY ($1)`, makes Postgres plan the statement again at each use: a plan for
  * the list at hand looks cheaper than one for ten elements, which it assumes of any list. `ANY ((SELECT $1)::uuid[])`
- * looks the same to both, and so the plan is kept (docs/performance.md#plans). A function's parameters need no such care.
+ * looks the same to both, and so the plan is kept (docs/performance.md#plans). A function needs no such care.
  */
 export type Prepared = { name: string; text: string }
 
