@@ -33,6 +33,9 @@ export type Manner = {
 /** What one prompt has cost the operator: requests that were accepted, and those that produced something. */
 export type Bill = { accepted: number; produced: number }
 
+/** A chat as one worker asked it: the words that it was given, and the usage that was reported behind them. */
+export type Taken = { process: Process; prompt: string; words: string; usage: Tokens | null }
+
 const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 
 /**
@@ -41,6 +44,8 @@ const ACCEPTED: ReadonlySet<FailureKind> = new Set(['unknown'])
 export class Upstream {
   readonly bills = new Map<string, Bill>()
   readonly manners = new Map<string, Manner>()
+  /** Every chat that was sent, in order, each with what its worker got of it. */
+  readonly taken: Taken[] = []
   private readonly asked = new Map<string, number>()
   private readonly tasks = new Map<string, { prompt: string; polls: number }>()
   private readonly turns: Scheduler
@@ -72,9 +77,15 @@ export class Upstream {
   }
 
   private async *stream(process: Process, prompt: string, context: UpstreamContext): AsyncGenerator<ChatEvent> {
-    await this.ask(process, prompt, context)
+    const taken: Taken = { process, prompt, words: '', usage: null }
+    const onSent = (): void => {
+      this.taken.push(taken)
+      context.onSent?.()
+    }
+    await this.ask(process, prompt, { ...context, onSent })
     for (const [at, content] of wordsOf(this.manners.get(prompt)!).entries()) {
       await this.effect(process, `chunk ${at} of ${prompt}`, context.signal, () => {})
+      taken.words += content
       yield {
         type: 'chunk',
         chunk: {
@@ -85,6 +96,7 @@ export class Upstream {
       }
     }
     const usage = this.usageOf(prompt)
+    taken.usage = usage
     if (usage) yield { type: 'usage', usage }
   }
 

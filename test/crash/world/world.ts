@@ -66,14 +66,13 @@ const verbs = [
   'submitted',
   'requeue',
   'renew',
-  'settle',
   'refund',
   'markAbandoned',
   'findStale',
 ] as const
 
 /** The verbs of a process of its own, each one effect. */
-function callsOf(db: Db, turns: Scheduler, process: Process, lost: LostCalls): Calls {
+function callsOf(db: Db, turns: Scheduler, process: Process, { lost, settledBy }: CallRecords): Calls {
   const calls = new Calls(db, { resultSeconds: config.RESULT_TTL_SECONDS, maxOutstanding: MAX_OUTSTANDING })
   const gated = Object.create(calls) as Calls
   for (const verb of verbs) {
@@ -83,6 +82,12 @@ function callsOf(db: Db, turns: Scheduler, process: Process, lost: LostCalls): C
     })
   }
   gated.findStale = (limit) => turns.effect(process, 'find stale', async () => lost.seen(await calls.findStale(limit)))
+  gated.settle = (id, ...rest) =>
+    turns.effect(process, `settle ${id}`, async () => {
+      const ended = await calls.settle(id, ...rest)
+      if (ended?.status === 'succeeded') settledBy.set(id, process)
+      return ended
+    })
   gated.refund = (id, error, ...rest) =>
     turns.effect(process, `refund ${id}`, async () => {
       const ended = await calls.refund(id, error, ...rest)
@@ -91,6 +96,9 @@ function callsOf(db: Db, turns: Scheduler, process: Process, lost: LostCalls): C
     })
   return gated
 }
+
+/** What a world records of its calls for those who judge it: which were lost, and which process settled one. */
+type CallRecords = { lost: LostCalls; settledBy: Map<CallId, Process> }
 
 /** Calls as a reconciler saw them when it looked, and those of them that it refunded as lost. */
 class LostCalls {
@@ -145,6 +153,7 @@ export class World {
   readonly wire = new Wire()
   readonly upstream: Upstream
   readonly lost = new LostCalls()
+  readonly settledBy = new Map<CallId, Process>()
   readonly webs: Web[] = []
   readonly workers: Worker[] = []
   /** Prices by model; changed as an operator changes the catalogue. */
@@ -195,7 +204,7 @@ export class World {
   /** Starts a web process. */
   async addWeb(): Promise<Web> {
     const process = new Process(`web-${++this.processes}`)
-    const calls = callsOf(this.db, this.turns, process, this.lost)
+    const calls = callsOf(this.db, this.turns, process, this)
     const replies = new Replies({
       subscriber: this.wire.subscriberOf(process),
       publisher: this.wire.publisherOf(process),
@@ -225,7 +234,7 @@ export class World {
   /** Starts a worker process. */
   async addWorker(): Promise<Worker> {
     const process = new Process(`worker-${++this.processes}`)
-    const calls = callsOf(this.db, this.turns, process, this.lost)
+    const calls = callsOf(this.db, this.turns, process, this)
     const held = createHeldCalls(calls, log)
     const catalogue: CatalogueHolder = {
       current: () => this.catalogue(),
