@@ -12,17 +12,60 @@ import { CHAT, chat, chatBody, countsOf, prompted, recordOf } from '../../../scr
 
 const PRICING = { input: 1, output: 3, perTokens: 1000, minimum: 1 }
 const PARTS = { file: 100, input_audio: 100, video: 100, document: 100 }
+const FILLING = 'A'.repeat(960 * 1024)
+
+/**
+ * By how much bodies that are sent at once are shorter, at a price as much higher: fifty of a megabyte keep a busy
+ * machine longer than a client may take to send a request.
+ */
+const SHORTER = 40
 const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
 
+/** Chats with the filling in each place. `[usage]` makes the sandbox bill a token for every four bytes of it. */
+function chatsWith(filling: string, model: string): Record<string, object> {
+  const hidden = `data:text/plain;base64,${filling}`
+  const words = `[usage ${filling.length / 4} 1]`
+  const asked = (more: object): object => chatBody(prompted(words), { model, max_tokens: 1, ...more })
+  const besides = (...messages: object[]): object =>
+    asked({ messages: [...messages, { role: 'user', content: prompted(words) }] })
+  const schemaOf = (value: string): object => ({ type: 'object', properties: { link: { default: { url: value } } } })
+  const formatOf = (schema: object): object =>
+    asked({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } })
+  return {
+    response_format: formatOf({ enum: [filling] }),
+    'a data: URI in response_format': formatOf(schemaOf(hidden)),
+    functions: asked({ functions: [{ name: 'f', description: filling }] }),
+    prediction: asked({ prediction: { type: 'content', content: filling } }),
+    'a file part': besides({ role: 'user', content: [{ type: 'file', file: { file_data: hidden } }] }),
+    'a video_url part': besides({ role: 'user', content: [{ type: 'video_url', video_url: { url: hidden } }] }),
+    'tools[].function.parameters…default.url': asked({
+      tools: [{ type: 'function', function: { name: 'f', parameters: schemaOf(hidden) } }],
+    }),
+    "a tool call's arguments": besides(
+      {
+        role: 'assistant',
+        tool_calls: [{ ...call, function: { name: 'f', arguments: JSON.stringify({ url: hidden }) } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: '' },
+    ),
+    metadata: asked({ metadata: { url: hidden } }),
+  }
+}
+
 describe('what is billed was charged', () => {
-  const FILLING = 'A'.repeat(960 * 1024)
-  const HIDDEN = `data:text/plain;base64,${FILLING}`
   let gateway: Gateway
   before(async () => {
     gateway = await startGateway({}, ({ models }) => {
       const entry = { upstream: 'sandbox', model: 'gpt-sandbox' }
       models.push(
         { id: 'priced-chat', modality: 'chat', pricing: PRICING, partTokens: PARTS, upstreams: [entry] },
+        {
+          id: 'short-chat',
+          modality: 'chat',
+          pricing: { ...PRICING, perTokens: PRICING.perTokens / SHORTER },
+          partTokens: PARTS,
+          upstreams: [entry],
+        },
         {
           id: 'tiered-chat',
           modality: 'chat',
@@ -51,40 +94,10 @@ describe('what is billed was charged', () => {
   after(() => gateway.stop())
   afterEach(() => expectBooksToBalance(gateway.db))
 
-  /** 960 KB in each place. `[usage]` makes the sandbox bill a token for every four bytes. */
-  const asked = (more: object): object =>
-    chatBody(prompted('[usage 245760 10]'), { model: 'priced-chat', max_tokens: 10, ...more })
-  const besides = (...messages: object[]): object => ({
-    messages: [...messages, { role: 'user', content: prompted('[usage 245760 10]') }],
-  })
-  const schemaOf = (value: string): object => ({ type: 'object', properties: { link: { default: { url: value } } } })
-  const PLACES: Record<string, object> = {
-    response_format: {
-      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { enum: [FILLING] } } },
-    },
-    'a data: URI in response_format': {
-      response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schemaOf(HIDDEN) } },
-    },
-    functions: { functions: [{ name: 'f', description: FILLING }] },
-    prediction: { prediction: { type: 'content', content: FILLING } },
-    'a file part': besides({ role: 'user', content: [{ type: 'file', file: { file_data: HIDDEN } }] }),
-    'a video_url part': besides({ role: 'user', content: [{ type: 'video_url', video_url: { url: HIDDEN } }] }),
-    'tools[].function.parameters…default.url': {
-      tools: [{ type: 'function', function: { name: 'f', parameters: schemaOf(HIDDEN) } }],
-    },
-    "a tool call's arguments": besides(
-      {
-        role: 'assistant',
-        tool_calls: [{ ...call, function: { name: 'f', arguments: JSON.stringify({ url: HIDDEN }) } }],
-      },
-      { role: 'tool', tool_call_id: 'a', content: '' },
-    ),
-    metadata: { metadata: { url: HIDDEN } },
-  }
-  for (const [place, more] of Object.entries(PLACES)) {
+  for (const [place, body] of Object.entries(chatsWith(FILLING, 'priced-chat'))) {
     it(`with 960 KB in ${place}`, async () => {
       const account = await anAccount(gateway.db, 10_000)
-      const reply = await post(`${gateway.url}${CHAT}`, account.key, asked(more))
+      const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
       expect(reply.status, reply.text.slice(0, 500)).to.equal(200)
       const record = await recordOf(gateway.db, reply)
       expect(record.creditsPrecharged).to.be.at.least(Math.ceil((960 * 1024) / 3 / 1000))
@@ -95,10 +108,10 @@ describe('what is billed was charged', () => {
 
   /** Fifty calls at once, of each place in turn. */
   async function fifty(account: TestAccount): Promise<Reply[]> {
-    const places = Object.values(PLACES)
+    const bodies = Object.values(chatsWith(FILLING.slice(0, FILLING.length / SHORTER), 'short-chat'))
     const replies = await Promise.all(
       Array.from({ length: 50 }, (_one, nth) =>
-        post(`${gateway.url}${CHAT}`, account.key, asked(places[nth % places.length]!)),
+        post(`${gateway.url}${CHAT}`, account.key, bodies[nth % bodies.length]),
       ),
     )
     await until('the end of every call', async () => (await outstandingOf(gateway.db, account.id)) === 0)
