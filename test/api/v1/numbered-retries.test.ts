@@ -36,10 +36,19 @@ describe('a retry that an SDK numbers', () => {
     await until('the leaving to be noted', left)
   }
 
+  /** Lets the upstream go on with what it holds, once it has so many. */
+  async function release(prompt: string, count = 1): Promise<void> {
+    let released = 0
+    await until('the upstream to have them', () => (released += gateway.sandbox.release(prompt)) >= count)
+  }
+
   it('joins the call whose client disconnected: one charge, one bill', async () => {
-    const prompt = prompted('[delay 400]')
+    const prompt = prompted('[hold]')
     await abandon(prompt)
-    const retry = await image(gateway, account, prompt, {}, numbered(1))
+    const joining = image(gateway, account, prompt, {}, numbered(1))
+    await until('the retry to have joined', async () => (await left()) === 0)
+    await release(prompt)
+    const retry = await joining
     expect([retry.status, isReplay(retry)]).to.deep.equal([200, true])
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
     expect(await balanceOf(gateway.db, account.id)).to.equal(960)
@@ -113,7 +122,7 @@ describe('a retry that an SDK numbers', () => {
       gateway.db('calls').where({ account_id: account.id }).whereNotNull('abandoned_at').first(),
     )
     const third = image(gateway, account, prompt, {}, numbered(2))
-    await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+    await release(prompt)
     expect(isReplay(await third)).to.equal(true)
     expect(gateway.sandbox.billed(prompt).total).to.equal(1)
   })
@@ -145,12 +154,14 @@ describe('a retry that an SDK numbers', () => {
     new Set(replies.map((reply) => reply.headers.get('x-call-id')))
 
   it('joins another call than a parallel retry: of two, neither is charged again', async () => {
-    const prompt = prompted('[delay 300]')
+    const prompt = prompted('[hold]')
     await abandonMany(prompt, 2)
-    const replies = await Promise.all([
+    const retries = Promise.all([
       image(gateway, account, prompt, {}, numbered(1)),
       image(gateway, account, prompt, {}, numbered(1)),
     ])
+    await release(prompt, 2)
+    const replies = await retries
     expect(replies.map((reply) => [reply.status, isReplay(reply)])).to.deep.equal([
       [200, true],
       [200, true],
@@ -182,7 +193,7 @@ describe('a retry that an SDK numbers', () => {
   })
 
   for (const [when, words] of [
-    ['run', '[delay 1000]'],
+    ['run', '[hold]'],
     ['have ended meanwhile', ''],
   ] as const) {
     it(`joins one of five calls that ${when}, beside four retries at three processes; a sixth is new`, async () => {
@@ -201,9 +212,14 @@ describe('a retry that an SDK numbers', () => {
             'the end of all',
             async () => (await gateway.db('calls').where({ account_id: account.id, status: 'succeeded' })).length === 5,
           )
-        const retries = await Promise.all(
+        const retrying = Promise.all(
           Array.from({ length: 6 }, (_, at) => image(webs[at % 3]!, account, prompt, {}, numbered(1))),
         )
+        if (when === 'run') {
+          await until('a sixth call', async () => (await callCount()) === 6)
+          await release(prompt, 6)
+        }
+        const retries = await retrying
         expect(retries.map((reply) => reply.status)).to.deep.equal([200, 200, 200, 200, 200, 200])
         expect(retries.filter(isReplay).length).to.equal(5)
         expect(callIds(retries).size).to.equal(6)
