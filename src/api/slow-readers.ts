@@ -14,8 +14,15 @@ const LOOKS = 15
 /** What the client has taken, and for how long it has taken nothing more, in ms. */
 type Progress = { taken: string; idleMs: number }
 
-/** Watches the connections of a server. @returns how to stop. */
-export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
+/** A watch over the connections of a server. */
+export type ReaderWatch = {
+  /** Closes those whose client has taken nothing for too long, when so many ms have passed since the look before. */
+  look: (passedMs: number) => void
+  stop: () => void
+}
+
+/** Watches the connections of a server, which are looked at only when that is asked for. */
+export function watchReaders(server: Server, slowMs: number): ReaderWatch {
   const sockets = new Map<Socket, Progress | null>()
   const watch = (socket: Socket): void => {
     sockets.set(socket, null)
@@ -24,6 +31,17 @@ export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
     socket.once('close', () => sockets.delete(socket))
   }
   server.on('connection', watch)
+  return {
+    look: (passedMs) => {
+      for (const [socket, before] of sockets) sockets.set(socket, look(socket, before, passedMs, slowMs))
+    },
+    stop: () => void server.off('connection', watch),
+  }
+}
+
+/** Watches the connections of a server, and looks at them in time. @returns how to stop. */
+export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
+  const readers = watchReaders(server, slowMs)
   const paceMs = slowMs / LOOKS
   let lookedAt = performance.now()
   const timer = setInterval(() => {
@@ -31,11 +49,11 @@ export function closeSlowReaders(server: Server, slowMs = SLOW_MS): () => void {
     // A process that stood still is not its clients' fault: such a pause counts as two looks.
     const passedMs = Math.min(now - lookedAt, 2 * paceMs)
     lookedAt = now
-    for (const [socket, before] of sockets) sockets.set(socket, look(socket, before, passedMs, slowMs))
+    readers.look(passedMs)
   }, paceMs).unref()
   return () => {
     clearInterval(timer)
-    server.off('connection', watch)
+    readers.stop()
   }
 }
 
@@ -52,7 +70,7 @@ function look(socket: Socket, before: Progress | null, passedMs: number, slowMs:
  * What the kernel has taken for the client, as a text that changes with it. Of the write that is under way Node tells
  * nothing but at its end; its handle knows what is left of it, as Node's own socket time-outs ask it.
  */
-function takenBy(socket: Socket): string {
+export function takenBy(socket: Socket): string {
   const handle = (socket as { _handle?: { writeQueueSize?: number } })._handle
   return `${socket.bytesWritten - socket.writableLength} ${handle?.writeQueueSize ?? 0}`
 }

@@ -5,7 +5,7 @@ import type { RequestListener, Server } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { closeSlowReaders } from '../../src/api/slow-readers.ts'
+import { closeSlowReaders, takenBy, watchReaders } from '../../src/api/slow-readers.ts'
 import { until } from '../../scripts/until.ts'
 
 /** When a reader counts as slow here, in ms, and more bytes than both kernels buffer. */
@@ -24,10 +24,10 @@ describe('a connection whose client', () => {
   })
 
   /** A server with this handler, and a client that asks it. `serving` is the server's side of the connection. */
-  async function ask(answer: RequestListener): Promise<Socket> {
+  async function ask(answer: RequestListener, watch = () => closeSlowReaders(server, SLOW_MS)): Promise<Socket> {
     server = createServer(answer).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    stop = closeSlowReaders(server, SLOW_MS)
+    stop = watch()
     const connection = once(server, 'connection')
     client = connect((server.address() as AddressInfo).port, '127.0.0.1')
     client.on('error', () => {}).pause()
@@ -76,12 +76,25 @@ describe('a connection whose client', () => {
   })
 
   it('reads a little at a time keeps it, however long it takes', async () => {
-    const serving = await ask((_request, response) => response.end(Buffer.alloc(MUCH)))
-    const until4 = performance.now() + SLOW_MS * 4
-    while (performance.now() < until4) {
-      client.read(1024 * 1024)
-      await sleep(20)
+    let look = (_passedMs: number): void => {}
+    const serving = await ask(
+      (_request, response) => response.end(Buffer.alloc(MUCH)),
+      () => {
+        const readers = watchReaders(server, SLOW_MS)
+        look = readers.look
+        return readers.stop
+      },
+    )
+    for (let time = 0; time < 5; time++) {
+      const before = takenBy(serving)
+      await until('something being taken', () => {
+        client.read()
+        return takenBy(serving) !== before
+      })
+      look(SLOW_MS - 1)
+      expect(serving.destroyed).to.equal(false)
     }
-    expect(serving.destroyed).to.equal(false)
+    look(SLOW_MS)
+    expect(serving.destroyed, 'once nothing is taken any more').to.equal(true)
   })
 })
