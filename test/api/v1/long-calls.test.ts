@@ -63,12 +63,17 @@ describe('a call that takes long', () => {
   describe('where LONG_CALL_REPLY is accepted', () => {
     const web = useWeb('accepted')
 
+    /** A busy machine may be slower than a call may be that is not long: then the next one is tried. */
+    const withinTheWhile = (what: string, isSo: () => Promise<boolean>): Promise<unknown> =>
+      until(`${what} within a second`, isSo)
+
     it('is answered 202 after a while, and can be fetched from any process', async () => {
       const prompt = prompted('[hold]')
+      await gateway.stopWorker()
       const reply = await image(web, account, prompt)
+      await gateway.startWorker()
       expect(reply.status, reply.text).to.equal(202)
-      expect(reply.json.ok).to.equal(true)
-      expect(reply.json.status).to.be.oneOf(['queued', 'running'])
+      expect(reply.json).to.include({ ok: true, status: 'queued' })
       expect(reply.headers.get('location')).to.equal(`/v1/calls/${reply.json.id}`)
       expect(reply.headers.get('preference-applied')).to.equal(null)
       await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
@@ -78,9 +83,19 @@ describe('a call that takes long', () => {
       }
     })
 
+    it('is said to be running once a worker has it', async () => {
+      await withinTheWhile('a call that a worker has', async () => {
+        const prompt = prompted('[hold]')
+        const { status, json } = await image(web, account, prompt)
+        expect(status).to.equal(202)
+        await until('the upstream to have it', () => gateway.sandbox.release(prompt) > 0)
+        return json.status === 'running'
+      })
+    })
+
     it('is answered as usual if it was quick, or as the client prefers', async () => {
-      expect((await image(web, account, prompted())).status).to.equal(200)
-      expect((await chat(web, account, prompted())).status).to.equal(200)
+      await withinTheWhile('an image', async () => (await image(web, account, prompted())).status === 200)
+      await withinTheWhile('a chat', async () => (await chat(web, account, prompted())).status === 200)
       expect((await image(web, account, prompted('[delay 1500]'), {}, { prefer: 'wait=60' })).status).to.equal(200)
     })
   })
