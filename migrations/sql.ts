@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Knex } from 'knex'
 import { RELEASE, isLater } from '../src/shared/release.ts'
+import { changedTriggers, lockFor, replacementOf, splitTriggers } from './triggers.ts'
 
 /** Beside this folder, both in the sources and in `dist`. */
 export const SQL_FOLDER = fileURLToPath(new URL('../sql/', import.meta.url))
@@ -59,7 +60,7 @@ export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDE
   await trx.raw('SET LOCAL check_function_bodies = off')
   const before = await signaturesOf(trx, changed)
   for (const { name, text, hash } of changed) {
-    await apply(trx, name, text)
+    await apply(trx, [name], splitTriggers(text).rest)
     await trx('applied_sql')
       .insert({ name, hash, release: RELEASE })
       .onConflict('name')
@@ -67,20 +68,34 @@ export async function applySql(trx: Knex.Transaction, folder: string = SQL_FOLDE
   }
   const after = await signaturesOf(trx, changed)
   for (const { name } of changed) expectOne(name, before.get(name), after.get(name))
+  await applyTriggers(trx, changed)
   return changed.map(({ name }) => name)
 }
 
 // What Postgres says to a function under the name of another one: ambiguous, or with another answer.
 const OTHER_FUNCTION = new Set(['42725', '42P13'])
 
-async function apply(trx: Knex.Transaction, name: string, text: string): Promise<void> {
+/** Makes the triggers that are missing or have changed. Last, so that their tables are locked briefly. */
+async function applyTriggers(trx: Knex.Transaction, files: SqlFile[]): Promise<void> {
+  const all = files.flatMap(({ name: file, text }) =>
+    splitTriggers(text).triggers.map((trigger) => ({ ...trigger, file })),
+  )
+  const changed = await changedTriggers(trx, all)
+  if (changed.length === 0) return
+  const names = [...new Set(changed.map(({ file }) => file))]
+  await apply(trx, names, [lockFor(changed), ...changed.map(replacementOf)].join(';\n'))
+}
+
+/** Runs statements of files, which the error names. */
+async function apply(trx: Knex.Transaction, names: string[], text: string): Promise<void> {
   try {
     await trx.raw(text.replaceAll('?', String.raw`\?`))
   } catch (error) {
     const { code, message } = error as { code?: string; message: string }
-    if (code !== undefined && OTHER_FUNCTION.has(code)) throw needsNewName(name)
+    if (code !== undefined && OTHER_FUNCTION.has(code)) throw needsNewName(names.join(', '))
     // Knex puts the whole text in front of what Postgres says. Its code stays: some mean that it is tried again.
-    const said = new Error(`sql/${name}.sql: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
+    const files = names.map((name) => `sql/${name}.sql`).join(', ')
+    const said = new Error(`${files}: ${message.slice(message.lastIndexOf(' - ') + 3)}`, { cause: error })
     throw Object.assign(said, { code })
   }
 }

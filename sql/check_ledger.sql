@@ -63,7 +63,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
-DROP TRIGGER IF EXISTS ledger_entries_match_calls ON ledger_entries;
 CREATE TRIGGER ledger_entries_match_calls AFTER INSERT ON ledger_entries
   REFERENCING NEW TABLE AS inserted
   FOR EACH STATEMENT EXECUTE FUNCTION check_ledger();

@@ -21,23 +21,18 @@ BEGIN
   RETURN NULL;
 END $$;
 
-DROP TRIGGER IF EXISTS payments_match_grants ON payments;
 -- The columns that are compared: a look that changed nothing touches none of them.
 CREATE CONSTRAINT TRIGGER payments_match_grants
   AFTER INSERT OR UPDATE OF id, status, credits, bonus, reversed ON payments
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
-DROP TRIGGER IF EXISTS grants_match_payments ON grants;
 CREATE CONSTRAINT TRIGGER grants_match_payments AFTER INSERT ON grants
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (NEW.payment_id IS NOT NULL) EXECUTE FUNCTION check_payment();
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (new.payment_id IS NOT NULL) EXECUTE FUNCTION check_payment();
 -- What a call burns of a grant is none of these columns, and does not come here.
-DROP TRIGGER IF EXISTS grants_keep_matching_payments ON grants;
 CREATE CONSTRAINT TRIGGER grants_keep_matching_payments AFTER UPDATE OF amount, origin, payment_id ON grants
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.payment_id IS NOT NULL OR NEW.payment_id IS NOT NULL)
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.payment_id IS NOT NULL OR new.payment_id IS NOT NULL)
   EXECUTE FUNCTION check_payment();
-DROP TRIGGER IF EXISTS grants_are_missed_by_payments ON grants;
 CREATE CONSTRAINT TRIGGER grants_are_missed_by_payments AFTER DELETE ON grants
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (OLD.payment_id IS NOT NULL) EXECUTE FUNCTION check_payment();
-DROP TRIGGER IF EXISTS payment_reversals_match_payments ON payment_reversals;
+  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.payment_id IS NOT NULL) EXECUTE FUNCTION check_payment();
 CREATE CONSTRAINT TRIGGER payment_reversals_match_payments AFTER INSERT ON payment_reversals
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_payment();
 COMMENT ON FUNCTION check_payment

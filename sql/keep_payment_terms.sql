@@ -16,7 +16,6 @@ BEGIN
   RETURN NEW;
 END $$;
 
-DROP TRIGGER IF EXISTS payments_terms_stand ON payments;
 CREATE TRIGGER payments_terms_stand BEFORE UPDATE ON payments
   FOR EACH ROW EXECUTE FUNCTION keep_payment_terms();
 COMMENT ON FUNCTION keep_payment_terms IS 'Refuses changes of what was ordered, and of what was paid.';

@@ -18,7 +18,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
-DROP TRIGGER IF EXISTS calls_swept_stay_used ON calls;
 CREATE TRIGGER calls_swept_stay_used AFTER DELETE ON calls
   REFERENCING OLD TABLE AS swept
   FOR EACH STATEMENT EXECUTE FUNCTION keep_swept_use();

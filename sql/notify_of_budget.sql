@@ -28,7 +28,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
-DROP TRIGGER IF EXISTS budget_windows_notify ON budget_windows;
 CREATE TRIGGER budget_windows_notify AFTER INSERT OR UPDATE OF used ON budget_windows
   FOR EACH ROW EXECUTE FUNCTION notify_of_budget();
 COMMENT ON FUNCTION notify_of_budget IS 'Asks for the mail about a budget of which 80 or 100 percent is used.';

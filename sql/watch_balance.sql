@@ -16,8 +16,7 @@ BEGIN
   RETURN NEW;
 END $$;
 
-DROP TRIGGER IF EXISTS accounts_watch_balance ON accounts;
 CREATE TRIGGER accounts_watch_balance BEFORE UPDATE ON accounts FOR EACH ROW
-  WHEN ((NEW.low_balance_below IS NOT NULL OR NEW.top_up_below IS NOT NULL) AND NEW.credits <> OLD.credits)
+  WHEN ((new.low_balance_below IS NOT NULL OR new.top_up_below IS NOT NULL) AND new.credits <> old.credits)
   EXECUTE FUNCTION watch_balance();
 COMMENT ON FUNCTION watch_balance IS 'Marks a crossing of the low balance and of the automatic top-up, once each.';

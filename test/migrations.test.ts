@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrate, migrationSource, missingSchema } from '../migrations/index.ts'
+import type { Migrated } from '../migrations/index.ts'
 import { dropSql } from '../migrations/sql.ts'
 import { root } from '../scripts/folders.ts'
 import { dumpSchema } from '../scripts/schema/dump.ts'
@@ -122,6 +123,32 @@ describe('the migrations', () => {
       await migrating.destroy()
       await gateway.db.raw('ALTER TABLE calls DROP COLUMN IF EXISTS made_up')
       await gateway.db('knex_migrations').where({ name: '999_column' }).delete()
+      await gateway.stop()
+    }
+  })
+
+  it('replace functions while calls are open, and wait for none of them', async () => {
+    const gateway = await startGateway()
+    const account = await anAccount(gateway.db, 100_000)
+    const migrating = connectTestDb(gateway.config)
+    const status = async (): Promise<number> => (await chat(gateway, account, 'hello')).status
+    const open = await gateway.db.transaction()
+    const waits: string[] = []
+    let isDone = false
+    let migrated: Promise<Migrated> | undefined
+    try {
+      await open.raw('LOCK TABLE accounts, calls, grants, ledger_entries, payments IN ROW EXCLUSIVE MODE')
+      const functions = await gateway.db('applied_sql').update({ hash: 'another', release: '0.0.1' })
+      migrated = migrate(migrating, { say: (what) => waits.push(what) }).finally(() => (isDone = true))
+      const answers: number[] = []
+      while (!isDone && waits.length === 0) answers.push(...(await Promise.all([status(), status(), status()])))
+      expect(waits).to.deep.equal([])
+      expect((await migrated).functions).to.have.length(functions)
+      expect(new Set(answers)).to.deep.equal(new Set([200]))
+    } finally {
+      await open.rollback()
+      await migrated?.catch(() => {})
+      await migrating.destroy()
       await gateway.stop()
     }
   })

@@ -1,13 +1,24 @@
 import { expect } from 'chai'
-import { cpSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrate } from '../migrations/index.ts'
 import { SQL_FOLDER, applySql } from '../migrations/sql.ts'
+import { splitTriggers } from '../migrations/triggers.ts'
 import { shipSql } from '../scripts/builder.ts'
 import type { Db } from '../src/shared/infra/db.ts'
 import { newId } from '../src/shared/ids.ts'
 import { expectBooksToBalance } from './support/books.ts'
+import { untilItWaits } from './support/lock-waits.ts'
 import { connectTestDb, newDatabaseUrl } from '../scripts/harness/database.ts'
 import { anAccount } from '../scripts/harness/factories.ts'
 import { anOrder, verbs } from './shared/calls/opening.ts'
@@ -16,7 +27,7 @@ describe('the functions of the money', () => {
   let db: Db
   let folder: string
   beforeEach(async () => {
-    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 2 })
+    db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 3 })
     folder = mkdtempSync(join(tmpdir(), 'tollgate-sql-'))
     cpSync(SQL_FOLDER, folder, { recursive: true })
   })
@@ -32,6 +43,28 @@ describe('the functions of the money', () => {
     expect(text).to.include(find)
     writeFileSync(file, text.replaceAll(find, replace))
   }
+  /** Another text of every file, as a release has it that changes functions only. */
+  const editAll = () => {
+    for (const file of readdirSync(folder)) appendFileSync(join(folder, file), '\n-- As the next release has it.\n')
+  }
+
+  /** The tables that a transaction has locked, those of Postgres itself aside. */
+  const lockedBy = async (trx: Db): Promise<string[]> => {
+    const { rows } = await trx.raw<{ rows: { name: string }[] }>(
+      `SELECT DISTINCT c.relname AS name FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+       WHERE l.pid = pg_backend_pid() AND c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' ORDER BY 1`,
+    )
+    return rows.map(({ name }) => name)
+  }
+
+  /** A trigger that is in force, as Postgres writes it. */
+  const definitionOf = async (name: string): Promise<string | undefined> => {
+    const { rows } = await db.raw<{ rows: { definition: string }[] }>(
+      `SELECT pg_get_triggerdef(oid) AS definition FROM pg_trigger WHERE tgname = ? AND tgenabled = 'O'`,
+      [name],
+    )
+    return rows[0]?.definition
+  }
 
   it('are in the database as in their files, so that nothing is applied again', async () => {
     expect(await apply()).to.deep.equal([])
@@ -39,6 +72,61 @@ describe('the functions of the money', () => {
       `SELECT proname AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY 1`,
     )
     expect(rows.map(({ name }) => `${name}.sql`)).to.deep.equal(readdirSync(SQL_FOLDER).toSorted())
+  })
+
+  it('have triggers that are written as Postgres writes them, so that none is made again', async () => {
+    const { rows } = await db.raw<{ rows: Record<'name' | 'definition', string>[] }>(
+      `SELECT tgname AS name, pg_get_triggerdef(oid, true) AS definition FROM pg_trigger WHERE NOT tgisinternal`,
+    )
+    const written = readdirSync(SQL_FOLDER).flatMap((file) =>
+      splitTriggers(readFileSync(join(SQL_FOLDER, file), 'utf8')).triggers.map(({ definition }) => definition),
+    )
+    expect(written).to.have.members(rows.map(({ definition }) => definition))
+  })
+
+  it('are replaced without a lock of any table of the service', async () => {
+    editAll()
+    const trx = await db.transaction()
+    try {
+      expect(await applySql(trx, folder)).to.have.length(readdirSync(SQL_FOLDER).length)
+      expect(await lockedBy(trx)).to.deep.equal(['applied_sql'])
+    } finally {
+      await trx.rollback()
+    }
+  })
+
+  it('lock the accounts first where a trigger changes, and hold no other table while they wait', async () => {
+    editAll()
+    edit('notify_of_budget', 'UPDATE OF used ON', 'UPDATE OF used, swept ON')
+    const call = await db.transaction()
+    await call.raw('LOCK TABLE accounts IN ROW SHARE MODE')
+    const trx = await db.transaction()
+    try {
+      const applied = applySql(trx, folder)
+      await untilItWaits(db, 'LOCK TABLE accounts, budget_windows %')
+      const { rows } = await db.raw<{ rows: { name: string }[] }>(
+        `SELECT relation::regclass::text AS name FROM pg_locks
+         WHERE relation = 'budget_windows'::regclass AND mode = 'AccessExclusiveLock'`,
+      )
+      expect(rows).to.deep.equal([])
+      await call.commit()
+      await applied
+      expect(await lockedBy(trx)).to.deep.equal(['accounts', 'applied_sql', 'budget_windows'])
+      await trx.commit()
+    } finally {
+      for (const one of [call, trx]) if (!one.isCompleted()) await one.rollback()
+    }
+    expect(await definitionOf('budget_windows_notify')).to.include('UPDATE OF used, swept ON')
+  })
+
+  it('have their triggers made again where somebody has dropped or disabled one', async () => {
+    const names = ['ledger_entries_match_calls', 'ledger_entries_append_only'] as const
+    const before = await Promise.all(names.map(definitionOf))
+    await db.raw('DROP TRIGGER ledger_entries_match_calls ON ledger_entries')
+    await db.raw('ALTER TABLE ledger_entries DISABLE TRIGGER ledger_entries_append_only')
+    editAll()
+    await apply()
+    expect(await Promise.all(names.map(definitionOf))).to.deep.equal(before)
   })
 
   it('are applied when their file has changed, and only those', async () => {
@@ -69,9 +157,9 @@ describe('the functions of the money', () => {
   })
 
   it('are applied later where a lock is not to be had, which the error still says', async () => {
-    edit('keep_swept_use', 'Keeps what', 'Preserves what')
+    edit('notify_of_budget', 'UPDATE OF used ON', 'UPDATE OF used, swept ON')
     const holder = await db.transaction()
-    await holder.raw('LOCK TABLE calls IN ACCESS SHARE MODE')
+    await holder.raw('LOCK TABLE budget_windows IN ACCESS SHARE MODE')
     const tried = db.transaction(async (trx) => {
       await trx.raw(`SET LOCAL lock_timeout = '50ms'`)
       return applySql(trx, folder)
@@ -83,9 +171,9 @@ describe('the functions of the money', () => {
     await holder.rollback()
     expect(error).to.include({
       code: '55P03',
-      message: 'sql/keep_swept_use.sql: canceling statement due to lock timeout',
+      message: 'sql/notify_of_budget.sql: canceling statement due to lock timeout',
     })
-    expect(await apply()).to.deep.equal(['keep_swept_use'])
+    expect(await apply()).to.deep.equal(['notify_of_budget'])
   })
 
   it('keep their parameters and return type under the same name', async () => {
