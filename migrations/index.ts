@@ -18,6 +18,8 @@ import * as keyLimits from './010_key_limits.ts'
 import * as operations from './011_operations.ts'
 import * as payments from './012_payments.ts'
 import * as billing from './013_billing.ts'
+import * as rowRules from './014_row_rules.ts'
+import * as rowRulesOfOldRows from './015_row_rules_of_old_rows.ts'
 import { MigrationLock } from './lock.ts'
 import { applySql, dropSql, staleSql } from './sql.ts'
 
@@ -45,6 +47,8 @@ const MIGRATIONS: Record<string, Migration> = {
   '011_operations': operations,
   '012_payments': payments,
   '013_billing': billing,
+  '014_row_rules': rowRules,
+  '015_row_rules_of_old_rows': rowRulesOfOldRows,
 }
 
 /** The functions of `sql/` are written for the newest schema: every step back begins with taking them out. */

@@ -18,20 +18,7 @@ CREATE TABLE accounts (
   top_up_below bigint, -- A balance below it is topped up; null: it is not.
   top_up_state text NOT NULL DEFAULT 'armed'::text, -- armed, due (crossed, a worker is to pay) or done.
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
-  CONSTRAINT accounts_credits_exact_in_javascript CHECK ((credits <= '9007199254740991'::bigint)),
-  CONSTRAINT accounts_credits_not_negative CHECK ((credits >= 0)),
-  CONSTRAINT accounts_debt_exact_in_javascript CHECK ((debt <= '9007199254740991'::bigint)),
-  CONSTRAINT accounts_debt_not_negative CHECK ((debt >= 0)),
-  CONSTRAINT accounts_deleted_are_suspended CHECK (((deleted_at IS NULL) OR (status = 'suspended'::text))),
-  CONSTRAINT accounts_emptied_were_deleted CHECK (((emptied_at IS NULL) OR (deleted_at IS NOT NULL))),
-  CONSTRAINT accounts_low_balance_positive CHECK ((low_balance_below > 0)),
-  CONSTRAINT accounts_low_balance_state_known CHECK ((low_balance_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
-  CONSTRAINT accounts_outstanding_not_negative CHECK ((outstanding_calls >= 0)),
-  CONSTRAINT accounts_request_bytes_not_negative CHECK ((request_bytes >= 0)),
-  CONSTRAINT accounts_status_known CHECK ((status = ANY (ARRAY['active'::text, 'suspended'::text]))),
-  CONSTRAINT accounts_top_up_positive CHECK ((top_up_below > 0)),
-  CONSTRAINT accounts_top_up_state_known CHECK ((top_up_state = ANY (ARRAY['armed'::text, 'due'::text, 'done'::text]))),
-  CONSTRAINT accounts_watch_only_what_is_set CHECK ((((low_balance_below IS NOT NULL) OR (low_balance_state = 'armed'::text)) AND ((top_up_below IS NOT NULL) OR (top_up_state = 'armed'::text))))
+  CONSTRAINT accounts_rules CHECK (keeps_rules(accounts.*))
 ) WITH (fillfactor=70);
 CREATE INDEX accounts_in_debt ON accounts USING btree (id) WHERE (debt > 0);
 CREATE INDEX accounts_low_balance_due ON accounts USING btree (id) WHERE (low_balance_state = 'due'::text);
@@ -234,23 +221,7 @@ CREATE TABLE calls (
   catalogue_version integer, -- The version of the catalogue that it was opened at: it is charged and served by that one.
   CONSTRAINT calls_pkey PRIMARY KEY (id),
   CONSTRAINT calls_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
-  CONSTRAINT calls_cached_tokens_are_input CHECK (((cached_input_tokens >= 0) AND (cache_write_tokens >= 0) AND ((cached_input_tokens + cache_write_tokens) <= input_tokens))),
-  CONSTRAINT calls_cost_not_negative CHECK ((cost_micro_usd >= 0)),
-  CONSTRAINT calls_count_positive CHECK ((count >= 1)),
-  CONSTRAINT calls_credits_not_negative CHECK ((credits >= 0)),
-  CONSTRAINT calls_ended_are_complete CHECK ((((status = ANY (ARRAY['queued'::text, 'running'::text])) = (finished_at IS NULL)) AND ((finished_at IS NULL) = (http_status IS NULL)))),
-  CONSTRAINT calls_error_where_refused CHECK (((status = ANY (ARRAY['failed'::text, 'rejected'::text])) = (error_type IS NOT NULL))),
-  CONSTRAINT calls_failed_cost_nothing CHECK (((status <> ALL (ARRAY['failed'::text, 'rejected'::text])) OR (credits = 0))),
-  CONSTRAINT calls_idempotency_whole CHECK ((((idempotency_key IS NULL) = (idempotency_expires_at IS NULL)) AND ((idempotency_key IS NULL) OR (request_hash IS NOT NULL)))),
-  CONSTRAINT calls_modality_known CHECK ((modality = ANY (ARRAY['chat'::text, 'image'::text, 'video'::text]))),
-  CONSTRAINT calls_open_hold_their_charge CHECK (((status <> ALL (ARRAY['queued'::text, 'running'::text])) OR ((credits = credits_precharged) AND (price IS NOT NULL) AND (lease_until IS NOT NULL) AND (deadline_at IS NOT NULL)))),
-  CONSTRAINT calls_precharge_not_negative CHECK ((credits_precharged >= 0)),
-  CONSTRAINT calls_rejected_were_not_charged CHECK (((status <> 'rejected'::text) OR (credits_precharged = 0))),
-  CONSTRAINT calls_repeated_tokens_were_written CHECK (((repeated_input_tokens >= 0) AND (repeated_input_tokens <= cache_write_tokens))),
-  CONSTRAINT calls_request_bytes_not_negative CHECK ((request_bytes >= 0)),
-  CONSTRAINT calls_status_known CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'rejected'::text]))),
-  CONSTRAINT calls_tokens_not_negative CHECK (((input_tokens >= 0) AND (output_tokens >= 0))),
-  CONSTRAINT calls_uncollected_not_negative CHECK ((credits_uncollected >= 0))
+  CONSTRAINT calls_rules CHECK (keeps_rules(calls.*))
 ) WITH (fillfactor=80, autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX calls_account_time ON calls USING btree (account_id, created_at DESC, id DESC);
 CREATE UNIQUE INDEX calls_folded_refusals ON calls USING btree (key_id, modality, model, error_type, fold_minute) WHERE (fold_minute IS NOT NULL);
@@ -355,12 +326,7 @@ CREATE TABLE grants (
   CONSTRAINT grants_pkey PRIMARY KEY (id),
   CONSTRAINT grants_account_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   CONSTRAINT grants_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
-  CONSTRAINT grants_amount_positive CHECK (((amount >= 1) AND (amount <= '1000000000000'::bigint))),
-  CONSTRAINT grants_open_means_remaining CHECK ((open = (remaining > 0))),
-  CONSTRAINT grants_origin_known CHECK ((origin = ANY (ARRAY['signup'::text, 'purchase'::text, 'bonus'::text, 'adjustment'::text]))),
-  CONSTRAINT grants_payment_gives_purchases CHECK (((payment_id IS NULL) OR ((origin = ANY (ARRAY['purchase'::text, 'bonus'::text])) AND (expires_at IS NULL)))),
-  CONSTRAINT grants_remaining_not_negative CHECK ((remaining >= 0)),
-  CONSTRAINT grants_remaining_within_amount CHECK ((remaining <= amount))
+  CONSTRAINT grants_rules CHECK (keeps_rules(grants.*))
 ) WITH (fillfactor=70);
 CREATE INDEX grants_account ON grants USING btree (account_id, id);
 CREATE INDEX grants_account_open ON grants USING btree (account_id) WHERE open;
@@ -394,18 +360,7 @@ CREATE TABLE ledger_entries (
   CONSTRAINT ledger_entries_pkey PRIMARY KEY (account_id, seq),
   CONSTRAINT ledger_entries_deduction_fkey FOREIGN KEY (account_id, deduction_id) REFERENCES deductions(account_id, id),
   CONSTRAINT ledger_entries_payment_fkey FOREIGN KEY (payment_id, account_id) REFERENCES payments(id, account_id),
-  CONSTRAINT ledger_entries_balance_not_negative CHECK ((balance_after >= 0)),
-  CONSTRAINT ledger_entries_call_where_needed CHECK (((kind = ANY (ARRAY['charge'::text, 'settlement'::text, 'refund'::text])) = (call_id IS NOT NULL))),
-  CONSTRAINT ledger_entries_deduction_where_needed CHECK (((kind = 'adjustment'::text) = (deduction_id IS NOT NULL))),
-  CONSTRAINT ledger_entries_payment_where_needed CHECK (((kind = ANY (ARRAY['reversal'::text, 'reinstatement'::text])) = (payment_id IS NOT NULL))),
-  CONSTRAINT ledger_entries_seq_positive CHECK ((seq > 0)),
-  CONSTRAINT ledger_entries_sign_of_kind CHECK (
-CASE
-    WHEN (kind = ANY ('{grant,refund,reinstatement}'::text[])) THEN (amount > 0)
-    WHEN (kind = ANY ('{charge,expiry,adjustment,collection,reversal}'::text[])) THEN (amount < 0)
-    WHEN (kind = 'settlement'::text) THEN (amount <> 0)
-    ELSE false
-END)
+  CONSTRAINT ledger_entries_rules CHECK (keeps_rules(ledger_entries.*))
 ) WITH (autovacuum_analyze_threshold=5000, autovacuum_vacuum_threshold=5000, autovacuum_vacuum_insert_threshold=5000);
 CREATE INDEX ledger_entries_collected ON ledger_entries USING btree (account_id, grant_id) WHERE (kind = 'collection'::text);
 CREATE INDEX ledger_entries_deduction ON ledger_entries USING btree (deduction_id) WHERE (deduction_id IS NOT NULL);
@@ -747,6 +702,146 @@ CREATE FUNCTION keep_payment_terms() RETURNS trigger;
 
 -- Keeps what the calls of swept records used of a budget.
 CREATE FUNCTION keep_swept_use() RETURNS trigger;
+
+-- Whether a row keeps the rules of accounts; the error names the one that it breaks.
+CREATE FUNCTION keeps_rules(r accounts) RETURNS boolean AS $$
+DECLARE
+  broken text := CASE
+      WHEN NOT (r.status IN ('active', 'suspended'))
+        THEN 'accounts_status_known'
+      WHEN NOT (r.credits >= 0)
+        THEN 'accounts_credits_not_negative'
+      WHEN NOT (r.credits <= 9007199254740991)
+        THEN 'accounts_credits_exact_in_javascript'
+      WHEN NOT (r.debt >= 0)
+        THEN 'accounts_debt_not_negative'
+      WHEN NOT (r.debt <= 9007199254740991)
+        THEN 'accounts_debt_exact_in_javascript'
+      WHEN NOT (r.outstanding_calls >= 0)
+        THEN 'accounts_outstanding_not_negative'
+      WHEN NOT (r.request_bytes >= 0)
+        THEN 'accounts_request_bytes_not_negative'
+      WHEN NOT (r.deleted_at IS NULL OR r.status = 'suspended')
+        THEN 'accounts_deleted_are_suspended'
+      WHEN NOT (r.emptied_at IS NULL OR r.deleted_at IS NOT NULL)
+        THEN 'accounts_emptied_were_deleted'
+      WHEN NOT (r.low_balance_below > 0)
+        THEN 'accounts_low_balance_positive'
+      WHEN NOT (r.top_up_below > 0)
+        THEN 'accounts_top_up_positive'
+      WHEN NOT (r.low_balance_state IN ('armed', 'due', 'done'))
+        THEN 'accounts_low_balance_state_known'
+      WHEN NOT (r.top_up_state IN ('armed', 'due', 'done'))
+        THEN 'accounts_top_up_state_known'
+      WHEN NOT ((r.low_balance_below IS NOT NULL OR r.low_balance_state = 'armed')
+        AND (r.top_up_below IS NOT NULL OR r.top_up_state = 'armed'))
+        THEN 'accounts_watch_only_what_is_set'
+    END;
+BEGIN
+  IF broken IS NULL THEN RETURN true; END IF;
+  RAISE check_violation USING TABLE = 'accounts', CONSTRAINT = broken,
+    MESSAGE = format('new row for relation "accounts" violates check constraint "%s"', broken);
+END $$;
+
+-- Whether a row keeps the rules of calls; the error names the one that it breaks.
+CREATE FUNCTION keeps_rules(r calls) RETURNS boolean AS $$
+DECLARE
+  broken text := CASE
+      WHEN NOT (r.modality IN ('chat', 'image', 'video'))
+        THEN 'calls_modality_known'
+      WHEN NOT (r.status IN ('queued', 'running', 'succeeded', 'failed', 'rejected'))
+        THEN 'calls_status_known'
+      WHEN NOT (r.credits_precharged >= 0)
+        THEN 'calls_precharge_not_negative'
+      WHEN NOT (r.credits >= 0)
+        THEN 'calls_credits_not_negative'
+      WHEN NOT (r.credits_uncollected >= 0)
+        THEN 'calls_uncollected_not_negative'
+      WHEN NOT (r.input_tokens >= 0 AND r.output_tokens >= 0)
+        THEN 'calls_tokens_not_negative'
+      WHEN NOT (r.cached_input_tokens >= 0 AND r.cache_write_tokens >= 0
+        AND r.cached_input_tokens + r.cache_write_tokens <= r.input_tokens)
+        THEN 'calls_cached_tokens_are_input'
+      WHEN NOT (r.repeated_input_tokens BETWEEN 0 AND r.cache_write_tokens)
+        THEN 'calls_repeated_tokens_were_written'
+      WHEN NOT (r.cost_micro_usd >= 0)
+        THEN 'calls_cost_not_negative'
+      WHEN NOT (r.status NOT IN ('failed', 'rejected') OR r.credits = 0)
+        THEN 'calls_failed_cost_nothing'
+      WHEN NOT (r.status <> 'rejected' OR r.credits_precharged = 0)
+        THEN 'calls_rejected_were_not_charged'
+      WHEN NOT (r.status NOT IN ('queued', 'running') OR (r.credits = r.credits_precharged
+        AND r.price IS NOT NULL AND r.lease_until IS NOT NULL AND r.deadline_at IS NOT NULL))
+        THEN 'calls_open_hold_their_charge'
+      WHEN NOT ((r.status IN ('queued', 'running')) = (r.finished_at IS NULL)
+        AND (r.finished_at IS NULL) = (r.http_status IS NULL))
+        THEN 'calls_ended_are_complete'
+      WHEN NOT ((r.status IN ('failed', 'rejected')) = (r.error_type IS NOT NULL))
+        THEN 'calls_error_where_refused'
+      WHEN NOT ((r.idempotency_key IS NULL) = (r.idempotency_expires_at IS NULL)
+        AND (r.idempotency_key IS NULL OR r.request_hash IS NOT NULL))
+        THEN 'calls_idempotency_whole'
+      WHEN NOT (r.request_bytes >= 0)
+        THEN 'calls_request_bytes_not_negative'
+      WHEN NOT (r.count >= 1)
+        THEN 'calls_count_positive'
+    END;
+BEGIN
+  IF broken IS NULL THEN RETURN true; END IF;
+  RAISE check_violation USING TABLE = 'calls', CONSTRAINT = broken,
+    MESSAGE = format('new row for relation "calls" violates check constraint "%s"', broken);
+END $$;
+
+-- Whether a row keeps the rules of grants; the error names the one that it breaks.
+CREATE FUNCTION keeps_rules(r grants) RETURNS boolean AS $$
+DECLARE
+  broken text := CASE
+      WHEN NOT (r.origin IN ('signup', 'purchase', 'bonus', 'adjustment'))
+        THEN 'grants_origin_known'
+      WHEN NOT (r.amount BETWEEN 1 AND 1000000000000)
+        THEN 'grants_amount_positive'
+      WHEN NOT (r.remaining >= 0)
+        THEN 'grants_remaining_not_negative'
+      WHEN NOT (r.remaining <= r.amount)
+        THEN 'grants_remaining_within_amount'
+      WHEN NOT (r.open = (r.remaining > 0))
+        THEN 'grants_open_means_remaining'
+      WHEN NOT (r.payment_id IS NULL
+        OR (r.origin IN ('purchase', 'bonus') AND r.expires_at IS NULL))
+        THEN 'grants_payment_gives_purchases'
+    END;
+BEGIN
+  IF broken IS NULL THEN RETURN true; END IF;
+  RAISE check_violation USING TABLE = 'grants', CONSTRAINT = broken,
+    MESSAGE = format('new row for relation "grants" violates check constraint "%s"', broken);
+END $$;
+
+-- Whether a row keeps the rules of ledger_entries; the error names the one that it breaks.
+CREATE FUNCTION keeps_rules(r ledger_entries) RETURNS boolean AS $$
+DECLARE
+  broken text := CASE
+      WHEN NOT (r.seq > 0)
+        THEN 'ledger_entries_seq_positive'
+      WHEN NOT (r.balance_after >= 0)
+        THEN 'ledger_entries_balance_not_negative'
+      WHEN NOT ((r.kind IN ('charge', 'settlement', 'refund')) = (r.call_id IS NOT NULL))
+        THEN 'ledger_entries_call_where_needed'
+      WHEN NOT ((r.kind = 'adjustment') = (r.deduction_id IS NOT NULL))
+        THEN 'ledger_entries_deduction_where_needed'
+      WHEN NOT ((r.kind IN ('reversal', 'reinstatement')) = (r.payment_id IS NOT NULL))
+        THEN 'ledger_entries_payment_where_needed'
+      WHEN NOT (CASE
+        WHEN r.kind = ANY ('{grant,refund,reinstatement}'::text[]) THEN r.amount > 0
+        WHEN r.kind = ANY ('{charge,expiry,adjustment,collection,reversal}'::text[]) THEN r.amount < 0
+        WHEN r.kind = 'settlement' THEN r.amount <> 0
+        ELSE false END)
+        THEN 'ledger_entries_sign_of_kind'
+    END;
+BEGIN
+  IF broken IS NULL THEN RETURN true; END IF;
+  RAISE check_violation USING TABLE = 'ledger_entries', CONSTRAINT = broken,
+    MESSAGE = format('new row for relation "ledger_entries" violates check constraint "%s"', broken);
+END $$;
 
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;

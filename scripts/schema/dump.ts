@@ -31,13 +31,16 @@ const TABLES = `
   WHERE t.relnamespace = 'public'::regnamespace AND t.relkind = 'r' AND t.relname NOT LIKE 'knex%'
   ORDER BY t.relname`
 
-// The body of a function is in its file of sql/. The dump has what must not change under its name.
+// The body of a function is in its file of sql/. The dump has what must not change under its name, and the bodies of
+// those that check constraints call, which migrations make.
 const FUNCTIONS = `
   SELECT format('%s(%s)', p.proname, pg_get_function_arguments(p.oid)) AS name, pg_get_function_result(p.oid) AS result,
-    array_to_string(p.proconfig, ', ') AS settings, obj_description(p.oid, 'pg_proc') AS about
+    array_to_string(p.proconfig, ', ') AS settings, obj_description(p.oid, 'pg_proc') AS about,
+    CASE WHEN EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_constraint'::regclass
+      AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = p.oid) THEN p.prosrc END AS body
   FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace ORDER BY 1`
 
-type Fn = { name: string; result: string; settings: string | null; about: string | null }
+type Fn = { name: string; result: string; settings: string | null; about: string | null; body: string | null }
 
 const HEADER =
   '-- The schema after all migrations, written by `npm run schema`: to read, and to compare. Nothing runs this file.\n'
@@ -70,7 +73,7 @@ function textOf({ name, about, options, columns, constraints, indexes, triggers 
   ].join('\n')
 }
 
-const signatureOf = ({ name, result, settings, about }: Fn): string =>
-  [`-- ${about ?? ''}`, `CREATE FUNCTION ${name} RETURNS ${result}${settings ? ` SET ${settings}` : ''};`, ''].join(
-    '\n',
-  )
+function signatureOf({ name, result, settings, about, body }: Fn): string {
+  const text = `CREATE FUNCTION ${name} RETURNS ${result}${settings ? ` SET ${settings}` : ''}`
+  return [`-- ${about ?? ''}`, body ? `${text} AS $$${body}$$;` : `${text};`, ''].join('\n')
+}

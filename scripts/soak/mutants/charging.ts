@@ -25,6 +25,18 @@ export const CHARGING: readonly Mutant[] = [
     tests: [SCHEDULES, VERBS, BATCHES],
   },
   {
+    name: 'the rules of a row let a balance be negative',
+    why: 'The last guard of a balance is the database itself.',
+    edits: [
+      {
+        file: 'migrations/014_row_rules.ts',
+        find: "accounts_credits_not_negative: 'r.credits >= 0'",
+        replace: "accounts_credits_not_negative: 'r.credits >= -1'",
+      },
+    ],
+    tests: ['test/row-rules.test.ts', 'test/shared/ledger/constraints.test.ts'],
+  },
+  {
     name: 'expired lots can be spent',
     why: 'An expired grant pays for nothing from that moment.',
     edits: [
