@@ -39,6 +39,12 @@ describe("the operator's page of the catalogue", () => {
     const findings = page.getByTestId('findings')
     const compare = page.getByRole('button', { name: 'Check and compare' })
 
+    // The form of prices scrolls in its own frame: the page ends where its content does.
+    await page.getByRole('region', { name: 'Versions' }).waitFor()
+    const rest = `document.documentElement.scrollHeight -
+      Math.max(innerHeight, document.querySelector('main').getBoundingClientRect().bottom + scrollY)`
+    expect(await page.evaluate<number>(rest), 'px below the end of the content').to.be.at.most(1)
+
     // Every mistake is told with its path, and nothing can be applied.
     await credits.fill('-4')
     await source.fill((await source.inputValue()).replace('"gpt-sandbox"', '""'))

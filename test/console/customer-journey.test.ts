@@ -109,7 +109,7 @@ describe('a customer of the console', () => {
       'Running',
       'Settled',
     ])
-    expect(text).to.contain(`−${cost}`)
+    expect(text).to.contain(`−${cost} credits`)
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
     await holds(page, `location.pathname === '${from}'`)
@@ -190,7 +190,7 @@ describe('a customer of the console', () => {
     await ledger(coming, 769)
     await go('Overview')
     await page.getByText('credits to spend · about €7.69').waitFor()
-    await page.getByText('credits in 30 days · about €3.31').waitFor()
+    await page.getByText('in 30 days · about €3.31').waitFor()
     await go('Keys')
     await page.getByRole('button', { name: 'Revoke laptop' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()

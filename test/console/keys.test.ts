@@ -112,7 +112,7 @@ describe('keys with limits in the console', () => {
 
     const owner = await visit(browser, world)
     await owner.signIn('keys-of@example.com')
-    const spent = owner.page.locator('.tile', { hasText: 'Spent' }).locator('strong')
+    const spent = owner.page.locator('.tile', { hasText: 'Credits spent' }).locator('strong')
     const shows = (credits: string) => until(`${credits} spent`, async () => (await spent.innerText()) === credits)
     await shows('40')
     const choice = owner.page.getByLabel('Key', { exact: true })

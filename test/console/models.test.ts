@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
@@ -7,6 +7,19 @@ import { post } from '../../scripts/harness/http.ts'
 import { newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { aCustomer } from './support/customer.ts'
 import { fitsTheScreen, visit } from './support/visit.ts'
+
+/** The filters that have a row to themselves, although they take only a part of it. */
+const lonely = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`(() => {
+    const frame = document.querySelector('.filters').clientWidth
+    const fields = [...document.querySelectorAll('.filters > .field')].map((field) => {
+      const { top, width } = field.getBoundingClientRect()
+      return { name: field.innerText.split('\\n')[0], top: Math.round(top), width }
+    })
+    return fields
+      .filter(({ top, width }) => width < frame - 1 && fields.filter((one) => one.top === top).length === 1)
+      .map(({ name }) => name)
+  })()`)
 
 describe('the pages of the models', () => {
   let world: World
@@ -41,12 +54,16 @@ describe('the pages of the models', () => {
       await card.getByText('95% within 1.3 s').waitFor()
       await page.locator('.models li').filter({ hasText: 'sized-video' }).getByText('4, 8 s').waitFor()
       await fitsTheScreen(page)
+      expect(await lonely(page), 'filters that are alone in a row of several').to.deep.equal([])
       await page.getByLabel('Order').selectOption('context')
       await page.locator('.models li').first().getByText('200,000 tokens').waitFor()
       await open('/models/sandbox-chat', 'sandbox-chat')
       await page.getByText('200,000 tokens').waitFor()
       await page.getByText('1.3 s median').waitFor()
       await fitsTheScreen(page)
+      await page.getByText('1,000 credits in · 3,000 credits out per 1M tokens').waitFor()
+      await page.getByRole('button', { name: 'Python' }).click()
+      await page.getByText('client.chat.completions.create(').waitFor()
       expect(faults()).to.deep.equal([])
       await close()
     }

@@ -65,7 +65,7 @@ describe("the operator's pages", () => {
     await signIn('margins@example.com')
     await open('/operator/margins', 'Margins')
     const row = page.getByRole('row', { name: /margin-image/ })
-    expect(await row.innerText()).to.match(/sandbox\s+2\s+80\s+unknown\s+\$0\.0125 \+ 1 unknown\s+unknown/)
+    expect(await row.innerText()).to.match(/sandbox\s+2\s+80\s+unknown\s+\$0\.0125 \+ 1 unknown call\s+unknown/)
     await page.getByText('does not say what a credit is worth').waitFor()
     await page.locator('.chart canvas').waitFor()
     expect(await page.locator('.chart figcaption').innerText()).to.match(/Cost\s+\$\d/)

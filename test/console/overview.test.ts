@@ -96,7 +96,7 @@ describe('the overview', () => {
       })
     const tokens = String(usage.prompt_tokens + usage.completion_tokens)
     const cost = String(usage.credits)
-    const images = ['40', '2', '50%', '0', '6.2 s', '6.2 s']
+    const images = ['40', '2', '50.0%', '–', '6.2 s', '6.2 s']
     const chats = [cost, '1', '0%', tokens, '900 ms', '900 ms']
     await shows([
       ['sandbox-image', ...images],

@@ -7,7 +7,7 @@ import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { post } from '../../scripts/harness/http.ts'
 import { until } from '../../scripts/until.ts'
 import { SCRIPT, liveIn, settled } from './support/every-page.ts'
-import { holds, seriousFaults, visit } from './support/visit.ts'
+import { fitsTheScreen, holds, seriousFaults, visit } from './support/visit.ts'
 import { startWorld } from '../../scripts/harness/console-world.ts'
 import type { World } from '../../scripts/harness/console-world.ts'
 
@@ -120,6 +120,28 @@ describe('the pages of the console', () => {
     expect(await page.getByLabel('Status').inputValue()).to.equal('failed')
     await page.goBack()
     await until('all calls are back', async () => (await page.locator('tbody tr').count()) === 3)
+    await close()
+  })
+
+  it('break a long address at its @, never within a word that fits, on a phone', async () => {
+    const long = 'katherine.coleman.goble@computing.langley.example.com'
+    const { id } = await world.person(long, { admin: true })
+    const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await signIn(long)
+    await open(`/operator/accounts/${publicId('account', id)}`, 'Account')
+    const heading = page.getByRole('heading', { level: 2, name: long })
+    await heading.waitFor()
+    const lines = await page.evaluate<string[]>(`(() => {
+      const { childNodes } = [...document.querySelectorAll('h2')].find(({ textContent }) => textContent === '${long}')
+      const texts = [...childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+      return texts.map((text) => {
+        const range = document.createRange()
+        range.selectNodeContents(text)
+        return text.data + ' ' + new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size
+      })
+    })()`)
+    expect(lines).to.deep.equal(['katherine.coleman.goble 1', '@computing.langley.example.com 1'])
+    await fitsTheScreen(page)
     await close()
   })
 

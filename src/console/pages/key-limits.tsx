@@ -80,7 +80,7 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         type="number"
         min={0}
         defaultValue={texts.credits}
-        hint="The most that calls with this key may cost. Empty: no budget."
+        hint="The most that calls with this key may cost. Leave empty for no budget."
       />
       <Choice
         label="Budget period (UTC)"
@@ -93,7 +93,7 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
         label="Models"
         name="models"
         defaultValue={texts.models}
-        hint="Model ids, separated by commas. Empty: all."
+        hint="Model IDs, separated by commas. Leave empty to allow all."
       />
       <fieldset class="kinds">
         <legend>Kinds of calls</legend>
@@ -103,17 +103,17 @@ export function LimitFields({ apiKey }: { apiKey: ApiKey | null }) {
             {name}
           </label>
         ))}
-        <small>None chosen: all.</small>
+        <small class="soft">Choose none to allow all.</small>
       </fieldset>
       <Field
         label="Allowed addresses"
         name="allowedIps"
         defaultValue={texts.allowedIps}
-        hint="IP addresses or ranges, such as 203.0.113.0/24. Empty: any."
+        hint="IP addresses or ranges, such as 203.0.113.0/24. Leave empty to allow any."
       />
       <Field label="Expiry date (UTC)" name="expiresAt" type="date" defaultValue={texts.expiresAt} />
       <Field label="Requests per minute" name="rateLimit" type="number" min={1} defaultValue={texts.rateLimit} />
-      <Field label="Open calls" name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
+      <Field label="Calls at once" name="maxOutstanding" type="number" min={1} defaultValue={texts.maxOutstanding} />
     </>
   )
 }

@@ -6,7 +6,7 @@ import { useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ModelEntry, ModelLatency } from '../api/endpoints.ts'
 import { getModelLatency, getModels } from '../api/endpoints.ts'
-import { Code, Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
+import { Copy, Empty, ErrorMessage, Loading, Page } from '../parts/basics.tsx'
 import { credits, duration, number } from '../parts/format.ts'
 import { Choice, Field } from '../parts/forms.tsx'
 import { List } from '../parts/list.tsx'
@@ -14,7 +14,7 @@ import type { PageProps } from '../parts/route.ts'
 import { withFields } from '../parts/route.ts'
 import { Price } from '../parts/worth.tsx'
 import { useLoad } from '../state/load.ts'
-import { asCurl } from './playground/examples.ts'
+import { Languages } from './playground/languages.tsx'
 
 const KIND_WORDS: Record<string, string> = { chat: 'Chat', image: 'Image', video: 'Video' }
 
@@ -105,11 +105,10 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
     <ul class="models">
       {models.map((model) => (
         <li key={model.id} class="panel">
-          <span class={`kind ${model.modality}`}>{KIND_WORDS[model.modality] ?? model.modality}</span>
+          <Label model={model} />
           <h2>
             <a href={`/models/${encodeURIComponent(model.id)}`}>{nameOf(model)}</a>
           </h2>
-          <Id model={model} />
           {model.description && <p class="soft">{model.description}</p>}
           <PriceLine model={model} />
           <Facts model={model} latency={latencies.get(model.id)} />
@@ -121,11 +120,14 @@ const Found = ({ models, latencies }: { models: ModelEntry[]; latencies: Latenci
     </ul>
   )
 
-/** The id to call a model by. Where its heading is just that, there is only a button that copies it. */
-const Id = ({ model: { id, name = id } }: { model: ModelEntry }) => (
-  <p class="id">
-    {name !== id && <code>{id}</code>}
-    <Copy text={id} label={name === id ? 'Copy id' : 'Copy'} />
+/** The kind of a model, and the id to call it by. Where its heading is just that, there is only a button to copy it. */
+const Label = ({ model: { id, name = id, modality } }: { model: ModelEntry }) => (
+  <p class="row between">
+    <span class={`kind ${modality}`}>{KIND_WORDS[modality] ?? modality}</span>
+    <span class="id">
+      {name !== id && <code>{id}</code>}
+      <Copy text={id} label={name === id ? 'Copy ID' : 'Copy'} />
+    </span>
   </p>
 )
 
@@ -198,13 +200,16 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
     <Page
       title={nameOf(model)}
       aside={
-        <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(id)}`}>
-          Try it
-        </a>
+        <span class="row">
+          <a href="/models">All models</a>
+          <a class="button" href={`/playground/${model.modality}?model=${encodeURIComponent(id)}`}>
+            Try it
+          </a>
+        </span>
       }
     >
       <section class="panel">
-        <Id model={model} />
+        <Label model={model} />
         {model.description && <p class="soft">{model.description}</p>}
         <PriceLine model={model} />
         {model.prices && <Rows model={model} />}
@@ -212,7 +217,7 @@ function ModelPage({ id, models, latency, problem, reload }: OneModel & { reload
       </section>
       <section class="panel">
         <h2>Call it</h2>
-        <Code text={asCurl(model.modality, example)} />
+        <Languages kind={model.modality} fields={example} />
       </section>
     </Page>
   )

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { AccountLatency } from '../api/endpoints.ts'
 import type { UsedOn } from '../parts/chart.tsx'
-import { duration, number, share } from '../parts/format.ts'
+import { dayText, duration, number, share } from '../parts/format.ts'
 import type { Column } from '../parts/table.tsx'
 import { Table } from '../parts/table.tsx'
 
@@ -41,7 +41,8 @@ const totalColumns = (by: By): Column<Total>[] => [
     header: 'Tokens',
     right: true,
     class: 'digits',
-    cell: ({ inputTokens, outputTokens }) => number(inputTokens + outputTokens),
+    cell: ({ inputTokens, outputTokens }) =>
+      inputTokens + outputTokens === 0 ? '–' : number(inputTokens + outputTokens),
   },
   { header: 'Latency p50', right: true, class: 'digits', cell: ({ p50Ms }) => tookText(p50Ms) },
   { header: 'p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },
@@ -80,7 +81,7 @@ export function EachDay({ rows, by }: { rows: UsedOn[]; by: By }) {
 }
 
 const dayColumns = (by: By): Column<UsedOn>[] => [
-  { header: 'Day (UTC)', cell: ({ day }) => day },
+  { header: 'Day (UTC)', cell: ({ day }) => dayText(day) },
   { header: HEADERS[by], cell: ({ name }) => name },
   { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
   { header: 'Failed', right: true, class: 'digits', cell: ({ failed }) => number(failed) },

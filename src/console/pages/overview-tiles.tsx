@@ -19,8 +19,8 @@ export function Tiles({ usage, latency, count }: TilesProps) {
       <Tile name="Balance" value={now ? number(now.credits) : '…'}>
         {balanceNote(now)}
       </Tile>
-      <Tile name="Spent" value={known(number(sum('credits')))}>
-        {known([`credits in ${count} days`, worth(sum('credits'))].filter(Boolean).join(' · '))}
+      <Tile name="Credits spent" value={known(number(sum('credits')))}>
+        {known([`in ${count} days`, worth(sum('credits'))].filter(Boolean).join(' · '))}
       </Tile>
       <Tile name="Calls" value={known(number(sum('calls')))}>
         accepted in {count} days
@@ -28,7 +28,7 @@ export function Tiles({ usage, latency, count }: TilesProps) {
       <Tile name="Failed" value={known(share(sum('failed'), sum('calls')))}>
         {known(`${counted(sum('failed'), 'call')}, refunded`)}
       </Tile>
-      <Tile name="Latency" value={latency ? (latency.all ? duration(latency.all.p50Ms) : 'none') : '…'}>
+      <Tile name="Latency" value={latency ? (latency.all ? duration(latency.all.p50Ms) : '–') : '…'}>
         {latency?.all ? `median; 95% within ${duration(latency.all.p95Ms)}` : latency ? 'no call has succeeded' : '…'}
       </Tile>
     </div>

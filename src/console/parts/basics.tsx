@@ -15,6 +15,18 @@ export const Time = ({ iso, text = localTime }: { iso: string; text?: (iso: stri
   </time>
 )
 
+/** An e-mail address, which breaks before its @ where a line is too short for it. */
+export function Email({ address }: { address: string }) {
+  const at = address.lastIndexOf('@')
+  return (
+    <>
+      {address.slice(0, at)}
+      <wbr />
+      {address.slice(at)}
+    </>
+  )
+}
+
 /** What a call came to, as a word with a dot beside it: never colour alone. */
 export const Status = ({ status }: { status: CallRecord['status'] }) => (
   <span class={`status ${status}`}>{STATUS_WORDS[status]}</span>

@@ -31,7 +31,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
     // One transaction writes both; its own clock began a moment before the row's.
     { name: 'Accepted', at: first(call.createdAt, charges[0]?.createdAt) },
     { name: 'Charged', at: charges[0]?.createdAt ?? call.createdAt, amount: sum(charges), note: balanceNote(charges) },
-    { name: 'Running', at: startedAt, note: startedAt && call.attempts > 1 ? `attempt ${call.attempts}` : undefined },
+    { name: 'Running', at: startedAt, note: startedAt && call.attempts > 1 ? `Attempt ${call.attempts}` : undefined },
   ]
   if (call.status === 'failed')
     steps.push({ name: 'Refunded', at: call.finishedAt, amount: sum(after), note: balanceNote(after), tone: 'bad' })
@@ -40,7 +40,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
       name: 'Settled',
       at: call.finishedAt,
       amount: sum(after),
-      note: after.length === 0 ? 'No difference to settle' : balanceNote(after),
+      note: after.length === 0 ? 'It cost what was charged' : balanceNote(after),
       tone: 'good',
     })
   } else steps.push({ name: 'Settled', at: null })
@@ -50,7 +50,7 @@ function trailOf({ call, startedAt, ledger }: CallDetails): Step[] {
 const first = (one: string, other = one): string => (other < one ? other : one)
 
 const balanceNote = (entries: LedgerEntry[]): string | undefined =>
-  entries.length === 0 ? undefined : `balance ${number(entries.at(-1)!.balanceAfter)}`
+  entries.length === 0 ? undefined : `Balance ${number(entries.at(-1)!.balanceAfter)}`
 
 /** The trail as a list of times, each with what it moved. */
 export function Trail({ details }: { details: CallDetails }) {
@@ -60,7 +60,11 @@ export function Trail({ details }: { details: CallDetails }) {
         <li key={name} class={`${at === null ? 'ahead' : 'past'} ${tone ?? ''}`}>
           <strong>{name}</strong>
           <span class="soft">{at === null ? 'not yet' : <Time iso={at} text={localClock} />}</span>
-          <span class="digits">{amount === undefined || amount === 0 ? '' : signed(amount)}</span>
+          <span class="digits">
+            {amount === undefined || amount === 0
+              ? ''
+              : `${signed(amount)} ${Math.abs(amount) === 1 ? 'credit' : 'credits'}`}
+          </span>
           <small class="soft">{note}</small>
         </li>
       ))}

@@ -11,16 +11,22 @@ function lazily<Made>(make: () => Made): () => Made {
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
 
-const MINUTE = { hour: 'numeric', minute: '2-digit' } as const
-
 const DAY = { day: 'numeric', month: 'short' } as const
 
 const whole = lazily(() => new Intl.NumberFormat())
-const percent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 }))
+const percent = lazily(
+  () => new Intl.NumberFormat(undefined, { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 }),
+)
+const wholePercent = lazily(() => new Intl.NumberFormat(undefined, { style: 'percent' }))
 const ago = lazily(() => new Intl.RelativeTimeFormat(undefined, { style: 'short', numeric: 'auto' }))
-const timeOfDay = lazily(() => new Intl.DateTimeFormat(undefined, MINUTE))
-const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...MINUTE }))
-const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...MINUTE }))
+/** Hours to minutes: 3:14 PM, but 03:14 of 24 hours, so that times stand below each other. */
+const toMinute = lazily(() => {
+  const { hour12 } = new Intl.DateTimeFormat(undefined, { hour: 'numeric' }).resolvedOptions()
+  return { hour: hour12 ? 'numeric' : '2-digit', minute: '2-digit' } as const
+})
+const timeOfDay = lazily(() => new Intl.DateTimeFormat(undefined, toMinute()))
+const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...toMinute() }))
+const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...toMinute() }))
 const exactMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
 const clock = lazily(() => new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 3 }))
 const dayOfYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
@@ -43,7 +49,9 @@ export const counted = (value: number, one: string): string => `${number(value)}
 
 export const credits = (value: number): string => counted(value, 'credit')
 
-export const share = (part: number, all: number): string => percent().format(all === 0 ? 0 : part / all)
+/** A share in percent, with one decimal so that a column of them is even; none and all have none. */
+export const share = (part: number, all: number): string =>
+  part === 0 || part === all ? wholePercent().format(part === 0 ? 0 : 1) : percent().format(all === 0 ? 0 : part / all)
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -82,13 +90,17 @@ export function duration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
 }
 
+/** What prices of tokens are quoted for, whatever number of tokens the catalogue states them for. */
+export const MILLION = 1_000_000
+
 /** The price of a model in a line. */
 export function priceText({ modality, pricing, prices, credits: least }: ModelEntry): string {
   if (pricing) {
     const { input, cachedInput, output, perTokens, perCall } = pricing
-    const cached = cachedInput === undefined ? '' : ` · ${credits(cachedInput)} cached`
+    const ofMillion = (price: number): string => credits((price * MILLION) / perTokens)
+    const cached = cachedInput === undefined ? '' : ` · ${ofMillion(cachedInput)} cached`
     const each = perCall ? ` · ${credits(perCall)} a call` : ''
-    return `${credits(input)} in${cached} · ${credits(output)} out per ${number(perTokens)} tokens${each}`
+    return `${ofMillion(input)} in${cached} · ${ofMillion(output)} out per 1M tokens${each}`
   }
   return `${prices ? 'from ' : ''}${credits(least)} per ${modality}`
 }

@@ -4,6 +4,7 @@
 import type { Pack, TopUp } from '../api/billing.ts'
 import type { ModelEntry } from '../api/endpoints.ts'
 import { account } from '../state/account.ts'
+import { MILLION } from './format.ts'
 
 const formats = new Map<string, Intl.NumberFormat>()
 
@@ -70,9 +71,11 @@ function exactWorth(credits: number): string | null {
   return format.format((credits * perMinor) / creditsPer / 10 ** digitsOf(currency))
 }
 
-/** What the price of a model is worth, like "about €0.001 in · €0.003 out"; null where no credits are sold. */
+/** What the price of a model is worth, like "about €1.00 in · €3.00 out"; null where no credits are sold. */
 export function priceWorth({ pricing, credits }: ModelEntry): string | null {
-  const [first, second] = (pricing ? [pricing.input, pricing.output] : [credits]).map(exactWorth)
+  const [first, second] = (
+    pricing ? [pricing.input, pricing.output].map((price) => (price * MILLION) / pricing.perTokens) : [credits]
+  ).map(exactWorth)
   if (!first) return null
   return second ? `about ${first} in · ${second} out` : `about ${first}`
 }

@@ -21,6 +21,7 @@ import {
 import { signOut } from '../api/endpoints.ts'
 import { account, live, reconnecting } from '../state/account.ts'
 import { forgetToken } from '../state/session.ts'
+import { Email } from './basics.tsx'
 import { number } from './format.ts'
 
 type PageLink = { href: string; name: string; icon: LucideIcon }
@@ -148,7 +149,7 @@ function AccountMenu() {
         <p>
           <small class="soft">Signed in as</small>
           <br />
-          {email}
+          <Email address={email} />
         </p>
         <a href="/settings">Settings</a>
         <button type="button" class="small quiet" onClick={leave}>

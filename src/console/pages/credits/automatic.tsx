@@ -12,14 +12,8 @@ import { amountFault, majorText, minorOf, money } from '../../parts/money.ts'
 
 type Props = { billing: Billing; changed: () => void }
 
-export const Automatic = ({ billing, changed }: Props) => (
-  <div class="columns">
-    <LowBalance billing={billing} changed={changed} />
-    <TopUpByCard billing={billing} changed={changed} />
-  </div>
-)
-
-function LowBalance({ billing: { settings }, changed }: Props) {
+/** Asks for an e-mail when the balance falls. */
+export function LowBalance({ billing: { settings }, changed }: Props) {
   const { busy, problem, run } = useSubmit()
   const [said, setSaid] = useState<string | null>(null)
   const save = (threshold: number | null): void =>
@@ -80,7 +74,8 @@ const Buttons = ({ busy, off, said }: ButtonsProps) => (
 const currencyOf = ({ packs, topUp }: Billing, what: string): string | undefined =>
   packs.find(({ id }) => id === what)?.currency ?? topUp?.currency ?? packs[0]?.currency
 
-function TopUpByCard({ billing, changed }: Props) {
+/** Buys credits by the kept card when the balance falls; nothing where nothing is sold. */
+export function TopUpByCard({ billing, changed }: Props) {
   if (currencyOf(billing, FREE) === undefined) return null
   return (
     <section class="panel">

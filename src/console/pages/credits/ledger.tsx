@@ -35,6 +35,10 @@ export function GrantsAndLedger({ query }: Pick<PageProps, 'query'>) {
       </section>
       <section class="panel">
         <h2>Ledger</h2>
+        <p class="soft">
+          A call is charged the most it can cost when it begins, and settled at what it really cost when it ends. Failed
+          calls are refunded.
+        </p>
         <List
           of={ledger}
           rows={12}

@@ -11,7 +11,7 @@ import { Worth } from '../../parts/worth.tsx'
 import { account } from '../../state/account.ts'
 import { buying, useBilling } from '../../state/billing.ts'
 import { useLoad } from '../../state/load.ts'
-import { Automatic } from './automatic.tsx'
+import { LowBalance, TopUpByCard } from './automatic.tsx'
 import { Buy } from './buy.tsx'
 import { Download } from '../../parts/download.tsx'
 import { GrantsAndLedger } from './ledger.tsx'
@@ -32,8 +32,14 @@ export function CreditsPage({ query }: PageProps) {
           </p>
         </div>
       )}
-      {provider ? <Shop query={query} /> : provider === null && <NoShop />}
-      <Redeem />
+      {provider ? (
+        <Shop query={query} />
+      ) : (
+        <>
+          {provider === null && <NoShop />}
+          <Redeem />
+        </>
+      )}
       <GrantsAndLedger query={query} />
     </Page>
   )
@@ -44,7 +50,7 @@ function Balance() {
   const now = account.value
   if (!now) return null
   return (
-    <p>
+    <p class="sum">
       Balance <strong class="digits">{credits(now.credits)}</strong>
       <Worth credits={now.credits} />
       {now.running > 0 && (
@@ -76,9 +82,15 @@ function Shop({ query }: { query: Record<string, string> }) {
       <ErrorMessage problem={problem} retry={reload} />
       {billing ? <Buy billing={billing} /> : !problem && <Loading rows={6} />}
       <Payments payments={payments} cursor={cursor} />
-      {billing && (
-        <Automatic key={JSON.stringify([billing.settings, billing.card])} billing={billing} changed={reload} />
-      )}
+      <div class="columns">
+        <div>
+          {billing && <LowBalance key={JSON.stringify(billing.settings)} billing={billing} changed={reload} />}
+          <Redeem />
+        </div>
+        {billing && (
+          <TopUpByCard key={JSON.stringify([billing.settings, billing.card])} billing={billing} changed={reload} />
+        )}
+      </div>
     </>
   )
 }

@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks'
 import type { AccountDetails, OperatedAccount } from '../../api/operator.ts'
 import { getAccountDetails, setAccountStatus } from '../../api/operator.ts'
-import { Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { Email, Empty, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { CallTable } from '../../parts/call-table.tsx'
 import { Confirm } from '../../parts/dialogs.tsx'
 import { counted, credits } from '../../parts/format.ts'
@@ -48,7 +48,7 @@ export function AccountSection({ id }: { id: string }) {
         {actions.length === 0 ? (
           <Empty title="No operator has changed this account yet" />
         ) : (
-          <ActionTable actions={actions} />
+          <ActionTable actions={actions} ofOne />
         )}
       </section>
       <section class="panel">
@@ -82,7 +82,9 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
   return (
     <section class="panel">
       <div class="row between">
-        <h2 class="name">{account.email}</h2>
+        <h2 class="name">
+          <Email address={account.email} />
+        </h2>
         {account.id !== own.value?.user.id && (
           <button type="button" class={verb === 'suspend' ? 'small danger' : 'small'} onClick={() => setAsking(true)}>
             {verb === 'suspend' ? 'Suspend' : 'Activate'}
@@ -109,7 +111,7 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
         <div>
           <dt>Held</dt>
           <dd>
-            {credits(held)}, {openCalls === 0 ? 'no calls' : counted(openCalls, 'call')} running
+            {held === 0 && openCalls === 0 ? 'nothing' : `${credits(held)}, ${counted(openCalls, 'call')} running`}
           </dd>
         </div>
         <div>
@@ -117,13 +119,13 @@ function Head({ file: { account, held, openCalls, debt }, reload }: { file: Acco
           <dd>{account.displayName || 'none'}</dd>
         </div>
         <div>
-          <dt>Since</dt>
+          <dt>Joined</dt>
           <dd>
             <Time iso={account.createdAt} />
           </dd>
         </div>
-        <div>
-          <dt>Id</dt>
+        <div class="long">
+          <dt>ID</dt>
           <dd>
             <code>{account.id}</code>
           </dd>

@@ -4,7 +4,7 @@
 import { useLocation } from 'preact-iso'
 import { searchAccounts } from '../../api/operator.ts'
 import type { ListedAccount, OperatedAccount } from '../../api/operator.ts'
-import { Amount, Empty, Time } from '../../parts/basics.tsx'
+import { Amount, Email, Empty, Time } from '../../parts/basics.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { withFields } from '../../parts/route.ts'
 import { List } from '../../parts/list.tsx'
@@ -48,7 +48,7 @@ export function AccountsSection({ query }: { query: Record<string, string> }) {
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of its e-mail address, or its id."
+          hint="Part of its e-mail address, or its ID."
           maxLength={254}
         />
         <button type="submit">Find</button>
@@ -79,7 +79,14 @@ export const Standing = ({ account }: { account: OperatedAccount }) => (
 )
 
 const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
-  { header: 'Address', cell: (account) => <a href={`/operator/accounts/${account.id}`}>{account.email}</a> },
+  {
+    header: 'Address',
+    cell: (account) => (
+      <a href={`/operator/accounts/${account.id}`}>
+        <Email address={account.email} />
+      </a>
+    ),
+  },
   { header: 'Name', cell: (account) => account.displayName },
   { header: 'Status', cell: (account) => <Standing account={account} /> },
   { header: 'Credits', right: true, cell: (account) => <Amount value={account.credits} /> },
@@ -99,7 +106,7 @@ const ACCOUNT_COLUMNS: Column<ListedAccount>[] = [
         'never'
       ),
   },
-  { header: 'Since', cell: (account) => <Time iso={account.createdAt} /> },
+  { header: 'Joined', cell: (account) => <Time iso={account.createdAt} /> },
 ]
 
 const AccountTable = ({ accounts }: { accounts: ListedAccount[] }) => (

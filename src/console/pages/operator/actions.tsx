@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso'
 import { withQuery } from '../../api/client.ts'
 import type { OperatorAction } from '../../api/operator.ts'
 import { getActions } from '../../api/operator.ts'
-import { Empty, Time } from '../../parts/basics.tsx'
+import { Email, Empty, Time } from '../../parts/basics.tsx'
 import { Download } from '../../parts/download.tsx'
 import { Fold } from '../../parts/fold.tsx'
 import { number } from '../../parts/format.ts'
@@ -42,7 +42,7 @@ export function ActionsSection({ query }: { query: Record<string, string> }) {
         <section class="filters" aria-label="Filters">
           <Choice label="What" options={ACTION_CHOICES} {...given('action')} />
           <Field label="Operator" placeholder="address" title="An address, or: command line" {...given('operator')} />
-          <Field label="Account" placeholder="address or id" {...given('account')} />
+          <Field label="Account" placeholder="address or ID" {...given('account')} />
           <Field label="From (UTC)" type="date" {...given('from')} />
           <Field label="To (UTC)" type="date" {...given('to')} />
           {filtered && (
@@ -122,11 +122,25 @@ const ACTION_COLUMNS: Column<OperatorAction>[] = [
   { header: 'What', cell: (action) => ACTION_WORDS[action.action] },
   {
     header: 'Account',
-    cell: (action) => action.accountId && <a href={`/operator/accounts/${action.accountId}`}>{action.accountEmail}</a>,
+    cell: (action) =>
+      action.accountId && (
+        <a href={`/operator/accounts/${action.accountId}`}>
+          <Email address={action.accountEmail ?? ''} />
+        </a>
+      ),
   },
   { header: 'Details', class: 'wrap', cell: detailText },
 ]
 
-export const ActionTable = ({ actions }: { actions: OperatorAction[] }) => (
-  <Table label="Audit" broad columns={ACTION_COLUMNS} rows={actions} keyOf={(action) => action.id} />
+const COLUMNS_OF_ONE = ACTION_COLUMNS.filter(({ header }) => header !== 'Account')
+
+/** @param ofOne all of them are about one account, which stands above them */
+export const ActionTable = ({ actions, ofOne = false }: { actions: OperatorAction[]; ofOne?: boolean }) => (
+  <Table
+    label="Audit"
+    broad
+    columns={ofOne ? COLUMNS_OF_ONE : ACTION_COLUMNS}
+    rows={actions}
+    keyOf={(action) => action.id}
+  />
 )

@@ -5,7 +5,7 @@ import { useLocation } from 'preact-iso'
 import type { AnyCall, AnyCallQuery } from '../../api/operator.ts'
 import { getAnyCall, getAnyCalls, getUpstreams } from '../../api/operator.ts'
 import { getModels } from '../../api/endpoints.ts'
-import { Empty, Time } from '../../parts/basics.tsx'
+import { Email, Empty, Time } from '../../parts/basics.tsx'
 import { ErrorNote, Facts, Media, Trail } from '../../parts/call-details.tsx'
 import { CallDialog } from '../../parts/call-dialog.tsx'
 import { CREDITS, MODEL, STATUS, TOOK } from '../../parts/call-table.tsx'
@@ -123,13 +123,13 @@ function Filters({ query }: { query: Record<string, string> }) {
           options={choicesOf('Any upstream', upstreams.data?.data.map((one) => one.upstream) ?? [], query['upstream'])}
           {...given('upstream')}
         />
-        <Field label="Account" placeholder="address or id" {...given('account')} />
+        <Field label="Account" placeholder="address or ID" {...given('account')} />
         <Field label="Key" placeholder="key_…" {...given('keyId')} />
         <Field label="Error code" placeholder="upstream_failed" {...given('errorType')} />
         <Field label="From (UTC)" type="date" {...given('from')} />
         <Field label="To (UTC)" type="date" {...given('to')} />
         <form class="whole" onSubmit={find}>
-          <Field label="Call id" name="call" placeholder="call_…" />
+          <Field label="Call ID" name="call" placeholder="call_…" />
         </form>
         {filtered && (
           <a class="clear" href={PATH}>
@@ -149,7 +149,10 @@ function CallDrawer({ id, close }: { id: string; close: () => void }) {
         <>
           {data.account && (
             <p>
-              Account <a href={`/operator/accounts/${data.account.id}`}>{data.account.email}</a>
+              Account{' '}
+              <a href={`/operator/accounts/${data.account.id}`}>
+                <Email address={data.account.email} />
+              </a>
             </p>
           )}
           <ErrorNote call={data.call} />

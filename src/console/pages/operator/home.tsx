@@ -4,7 +4,7 @@
 import { useEffect } from 'preact/hooks'
 import type { Overview } from '../../api/operator.ts'
 import { getOverview, getUpstreams } from '../../api/operator.ts'
-import { Amount, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { Amount, Email, Empty, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { counted, duration, number, share } from '../../parts/format.ts'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
@@ -171,7 +171,14 @@ type TopModel = Overview['lastDay']['topModels'][number]
 type Queue = Overview['queues'][number]
 
 const ACCOUNT_COLUMNS: Column<TopAccount>[] = [
-  { header: 'Account', cell: ({ accountId, email }) => <a href={`/operator/accounts/${accountId}`}>{email}</a> },
+  {
+    header: 'Account',
+    cell: ({ accountId, email }) => (
+      <a href={`/operator/accounts/${accountId}`}>
+        <Email address={email} />
+      </a>
+    ),
+  },
   { header: 'Credits', right: true, cell: (one) => <Amount value={one.credits} /> },
   {
     header: 'Calls',
@@ -211,7 +218,7 @@ const QUEUE_COLUMNS: Column<Queue>[] = [
     header: 'Longest wait',
     right: true,
     class: 'digits',
-    cell: ({ oldestSeconds }) => (oldestSeconds === 0 ? 'none' : duration(Math.round(oldestSeconds * 1000))),
+    cell: ({ oldestSeconds }) => (oldestSeconds === 0 ? '–' : duration(Math.round(oldestSeconds * 1000))),
   },
   {
     header: 'Failed',

@@ -68,7 +68,10 @@ export function MailsSection({ query }: { query: Record<string, string> }) {
   return (
     <section class="panel">
       <ErrorMessage problem={problem} />
-      <List of={mails} empty={<Empty title="None">Every e-mail was delivered or is still being retried.</Empty>}>
+      <List
+        of={mails}
+        empty={<Empty title="No undelivered e-mails">Every e-mail was delivered or will be tried again.</Empty>}
+      >
         {(items) => <Table label="Mails" columns={[...COLUMNS, doing]} rows={items} keyOf={(mail) => mail.id} />}
       </List>
       <p class="pager">

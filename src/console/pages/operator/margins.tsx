@@ -8,7 +8,7 @@ import { getMargins } from '../../api/operator.ts'
 import { Empty } from '../../parts/basics.tsx'
 import { StackChart } from '../../parts/chart.tsx'
 import type { Stack } from '../../parts/chart.tsx'
-import { counted, dollars, number, share } from '../../parts/format.ts'
+import { counted, dayText, dollars, number, share } from '../../parts/format.ts'
 import { List } from '../../parts/list.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -32,7 +32,11 @@ export function MarginsSection() {
       <div class="row between head">
         <h2>The last {DAYS} days</h2>
         {rows && rows.length > 0 && (
-          <a download="margins.csv" href={`data:text/csv;charset=utf-8,${encodeURIComponent(marginCsv(rows))}`}>
+          <a
+            class="button small"
+            download="margins.csv"
+            href={`data:text/csv;charset=utf-8,${encodeURIComponent(marginCsv(rows))}`}
+          >
             Download CSV
           </a>
         )}
@@ -101,7 +105,7 @@ function stackOf(rows: readonly Margin[], hasWorth: boolean, days: string[]): St
 }
 
 const COLUMNS: Column<Margin>[] = [
-  { header: 'Day', cell: ({ day }) => day },
+  { header: 'Day (UTC)', cell: ({ day }) => dayText(day) },
   { header: 'Model', cell: ({ model }) => model },
   { header: 'Upstream', cell: ({ upstream }) => upstream ?? 'none' },
   { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
@@ -115,7 +119,7 @@ const knownDollars = (microUsd: number | null): string => (microUsd === null ? '
 
 /** What is known of the cost, and the calls that it lacks. */
 const costText = ({ costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): string =>
-  cost === null || unknown === 0 ? knownDollars(cost) : `${dollars(cost)} + ${number(unknown)} unknown`
+  cost === null || unknown === 0 ? knownDollars(cost) : `${dollars(cost)} + ${counted(unknown, 'unknown call')}`
 
 /** A share of the revenue; unknown as soon as the cost of one call is. */
 function marginText({ revenueMicroUsd: revenue, costMicroUsd: cost, callsOfUnknownCost: unknown }: Margin): string {

@@ -29,7 +29,7 @@ const SECTIONS: readonly (readonly [section: string, name: string, heading?: str
   ['payments', 'Payments'],
   ['codes', 'Codes'],
   ['debts', 'Debts'],
-  ['mails', 'Mails', 'Undelivered e-mails'],
+  ['mails', 'E-mails', 'Undelivered e-mails'],
   ['upstreams', 'Upstreams'],
   ['margins', 'Margins'],
   ['catalogue', 'Catalogue'],

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks'
 import { Problem, problemOf } from '../../api/client.ts'
 import type { OperatedPayment, PaymentDetails } from '../../api/operator-billing.ts'
 import { getPayment, checkPayment, refundPayment, resolvePayment } from '../../api/operator-billing.ts'
-import { Action, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
+import { Action, Email, ErrorMessage, Loading, Time } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { credits, number } from '../../parts/format.ts'
 import { Field, Form, FormError, fieldsOf, useSubmit } from '../../parts/forms.tsx'
@@ -107,11 +107,19 @@ function Head({ details: { payment, spent }, reload }: { details: PaymentDetails
   )
 }
 
+/** The facts that are too long for one column. */
+const LONG = new Set(['Account', 'ID', 'At Stripe'])
+
 function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) {
   const { currency, refundedMinor, disputedMinor, receiptUrl } = payment
   const facts: [name: string, value: ComponentChildren, testId?: string][] = [
     ['Status', <PaymentStatus payment={payment} />],
-    ['Account', <a href={`/operator/accounts/${payment.accountId}`}>{payment.accountEmail}</a>],
+    [
+      'Account',
+      <a href={`/operator/accounts/${payment.accountId}`}>
+        <Email address={payment.accountEmail} />
+      </a>,
+    ],
     ['Credits', number(creditsOf(payment))],
     ['Already spent', number(spent), 'spent'],
     ['Taken back', number(payment.reversed), 'reversed'],
@@ -119,13 +127,13 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
     ['Disputed', money(disputedMinor, currency)],
     ['Ordered', <Time iso={payment.createdAt} />],
     ['Paid', payment.paidAt ? <Time iso={payment.paidAt} /> : 'not yet'],
-    ['Id', <code>{payment.id}</code>],
+    ['ID', <code>{payment.id}</code>],
     ['At Stripe', <code>{payment.intent ?? payment.session ?? 'nothing yet'}</code>],
   ]
   return (
     <dl class="facts">
       {facts.map(([name, value, testId]) => (
-        <div key={name}>
+        <div key={name} class={LONG.has(name) ? 'long' : undefined}>
           <dt>{name}</dt>
           <dd data-testid={testId}>{value}</dd>
         </div>
@@ -135,7 +143,7 @@ function Facts({ payment, spent }: { payment: OperatedPayment; spent: number }) 
           <dt>Receipt</dt>
           <dd>
             <a href={receiptUrl} target="_blank" rel="noreferrer">
-              Receipt
+              Open at Stripe
             </a>
           </dd>
         </div>

@@ -52,7 +52,7 @@ export function PaymentsSection({ query }: { query: Record<string, string> }) {
           name="search"
           type="search"
           defaultValue={search}
-          hint="Part of an e-mail address, the payment's id, or Stripe's."
+          hint="Part of an e-mail address, the payment's ID, or Stripe's."
           maxLength={254}
         />
         <Choice label="Status" name="status" options={CHOICES} defaultValue={status ?? ''} />

@@ -104,7 +104,7 @@ const UPSTREAM_COLUMNS: Column<UpstreamReport>[] = [
 /** What the colours of the hours mean. */
 const TONES = [
   ['good', 'healthy'],
-  ['bad', `over ${share(BAD_SHARE, 1)} failed`],
+  ['bad', `over ${BAD_SHARE * 100}% failed`],
   ['open', 'circuit opened'],
   ['idle', 'no calls'],
 ] as const

@@ -185,7 +185,9 @@ function Result({ kind, work }: { kind: 'image' | 'video'; work: Work }) {
       ) : (
         !work.busy &&
         !work.problem && (
-          <Empty title={`Your ${kind} appears here`}>It is kept for a while and listed under Calls.</Empty>
+          <Empty title={`Your ${kind} appears here`}>
+            It is kept for a while under <a href="/gallery">Gallery</a>.
+          </Empty>
         )
       )}
       {work.cost && <Receipt cost={work.cost} callId={work.callId} />}

@@ -5,7 +5,6 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ModelEntry } from '../../api/endpoints.ts'
 import type { ChatFields, Cost, MediaFields } from '../../api/gateway.ts'
-import { Code } from '../../parts/basics.tsx'
 import { Dialog } from '../../parts/dialogs.tsx'
 import { GetCredits } from '../../parts/get-credits.tsx'
 import { Price, Worth } from '../../parts/worth.tsx'
@@ -14,7 +13,7 @@ import { Fold } from '../../parts/fold.tsx'
 import { Choice, Field, fieldsOf } from '../../parts/forms.tsx'
 import { account } from '../../state/account.ts'
 import { OWN_NAME, playgroundKey, setPlaygroundKey } from '../../state/playground-key.ts'
-import { asCurl, asPython, asSdk } from './examples.ts'
+import { Languages } from './languages.tsx'
 
 /** Which key calls: the playground's own, unless another was pasted, which is kept until the tab is closed. */
 function KeyBar() {
@@ -34,11 +33,10 @@ function KeyBar() {
         </span>
       ) : (
         <span>
-          Calls with{' '}
+          Calls with a key that only this tab keeps:{' '}
           <code>
             {key.slice(0, 7)}…{key.slice(-4)}
           </code>
-          , kept in this tab only.
         </span>
       )}
       <span class="row">
@@ -161,17 +159,9 @@ export function Receipt({ cost, callId, part = false }: ReceiptProps) {
   )
 }
 
-const LANGUAGES = [
-  ['curl', asCurl],
-  ['Python', asPython],
-  ['JavaScript', asSdk],
-] as const
-
 /** The request as code, in a dialog as wide as code needs. */
 export function AsCode({ kind, fields }: { kind: 'chat' | 'image' | 'video'; fields: ChatFields | MediaFields }) {
   const [open, setOpen] = useState(false)
-  const [language, setLanguage] = useState<(typeof LANGUAGES)[number][0]>('curl')
-  const write = LANGUAGES.find(([name]) => name === language)![1]
   return (
     <>
       <button type="button" class="small quiet" onClick={() => setOpen(true)}>
@@ -179,20 +169,7 @@ export function AsCode({ kind, fields }: { kind: 'chat' | 'image' | 'video'; fie
       </button>
       {open && (
         <Dialog title="As code" close={() => setOpen(false)} wide>
-          <div class="row languages" role="group" aria-label="Language">
-            {LANGUAGES.map(([name]) => (
-              <button
-                key={name}
-                type="button"
-                class={name === language ? 'small' : 'small quiet'}
-                aria-pressed={name === language}
-                onClick={() => setLanguage(name)}
-              >
-                {name}
-              </button>
-            ))}
-          </div>
-          <Code text={write(kind, fields)} />
+          <Languages kind={kind} fields={fields} />
         </Dialog>
       )}
     </>

@@ -11,7 +11,7 @@ import {
   getSessions,
   sendTestMail,
 } from '../../api/endpoints.ts'
-import { Action, Done, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
+import { Action, Done, Email, Page, Time, ErrorMessage, Loading } from '../../parts/basics.tsx'
 import { deviceName } from '../../parts/device.ts'
 import { Choice, Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../../parts/forms.tsx'
 import { account, showUser } from '../../state/account.ts'
@@ -66,11 +66,10 @@ function Profile() {
               <img src={user.avatarUrl} width="44" height="44" alt="" referrerpolicy="no-referrer" />
             )}
             <span>
-              {user.email}
+              <Email address={user.email} />
               <br />
               <small class="soft">
-                since <Time iso={user.createdAt} />
-                {user.emailVerified ? ' · verified' : ' · not verified'}
+                joined <Time iso={user.createdAt} /> · address {user.emailVerified ? 'verified' : 'not verified yet'}
               </small>
             </span>
           </div>
@@ -80,7 +79,7 @@ function Profile() {
             name="avatarUrl"
             type="url"
             defaultValue={user.avatarUrl}
-            hint="An https:// address, or leave it empty."
+            hint="The link to a picture, beginning with https://. Leave empty for none."
           />
           <FormError />
           <Action type="submit" busy={busy} busyText="Saving…">
@@ -164,7 +163,7 @@ function Mail() {
   return (
     <section class="panel">
       <h2>Test e-mail</h2>
-      <p class="soft">Check whether e-mail from this server reaches you.</p>
+      <p class="soft">Check that our e-mails reach you.</p>
       <ErrorMessage problem={problem} />
       <Action class="quiet" busy={busy} busyText="Sending…" onClick={test}>
         Send me a test e-mail
