@@ -145,6 +145,17 @@ describe('results in a bucket', function () {
     expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - PRICES.video)
   })
 
+  it('are stored at a later try if the bucket was unavailable for a moment', async () => {
+    let failures = 0
+    // One more than the tries that the SDK makes by itself.
+    s3.failOn((method) => method === 'PUT' && ++failures <= 4)
+    const reply = await ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())
+    expect(reply.status, reply.text).to.equal(200)
+    expect(failures).to.be.above(4)
+    expect(s3.objects.has(keyOf(reply))).to.equal(true)
+    expect(await balanceOf(gateway.db, account.id)).to.equal(FUNDS - PRICES.image)
+  })
+
   it('are refunded as an internal failure if an image cannot be stored', async () => {
     s3.failOn((method) => method === 'PUT')
     const reply = await ask(gateway, account, { protocol: 'openai', modality: 'image' }, prompted())

@@ -12,7 +12,7 @@ import { MediaRefused } from '../storage/refused.ts'
 import type { MediaSource } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 
-/** Pauses between tries to fetch a result, in ms: fetching is free, the result was paid for. */
+/** Pauses between tries to fetch and store a result, in ms: both are free, the result was paid for. */
 const PAUSES_MS = [500, 2000]
 
 /** A result to fetch and store. `upstream`: its own origin may be private; nothing else that is private is reached. */
@@ -62,8 +62,10 @@ export function createResults(store: MediaStore, fetcher: Fetcher): Results {
         try {
           return await save(produced, signal)
         } catch (error) {
-          const mayHelp = error instanceof FetchFailed && error.retryable && tries < PAUSES_MS.length
-          if (!mayHelp || signal.aborted) throw signal.aborted ? signal.reason : meaningOf(error)
+          const meant = meaningOf(error)
+          const mayHelp = meant instanceof NotStored || (error instanceof FetchFailed && error.retryable)
+          if (signal.aborted) throw signal.reason
+          if (!mayHelp || tries >= PAUSES_MS.length) throw meant
           await sleep(PAUSES_MS[tries]!)
         }
       }
