@@ -34,7 +34,8 @@ export type Principal = {
  */
 export type KeyLookup = { find: (secret: string, address: string) => Promise<Principal | null> }
 
-type Asked = { hash: Buffer; address: string }
+/** `hash` in hexadecimal. */
+type Asked = { hash: string; address: string }
 
 type PrincipalRow = {
   place: number
@@ -50,12 +51,13 @@ type PrincipalRow = {
 
 /**
  * A lookup in Postgres each time, so that a revoked key is refused at once by every process. The keys of simultaneous
- * requests are looked up in one statement.
+ * requests are looked up in one statement, and one key from one address once.
  */
 export function createKeyLookup(db: Db): KeyLookup {
   const findAll = batched((asked: Asked[]) => findPrincipals(db, asked), isUnreachable)
   return {
-    find: async (secret, address) => (looksLikeKey(secret) ? await findAll({ hash: hashOf(secret), address }) : null),
+    find: async (secret, address) =>
+      looksLikeKey(secret) ? await findAll({ hash: hashOf(secret).toString('hex'), address }) : null,
   }
 }
 
@@ -68,16 +70,22 @@ export const KEY_MAY_CALL = `EXISTS (SELECT FROM api_keys k JOIN accounts acc ON
     AND acc.status = 'active')`
 
 async function findPrincipals(db: Db, asked: Asked[]): Promise<(Principal | null)[]> {
+  const questions = new Map(asked.map((one) => [nameOf(one), one]))
+  const different = [...questions.values()]
   const rows = await runPrepared<PrincipalRow>(db, FIND, [
-    textArray(asked.map(({ hash }) => `\\x${hash.toString('hex')}`)),
-    textArray(asked.map(({ address }) => address)),
+    textArray(different.map(({ hash }) => `\\x${hash}`)),
+    textArray(different.map(({ address }) => address)),
   ])
-  const found = new Map(rows.map((row) => [row.place, row]))
-  return asked.map(({ address }, at) => {
-    const row = found.get(at + 1)
-    return row ? principalOf(row, address) : null
-  })
+  const found = new Map(
+    rows.map((row) => {
+      const question = different[row.place - 1]!
+      return [nameOf(question), principalOf(row, question.address)]
+    }),
+  )
+  return asked.map((one) => found.get(nameOf(one)) ?? null)
 }
+
+const nameOf = ({ hash, address }: Asked): string => `${hash} ${address}`
 
 // The lists come out of subqueries, so that Postgres keeps its plan: see prepared.ts.
 const FIND = {

@@ -6,10 +6,12 @@ import { Agent, buildConnector } from 'undici'
 import type { Dispatcher, FormData } from 'undici'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { UpstreamContext } from './adapter.ts'
-import { AnswerTooLong, UpstreamError } from './adapter.ts'
+import { UpstreamError } from './adapter.ts'
 import { markConnectError, malformedAnswer, statusFailure, transportFailure } from './failures.ts'
 import { isFields } from './fields.ts'
 import type { Fields } from './fields.ts'
+import { Gathered, MAX_ERROR_BYTES, isSuccess, requestWhole } from './whole-answer.ts'
+import type { WholeAnswer } from './whole-answer.ts'
 
 /** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
 export type Patience = { headersMs: number; bodyMs: number }
@@ -52,9 +54,6 @@ const STREAM_BYTES = 4
  * moment it is used, so these get a fresh one each; chats and polls are repeated instead.
  */
 const SENT_ONCE: ReadonlySet<RequestKind> = new Set(['image', 'submit'])
-
-/** How much of an error's body is read: enough for what it says. */
-const MAX_ERROR_BYTES = 64 * 1024
 
 /** One request. `path` is added to the upstream's base address; `url` is one that the upstream itself named. */
 export type UpstreamRequest = {
@@ -134,13 +133,25 @@ export function createConnections(
   const limits: Limits = { ...MAX_BYTES, chat: maxAnswerBytes, stream: STREAM_BYTES * maxAnswerBytes }
   return {
     http: (authorize) => {
-      const send = (request: UpstreamRequest, context: UpstreamContext) =>
-        dispatch(SENT_ONCE.has(request.kind) ? fresh : kept, timeouts[request.kind], authorize, request, context)
+      const agentOf = ({ kind }: UpstreamRequest) => (SENT_ONCE.has(kind) ? fresh : kept)
+      const optionsOf = (request: UpstreamRequest, context: UpstreamContext) =>
+        optionsFor(request, context, timeouts[request.kind], authorize)
       return {
         json: (request, context) =>
-          guarded(context, async () => readJson(await send(request, context), request.kind, limits)),
+          guarded(context, async () => {
+            const bound = { maxBytes: limits[request.kind], isChat: request.kind === 'chat' }
+            return jsonOf(
+              successOf(await requestWhole(agentOf(request), optionsOf(request, context), context.signal, bound)),
+            )
+          }),
         body: (request, context) =>
-          guarded(context, async () => bodyOf(await send(request, context), limits[request.kind], context)),
+          guarded(context, async () =>
+            bodyOf(
+              await streamed(agentOf(request), optionsOf(request, context), context),
+              limits[request.kind],
+              context,
+            ),
+          ),
         downloadHeaders: (url, upstream) =>
           isSameOrigin(url, upstream.baseUrl) ? ownHeaders(upstream, authorize) : undefined,
       }
@@ -178,27 +189,19 @@ function addressOf(request: UpstreamRequest, { baseUrl, name }: Upstream): URL {
   return new URL(request.url)
 }
 
-async function dispatch(
-  agent: Agent,
+/** A request as undici takes it. */
+function optionsFor(
+  request: UpstreamRequest,
+  { route: { upstream }, callId, traceparent }: UpstreamContext,
   patience: Patience,
   authorize: Authorize,
-  request: UpstreamRequest,
-  context: UpstreamContext,
-): Promise<Dispatcher.ResponseData> {
-  const {
-    route: { upstream },
-    signal,
-    callId,
-    traceparent,
-    onSent,
-  } = context
+): Dispatcher.DispatchOptions {
   const { origin, pathname, search } = addressOf(request, upstream)
   const { method, body } = request
-  const options: SentRequest = {
+  return {
     origin,
     path: `${pathname}${search}`,
     method,
-    signal,
     headersTimeout: patience.headersMs,
     bodyTimeout: patience.bodyMs,
     headers: {
@@ -211,10 +214,24 @@ async function dispatch(
       ...ownHeaders(upstream, authorize),
     },
     body: body === undefined ? null : 'json' in body ? JSON.stringify(body.json) : body.form,
-    ...(onSent && { onSent }),
   }
-  const answer = await agent.request(options)
-  if (answer.statusCode >= 200 && answer.statusCode < 300) return answer
+}
+
+/** @throws UpstreamError for a status other than 2xx */
+function successOf({ status, headers, bytes }: WholeAnswer): Uint8Array {
+  if (isSuccess(status)) return bytes
+  throw statusFailure(status, headers, new TextDecoder().decode(bytes))
+}
+
+/** Sends a request whose answer is read piece by piece. @throws UpstreamError for a status other than 2xx */
+async function streamed(
+  agent: Agent,
+  options: Dispatcher.DispatchOptions,
+  { signal, onSent }: UpstreamContext,
+): Promise<Dispatcher.ResponseData> {
+  const sent: SentRequest = { ...options, signal, ...(onSent && { onSent }) }
+  const answer = await agent.request(sent)
+  if (isSuccess(answer.statusCode)) return answer
   throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))
 }
 
@@ -240,10 +257,6 @@ async function errorText({ body, headers }: Dispatcher.ResponseData): Promise<st
 /** The most bytes that are read of an answer. */
 type Limits = Readonly<Record<RequestKind, number>>
 
-async function readJson({ body }: Dispatcher.ResponseData, kind: RequestKind, limits: Limits): Promise<Fields> {
-  return jsonOf(await collected(body as AsyncIterable<Uint8Array>, limits[kind], kind === 'chat'))
-}
-
 /**
  * The JSON object that a body is: of one that is read as a stream though its upstream answers whole.
  * @throws UpstreamError `unknown` where it is none; AnswerTooLong with what was read of one that is too long
@@ -251,30 +264,13 @@ async function readJson({ body }: Dispatcher.ResponseData, kind: RequestKind, li
 export async function readWhole({ pieces, maxBytes, release }: AnswerBody): Promise<Fields> {
   let isWhole = false
   try {
-    const bytes = await collected(pieces, maxBytes / STREAM_BYTES, true)
+    const gathered = new Gathered({ maxBytes: maxBytes / STREAM_BYTES, isChat: true })
+    for await (const piece of pieces) gathered.add(piece)
     isWhole = true
-    return jsonOf(bytes)
+    return jsonOf(gathered.bytes())
   } finally {
     release(isWhole)
   }
-}
-
-async function collected(body: AsyncIterable<Uint8Array>, maxBytes: number, isChat: boolean): Promise<Uint8Array> {
-  const pieces: Uint8Array[] = []
-  let size = 0
-  for await (const piece of body) {
-    size += piece.length
-    pieces.push(piece)
-    if (size <= maxBytes) continue
-    const message = `the answer is larger than ${maxBytes} bytes`
-    if (!isChat) throw malformedAnswer(message)
-    // A character may be cut at the end, which is no fault of the upstream's.
-    throw new AnswerTooLong(
-      message,
-      new TextDecoder().decode(Buffer.concat(pieces).subarray(0, maxBytes), { stream: true }),
-    )
-  }
-  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 
 function jsonOf(bytes: Uint8Array): Fields {
@@ -283,9 +279,11 @@ function jsonOf(bytes: Uint8Array): Fields {
   return value
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch (error) {
     throw malformedAnswer('the answer is no UTF-8', error)
   }
