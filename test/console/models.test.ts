@@ -64,6 +64,8 @@ describe('the pages of the models', () => {
       await page.getByText('1,000 credits in · 3,000 credits out per 1M tokens').waitFor()
       await page.getByRole('button', { name: 'Python' }).click()
       await page.getByText('client.chat.completions.create(').waitFor()
+      const { width } = (await page.getByRole('button', { name: 'JavaScript' }).boundingBox())!
+      expect(width, 'the width of a button of one word').to.be.below(120)
       expect(faults()).to.deep.equal([])
       await close()
     }

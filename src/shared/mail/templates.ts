@@ -83,6 +83,9 @@ export function addressNotice(baseUrl: string, { address, step }: MailDetails): 
   })
 }
 
+/** A number of credits as people read it: 10,500. */
+const counted = (credits: MailDetails[string] | undefined): string => Number(credits).toLocaleString('en')
+
 /** Notifies the owner of a key that part of its budget is used. `keyName`: one line of the owner's own text. */
 export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
   const { keyName, percent, used, credits, resetsAt } = notice
@@ -90,7 +93,7 @@ export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
   return write({
     subject: isSpent ? `The budget of a ${PRODUCT} key is spent` : `${percent}% of a ${PRODUCT} key's budget is used`,
     paragraphs: [
-      `Your API key "${keyName}" at ${baseUrl} has used ${used} of the ${credits} credits of its budget.`,
+      `Your API key "${keyName}" at ${baseUrl} has used ${counted(used)} of the ${counted(credits)} credits of its budget.`,
       isSpent
         ? 'Calls with this key are refused until the budget resets or you raise it. Your other keys keep working.'
         : 'When the budget is spent, calls with this key are refused. Your other keys keep working.',
@@ -132,10 +135,10 @@ const creditsPage = (baseUrl: string) => ({ label: 'Open the credits page', url:
 
 const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails) => Draft> = {
   receipt: (baseUrl, { credits, amountMinor, currency, receiptUrl, kind }) => ({
-    subject: `Receipt: ${credits} credits`,
+    subject: `Receipt: ${counted(credits)} credits`,
     paragraphs: [
       `${kind === 'auto' ? 'Your automatic top-up' : 'Your purchase'} at ${baseUrl} was paid: ` +
-        `${moneyText(Number(amountMinor), String(currency))} for ${credits} credits.`,
+        `${moneyText(Number(amountMinor), String(currency))} for ${counted(credits)} credits.`,
       'The credits are now in your account.',
     ],
     action: typeof receiptUrl === 'string' ? { label: 'Show the receipt', url: receiptUrl } : creditsPage(baseUrl),
@@ -144,7 +147,7 @@ const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails)
   low_balance: (baseUrl, { credits, threshold }) => ({
     subject: `Your ${PRODUCT} balance is low`,
     paragraphs: [
-      `Your account at ${baseUrl} has ${credits} credits left. You asked for an e-mail below ${threshold}.`,
+      `Your account at ${baseUrl} has ${counted(credits)} credits left. You asked for an e-mail below ${counted(threshold)}.`,
       'Without credits, calls are refused.',
     ],
     action: creditsPage(baseUrl),

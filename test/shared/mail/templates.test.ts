@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { resetMail, testMail, verificationMail } from '../../../src/shared/mail/templates.ts'
+import { moneyMail, resetMail, testMail, verificationMail } from '../../../src/shared/mail/templates.ts'
 
 const token = 'T'.repeat(43)
 
@@ -37,6 +37,15 @@ describe('the mails', () => {
     for (const { mail } of Object.values(mails)) {
       expect(mail.text).to.match(/^[\n -~]+$/)
     }
+  })
+
+  it('write numbers of credits as people read them', () => {
+    const receipt = { credits: 10_500, amountMinor: 1000, currency: 'eur', receiptUrl: null, kind: 'pack' }
+    const { subject, text } = moneyMail('https://gate.example', 'receipt', receipt)
+    expect(subject).to.equal('Receipt: 10,500 credits')
+    expect(text).to.contain('10.00 EUR for 10,500 credits.')
+    const low = moneyMail('https://gate.example', 'low_balance', { credits: 1234, threshold: 5000 })
+    expect(low.text).to.contain('has 1,234 credits left. You asked for an e-mail below 5,000.')
   })
 
   it('escape what an address can contain', () => {

@@ -103,14 +103,15 @@ function Waiting({ overview: { deadMails, paymentsInReview } }: { overview: Over
   )
 }
 
-type Figure = { name: string; href: string; value: string; note?: string }
+type Figure = { name: string; href: string; value: string; note?: string; more?: string }
 
-/** How much of what was sold was paid for, and how much operators granted as a purchase; and the same of a month. */
-function soldNote({ lastDay, lastMonth }: Overview['sold']): string {
-  const parts = ({ sold, paid }: Overview['sold']['lastDay']): string =>
-    sold === 0 ? 'none' : sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted`
+const soldParts = ({ sold, paid }: Overview['sold']['lastDay']): string =>
+  sold === 0 ? 'none' : sold === paid ? 'all paid' : `${number(paid)} paid, ${number(sold - paid)} granted`
+
+/** How much of what was sold in a month was paid for, granted by operators as a purchase, or taken back. */
+function monthNote({ lastMonth }: Overview['sold']): string {
   const taken = lastMonth.takenBack > 0 ? `, ${number(lastMonth.takenBack)} taken back` : ''
-  return `${parts(lastDay)} · 30 days: ${number(lastMonth.sold)} (${parts(lastMonth)}${taken})`
+  return `30 days: ${number(lastMonth.sold)} (${soldParts(lastMonth)}${taken})`
 }
 
 function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }) {
@@ -120,7 +121,8 @@ function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }
       name: 'Credits sold',
       href: '/operator/payments',
       value: number(sold.lastDay.sold),
-      note: soldNote(sold),
+      note: soldParts(sold.lastDay),
+      more: monthNote(sold),
     },
     { name: 'Credits used', href: '/operator/margins', value: number(lastDay.credits), note: 'what calls cost' },
     {
@@ -154,11 +156,12 @@ function Money({ overview: { lastDay, sold, accounts } }: { overview: Overview }
     <section aria-label="Last 24 hours">
       <p class="soft">Figures are for the last 24 hours unless stated otherwise.</p>
       <div class="tiles four">
-        {figures.map(({ name, href, value, note }) => (
+        {figures.map(({ name, href, value, note, more }) => (
           <a key={name} class="tile" href={href}>
             <span class="soft">{name}</span>
             <strong class="digits">{value}</strong>
             {note && <small class="soft">{note}</small>}
+            {more && <small class="soft">{more}</small>}
           </a>
         ))}
       </div>

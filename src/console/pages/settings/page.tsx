@@ -69,7 +69,7 @@ function Profile() {
               <Email address={user.email} />
               <br />
               <small class="soft">
-                joined <Time iso={user.createdAt} /> · address {user.emailVerified ? 'verified' : 'not verified yet'}
+                Joined <Time iso={user.createdAt} /> · address {user.emailVerified ? 'verified' : 'not verified yet'}
               </small>
             </span>
           </div>
