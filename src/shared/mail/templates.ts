@@ -93,7 +93,8 @@ export function budgetMail(baseUrl: string, notice: BudgetNotice): MailContent {
   return write({
     subject: isSpent ? `The budget of a ${PRODUCT} key is spent` : `${percent}% of a ${PRODUCT} key's budget is used`,
     paragraphs: [
-      `Your API key "${keyName}" at ${baseUrl} has used ${counted(used)} of the ${counted(credits)} credits of its budget.`,
+      `Your API key "${keyName}" at ${baseUrl} has used ${counted(used)} of the ` +
+        `${counted(credits)} credits of its budget.`,
       isSpent
         ? 'Calls with this key are refused until the budget resets or you raise it. Your other keys keep working.'
         : 'When the budget is spent, calls with this key are refused. Your other keys keep working.',
@@ -147,7 +148,8 @@ const MONEY_MAILS: Record<MoneyMailKind, (baseUrl: string, details: MailDetails)
   low_balance: (baseUrl, { credits, threshold }) => ({
     subject: `Your ${PRODUCT} balance is low`,
     paragraphs: [
-      `Your account at ${baseUrl} has ${counted(credits)} credits left. You asked for an e-mail below ${counted(threshold)}.`,
+      `Your account at ${baseUrl} has ${counted(credits)} credits left. ` +
+        `You asked for an e-mail below ${counted(threshold)}.`,
       'Without credits, calls are refused.',
     ],
     action: creditsPage(baseUrl),
