@@ -22,15 +22,9 @@ export const IMAGE_TOKENS = 1500
 export const IMAGE_BYTES = 'iVBORw0KGgoA'.repeat(300)
 
 /**
- * Bytes around an image that stands in the request: the head of its `data:` URI, which belongs to the image, and the
- * longer words of the upstream's protocol. The tokens of the image stand for them.
- */
-const IMAGE_WORDS = 32
-
-/**
  * The images of a request, in the places of either protocol: parts of messages and of tool results.
  */
-function imagesOf(body: Fields): unknown[] {
+function imagesOf(body: Fields): Fields[] {
   const parts = (body.messages as Fields[]).flatMap(({ content }) =>
     Array.isArray(content) ? (content as Fields[]) : [],
   )
@@ -41,10 +35,23 @@ function imagesOf(body: Fields): unknown[] {
   return [...parts, ...results, ...system].filter(({ type }) => type === 'image_url' || type === 'image')
 }
 
+/**
+ * The bytes of a picture that stands in its part, for which its own tokens are billed: those of its `data:` URI. The
+ * part counts as text as it is in OpenAI's protocol: the other one says the same in more words.
+ */
+function pictureBytes(part: Fields): number {
+  const written = JSON.stringify(part)
+  if (!written.includes(IMAGE_BYTES)) return 0
+  const { source, image_url: image, ...rest } = part
+  const without = source || typeof image === 'object' ? { ...(image as Fields | undefined), url: '' } : ''
+  const words = JSON.stringify({ ...rest, type: 'image_url', image_url: without })
+  return Buffer.byteLength(written) - Buffer.byteLength(words)
+}
+
 function billOf(text: string, body: Fields): Bill {
   const images = imagesOf(body)
-  const pictures = images.filter((image) => JSON.stringify(image).includes(IMAGE_BYTES)).length
-  const bytes = Buffer.byteLength(text) - pictures * (IMAGE_BYTES.length + IMAGE_WORDS) - OWN_BYTES
+  const pictures = images.reduce((sum, image) => sum + pictureBytes(image), 0)
+  const bytes = Buffer.byteLength(text) - pictures - OWN_BYTES
   const limit = Number(body.max_tokens ?? body.max_completion_tokens)
   return {
     input: Math.ceil(Math.max(0, bytes) / 4) + images.length * IMAGE_TOKENS,
