@@ -184,12 +184,16 @@ describe('a model of two upstreams', () => {
     ] as const) {
       it(`is obeyed, never too early, and asked three times: ${words}`, async () => {
         const prompt = prompted(words)
-        const begunAt = performance.now()
-        expect((await call('only', 'image', prompted())).status).to.equal(200)
-        const usualMs = performance.now() - begunAt
+        const lastedMs = async (): Promise<number> => {
+          const begunAt = performance.now()
+          expect((await call('only', 'image', prompted())).status).to.equal(200)
+          return performance.now() - begunAt
+        }
+        const before = await lastedMs()
         expect((await call('only', 'image', prompt)).status).to.equal(502)
+        const usualMs = Math.max(before, await lastedMs())
         expect(pausesOf(prompt)).to.have.length(2)
-        for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 2500 + 3 * usualMs)
+        for (const pause of pausesOf(prompt)) expect(pause).to.be.within(ms - 2, ms + 2500 + usualMs)
       })
     }
   })

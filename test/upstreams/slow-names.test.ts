@@ -66,18 +66,23 @@ describe('names that a customer chose', function () {
       expect(reply.status, reply.text).to.equal(200)
       return performance.now() - startedAt
     }
-    const usual: number[] = []
-    while (usual.length < 10) usual.push(await chatMs())
-    const usualMs = Math.max(...usual)
+    const timesOfTen = async (): Promise<number[]> => {
+      const times: number[] = []
+      while (times.length < 10) times.push(await chatMs())
+      return times
+    }
+    const before = await timesOfTen()
     const attacks = Array.from({ length: 4 }, (_one, call) =>
       chat(gateway, hostile, '', { messages: pictures(names(call)), max_tokens: 1 }),
     )
     await until('the first question', () => dns.questions.length > 0)
-    for (let nth = 0; nth < 10; nth += 1) expect(await chatMs()).to.be.below(3 * usualMs + MAX_DELAY_MS)
+    const beside = await timesOfTen()
     for (const reply of await Promise.all(attacks)) {
       expect(reply.status, reply.text).to.equal(502)
       expect(reply.json.error.message).to.match(/^The names in image_url could not be looked up in time\..* refunded/)
     }
+    const usualMs = Math.max(...before, ...(await timesOfTen()))
+    expect(Math.max(...beside)).to.be.below(usualMs + MAX_DELAY_MS)
     expect(await balanceOf(gateway.db, hostile.id)).to.equal(FUNDS)
   })
 
