@@ -83,7 +83,7 @@ describe('plans over loaded tables', function () {
           const [busy, ordinary] = [await plansOf(one, accounts[0]!), await plansOf(one, accounts[1]!)]
           for (const plan of [busy, ordinary]) {
             expect(plan, plan).to.contain(one.index)
-            expect(plan).not.to.match(/Seq Scan/)
+            expect(plan, plan).not.to.match(/Seq Scan/)
           }
           // Postgres may sort a dozen calls of an account, but a page must not read all of thousands.
           if (!one.sorts) expect(busy).not.to.match(/Sort/)
