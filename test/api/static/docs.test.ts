@@ -1,9 +1,11 @@
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { closeBrowser, openBrowser, openPage } from '../../support/browser.ts'
+import type { WatchedPage } from '../../support/browser.ts'
 import { startTestWeb } from '../../../scripts/harness/harness.ts'
 import type { TestWeb } from '../../../scripts/harness/harness.ts'
 import { get } from '../../../scripts/harness/http.ts'
+import { PATIENCE_MS } from '../../../scripts/until.ts'
 
 describe('the API documentation', () => {
   let web: TestWeb
@@ -17,8 +19,15 @@ describe('the API documentation', () => {
     await web.stop()
   })
 
+  /** A page of its own. A busy machine takes long to show a document of this length. */
+  async function openDocs(): Promise<WatchedPage> {
+    const opened = await openPage(browser, web.url)
+    opened.page.setDefaultTimeout(PATIENCE_MS)
+    return opened
+  }
+
   it('works under its strict policy, and loads nothing from elsewhere', async () => {
-    const { page, faults, close } = await openPage(browser, web.url)
+    const { page, faults, close } = await openDocs()
     await page.goto(`${web.url}/docs`)
     await page.locator('.opblock').first().waitFor()
     await page.getByText('/v1/chat/completions').click()
@@ -29,7 +38,7 @@ describe('the API documentation', () => {
   })
 
   it('lets a reader call an endpoint of this server', async () => {
-    const { page, faults, close } = await openPage(browser, web.url)
+    const { page, faults, close } = await openDocs()
     await page.goto(`${web.url}/docs`)
     await page.locator('#operations-Service-get_healthz').click()
     await page.getByRole('button', { name: 'Try it out' }).click()
