@@ -858,6 +858,9 @@ CREATE FUNCTION past_key_use(counted_key uuid, period text) RETURNS TABLE(starts
 -- Refuses updates and deletions.
 CREATE FUNCTION refuse_change() RETURNS trigger;
 
+-- Whether the result of a call is kept, as committed now, whatever the snapshot.
+CREATE FUNCTION result_is_kept(ended_call uuid) RETURNS boolean;
+
 -- Brings what is reversed of a payment to a number of credits: takes back or reinstates them; answers the balance.
 CREATE FUNCTION reverse_payment(the_payment uuid, target bigint) RETURNS TABLE(moved bigint, owed bigint, balance bigint);
 

@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { CUTS, CUT_CHATS, ENDS, LATE, MOMENTS, SCHEDULES, VERBS } from './judges.ts'
+import { CUTS, CUT_CHATS, ENDS, LATE, MOMENTS, RETRIES, SCHEDULES, VERBS } from './judges.ts'
 
 const CALLS = 'src/shared/calls/calls.ts'
 const STATEMENTS = 'src/shared/calls/statements.ts'
@@ -237,5 +237,11 @@ export const CALL_PATH: readonly Mutant[] = [
       },
     ],
     tests: [ENDS, CUT_CHATS],
+  },
+  {
+    name: 'a retry passes over a call that is just being ended',
+    why: 'It would open another call, and its client would pay twice.',
+    edits: [{ file: 'sql/result_is_kept.sql', find: 'LANGUAGE plpgsql VOLATILE', replace: 'LANGUAGE plpgsql STABLE' }],
+    tests: [RETRIES],
   },
 ]

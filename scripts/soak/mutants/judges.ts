@@ -18,6 +18,7 @@ export const VERSIONS = 'test/shared/catalogue/versions.test.ts'
 export const VERSION_OF_CALL = 'test/workers/calls/catalogue.test.ts'
 export const LATE = 'test/workers/calls/late-begin.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
+export const RETRIES = 'test/shared/calls/retries.test.ts'
 export const SAME_BOOKS = 'test/shared/calls/same-books.test.ts'
 
 /** The tests that must pass where no bug is planted. */
@@ -37,6 +38,7 @@ export const JUDGES = [
   ENDS,
   LATE,
   CUT_CHATS,
+  RETRIES,
   VERSIONS,
   VERSION_OF_CALL,
   PAYMENTS,

@@ -25,10 +25,10 @@ export type DeadProcess = { address: string; lastSeenMs: number | null }
 
 /**
  * A call whose answer can still be given: it is open, or it succeeded and its result is kept. A failed call is not
- * joined; the retry opens a new one. Not by EXISTS, for which Postgres before 14 also plans a scan of all results.
+ * joined; the retry opens a new one. Postgres looks again at a call that was being ended meanwhile, and then the
+ * function sees its result, where a subquery would have the snapshot from before it.
  */
-const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded'
-  AND (SELECT r.expires_at FROM call_results r WHERE r.call_id = c.id) > now())`
+const ANSWERABLE = `(c.finished_at IS NULL OR c.status = 'succeeded' AND result_is_kept(c.id))`
 
 /**
  * The calls that a retry may be a retry of: none for a key that was revoked or expired meanwhile, or one of a suspended
