@@ -1,5 +1,5 @@
--- Whether the result of a call is kept. Volatile, and so it sees what has been committed until it runs: a statement that
--- waited for the lock of a call that was just being ended finds its result, which its own snapshot does not have.
+-- Whether the result of a call is kept. Volatile, and so it sees what has been committed until it runs: a statement
+-- that waited for the lock of a call that was just being ended finds its result, which its own snapshot does not have.
 CREATE OR REPLACE FUNCTION result_is_kept(ended_call uuid)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE AS $$
