@@ -29,14 +29,15 @@ export class Debtor {
     this.url = url
   }
 
-  /** Requests chats until it is stopped and has repaid debt at least once. */
+  /**
+   * Requests chats until it is stopped and has repaid debt at least once. A grant alone need not repay: it may come
+   * while the calls of a dead process have yet to end.
+   */
   async run(goesOn: () => boolean): Promise<void> {
-    for (let grants = 0; goesOn() || grants === 0;) {
+    while (goesOn() || (await this.repaid()) === 0) {
       const reply = await this.ask()
-      if (reply?.status === 402) {
-        await aGrant(this.db, this.account.id, { amount: GIVEN })
-        grants++
-      } else if (reply === null)
+      if (reply?.status === 402) await aGrant(this.db, this.account.id, { amount: GIVEN })
+      else if (reply === null)
         await new Promise((resolve) => {
           setTimeout(resolve, 50)
         })
@@ -61,12 +62,17 @@ export class Debtor {
       .where({ account_id: this.account.id })
       .sum({ left: 'credits_uncollected' })
       .first<{ left: number }>()
-    const { repaid } = await this.db('ledger_entries')
-      .where({ account_id: this.account.id, kind: 'collection' })
-      .sum({ repaid: 'amount' })
-      .first<{ repaid: number | null }>()
+    const repaid = await this.repaid()
     expect(Number(left), 'credits that could not be collected').to.be.at.least(1)
-    expect(-Number(repaid), 'credits of debt that were repaid').to.be.at.least(1)
-    return -Number(repaid)
+    expect(repaid, 'credits of debt that were repaid').to.be.at.least(1)
+    return repaid
+  }
+
+  private async repaid(): Promise<number> {
+    const { collected } = await this.db('ledger_entries')
+      .where({ account_id: this.account.id, kind: 'collection' })
+      .sum({ collected: 'amount' })
+      .first<{ collected: number | null }>()
+    return Math.abs(Number(collected))
   }
 }
