@@ -3,6 +3,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { createSandbox } from '../../src/sandbox/server.ts'
 import { expectBooksToBalance } from '../support/books.ts'
 import { callsOf, untilEnded } from '../support/crash.ts'
+import { callOf } from '../../scripts/harness/calling.ts'
 import { anAccount, balanceOf } from '../../scripts/harness/factories.ts'
 import { until } from '../../scripts/until.ts'
 import type { Installation } from '../../scripts/harness/installation.ts'
@@ -17,6 +18,9 @@ const LONGEST_MS = 25_000
 
 /** How long the upstream takes for what is lost with its worker, in ms: another worker is up within it. */
 const UPSTREAM_MS = 12_000
+
+/** Within this time of a flush of Redis every chat and image is answered that no worker had begun, in ms. */
+const UNBEGUN_MS = 15_000
 
 const FROZEN_MS = inSoak ? 30_000 : 9000
 const VIDEO_SECONDS = inSoak ? 30 : 6
@@ -159,10 +163,12 @@ describe('calls that a killed process left', () => {
         return states.length === 200 && ['queued', 'running', 'succeeded'].every((state) => states.includes(state))
       })
       await flushAll(redis.url)
-      const flushedAt = performance.now()
-      const unbegun = await installation.db('calls').where({ account_id: account.id, status: 'queued' }).pluck('id')
+      const flushedAt = Date.now()
+      const unbegun = await installation
+        .db('calls')
+        .where({ account_id: account.id, status: 'queued' })
+        .pluck<string[]>('id')
       const outcomes = await Promise.all(asked)
-      const tookMs = performance.now() - flushedAt
       const calls = await untilEnded(installation.db, account.id)
       expect(unbegun, 'calls that no worker had begun').not.to.deep.equal([])
       expect(
@@ -179,7 +185,17 @@ describe('calls that a killed process left', () => {
       )
       await expectBooksToBalance(installation.db)
       await redis.stop()
-      report(`Redis flushed with 200 calls in all states: ${statuses(outcomes)}, the last after ${seconds(tookMs)}`)
+      const waits = outcomes.map(({ at, ms, reply }) => ({ id: callOf(reply!), ms: at + ms - flushedAt }))
+      const videos = calls.filter(({ modality }) => modality === 'video').map(({ id }) => id)
+      const unbegunMs = Math.max(
+        ...waits.filter(({ id }) => unbegun.includes(id) && !videos.includes(id)).map(({ ms }) => ms),
+      )
+      const lastMs = Math.max(...waits.map(({ ms }) => ms))
+      report(
+        `Redis flushed with 200 calls in all states: ${statuses(outcomes)}; the last chat or image that had not ` +
+          `begun after ${seconds(unbegunMs)}, the last of all after ${seconds(lastMs)}`,
+      )
+      if (inSoak) expect(unbegunMs, 'chats and images that had not begun').to.be.within(0, UNBEGUN_MS)
     },
 
     collected: async () => {
