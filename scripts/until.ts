@@ -7,7 +7,7 @@ type Look<T> = () => Promise<T | null | undefined | false> | T | null | undefine
  * How long a test waits for a condition, in ms: longer than it takes on a slow, busy machine, and below the time-out of
  * a test. A promise about time has its own test.
  */
-export const PATIENCE_MS = 60_000
+export const PATIENCE_MS = 120_000
 
 /**
  * Waits until a check is fulfilled, checking every `everyMs`, and returns its value. Returns undefined when `withinMs`

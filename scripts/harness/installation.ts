@@ -17,7 +17,7 @@ import type { Sandbox } from '../../src/sandbox/server.ts'
 import { connectTestDb, newDatabaseUrl } from './database.ts'
 import { testConfig } from './harness.ts'
 import type { Catalogue, Settings } from './harness.ts'
-import { until } from '../until.ts'
+import { PATIENCE_MS, until } from '../until.ts'
 import { testRedis } from './redis.ts'
 
 export type Kind = 'web' | 'worker'
@@ -126,7 +126,7 @@ export class Program {
   }
 
   /** Waits until it has reached a failpoint so often. */
-  async reaches(name: FailpointName, times = 1, ms = 20_000): Promise<void> {
+  async reaches(name: FailpointName, times = 1, ms = PATIENCE_MS): Promise<void> {
     await until(
       `${this.kind} to reach ${name}`,
       () => this.steps.filter((one) => one.name === name).length >= times,
@@ -136,14 +136,10 @@ export class Program {
 
   /** Waits until it is up. Throws an Error with its last lines if it ends instead. */
   async up(): Promise<this> {
-    const line = await until(
-      `${this.kind} to be up`,
-      () => {
-        if (this.end) throw new Error(`${this.kind} ended: ${this.log()}`)
-        return this.lines.find((one) => one.includes(UP[this.kind]))
-      },
-      60_000,
-    )
+    const line = await until(`${this.kind} to be up`, () => {
+      if (this.end) throw new Error(`${this.kind} ended: ${this.log()}`)
+      return this.lines.find((one) => one.includes(UP[this.kind]))
+    })
     if (this.kind === 'web') this.url = `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`
     return this
   }

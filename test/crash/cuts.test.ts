@@ -43,6 +43,6 @@ describe('a connection cut at any statement of a call', () => {
           ),
         ),
       )
-    }).timeout(inSoak ? 300_000 : 180_000)
+    })
   }
 })

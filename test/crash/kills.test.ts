@@ -52,14 +52,15 @@ describe('processes killed at named steps of calls, under load', () => {
   }
 
   it('leave no call open or charged twice, and no client without the answer for its key', async () => {
-    const { recoveries } = await rage({ kills: KILLS.calm })
+    const { recoveries, slowestStart } = await rage({ kills: KILLS.calm })
     report(
       `taken over after their worker was killed: chats ${spread(recoveries.chat)}; ` +
         `images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`,
     )
-    expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS)
+    // A worker that takes a call over may have to start first.
+    expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS + slowestStart)
     if (inSoak) expect(medianOf([...recoveries.chat, ...recoveries.image])).to.be.below(TAKEOVER_MS)
-  }).timeout(inSoak ? 600_000 : 180_000)
+  }).timeout(600_000)
 
   if (inSoak) {
     it('leave none either while Redis is flushed, and were killed at every step', async () => {

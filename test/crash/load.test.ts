@@ -14,6 +14,9 @@ import { inSoak, report } from './scale.ts'
 /** Calls of the flooding account. */
 const FLOOD = 1000
 
+/** How long the upstream takes for a call of the other account, in ms. */
+const BESIDE_MS = 150
+
 /** How often web and worker are replaced. */
 const GENERATIONS = inSoak ? 2 : 1
 
@@ -38,12 +41,16 @@ describe('a gateway under load', () => {
     const [flooder, other] = [await anAccount(town.db, 1_000_000), await anAccount(town.db, 1_000_000)]
     const measure = async (): Promise<number> => {
       const times: number[] = []
-      for (let nth = 0; nth < 9; nth++) times.push((await ask(web.url, other.key, chat('beside [delay 150]'))).ms)
+      for (let nth = 0; nth < 9; nth++)
+        times.push((await ask(web.url, other.key, chat(`beside [delay ${BESIDE_MS}]`))).ms)
       return medianOf(times)
     }
     const idle = await measure()
+    // What a call takes of this machine decides how long the flood's take: it must neither be over before the other
+    // account is measured beside it, nor keep a slow machine busy.
+    const delay = Math.min(3500, Math.max(700, Math.round(40 * (idle - BESIDE_MS))))
     const sent = Array.from({ length: FLOOD }, () =>
-      ask(web.url, flooder.key, { ...chat('flood [delay 700]'), headers: { prefer: 'respond-async' } }),
+      ask(web.url, flooder.key, { ...chat(`flood [delay ${delay}]`), headers: { prefer: 'respond-async' } }),
     )
     const accepted = await Promise.all(sent)
     expect(statuses(accepted), accepted.find(({ status }) => status !== 202)?.error).to.equal(`${FLOOD} × 202`)
@@ -54,8 +61,9 @@ describe('a gateway under load', () => {
         `beside ${waiting} waiting calls of another account ${Math.round(beside)} ms (median)`,
     )
     expect(waiting, 'the flood still waits').to.be.above(0)
-    expect(beside).to.be.below(3 * idle)
-    await untilEnded(town.db, flooder.id, 60_000)
+    await untilEnded(town.db, flooder.id)
+    // The machine may have become busier since the first measurement.
+    expect(beside).to.be.below(3 * Math.max(idle, await measure()))
   })
 
   /** As a router does it: the new process gets the requests before the old one is stopped. */

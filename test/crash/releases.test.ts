@@ -116,7 +116,7 @@ describe('two releases on one database', function () {
     running = await start(which)
     direct(before[0]!, running[0]!)
     const answered = crowd.outcomes.length
-    await until('answers of both', () => crowd.outcomes.length >= answered + BESIDE, 60_000)
+    await until('answers of both', () => crowd.outcomes.length >= answered + BESIDE)
     direct(running[0]!)
     const ends = await Promise.all(before.map((one) => one.stop()))
     expect(
@@ -130,7 +130,7 @@ describe('two releases on one database', function () {
     let turn = 0
     const crowd = new Crowd(CLIENTS, () => webs[turn++ % webs.length]!.url, account.key, request)
     try {
-      await until('load', () => crowd.outcomes.length > BESIDE, 60_000)
+      await until('load', () => crowd.outcomes.length > BESIDE)
       for (const step of WAY) await goTo(step, crowd, (...now) => (webs = now))
     } finally {
       await crowd.stop()
@@ -141,7 +141,7 @@ describe('two releases on one database', function () {
       outcomes.filter((one) => !isWhole(one)).map(({ status, error, reply }) => `${status} ${error} ${reply?.text}`),
     ).to.deep.equal([])
 
-    await untilEnded(town.db, account.id, 60_000)
+    await untilEnded(town.db, account.id)
     const accepted = outcomes.filter(({ status }) => status === 202)
     for (const { reply } of accepted.slice(-READS)) {
       const fetched = await get(`${webs[0]!.url}${reply!.headers.get('location')}`, account.key)

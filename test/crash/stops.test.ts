@@ -48,7 +48,7 @@ describe('an orderly stop', () => {
       outcomes.filter(({ status }) => status !== 200 && status !== 202),
       statuses(outcomes),
     ).to.deep.equal([])
-    const calls = await untilEnded(town.db, account.id, 60_000)
+    const calls = await untilEnded(town.db, account.id)
     expect(calls.filter(({ status }) => status === 'succeeded').length).to.equal(IN_FLIGHT)
   })
 })

@@ -8,6 +8,7 @@ import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import { get } from '../../../scripts/harness/http.ts'
 import type { Installation } from '../../../scripts/harness/installation.ts'
+import { PATIENCE_MS } from '../../../scripts/until.ts'
 import { untilEnded } from '../../support/crash.ts'
 import type { CallRow } from '../../support/crash.ts'
 
@@ -156,7 +157,7 @@ export class Reader {
    */
   async judge(interrupted: ReadonlySet<string>): Promise<number> {
     let cut = await this.judgeAll(interrupted)
-    for (let tries = 0; cut === 0 && tries < 3; tries++) {
+    for (const giveUpAt = performance.now() + PATIENCE_MS; cut === 0 && performance.now() < giveUpAt;) {
       await this.readOne(this.url()!)
       cut = await this.judgeAll(interrupted)
     }
@@ -165,7 +166,7 @@ export class Reader {
   }
 
   private async judgeAll(interrupted: ReadonlySet<string>): Promise<number> {
-    const rows = (await untilEnded(this.town.db, this.account.id, 60_000)) as PaidRow[]
+    const rows = (await untilEnded(this.town.db, this.account.id)) as PaidRow[]
     const byKey = new Map(rows.map((row) => [row.idempotency_key, row]))
     expect(byKey.size, 'one request is one call').to.equal(rows.length)
     let cut = 0

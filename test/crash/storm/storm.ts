@@ -38,7 +38,7 @@ export type StormOptions = {
 /**
  * The results of a storm. `repaid`: credits of debt. `endings`: how many streams were cut or abandoned, by cause.
  * Recoveries in ms, by modality: from the kill of a worker until each call that it held was taken by another one, or
- * ended.
+ * ended. `slowestStart`: how long a process took until it was up, at most, in ms.
  */
 export type StormFigures = {
   kills: number
@@ -49,6 +49,7 @@ export type StormFigures = {
   answered: number
   succeeded: number
   recoveries: Record<Modality, number[]>
+  slowestStart: number
 }
 
 /**
@@ -63,7 +64,7 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
   const readers = await Reader.ofEach(town, sandbox, url)
   await Promise.all([storm.rage(), ...[debtor, ...readers].map((one) => one.run(() => storm.raging))])
   const sent = await storm.calm()
-  const calls = await untilEnded(town.db, account.id, 60_000)
+  const calls = await untilEnded(town.db, account.id)
   const repaid = await debtor.judge()
   const interrupted = new Set(storm.dead.filter(({ kind }) => kind === 'worker').flatMap((one) => heldBy(one).ids))
   const endings: Record<string, number> = {}
@@ -79,6 +80,7 @@ export async function storm(town: Installation, sandbox: Sandbox, options: Storm
     answered: sent.filter(({ reply }) => reply?.status === 200).length,
     succeeded: calls.filter(({ status }) => status === 'succeeded').length,
     recoveries: recoveriesOf(storm.dead, [...storm.live.worker, ...storm.live.web], calls),
+    slowestStart: storm.slowestStart,
   }
 }
 
@@ -89,6 +91,7 @@ class Storm {
   readonly live: Record<Kind, Program[]> = { web: [], worker: [] }
   private readonly planned: Record<Kind, number>
   raging = true
+  slowestStart = 0
   private readonly town: Installation
   private readonly account: TestAccount
   private readonly options: StormOptions
@@ -194,8 +197,10 @@ class Storm {
 
   /** Waits until a process is up; false for one that was killed before. */
   private async isUp(program: Program): Promise<boolean> {
+    const launchedAt = performance.now()
     try {
       await program.up()
+      this.slowestStart = Math.max(this.slowestStart, performance.now() - launchedAt)
       this.live[program.kind].push(program)
       return true
     } catch (error) {

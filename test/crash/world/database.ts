@@ -1,6 +1,5 @@
 import type pg from 'pg'
-import { newDatabaseUrl } from '../../../scripts/harness/database.ts'
-import { connectDb } from '../../../src/shared/infra/db.ts'
+import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 
 /**
@@ -43,11 +42,11 @@ export async function openScheduleDatabase(): Promise<ScheduleDatabase> {
   const url = new URL(await newDatabaseUrl())
   url.searchParams.set('options', SETTINGS)
   const own = { DATABASE_URL: url.href, DATABASE_SSL: 'off' } as const
-  const db = connectDb({ ...own, DATABASE_POOL: 8 })
+  const db = connectTestDb({ ...own, DATABASE_POOL: 8 })
   const { pool } = db.client as {
     pool: { on: (event: 'createSuccess', listener: (id: number, connection: pg.Client) => void) => void }
   }
   pool.on('createSuccess', (_id, connection) => prepareAll(connection))
-  const cleanupDb = connectDb({ ...own, DATABASE_POOL: 1 })
+  const cleanupDb = connectTestDb({ ...own, DATABASE_POOL: 1 })
   return { db, cleanupDb, close: async () => void (await Promise.all([db.destroy(), cleanupDb.destroy()])) }
 }
