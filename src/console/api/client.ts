@@ -3,6 +3,8 @@
  */
 import type { ErrorCode } from '../../shared/errors.ts'
 import { forgetToken, token } from '../state/session.ts'
+import { takeEarly } from './early.ts'
+import { requestOf } from './requests.ts'
 
 /**
  * What went wrong: `code` is the API's own, or `unreachable` where nobody answered. `message` is one sentence for
@@ -40,13 +42,6 @@ export const problemOf = (thrown: unknown): Problem =>
 const UNREACHABLE = 'The server cannot be reached right now. Try again in a moment.'
 
 type Fields = Record<string, unknown>
-type Query = Record<string, string | undefined>
-
-/** The path with its query; absent and empty fields are left out. */
-export function withQuery(path: string, query: Query): string {
-  const given = Object.entries(query).filter((field): field is [string, string] => Boolean(field[1]))
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
-}
 
 /** Sends a request with the session token, if there is one. @throws Problem; a session that is over is forgotten. */
 export const send = <Answer>(method: string, path: string, fields?: Fields): Promise<Answer> =>
@@ -65,16 +60,8 @@ async function request<Answer>(
   let response: Response
   let refusal: { error: ErrorCode; message: string }
   try {
-    response = await fetch(path, {
-      method,
-      cache: 'no-store',
-      credentials: 'omit',
-      headers: {
-        ...(fields && { 'content-type': 'application/json' }),
-        ...(sent !== null && { authorization: `Bearer ${sent}` }),
-      },
-      body: fields && JSON.stringify(fields),
-    })
+    const early = method === 'GET' ? takeEarly(path, sent) : undefined
+    response = await (early ?? fetch(path, requestOf(method, sent, fields)))
     if (response.ok) return await read(response)
     refusal = (await response.json()) as typeof refusal
   } catch {

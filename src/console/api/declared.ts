@@ -4,7 +4,8 @@
  */
 import type { z } from 'zod'
 import type { endpoints } from '../../api/routes.ts'
-import { send, withQuery } from './client.ts'
+import { send } from './client.ts'
+import { withQuery } from './requests.ts'
 
 type Declared = (typeof endpoints)[number]
 

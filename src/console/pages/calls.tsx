@@ -4,7 +4,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { CallQuery, CallRecord } from '../api/endpoints.ts'
-import { withQuery } from '../api/client.ts'
+import { withQuery } from '../api/requests.ts'
 import { getCalls, getKeys, getModels } from '../api/endpoints.ts'
 import { Empty, Page } from '../parts/basics.tsx'
 import { CallTable } from '../parts/call-table.tsx'

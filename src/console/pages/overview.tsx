@@ -16,23 +16,14 @@ import { withFields } from '../parts/route.ts'
 import { account, onCall, onRefresh } from '../state/account.ts'
 import type { Loaded } from '../state/load.ts'
 import { useLoad } from '../state/load.ts'
+import { daysOf, lastDays, LATEST, RANGES, rangeOf } from '../state/overview-range.ts'
 import { Running, Unverified } from './overview-notices.tsx'
 import type { By } from './overview-tables.tsx'
 import { EachDay, Totals } from './overview-tables.tsx'
 import { Tiles } from './overview-tiles.tsx'
 
-const RANGES = [7, 30, 90] as const
-const LATEST = 8
-const DAY_MS = 86_400_000
-
 /** Usage is added up by the server: after a burst of calls it is asked for once, this long after the last, in ms. */
 const SETTLE_MS = 800
-
-/** The last days in UTC, today included. */
-const lastDays = (count: number): string[] =>
-  Array.from({ length: count }, (_, index) =>
-    new Date(Date.now() - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
-  )
 
 /** Shows calls as they change, and the usage once they have settled. */
 function useChanges(sums: Pick<Loaded<unknown>, 'reload'>[], calls: Loaded<ListPage<CallRecord>>): void {
@@ -79,13 +70,14 @@ type Divided = {
   latencyOf: (name: string) => AccountLatency['all']
 }
 
-/** The usage of some days by model. */
-function byModel(usage: Loaded<{ data: UsageRow[] }>, latency: AccountLatency | undefined): Divided {
-  return {
-    usage,
-    rows: usage.data?.data.map(({ model, modality: _modality, ...row }) => ({ ...row, name: model })),
-    latencyOf: (name) => latency?.models.find(({ model }) => model === name) ?? null,
-  }
+/** The usage of some days by model. Its rows stay the same ones when the latency comes: the chart is drawn once. */
+function useByModel(usage: Loaded<{ data: UsageRow[] }>, latency: AccountLatency | undefined): Divided {
+  const rows = useMemo(
+    () => usage.data?.data.map(({ model, modality: _modality, ...row }) => ({ ...row, name: model })),
+    [usage.data],
+  )
+  const latencyOf: Divided['latencyOf'] = (name) => latency?.models.find(({ model }) => model === name) ?? null
+  return { usage, rows, latencyOf }
 }
 
 /** The usage of some days by key. A key that was deleted long ago has its id for a name. */
@@ -99,31 +91,31 @@ function useByKey(
   const usage = useLoad(wanted ? `key usage ${days.length}` : 'no key usage', async () =>
     wanted ? getKeyUsage({ from, to }) : { data: [] },
   )
-  return useMemo(() => {
-    const names = new Map((keys ?? []).map((key) => [key.id, labelOf(key)]))
-    const nameOf = (id: string): string => names.get(id) ?? id
-    return {
-      usage,
-      rows: keys && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
-      latencyOf: (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null,
-    }
-  }, [usage.data, usage.problem, keys, latency])
+  const names = useMemo(() => new Map((keys ?? []).map((key) => [key.id, labelOf(key)])), [keys])
+  const nameOf = (id: string): string => names.get(id) ?? id
+  const rows = useMemo(
+    () => keys && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
+    [usage.data, keys],
+  )
+  const latencyOf: Divided['latencyOf'] = (name) =>
+    latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null
+  return { usage, rows, latencyOf }
 }
 
 /** A key as people tell it from others. */
 const labelOf = ({ name, hint }: ApiKey): string => `${name} (${hint})`
 
 export function OverviewPage({ query }: PageProps) {
-  const count = RANGES.find((one) => String(one) === query.days) ?? 30
+  const count = daysOf(query)
   const days = useMemo(() => lastDays(count), [count])
-  const keyId = query.keyId ?? ''
-  const range = { from: days[0], to: days.at(-1), keyId }
+  const range = rangeOf(query)
+  const { keyId } = range
   const usage = useLoad(`usage ${count} ${keyId}`, () => getUsage(range))
   const calls = useLoad('latest calls', () => getCalls({ limit: String(LATEST) }))
   const keys = useLoad('keys', getKeys).data?.data
   const latency = useLoad(`latency ${count} ${keyId}`, () => getLatency(range))
   const by: By = query.by === 'key' && keyId === '' ? 'key' : 'model'
-  const ofModels = useMemo(() => byModel(usage, latency.data), [usage.data, usage.problem, latency.data])
+  const ofModels = useByModel(usage, latency.data)
   const ofKeys = useByKey(by === 'key', days, keys, latency.data)
   useChanges([usage, latency, ofKeys.usage], calls)
   return (
@@ -272,9 +264,15 @@ function Ranges({ count, query }: { count: number; query: Record<string, string>
 
 /** What to do first, until a call has succeeded. @param latest the newest calls, as they change */
 function FirstSteps({ latest }: { latest: CallRecord[] | undefined }) {
+  if (!latest || latest.some(({ status }) => status === 'succeeded')) return null
+  // Fewer than were asked for are all there are.
+  return latest.length < LATEST ? <Steps /> : <StepsUnlessOver />
+}
+
+/** The first steps, unless a call before the newest ones has succeeded. */
+function StepsUnlessOver() {
   const succeeded = useLoad('a call that succeeded', () => getCalls({ status: 'succeeded', limit: '1' }))
-  const over = latest?.some(({ status }) => status === 'succeeded') ?? false
-  return over || succeeded.data?.data.length !== 0 ? null : <Steps />
+  return succeeded.data?.data.length === 0 ? <Steps /> : null
 }
 
 function Steps() {

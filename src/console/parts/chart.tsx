@@ -92,15 +92,21 @@ export function StackChart({ stack, isThere, text, choose }: StackProps) {
     if (!isThere) return undefined
     let over = false
     let plot: uPlot | null = null
-    const resized = new ResizeObserver(() => plot?.setSize({ width: place.current!.clientWidth, height: HEIGHT }))
+    let sized: ResizeObserver | null = null
     void drawing().then(({ default: Plot }) => {
-      if (over || !place.current) return
-      plot = new Plot(options(Plot, stack, place.current.clientWidth, setDay, text), drawn(stack), place.current)
-      resized.observe(place.current)
+      const to = place.current
+      if (over || !to) return
+      // It says the width that this frame has anyway; asking the element would have the page laid out once more.
+      sized = new ResizeObserver(([entry]) => {
+        const width = Math.round(entry!.contentRect.width)
+        if (!plot) plot = new Plot(options(Plot, stack, width, setDay, text), drawn(stack), to)
+        else if (plot.width !== width) plot.setSize({ width, height: HEIGHT })
+      })
+      sized.observe(to)
     })
     return () => {
       over = true
-      resized.disconnect()
+      sized?.disconnect()
       plot?.destroy()
     }
   }, [stack, shown.value, isThere])

@@ -1,26 +1,15 @@
 /**
- * Who is signed in, as far as this browser knows: the session token. It rests in sessionStorage, which ends with the
- * tab, or in localStorage where "stay signed in" was chosen (docs/console.md has the risks of both).
+ * Who is signed in, as far as this browser knows: the session token.
  */
 import { signal } from '@preact/signals'
-
-const PLACE = 'tollgate.session'
-
-/** Storage can be forbidden by the browser; the token then lives as long as the page. */
-function read(storage: () => Storage): string | null {
-  try {
-    return storage().getItem(PLACE)
-  } catch {
-    return null
-  }
-}
+import { keptToken, TOKEN_PLACE } from './kept-token.ts'
 
 function write(storage: () => Storage, token: string | null): void {
   try {
-    if (token === null) storage().removeItem(PLACE)
-    else storage().setItem(PLACE, token)
+    if (token === null) storage().removeItem(TOKEN_PLACE)
+    else storage().setItem(TOKEN_PLACE, token)
   } catch {
-    // Nothing to do: see `read`.
+    // Storage can be forbidden by the browser; the token then lives as long as the page.
   }
 }
 
@@ -28,7 +17,7 @@ const tab = () => sessionStorage
 const browser = () => localStorage
 
 /** The session token; null while nobody is signed in. */
-export const token = signal<string | null>(read(tab) ?? read(browser))
+export const token = signal<string | null>(keptToken())
 
 /** Why the session is over, for the sign-in page. */
 export const signOutNotice = signal<string | null>(null)
@@ -57,6 +46,6 @@ export function forgetToken(reason: string | null = null): void {
 
 // Signed out in one tab is signed out in all that share the storage.
 addEventListener('storage', (event) => {
-  if (event.key === PLACE && event.newValue === null && token.value !== null)
+  if (event.key === TOKEN_PLACE && event.newValue === null && token.value !== null)
     forgetToken('You were signed out in another tab.')
 })

@@ -2,7 +2,7 @@
  * The audit log: what operators did, whom it was about, and who looked.
  */
 import { useLocation } from 'preact-iso'
-import { withQuery } from '../../api/client.ts'
+import { withQuery } from '../../api/requests.ts'
 import type { OperatorAction } from '../../api/operator.ts'
 import { getActions } from '../../api/operator.ts'
 import { Email, Empty, Time } from '../../parts/basics.tsx'

@@ -1,0 +1,22 @@
+/**
+ * How a request to the console API is put.
+ */
+type Query = Record<string, string | undefined>
+
+/** The path with its query; absent and empty fields are left out. */
+export function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).filter((field): field is [string, string] => Boolean(field[1]))
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
+}
+
+/** A request with the session token, if there is one, and with `fields` as JSON. */
+export const requestOf = (method: string, token: string | null, fields?: Record<string, unknown>): RequestInit => ({
+  method,
+  cache: 'no-store',
+  credentials: 'omit',
+  headers: {
+    ...(fields && { 'content-type': 'application/json' }),
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+  },
+  body: fields && JSON.stringify(fields),
+})

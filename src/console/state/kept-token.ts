@@ -1,0 +1,17 @@
+/**
+ * The session token as this browser keeps it: in sessionStorage, which ends with the tab, or in localStorage where
+ * "stay signed in" was chosen (docs/console.md has the risks of both).
+ */
+export const TOKEN_PLACE = 'tollgate.session'
+
+/** Storage can be forbidden by the browser. */
+function read(storage: () => Storage): string | null {
+  try {
+    return storage().getItem(TOKEN_PLACE)
+  } catch {
+    return null
+  }
+}
+
+/** The token; null where nobody is signed in, or nothing can be kept. */
+export const keptToken = (): string | null => read(() => sessionStorage) ?? read(() => localStorage)
