@@ -142,6 +142,12 @@ describe('a customer of the console', () => {
     await until(`${pictures} results are shown`, async () => (await page.locator('.gallery li').count()) === pictures)
   }
 
+  /** The films of the gallery, from its page of pictures. */
+  async function videos({ page }: Coming): Promise<void> {
+    await page.getByRole('link', { name: 'Videos' }).click()
+    await holds(page, `document.querySelector('.gallery video')?.readyState >= 1`)
+  }
+
   async function signOut({ page }: Coming): Promise<void> {
     await page.locator('.account summary').click()
     await page.getByRole('button', { name: 'Sign out' }).click()
@@ -185,8 +191,7 @@ describe('a customer of the console', () => {
     await limitedKey(coming)
     await balanceIs(page, '769')
     await gallery(coming, 2)
-    await page.getByRole('link', { name: 'Videos' }).click()
-    await holds(page, `document.querySelector('.gallery video')?.readyState >= 1`)
+    await videos(coming)
     await ledger(coming, 769)
     await go('Overview')
     await page.getByText('credits to spend · about €7.69').waitFor()
@@ -211,14 +216,18 @@ describe('a customer of the console', () => {
       () => chat(coming),
       () => picture(coming),
       () => trail(coming, 40),
+      () => film(coming),
+      () => trail(coming, 250),
       () => limitedKey(coming),
       () => gallery(coming, 2),
+      () => videos(coming),
+      () => ledger(coming, 769),
     ]
     for (const step of steps) {
       await step()
       await fitsTheScreen(page)
     }
-    await balanceIs(page, '1,019')
+    await balanceIs(page, '769')
     await signOut(coming)
     expect(shop.faultsOf(coming)).to.deep.equal([])
     await expectBooksToBalance(shop.world.db)

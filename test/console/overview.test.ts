@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Browser } from 'playwright-core'
+import type { Browser, Route } from 'playwright-core'
 import { root } from '../../scripts/folders.ts'
 import { closeBrowser, openBrowser } from '../support/browser.ts'
 import { aGrant } from '../../scripts/harness/factories.ts'
@@ -110,6 +110,37 @@ describe('the overview', () => {
     ])
     await page.locator('.chart figcaption').getByText('second').waitFor()
     expect(page.url()).to.contain('by=key')
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('asks for each thing once, and draws its chart once, though the latency comes later', async () => {
+    const { secret } = await aCustomer(world, 'once@example.com', 500)
+    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn('once@example.com')
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url())
+      if (/^\/(?:api|console)\//.test(pathname)) asked.push(pathname)
+    })
+    await page.addInitScript(`
+      window.charts = 0
+      new MutationObserver((changes) => {
+        for (const { addedNodes } of changes)
+          for (const node of addedNodes) if (node.classList?.contains('uplot')) window.charts += 1
+      }).observe(document, { childList: true, subtree: true })`)
+    const [, latency] = await Promise.all([
+      page.reload(),
+      new Promise<Route>((resolve) => void page.route('**/api/usage/latency*', resolve)),
+    ])
+    await page.locator('.plot canvas').waitFor()
+    await latency.continue()
+    await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within').waitFor()
+    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))')
+    expect(await page.evaluate('window.charts')).to.equal(1)
+    expect(asked.toSorted()).to.deep.equal([...new Set(asked)].toSorted())
+    expect(asked).to.include.members(['/api/usage', '/api/usage/latency', '/api/calls', '/api/account', '/api/keys'])
     expect(faults()).to.deep.equal([])
     await close()
   })
