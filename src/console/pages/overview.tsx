@@ -97,8 +97,7 @@ function useByKey(
     () => keys && usage.data?.data.map(({ keyId, ...row }) => ({ ...row, name: nameOf(keyId) })),
     [usage.data, keys],
   )
-  const latencyOf: Divided['latencyOf'] = (name) =>
-    latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null
+  const latencyOf: Divided['latencyOf'] = (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null
   return { usage, rows, latencyOf }
 }
 
