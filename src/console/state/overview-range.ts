@@ -18,7 +18,7 @@ export const lastDays = (count: number): string[] =>
     new Date(Date.now() - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
   )
 
-/** The first and the last of the days that an address asks for, and the key whose calls alone count, if it names one. */
+/** The first and the last of the days that an address asks for, and the key whose calls alone count; empty: any. */
 export function rangeOf(query: Record<string, string>): { from: string; to: string; keyId: string } {
   const days = lastDays(daysOf(query))
   return { from: days[0]!, to: days.at(-1)!, keyId: query['keyId'] ?? '' }
