@@ -16,6 +16,9 @@ const CHAT_BODY = 'src/api/v1/chat-body.ts'
 const BATCHER = 'src/shared/infra/batcher.ts'
 const PREPARED = 'src/shared/infra/prepared.ts'
 const PROCESSOR = 'src/workers/calls/processor.ts'
+const STATEMENTS = 'src/shared/calls/statements.ts'
+/** What charges and ends calls, in `sql/`. */
+const FUNCTIONS = ['open_calls', 'end_calls', 'open_plain_calls', 'end_usual_calls', 'open_one_call', 'end_one_call']
 
 /** The rows of the table in docs/performance.md. The first changes nothing, and shows the noise. */
 export const ABLATIONS: readonly Ablation[] = [
@@ -32,6 +35,11 @@ export const ABLATIONS: readonly Ablation[] = [
       ...['open_plain_calls', 'end_usual_calls'].map((name) => ({
         file: `sql/${name}.sql`,
         find: ' AND NOT held.keys_limited',
+        replace: '',
+      })),
+      ...['open_one_call', 'end_one_call'].map((name) => ({
+        file: `sql/${name}.sql`,
+        find: ' AND NOT acc.keys_limited',
         replace: '',
       })),
       ...['open_calls', 'end_calls'].map((name) => ({
@@ -74,15 +82,22 @@ export const ABLATIONS: readonly Ablation[] = [
   },
   {
     name: 'short statements for the common case',
-    edits: ['sql/open_plain_calls.sql', 'sql/end_usual_calls.sql'].map((file) => ({
-      file,
+    edits: ['open_plain_calls', 'end_usual_calls', 'open_one_call', 'end_one_call'].map((name) => ({
+      file: `sql/${name}.sql`,
       find: 'IF is_plain IS NOT TRUE THEN',
       replace: 'IF true THEN',
     })),
   },
   {
+    name: 'a form of the statements for a call that is alone',
+    edits: [
+      { file: STATEMENTS, find: 'isPlain && requests.length === 1', replace: 'isPlain && requests.length < 1' },
+      { file: STATEMENTS, find: 'items.length === 1\n', replace: 'items.length < 1\n' },
+    ],
+  },
+  {
     name: 'kept plans within the functions of the money',
-    edits: ['open_calls', 'end_calls', 'open_plain_calls', 'end_usual_calls'].map((name) => ({
+    edits: FUNCTIONS.map((name) => ({
       file: `sql/${name}.sql`,
       find: 'SET plan_cache_mode = force_generic_plan',
       replace: 'SET plan_cache_mode = auto',

@@ -3,6 +3,7 @@ import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, SAME_BOO
 
 const OPEN_SQL = 'sql/open_calls.sql'
 const OPEN_PLAIN_SQL = 'sql/open_plain_calls.sql'
+const OPEN_ONE_SQL = 'sql/open_one_call.sql'
 const LOTS_SQL = 'sql/spendable_lots.sql'
 
 /** Bugs in what a call is charged: lots, batches, bounds, grants, the estimate. */
@@ -20,6 +21,11 @@ export const CHARGING: readonly Mutant[] = [
         file: OPEN_PLAIN_SQL,
         find: 'ANY (accounts_of) ORDER BY acc.id FOR NO KEY UPDATE',
         replace: 'ANY (accounts_of) ORDER BY acc.id',
+      },
+      {
+        file: OPEN_ONE_SQL,
+        find: 'WHERE acc.id = new_account FOR NO KEY UPDATE',
+        replace: 'WHERE acc.id = new_account',
       },
     ],
     tests: [SCHEDULES, VERBS, BATCHES],
@@ -103,19 +109,23 @@ export const CHARGING: readonly Mutant[] = [
     why: 'What the general statement refuses must not slip through the short one.',
     edits: [
       { file: OPEN_PLAIN_SQL, find: 'AND open_calls_of[part.holder] + part.calls <= max_outstanding', replace: '' },
+      { file: OPEN_ONE_SQL, find: 'acc.outstanding_calls < most_outstanding AND ', replace: '' },
     ],
     tests: [SAME_BOOKS, SCHEDULES],
   },
   {
     name: 'the short charge takes debtors and limited keys',
     why: 'Only the general statement looks at debts, and at the limits of keys.',
-    edits: [{ file: OPEN_PLAIN_SQL, find: ' AND held.debt = 0 AND NOT held.keys_limited', replace: '' }],
+    edits: [
+      { file: OPEN_PLAIN_SQL, find: ' AND held.debt = 0 AND NOT held.keys_limited', replace: '' },
+      { file: OPEN_ONE_SQL, find: ' AND acc.debt = 0 AND NOT acc.keys_limited', replace: '' },
+    ],
     tests: [SAME_BOOKS, DEBTS],
   },
   {
     name: 'the short charge takes revoked keys',
     why: 'A key that was revoked a moment ago opens nothing.',
-    edits: [{ file: OPEN_PLAIN_SQL, find: 'AND k.revoked_at IS NULL', replace: '' }],
+    edits: [OPEN_PLAIN_SQL, OPEN_ONE_SQL].map((file) => ({ file, find: 'AND k.revoked_at IS NULL', replace: '' })),
     tests: [MOMENTS],
   },
   {

@@ -6,6 +6,8 @@ const END_SQL = 'sql/end_calls.sql'
 
 const END_PLAIN_SQL = 'sql/end_usual_calls.sql'
 
+const END_ONE_SQL = 'sql/end_one_call.sql'
+
 const STATUS_GUARD: Edit = {
   file: END_SQL,
   find: "WHERE o.nth = 1 AND c.status IN ('queued', 'running')",
@@ -85,6 +87,11 @@ export const ENDING: readonly Mutant[] = [
         replace: `AS holder,
           (SELECT g.id FROM grants g WHERE g.account_id = c.account_id ORDER BY g.id DESC LIMIT 1) AS grant_id,`,
       },
+      {
+        file: END_ONE_SQL,
+        find: 'charge.grant_id,',
+        replace: '(SELECT g.id FROM grants g WHERE g.account_id = c.account_id ORDER BY g.id DESC LIMIT 1),',
+      },
     ],
     tests: [SCHEDULES],
   },
@@ -101,6 +108,11 @@ export const ENDING: readonly Mutant[] = [
         file: END_PLAIN_SQL,
         find: 'FROM unnest(ids, outputs) AS u (id, output)',
         replace: 'FROM unnest(ids, outputs) AS u (id, output) WHERE false',
+      },
+      {
+        file: END_ONE_SQL,
+        find: 'VALUES (end_id, end_output, now() + make_interval(secs => result_seconds))',
+        replace: 'SELECT end_id, end_output, now() WHERE false',
       },
     ],
     tests: [SCHEDULES],
@@ -123,13 +135,17 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       { file: END_SQL, find: 'request_bytes = acc.request_bytes - s.bytes,', replace: '' },
       { file: END_PLAIN_SQL, find: 'request_bytes = acc.request_bytes - s.bytes, ', replace: '' },
+      { file: END_ONE_SQL, find: 'request_bytes = acc.request_bytes - bytes,', replace: '' },
     ],
     tests: [SCHEDULES],
   },
   {
     name: 'the short end ends what another attempt works on',
     why: 'The attempt is the fence of a refund, whichever statement makes it.',
-    edits: [{ file: END_PLAIN_SQL, find: 'AND (u.attempt IS NULL OR u.attempt = c.attempts)', replace: '' }],
+    edits: [
+      { file: END_PLAIN_SQL, find: 'AND (u.attempt IS NULL OR u.attempt = c.attempts)', replace: '' },
+      { file: END_ONE_SQL, find: 'AND (of_attempt IS NULL OR of_attempt = c.attempts)', replace: '' },
+    ],
     tests: [SAME_BOOKS, VERBS],
   },
   {
@@ -138,6 +154,7 @@ export const ENDING: readonly Mutant[] = [
     edits: [
       { file: END_SQL, find: 'AND (o.price_version IS NULL OR o.price_version = c.price_version)', replace: '' },
       { file: END_PLAIN_SQL, find: 'AND (u.price_version IS NULL OR u.price_version = c.price_version)', replace: '' },
+      { file: END_ONE_SQL, find: 'AND (taken_price IS NULL OR taken_price = c.price_version)', replace: '' },
     ],
     tests: [VERBS],
   },
@@ -151,13 +168,21 @@ export const ENDING: readonly Mutant[] = [
         find: 'WHEN c.attempts = 0 AND u.ran_ms IS NULL THEN 0',
         replace: 'WHEN c.attempts = 0 THEN 0',
       },
+      {
+        file: END_ONE_SQL,
+        find: 'WHEN c.attempts = 0 AND ran_ms IS NULL THEN 0',
+        replace: 'WHEN c.attempts = 0 THEN 0',
+      },
     ],
     tests: [VERBS],
   },
   {
     name: 'the short end ends a call twice',
     why: 'A call that has ended is left alone.',
-    edits: [{ file: END_PLAIN_SQL, find: "u.place AND c.status IN ('queued', 'running')", replace: 'u.place' }],
+    edits: [
+      { file: END_PLAIN_SQL, find: "u.place AND c.status IN ('queued', 'running')", replace: 'u.place' },
+      { file: END_ONE_SQL, find: "c.status IN ('queued', 'running')", replace: 'true' },
+    ],
     tests: [SAME_BOOKS, SCHEDULES],
   },
   {
@@ -167,6 +192,11 @@ export const ENDING: readonly Mutant[] = [
       {
         file: END_PLAIN_SQL,
         find: "THEN now() + interval '24 hours'\n        ELSE g.expires_at END",
+        replace: 'THEN g.expires_at ELSE g.expires_at END',
+      },
+      {
+        file: END_ONE_SQL,
+        find: "THEN now() + interval '24 hours' ELSE g.expires_at END",
         replace: 'THEN g.expires_at ELSE g.expires_at END',
       },
     ],

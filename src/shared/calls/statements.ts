@@ -75,20 +75,48 @@ const calling = (name: string, parameters: number) => ({
   text: `SELECT * FROM ${name}(${Array.from({ length: parameters }, (_, nth) => `$${nth + 1}`).join()})`,
 })
 const OPEN_PLAIN = calling('open_plain_calls', 21)
+const OPEN_ONE = calling('open_one_call', 21)
 const END = calling('end_usual_calls', 20)
+const END_ONE = calling('end_one_call', 20)
 
 /** Opens calls; a row for each, in the order of the requests. */
-export async function openCalls(
-  db: Db,
-  requests: OpenRequest[],
-  { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES }: AccountLimits,
-): Promise<OpenRow[]> {
+export async function openCalls(db: Db, requests: OpenRequest[], limits: AccountLimits): Promise<OpenRow[]> {
+  const { maxOutstanding, maxRequestBytes = MAX_REQUEST_BYTES } = limits
   const isPlain = requests.every(({ idempotency, guarded }) => idempotency === null && !guarded)
+  if (isPlain && requests.length === 1) return openOne(db, requests[0]!, maxOutstanding, maxRequestBytes)
   const rows = isPlain
     ? await runPrepared<OpenRow>(db, OPEN_PLAIN, listsOf(requests, maxOutstanding, maxRequestBytes))
     : await runPrepared<OpenRow>(db, OPEN, [JSON.stringify(requests.map(rowOf)), maxOutstanding, maxRequestBytes])
   const byId = new Map(rows.map((row) => [row.id, row]))
   return requests.map((request) => byId.get(request.id)!)
+}
+
+/** Opens a call that is alone: most of those of a service that is not busy. */
+function openOne(db: Db, request: OpenRequest, maxOutstanding: number, maxRequestBytes: number): Promise<OpenRow[]> {
+  const version = priceVersionOf(request.model, request.price)
+  return runPrepared<OpenRow>(db, OPEN_ONE, [
+    request.id,
+    request.accountId,
+    request.keyId,
+    request.modality,
+    request.model,
+    version.id,
+    request.amount,
+    request.estimate?.input,
+    request.estimate?.output,
+    request.catalogueVersion,
+    QUEUED_LEASE_SECONDS,
+    request.deadlineSeconds,
+    request.requestId,
+    request.replyTo,
+    request.requestHash,
+    request.requestBytes,
+    maxOutstanding,
+    maxRequestBytes,
+    request.secretVersion,
+    request.address,
+    JSON.stringify([{ hash: version.hash, price: request.price }]),
+  ])
 }
 
 /** A request as `open_calls` reads it. */
@@ -150,33 +178,37 @@ function listsOf(requests: OpenRequest[], maxOutstanding: number, maxRequestByte
   ]
 }
 
+/** The fields of an outcome as the functions read them after its output; `result_seconds` is the same for all. */
+const OUTCOME_FIELDS = [
+  'id',
+  'status',
+  'cost',
+  'attempt',
+  'from_status',
+  'overdue',
+  'http_status',
+  'error_type',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'repeated_input_tokens',
+  'output_tokens',
+  'cost_micro_usd',
+  'upstream',
+  'result_url',
+  'result_seconds',
+  'ran_ms',
+  'price_version',
+] as const
+
 /** Ends calls; null for each that had ended before. */
 export async function endCalls(db: Db, items: { row: OutcomeRow; output: string }[]): Promise<(EndedRow | null)[]> {
-  const outcomes = items.map(({ row }) => row)
-  const plain = (field: keyof OutcomeRow): string => plainArray(outcomes.map((row) => row[field]))
-  const texts = (field: 'upstream' | 'result_url'): string => textArray(outcomes.map((row) => row[field]))
-  const rows = await runPrepared<EndedRow>(db, END, [
-    textArray(items.map(({ output }) => output)),
-    plain('id'),
-    plain('status'),
-    plain('cost'),
-    plain('attempt'),
-    plain('from_status'),
-    plain('overdue'),
-    plain('http_status'),
-    plain('error_type'),
-    plain('input_tokens'),
-    plain('cached_input_tokens'),
-    plain('cache_write_tokens'),
-    plain('repeated_input_tokens'),
-    plain('output_tokens'),
-    plain('cost_micro_usd'),
-    texts('upstream'),
-    texts('result_url'),
-    outcomes[0]!.result_seconds,
-    plain('ran_ms'),
-    plain('price_version'),
-  ])
+  const rows = await (items.length === 1
+    ? runPrepared<EndedRow>(db, END_ONE, [items[0]!.output, ...OUTCOME_FIELDS.map((field) => items[0]!.row[field])])
+    : runPrepared<EndedRow>(db, END, [
+        textArray(items.map(({ output }) => output)),
+        ...OUTCOME_FIELDS.map((field) => listOf(items, field)),
+      ]))
   const ended = new Map(rows.map((row) => [row.id, row]))
   return items.map(({ row }) => {
     const mine = ended.get(row.id) ?? null
@@ -184,6 +216,13 @@ export async function endCalls(db: Db, items: { row: OutcomeRow; output: string 
     ended.delete(row.id)
     return mine
   })
+}
+
+/** A field of all outcomes, as `end_usual_calls` reads it. */
+function listOf(items: { row: OutcomeRow }[], field: (typeof OUTCOME_FIELDS)[number]): unknown {
+  if (field === 'result_seconds') return items[0]!.row.result_seconds
+  if (field === 'upstream' || field === 'result_url') return textArray(items.map(({ row }) => row[field]))
+  return plainArray(items.map(({ row }) => row[field]))
 }
 
 /** What a worker reads of a call that it takes. */

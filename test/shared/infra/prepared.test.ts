@@ -23,17 +23,25 @@ describe('prepared statements', () => {
       const keys = createKeyLookup(db)
       for (let nth = 0; nth < PLANNED + 3; nth++) {
         expect((await keys.find(account.key, '192.0.2.1'))?.keyId).to.equal(account.keyId)
-        const order = anOrder(account, 5, { price: { credits: 5 } })
-        await openCalls(db, [order], { maxOutstanding: 9 })
-        await beginCalls(db, [{ id: order.id, run: newId('call') }])
-        const row = { id: order.id, status: 'succeeded', cost: 3, http_status: 200, result_seconds: 60 } as const
-        expect(await endCalls(db, [{ row, output: aResult(3).output }])).to.have.length(1)
+        // Alone, and together.
+        for (const count of [1, 2]) {
+          const orders = Array.from({ length: count }, () => anOrder(account, 5, { price: { credits: 5 } }))
+          await openCalls(db, orders, { maxOutstanding: 9 })
+          if (count === 1) await beginCalls(db, [{ id: orders[0]!.id, run: newId('call') }])
+          const ends = orders.map(({ id }) => ({
+            row: { id, status: 'succeeded', cost: 3, http_status: 200, result_seconds: 60 } as const,
+            output: aResult(3).output,
+          }))
+          expect(await endCalls(db, ends)).to.have.length(count)
+        }
       }
       const { rows } = await db.raw<{ rows: { name: string; kept: number }[] }>(
         'SELECT name, generic_plans::integer AS kept FROM pg_prepared_statements ORDER BY name',
       )
       expect(rows).to.deep.equal(
-        ['begin_calls', 'end_usual_calls', 'find_principals', 'open_plain_calls'].map((name) => ({ name, kept: 3 })),
+        ['begin_calls', 'end_one_call', 'end_usual_calls', 'find_principals', 'open_one_call', 'open_plain_calls'].map(
+          (name) => ({ name, kept: 3 }),
+        ),
       )
     } finally {
       await db.destroy()
