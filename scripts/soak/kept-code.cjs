@@ -1,6 +1,7 @@
 /**
- * Modules of this folder are compiled once: the code is kept beside each, as V8 wrote it when a process with KEEP_CODE=1
- * ended, and later processes read it. V8 compiles anew what was kept by another version.
+ * Modules of this folder are compiled once: the code is kept beside each, as V8 wrote it when a process with KEEP_CODE
+ * ended, which then loads the modules that KEEP_CODE names too, and later processes read it. V8 compiles anew what was
+ * kept by another version.
  */
 const { readFileSync, writeFileSync } = require('node:fs')
 const Module = require('node:module')
@@ -31,7 +32,10 @@ Module.prototype._compile = function (source, file) {
   return run.call(this.exports, this.exports, Module.createRequire(file), this, file, path.dirname(file))
 }
 
-if (process.env.KEEP_CODE === '1')
+const { KEEP_CODE } = process.env
+
+if (KEEP_CODE)
   process.on('exit', () => {
+    for (const part of KEEP_CODE.split(' ')) require(`./${part}`)
     for (const { script, file } of compiled) writeFileSync(`${file}.code`, script.createCachedData())
   })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
 
@@ -33,7 +33,7 @@ export async function bundlePrograms(): Promise<string> {
   // In dist, where the programs look for what was built with them.
   const folder = mkdtempSync(join(root, 'dist', 'bundled-'))
   const { build } = await import('vite')
-  await build({
+  const built = await build({
     configFile: false,
     root,
     logLevel: 'silent',
@@ -59,19 +59,26 @@ export async function bundlePrograms(): Promise<string> {
     },
   })
   copyFileSync(join(root, 'scripts/soak/kept-code.cjs'), join(folder, 'kept-code.cjs'))
+  const chunks = 'output' in built ? built.output : []
   for (const name of Object.keys(PROGRAMS)) {
-    const program = join(folder, `${name}.cjs`)
-    writeFileSync(program, `require('./kept-code.cjs')\nrequire('./${name}-program.cjs')\n`)
-    keepCodeOf(program)
+    writeFileSync(join(folder, `${name}.cjs`), `require('./kept-code.cjs')\nrequire('./${name}-program.cjs')\n`)
+    const entry = chunks.find(({ fileName }) => fileName === `${name}-program.cjs`)
+    keepCodeOf(folder, name, entry?.type === 'chunk' ? entry.dynamicImports : [])
   }
   return folder
 }
 
-/** Starts a program without settings, at which it ends, so that it keeps the code that a start compiles. */
-function keepCodeOf(program: string): void {
+/**
+ * Starts a program without settings, at which it ends, so that it keeps the code that a start compiles. Such a start
+ * ends before it has loaded `parts`, which it loads as it ends. @throws an Error if the code of a part was not kept.
+ */
+function keepCodeOf(folder: string, name: string, parts: readonly string[]): void {
   try {
-    execFileSync(process.execPath, [program], { env: { KEEP_CODE: '1' }, stdio: 'ignore' })
+    const env = { KEEP_CODE: parts.join(' ') }
+    execFileSync(process.execPath, [join(folder, `${name}.cjs`)], { env, stdio: 'ignore' })
   } catch (error) {
     if ((error as { status?: number }).status !== UNCONFIGURED) throw error
   }
+  const lost = parts.filter((part) => !existsSync(join(folder, `${part}.code`)))
+  if (parts.length === 0 || lost.length > 0) throw new Error(`the code of the ${name} was not kept: ${lost.join(', ')}`)
 }
