@@ -31,6 +31,8 @@ export type PostgresOptions = {
   port?: number
   /** Server settings beyond the defaults here, for example `{ fsync: 'off' }`. */
   settings?: Record<string, string>
+  /** Whether it listens on a Unix socket too, in the folder of its data, if the path of that is short enough. */
+  socket?: boolean
   lifetime?: Lifetime
   /** Called when it ends unexpectedly, with the last lines of its log. */
   onDeath?: (log: string) => void
@@ -40,15 +42,19 @@ export type PostgresOptions = {
 
 const defaults: Record<string, string> = {
   listen_addresses: '127.0.0.1',
-  // The path of a socket has a limit of about 100 bytes, which that of a clone may exceed.
   unix_socket_directories: '',
   max_connections: '200',
   timezone: 'UTC',
   log_timezone: 'UTC',
 }
 
-function settingsOf(options: PostgresOptions, port: number): string[] {
-  const settings = { ...defaults, ...options.settings, port: String(port) }
+/** The longest path of a socket, in bytes. */
+const LONGEST_SOCKET = 100
+
+function settingsOf(options: PostgresOptions, home: string, port: number): string[] {
+  const fits = Buffer.byteLength(join(home, `.s.PGSQL.${port}.lock`)) <= LONGEST_SOCKET
+  const socket = options.socket && fits ? { unix_socket_directories: home } : {}
+  const settings = { ...defaults, ...socket, ...options.settings, port: String(port) }
   return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 }
 
@@ -87,7 +93,12 @@ export class Postgres {
     this.server = new LocalServer(
       {
         name: 'Postgres',
-        command: (port) => [programOf(place, 'postgres'), '-D', dataOf(place), ...settingsOf(options, port)],
+        command: (port) => [
+          programOf(place, 'postgres'),
+          '-D',
+          dataOf(place),
+          ...settingsOf(options, place.home, port),
+        ],
         identity: identityOf(place),
         log: join(resolve(options.folder), 'postgres.log'),
         firstPort: options.port ?? 0,

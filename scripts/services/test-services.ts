@@ -42,7 +42,7 @@ function runningIn(folder: string): Running | undefined {
  */
 export async function startTestServices(folder: string, lifetime: Lifetime, say: Say): Promise<TestAddresses> {
   const [postgres, redis] = await Promise.allSettled([
-    startPostgres({ folder, lifetime, settings: throwaway, say }),
+    startPostgres({ folder, lifetime, settings: throwaway, socket: true, say }),
     // Never the Redis of REDIS_URL: tests delete everything in theirs.
     redisProgram(say).then((program) => startRedis({ folder, lifetime, program, databases: testRedisDatabases })),
   ])

@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 
@@ -37,9 +37,25 @@ function prepareAll(connection: pg.Client): void {
   Object.assign(connection, { query: prepared })
 }
 
+/** The address of a database by its server's Unix socket, if it has one: a message there costs half of one by TCP. */
+async function bySocket(address: string): Promise<URL> {
+  const url = new URL(address)
+  const client = new pg.Client({ connectionString: address })
+  await client.connect()
+  try {
+    const { rows } = await client.query<{ folder: string }>(
+      "SELECT current_setting('unix_socket_directories') AS folder",
+    )
+    if (rows[0]!.folder !== '') url.searchParams.set('host', rows[0]!.folder)
+    return url
+  } finally {
+    await client.end()
+  }
+}
+
 /** Makes one, migrated and empty. */
 export async function openScheduleDatabase(): Promise<ScheduleDatabase> {
-  const url = new URL(await newDatabaseUrl())
+  const url = await bySocket(await newDatabaseUrl())
   url.searchParams.set('options', SETTINGS)
   const own = { DATABASE_URL: url.href, DATABASE_SSL: 'off' } as const
   const db = connectTestDb({ ...own, DATABASE_POOL: 8 })
