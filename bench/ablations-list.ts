@@ -146,7 +146,7 @@ export const ABLATIONS: readonly Ablation[] = [
     edits: [
       {
         file: 'src/shared/infra/log.ts',
-        find: '{ sync: false, minLength: 8192, periodicFlush: 50 }',
+        find: '{ sync: false, minLength: 8192 }',
         replace: '{ sync: false }',
       },
     ],

@@ -1,5 +1,10 @@
 import { expect } from 'chai'
-import { describeError, withoutSecrets } from '../../../src/shared/infra/log.ts'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino from 'pino'
+import { describeError, flushed, withoutSecrets } from '../../../src/shared/infra/log.ts'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
 
 describe('what is logged', () => {
@@ -37,5 +42,38 @@ describe('what is logged', () => {
     for (const thrown of ['text', null, undefined, 7, { password: 'hunter2' }])
       expect(describeError(thrown)).to.have.keys('message')
     expect(JSON.stringify(describeError({ password: 'hunter2' }))).not.to.include('hunter2')
+  })
+})
+
+describe('the lines of a log', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-log-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  it('are written together, all of them, and nothing is written while there are none', async () => {
+    const dest = join(folder, 'lines')
+    const stream = flushed(pino.destination({ dest, sync: false, minLength: 100 }))
+    const writes: number[] = []
+    stream.on('write', (bytes: number) => writes.push(bytes))
+    await once(stream, 'ready')
+    let expected = ''
+    const say = (line: string) => {
+      expected += line
+      stream.write(line)
+    }
+    for (let nth = 0; nth < 3; nth++) {
+      // The third begins a write, and the fourth comes while it goes on.
+      for (const line of ['short\n', 'Überschrift\n', `${'x'.repeat(100)}\n`, 'last\n']) say(line)
+      while (readFileSync(dest, 'utf8') !== expected) await once(stream, 'write')
+    }
+    expect(writes.length).to.be.at.most(6)
+    // Another one that writes regularly, whatever there is.
+    const regular = pino.destination({ dest: join(folder, 'regular'), sync: false, minLength: 100, periodicFlush: 50 })
+    for (let nth = 0; nth < 5; nth++) await once(regular, 'write')
+    for (const one of [stream, regular]) one.destroy()
+    expect(writes).not.to.include(0)
+    expect(writes.reduce((sum, bytes) => sum + bytes, 0)).to.equal(Buffer.byteLength(expected))
   })
 })
