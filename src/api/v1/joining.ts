@@ -67,14 +67,16 @@ export async function joinRetried(ctx: CallContext, deps: RetryDeps, identity: I
 }
 
 /**
- * Claims an abandoned call. Looks again a few times if equal calls are still waited for: their clients may be
- * disconnecting.
+ * Claims an abandoned call. Looks again a few times if equal calls were waited for when the retry came: their clients
+ * may be disconnecting, and a call may end before that is recorded.
  */
 async function claimUnanswered({ db, calls, webProcesses }: RetryDeps, retry: Retry): Promise<CallId | null> {
+  let wereWaitedFor = false
   for (const pause of [...LEAVING_PAUSES_MS, null]) {
     const waiting = await waitingProcesses(db, retry)
+    wereWaitedFor ||= waiting.length > 0
     const claimed = await calls.claimForRetry(retry, await webProcesses.findDead(waiting))
-    if (claimed || waiting.length === 0 || pause === null) return claimed
+    if (claimed || !wereWaitedFor || pause === null) return claimed
     await new Promise((resolve) => {
       setTimeout(resolve, pause)
     })
