@@ -67,13 +67,14 @@ describe('the sandbox as Stripe, when requests are repeated', () => {
   })
 
   it('times out and cuts connections, before and after the work', async () => {
-    const impatient = { timeout: 100, idempotencyKey: 'slow' }
+    // Long enough for the request to arrive.
+    const timeout = 1000
     await account.fault('GET /v1/customers/:id', 'hang')
-    expect(await refusalOf(stripe.customers.retrieve('cus_1', undefined, { timeout: 100 }))).to.be.instanceOf(
+    expect(await refusalOf(stripe.customers.retrieve('cus_1', undefined, { timeout }))).to.be.instanceOf(
       Stripe.errors.StripeConnectionError,
     )
     await account.fault('POST /v1/customers', 'hang-after')
-    await refusalOf(stripe.customers.create({}, impatient))
+    await refusalOf(stripe.customers.create({}, { timeout, idempotencyKey: 'slow' }))
     await account.fault('POST /v1/customers', 'reset-after', 2)
     await refusalOf(stripe.customers.create({}, { idempotencyKey: 'cut' }))
     expect((await stripe.customers.list()).data).to.have.length(2)

@@ -115,9 +115,10 @@ describe('a chat whose begin can wait', () => {
   it('is begun where it lasts, and ends with one attempt', async () => {
     const { db, url } = gateway
     const account = await anAccount(db, 1000)
-    const messages = [{ role: 'user', content: 'it lasts [delay 1500]' }]
+    const messages = [{ role: 'user', content: 'it lasts [hold]' }]
     const answer = post(`${url}/v1/chat/completions`, account.key, { model: 'sandbox-chat', messages })
     await until('it has begun', () => db('calls').where({ account_id: account.id, status: 'running' }).first('id'))
+    await until('the upstream to have it', () => gateway.sandbox.release('it lasts') > 0)
     const reply = await answer
     expect(reply.status, reply.text).to.equal(200)
     expect(await recordOf(db, reply)).to.include({ status: 'succeeded', attempts: 1 })
