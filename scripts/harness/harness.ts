@@ -90,14 +90,14 @@ export function sandboxCatalogue(url: string) {
       {
         id: 'hasty-chat',
         modality: 'chat',
-        timeoutSeconds: 2,
+        timeoutSeconds: 3,
         pricing: { input: 1, output: 3, perTokens: 1000, minimum: 1 },
         upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
       },
       {
         id: 'hasty-image',
         modality: 'image',
-        timeoutSeconds: 2,
+        timeoutSeconds: 3,
         credits: 40,
         upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
       },

@@ -7,7 +7,7 @@ import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { upstreamsOfLastHour } from '../../src/shared/calls/last-day.ts'
 import type { Reply } from '../../scripts/harness/http.ts'
-import { until } from '../../scripts/until.ts'
+import { PATIENCE_MS, seenWithin, until } from '../../scripts/until.ts'
 import { prompted, recordOf } from '../../scripts/harness/calling.ts'
 import type { Listening } from '../workers/fetching/servers.ts'
 import { serve } from '../workers/fetching/servers.ts'
@@ -27,18 +27,22 @@ const MANNERS: Record<string, RequestListener> = {
   hanging: (request) => void request.resume(),
 }
 
-/** An upstream that answers every chat after 40 ms, and counts how many it had at once. */
+/** How many chats an upstream gets at once at most. */
+const LIMIT = 3
+
+/** An upstream that answers every chat 40 ms after it had as many at once as it may, and counts how many it had. */
 function counting() {
   const seen = { now: 0, most: 0, all: 0 }
   const answer: RequestListener = (request, response) => {
     seen.all++
     seen.most = Math.max(seen.most, ++seen.now)
     request.resume()
-    setTimeout(() => {
+    const end = (): void => {
       seen.now--
       const choice = { index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ choices: [choice] }))
-    }, 40)
+    }
+    void seenWithin(() => seen.most >= LIMIT, PATIENCE_MS).then(() => setTimeout(end, 40))
   }
   return { seen, answer }
 }
@@ -75,8 +79,8 @@ describe('a model of two upstreams', () => {
       upstreams.ill = { protocol: 'openai', baseUrl: servers.failing!.origin }
       add('ill', 'chat', ['ill', 'sandbox'])
       upstreams.silent = { protocol: 'openai', baseUrl: servers.hanging!.origin }
-      add('silent', 'chat', ['silent', 'sandbox'], { timeoutSeconds: 1 })
-      upstreams.limited = { protocol: 'openai', baseUrl: servers.limited!.origin, concurrency: 3 }
+      add('silent', 'chat', ['silent', 'sandbox'], { timeoutSeconds: 3 })
+      upstreams.limited = { protocol: 'openai', baseUrl: servers.limited!.origin, concurrency: LIMIT }
       add('limited', 'chat', ['limited'])
       upstreams.narrow = { ...sandbox, concurrency: 1 }
       for (const modality of MODALITIES) add('narrow', modality, ['narrow'])
@@ -226,7 +230,7 @@ describe('a model of two upstreams', () => {
     it('never exceeds it, and serves all', async () => {
       const replies = await Promise.all(Array.from({ length: 30 }, () => call('limited', 'chat', prompted())))
       expect(replies.every(({ status }) => status === 200)).to.equal(true)
-      expect(limited.seen).to.deep.equal({ now: 0, most: 3, all: 30 })
+      expect(limited.seen).to.deep.equal({ now: 0, most: LIMIT, all: 30 })
     })
 
     it('counts all modalities together, but not the polls of a task', async () => {

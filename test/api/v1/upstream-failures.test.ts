@@ -25,14 +25,14 @@ describe('an upstream that fails', () => {
       models.push({
         id: 'brief-image',
         modality: 'image',
-        timeoutSeconds: 1,
+        timeoutSeconds: 3,
         credits: 40,
         upstreams: [{ upstream: 'sandbox', model: 'image-sandbox' }],
       })
       models.push({
         id: 'brief-chat',
         modality: 'chat',
-        timeoutSeconds: 1,
+        timeoutSeconds: 3,
         pricing: { input: 1, output: 3, perTokens: 1000, minimum: 30 },
         upstreams: [{ upstream: 'sandbox', model: 'gpt-sandbox' }],
       })

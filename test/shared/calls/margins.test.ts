@@ -8,6 +8,7 @@ import { gatewayError } from '../../../src/shared/errors.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { anAccount } from '../../../scripts/harness/factories.ts'
+import { withinOneDay } from '../../support/one-day.ts'
 import { storeVersion } from '../../../src/shared/catalogue/versions.ts'
 import { aResult, opened, verbs } from './opening.ts'
 
@@ -16,8 +17,10 @@ const HEADER = 'day,model,upstream,calls,credits,revenue_micro_usd,cost_micro_us
 describe('the margins of calls', () => {
   // A database of its own: they are those of all accounts.
   let db: Db
-  const today = new Date().toISOString().slice(0, 10)
+  let today: string
   before(async () => {
+    await withinOneDay()
+    today = new Date().toISOString().slice(0, 10)
     db = connectTestDb({ DATABASE_URL: await newDatabaseUrl(), DATABASE_SSL: 'off', DATABASE_POOL: 4 })
     const calls = verbs(db)
     const account = await anAccount(db, 10_000)

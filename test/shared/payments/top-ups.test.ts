@@ -9,6 +9,7 @@ import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
+import { withinOneDay } from '../../support/one-day.ts'
 import { opened, verbs } from '../calls/opening.ts'
 import type { PaymentWorld } from './world.ts'
 import { paymentWorld } from './world.ts'
@@ -91,6 +92,7 @@ describe('automatic top-up', () => {
   })
 
   it('keeps its monthly cap (UTC), and continues in the next month', async () => {
+    await withinOneDay()
     const account = await aBuyer(2000)
     for (let crossing = 0; crossing < 3; crossing++) await cross(account)
     expect(await autos(account.id)).to.deep.equal(['paid', 'paid'])

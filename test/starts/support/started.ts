@@ -101,3 +101,16 @@ export async function refusalOf(
   clearTimeout(timer)
   return { code, lines: started.lines, ownMs: started.ownMs() }
 }
+
+/** How long a process may take until it says or refuses something, and the part of it that loading may take, in ms. */
+const PROMISED_MS = 5000
+const LOADING_MS = 1000
+
+/**
+ * What `ownMs` must be below: the promise, and on a machine that takes longer to load the programs than a usual one, so
+ * much more.
+ */
+export async function longestMs(): Promise<number> {
+  const { ownMs } = await refusalOf('web', { DATABASE_URL: '' })
+  return PROMISED_MS + Math.max(0, ownMs - LOADING_MS)
+}

@@ -23,8 +23,15 @@ export const decodeReference: UpstreamDeps['withReference'] = (url, _signal, sen
 
 const short: Patience = { headersMs: 200, bodyMs: 200 }
 
-/** Short time-outs, for tests with a silent upstream. */
-export const HASTY: Timeouts = { connectMs: 200, chat: short, stream: short, image: short, submit: short, poll: short }
+/** Short time-outs, for tests with a silent upstream. None to connect: a process that stood still has not connected. */
+export const HASTY: Timeouts = {
+  connectMs: 10_000,
+  chat: short,
+  stream: short,
+  image: short,
+  submit: short,
+  poll: short,
+}
 
 let calls = 0
 
