@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { PATIENCE_MS } from '../../../scripts/until.ts'
 
 /** What was received over one connection. `closed`: by the other side, in time. */
 export type Exchange = { text: string; statuses: number[]; closed: boolean }
@@ -10,7 +11,7 @@ export type Exchange = { text: string; statuses: number[]; closed: boolean }
 export function exchange(
   url: string,
   pieces: (string | Uint8Array)[],
-  { answers = Infinity, halfClose = false, ms = 8000 } = {},
+  { answers = Infinity, halfClose = false, ms = PATIENCE_MS } = {},
 ): Promise<Exchange> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {

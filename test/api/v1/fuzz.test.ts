@@ -235,8 +235,8 @@ type Answered = {
 }
 
 /**
- * Whether a request was refused because Postgres or Redis took too long, as they may on a busy machine: charged nothing,
- * its client is told to send it again, and does.
+ * Whether a request was refused because Postgres or Redis took too long, as they may on a busy machine: its client is
+ * charged nothing and told to send it again, and does.
  */
 const isPutOff = ({ status, retryAfter, json }: Answered): boolean =>
   status === 503 && json?.error?.type === 'service_unavailable' && /^\d+$/.test(retryAfter ?? '')

@@ -25,7 +25,7 @@ describe('an error of Postgres', () => {
     const { port } = silent.address() as AddressInfo
     const db = connectDb(
       { DATABASE_URL: `postgres://someone:x@127.0.0.1:${port}/d`, DATABASE_SSL: 'off', DATABASE_POOL: 1 },
-      400,
+      1000,
     )
     const failure = () =>
       db.raw('SELECT 1').then(
@@ -33,7 +33,7 @@ describe('an error of Postgres', () => {
         (thrown: unknown) => thrown,
       )
     // The second waits for the connection of the first, whose patience ends before its own.
-    const [first, second] = await Promise.all([failure(), pause(100).then(failure)])
+    const [first, second] = await Promise.all([failure(), pause(700).then(failure)])
     await db.destroy()
     silent.close()
     expect([String(first), String(second)].join(), 'one of them').to.include('Error: timeout expired')
