@@ -110,6 +110,9 @@ describe('a customer of the console', () => {
       'Settled',
     ])
     expect(text).to.contain(`−${cost} credits`)
+    // The date stands once, with the first time.
+    expect(text.match(/[A-Z][a-z]{2} \d{1,2}, /g), text).to.have.length(1)
+    expect(text).to.match(/^Accepted\n[A-Z][a-z]{2} \d{1,2}, /)
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
     await holds(page, `location.pathname === '${from}'`)

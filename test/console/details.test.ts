@@ -52,7 +52,7 @@ describe('the pages of the console', () => {
     await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
     const { page, signIn, open, close } = await visit(browser, world)
     await signIn(CALLER)
-    await page.locator('tbody tr a').first().click()
+    await page.getByRole('region', { name: 'Calls' }).locator('tbody tr a').first().click()
     await page.getByRole('dialog', { name: 'Call' }).waitFor()
     const address = page.url()
     await page.keyboard.press('Escape')

@@ -72,8 +72,11 @@ describe('an operator of the console', () => {
       await world.person(boss, { admin: true })
       const own = await visit(browser, world, { viewport: { width, height }, reducedMotion: 'reduce' })
       const { page } = own
-      const section = (name: string) =>
-        page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name, exact: true }).click()
+      const section = async (name: string): Promise<void> => {
+        const menu = page.getByText(/^Section: /)
+        if (await menu.isVisible()) await menu.click()
+        await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name, exact: true }).click()
+      }
       const panel = (name: string) => page.locator('section', { has: page.getByRole('heading', { name }) }).last()
       await own.signIn(boss)
 

@@ -110,6 +110,27 @@ describe("the operator's pages", () => {
     await close()
   })
 
+  it('has its sections in a menu on a phone, which closes when one is opened', async () => {
+    await world.person('menu@example.com', { admin: true })
+    const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 360, height: 740 } })
+    await signIn('menu@example.com')
+    await open('/operator/debts', 'Debts')
+    const sections = page.getByRole('navigation', { name: 'Sections' })
+    await sections.waitFor({ state: 'hidden' })
+    await page.getByText('Section: Debts').click()
+    await sections.waitFor()
+    await fitsTheScreen(page)
+    expect(await page.evaluate('document.querySelector(".strip").scrollWidth')).to.equal(
+      await page.evaluate('document.querySelector(".strip").clientWidth'),
+    )
+    expect(await sections.locator('[aria-current]').innerText()).to.equal('Debts')
+    await sections.getByRole('link', { name: 'Audit' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor()
+    await sections.waitFor({ state: 'hidden' })
+    await page.getByText('Section: Audit').waitFor()
+    await close()
+  })
+
   it('has its sections in one row on a tablet, and spells the prices of a model', async () => {
     await world.person('tablet@example.com', { admin: true })
     const { page, signIn, open, close } = await visit(browser, world, { viewport: { width: 834, height: 1112 } })

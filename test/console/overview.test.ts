@@ -102,6 +102,15 @@ describe('the overview', () => {
       ['sandbox-image', ...images],
       ['sandbox-chat', ...chats],
     ])
+    const callsOf = async (name: string): Promise<Record<string, string>> => {
+      const link = page.getByTestId('totals').getByRole('link', { name })
+      return Object.fromEntries(new URL((await link.getAttribute('href'))!, world.url).searchParams)
+    }
+    const { model, from, to } = await callsOf('sandbox-image')
+    expect({ model, days: (Date.parse(to!) - Date.parse(from!)) / 86_400_000 }).to.deep.equal({
+      model: 'sandbox-image',
+      days: 29,
+    })
     await page.getByLabel('Group by').selectOption('key')
     const hint = (key: string): string => `${key.slice(0, 7)}…${key.slice(-4)}`
     await shows([
@@ -110,6 +119,14 @@ describe('the overview', () => {
     ])
     await page.locator('.chart figcaption').getByText('second').waitFor()
     expect(page.url()).to.contain('by=key')
+    expect((await callsOf('second'))['keyId']).to.equal(json.key.id)
+    await page.getByTestId('totals').getByRole('link', { name: 'second' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Calls' }).waitFor()
+    const listed = page.getByRole('region', { name: 'Calls' }).locator('tbody tr')
+    await until('one call is listed', async () => (await listed.count()) === 1)
+    expect(await listed.locator('td[data-label=Tokens]').innerText()).to.equal(tokens)
+    await page.setViewportSize({ width: 360, height: 740 })
+    await listed.locator('td[data-label=Tokens]').waitFor({ state: 'hidden' })
     expect(faults()).to.deep.equal([])
     await close()
   })

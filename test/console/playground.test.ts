@@ -28,6 +28,11 @@ describe('the playground', () => {
     const { page, signIn, open, faults, close } = await visit(browser, world)
     await signIn('painter@example.com')
     await open('/playground/image', 'Playground')
+    await page.getByText('Your image appears here').waitFor()
+    // Its place is taller than these words, which stand in its middle.
+    const middle = (selector: string): string =>
+      `(({ top, height }) => top + height / 2)(document.querySelector('${selector}').getBoundingClientRect())`
+    await holds(page, `Math.abs(${middle('.result')} - ${middle('.result .empty')}) < 2`)
     await page.getByRole('button', { name: 'Paste a key' }).click()
     await page.getByLabel('API key').fill(secret)
     await page.getByRole('button', { name: 'Use key' }).click()

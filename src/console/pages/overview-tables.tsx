@@ -32,8 +32,8 @@ const HEADERS: Record<By, string> = { model: 'Model', key: 'Key' }
 
 const tookText = (ms: number | null): string => (ms === null ? '–' : duration(ms))
 
-const totalColumns = (by: By): Column<Total>[] => [
-  { header: HEADERS[by], cell: ({ name }) => name },
+const totalColumns = (by: By, callsOf: (name: string) => string): Column<Total>[] => [
+  { header: HEADERS[by], cell: ({ name }) => <a href={callsOf(name)}>{name}</a> },
   { header: 'Credits', right: true, class: 'digits', cell: ({ credits }) => number(credits) },
   { header: 'Calls', right: true, class: 'digits', cell: ({ calls }) => number(calls) },
   { header: 'Failed', right: true, class: 'digits', cell: ({ calls, failed }) => share(failed, calls) },
@@ -48,15 +48,21 @@ const totalColumns = (by: By): Column<Total>[] => [
   { header: 'p95', right: true, class: 'digits', cell: ({ p95Ms }) => tookText(p95Ms) },
 ]
 
-type TotalsProps = { rows: UsedOn[]; by: By; latencyOf: (name: string) => AccountLatency['all'] }
+type TotalsProps = {
+  rows: UsedOn[]
+  by: By
+  latencyOf: (name: string) => AccountLatency['all']
+  /** The address of the calls of a model or key, by its name. */
+  callsOf: (name: string) => string
+}
 
-/** Each model or key over the whole time, with its latency. */
-export const Totals = ({ rows, by, latencyOf }: TotalsProps) => (
+/** Each model or key over the whole time, with its latency, and the way to its calls. */
+export const Totals = ({ rows, by, latencyOf, callsOf }: TotalsProps) => (
   <Table
     label={`Usage by ${by}`}
     broad={false}
     testId="totals"
-    columns={totalColumns(by)}
+    columns={totalColumns(by, callsOf)}
     rows={totalsOf(rows, latencyOf)}
     keyOf={({ name }) => name}
   />

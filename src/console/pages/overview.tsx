@@ -68,6 +68,8 @@ type Divided = {
   usage: Pick<Loaded<unknown>, 'problem' | 'reload'>
   rows: UsedOn[] | undefined
   latencyOf: (name: string) => AccountLatency['all']
+  /** What of the calls' address names the calls of one of them. */
+  fieldOf: (name: string) => Record<string, string>
 }
 
 /** The usage of some days by model. Its rows stay the same ones when the latency comes: the chart is drawn once. */
@@ -77,7 +79,7 @@ function useByModel(usage: Loaded<{ data: UsageRow[] }>, latency: AccountLatency
     [usage.data],
   )
   const latencyOf: Divided['latencyOf'] = (name) => latency?.models.find(({ model }) => model === name) ?? null
-  return { usage, rows, latencyOf }
+  return { usage, rows, latencyOf, fieldOf: (name) => ({ model: name }) }
 }
 
 /** The usage of some days by key. A key that was deleted long ago has its id for a name. */
@@ -98,7 +100,8 @@ function useByKey(
     [usage.data, keys],
   )
   const latencyOf: Divided['latencyOf'] = (name) => latency?.keys.find(({ keyId }) => nameOf(keyId) === name) ?? null
-  return { usage, rows, latencyOf }
+  const fieldOf = (name: string) => ({ keyId: keys?.find((key) => labelOf(key) === name)?.id ?? name })
+  return { usage, rows, latencyOf, fieldOf }
 }
 
 /** A key as people tell it from others. */
@@ -158,8 +161,10 @@ export function OverviewPage({ query }: PageProps) {
 type UsageProps = { divided: Divided; by: By; days: string[]; query: Record<string, string> }
 
 /** The chart of the days, and its numbers. */
-function Usage({ divided: { usage, rows, latencyOf }, by, days, query }: UsageProps) {
+function Usage({ divided: { usage, rows, latencyOf, fieldOf }, by, days, query }: UsageProps) {
   const { route } = useLocation()
+  const callsOf = (name: string): string =>
+    withFields('/calls', { keyId: query.keyId ?? '', from: days[0]!, to: days.at(-1)! }, fieldOf(name))
   const measure = (Object.keys(MEASURE_WORDS) as Measure[]).find((one) => one === query.show) ?? 'credits'
   return (
     <section class="panel">
@@ -180,7 +185,7 @@ function Usage({ divided: { usage, rows, latencyOf }, by, days, query }: UsagePr
       />
       {rows && rows.length > 0 && (
         <>
-          <Totals rows={rows} by={by} latencyOf={latencyOf} />
+          <Totals rows={rows} by={by} latencyOf={latencyOf} callsOf={callsOf} />
           <EachDay rows={rows} by={by} />
         </>
       )}

@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks'
 import type { CallRecord, CallDetails, LedgerEntry } from '../api/endpoints.ts'
 import { Code, Status, Time } from './basics.tsx'
 import { Worth } from './worth.tsx'
-import { duration, localClock, number, shortId, signed } from './format.ts'
+import { datedClock, duration, localClock, number, shortId, signed } from './format.ts'
 
 type Step = { name: string; at: string | null; note?: ComponentChildren; amount?: number; tone?: 'good' | 'bad' }
 
@@ -52,14 +52,18 @@ const first = (one: string, other = one): string => (other < one ? other : one)
 const balanceNote = (entries: LedgerEntry[]): string | undefined =>
   entries.length === 0 ? undefined : `Balance ${number(entries.at(-1)!.balanceAfter)}`
 
-/** The trail as a list of times, each with what it moved. */
+/** The trail as a list of times, each with what it moved. The date stands where it begins, and where a day is over. */
 export function Trail({ details }: { details: CallDetails }) {
+  const steps = trailOf(details)
+  const startsDay = (nth: number): boolean => steps[nth]!.at !== null && dateOf(steps[nth]) !== dateOf(steps[nth - 1])
   return (
     <ol class="trail" data-testid="trail">
-      {trailOf(details).map(({ name, at, note, amount, tone }) => (
+      {steps.map(({ name, at, note, amount, tone }, nth) => (
         <li key={name} class={`${at === null ? 'ahead' : 'past'} ${tone ?? ''}`}>
           <strong>{name}</strong>
-          <span class="soft">{at === null ? 'not yet' : <Time iso={at} text={localClock} />}</span>
+          <span class="soft">
+            {at === null ? 'not yet' : <Time iso={at} text={startsDay(nth) ? datedClock : localClock} />}
+          </span>
           <span class="digits">
             {amount === undefined || amount === 0
               ? ''
@@ -71,6 +75,9 @@ export function Trail({ details }: { details: CallDetails }) {
     </ol>
   )
 }
+
+/** The local date of a step; none of one that is still to come. */
+const dateOf = (step: Step | undefined): string | null => (step?.at ? new Date(step.at).toDateString() : null)
 
 const cacheFacts = ({ cachedInputTokens: cached, cacheWriteTokens: written }: CallRecord): [string, string][] =>
   cached || written

@@ -3,7 +3,7 @@
  */
 import type { CallRecord } from '../api/endpoints.ts'
 import { Amount, Status, Time } from './basics.tsx'
-import { duration } from './format.ts'
+import { duration, number } from './format.ts'
 import type { Column } from './table.tsx'
 import { Table } from './table.tsx'
 
@@ -29,9 +29,10 @@ export function CallTable({
     MODEL,
     STATUS,
     CREDITS,
+    TOKENS,
     TOOK,
   ]
-  if (keyNames) columns.push({ header: 'Key', cell: (call) => keyNames.get(call.keyId) ?? '', class: 'soft' })
+  if (keyNames) columns.push({ header: 'Key', cell: (call) => keyNames.get(call.keyId) ?? '', class: 'soft minor' })
   return <Table label="Calls" class="calls" broad columns={columns} rows={calls} keyOf={(call) => call.id} />
 }
 
@@ -69,6 +70,20 @@ export const CREDITS: Column<Outcome> = {
       <span class="unit"> {call.credits === 1 ? 'credit' : 'credits'}</span>
     </>
   ),
+}
+
+/** The tokens that went in and came out, where there are any; on a phone they are among the call's details. */
+const TOKENS: Column<Pick<CallRecord, 'inputTokens' | 'outputTokens'>> = {
+  header: 'Tokens',
+  right: true,
+  class: 'digits minor',
+  cell: ({ inputTokens, outputTokens }) =>
+    inputTokens === null ? null : (
+      <>
+        {number(inputTokens + (outputTokens ?? 0))}
+        <span class="unit"> tokens</span>
+      </>
+    ),
 }
 
 /** How long a call took. */

@@ -28,7 +28,9 @@ const timeOfDay = lazily(() => new Intl.DateTimeFormat(undefined, toMinute()))
 const moment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...toMinute() }))
 const momentWithYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...toMinute() }))
 const exactMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', ...CLOCK }))
-const clock = lazily(() => new Intl.DateTimeFormat(undefined, { ...CLOCK, fractionalSecondDigits: 3 }))
+const EXACT_CLOCK = { ...CLOCK, fractionalSecondDigits: 3 } as const
+const clock = lazily(() => new Intl.DateTimeFormat(undefined, EXACT_CLOCK))
+const datedMoment = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, ...EXACT_CLOCK }))
 const dayOfYear = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, year: 'numeric', timeZone: 'UTC' }))
 const dayOfMonth = lazily(() => new Intl.DateTimeFormat(undefined, { ...DAY, timeZone: 'UTC' }))
 
@@ -71,6 +73,9 @@ export function localTime(iso: string, now = Date.now()): string {
 export const exactTime = (iso: string): string => exactMoment().format(new Date(iso))
 
 export const localClock = (iso: string): string => clock().format(new Date(iso))
+
+/** The same with its date. */
+export const datedClock = (iso: string): string => datedMoment().format(new Date(iso))
 
 /** For hovers: the same moment for everybody. */
 export const utcTime = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`

@@ -3,6 +3,7 @@
  */
 import { useEffect, useRef } from 'preact/hooks'
 import { Empty, Page } from '../../parts/basics.tsx'
+import { Fold } from '../../parts/fold.tsx'
 import type { PageProps } from '../../parts/route.ts'
 import { account } from '../../state/account.ts'
 import { buying } from '../../state/billing.ts'
@@ -56,7 +57,7 @@ export function OperatorPage({ params, query }: PageProps) {
   }
   return (
     <Page title={(params.id && ONE[section]) || heading}>
-      <Sections current={section} />
+      <Sections current={section} name={name} />
       {section === 'home' && <HomeSection />}
       {section === 'accounts' &&
         (params.id ? <AccountSection key={params.id} id={params.id} /> : <AccountsSection query={query} />)}
@@ -75,8 +76,8 @@ export function OperatorPage({ params, query }: PageProps) {
   )
 }
 
-/** The sections; on a phone a strip, in which the current one is brought into sight. */
-function Sections({ current }: { current: string }) {
+/** The sections: a strip, in which the current one is brought into sight, on a tablet; on a phone a menu. */
+function Sections({ current, name }: { current: string; name: string }) {
   const strip = useRef<HTMLElement>(null)
   const shown = sections()
   useEffect(() => {
@@ -84,12 +85,14 @@ function Sections({ current }: { current: string }) {
     if (link) strip.current!.scrollLeft = link.offsetLeft - (strip.current!.clientWidth - link.offsetWidth) / 2
   }, [current, shown.length])
   return (
-    <nav ref={strip} class="tabs strip" aria-label="Sections">
-      {shown.map(([one, name]) => (
-        <a key={one} href={`/operator/${one}`} aria-current={one === current ? 'page' : undefined}>
-          {name}
-        </a>
-      ))}
-    </nav>
+    <Fold key={current} name={`Section: ${name}`}>
+      <nav ref={strip} class="tabs strip" aria-label="Sections">
+        {shown.map(([one, title]) => (
+          <a key={one} href={`/operator/${one}`} aria-current={one === current ? 'page' : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+    </Fold>
   )
 }
