@@ -19,6 +19,9 @@ export type MochaEnvironment = TestAddresses & {
 
 const PATIENT = 5
 
+/** Room for young objects, in MB: with the default of 16, the schedules spend a twentieth more CPU on copying them. */
+const YOUNG_MB = 64
+
 /** How a run of mocha ended. `counts` is missing if it did not even load its files. */
 export type Run = { counts: Counts | undefined; output: string }
 
@@ -32,6 +35,7 @@ export async function runMocha(
   const cli = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'lib', 'cli', 'cli.js')
   const [program = '', ...args] = dyingWithParent('SIGTERM', [
     process.execPath,
+    `--max-semi-space-size=${YOUNG_MB}`,
     '--import=tsx',
     cli,
     '--exit',
