@@ -23,10 +23,6 @@ import { runTool, seconds } from './tools.ts'
  * services. Options are passed to mocha. The last line counts the tests; the exit code is 0 only if none failed.
  */
 const args = process.argv.slice(2)
-
-/** How many files run at a time: two leave a third of two cores idle, since most tests wait for what they test. */
-const JOBS = '3'
-
 const runFolder = join(testData, `run-${processName}`)
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 let interrupted = false
@@ -78,7 +74,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
     bin,
     '--parallel',
     '--jobs',
-    JOBS,
+    '2',
     '--forbid-only',
     ...args,
     ...files,
