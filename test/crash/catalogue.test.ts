@@ -22,7 +22,7 @@ const VERSIONS = inSoak ? 30 : 4
 const PAUSE_MS = inSoak ? 1000 : 0
 const CLIENTS = 8
 
-/** How soon every process must use a version, in ms, and how many looks at all of them may come on top of it. */
+/** How soon every process must use a version, in ms; but for the soak, so many looks at all of them may come on top. */
 const WITHIN_MS = 2000
 const LOOKS = 10
 
@@ -126,7 +126,7 @@ describe('a catalogue that changes under load', () => {
     report(`${took.length} versions, each everywhere after ${Math.round(Math.max(...took))} ms: ${statuses(outcomes)}`)
     const failed = outcomes.filter(({ at, ms, status }) => status !== 200 && !(at <= flushedAt && at + ms >= flushedAt))
     expect(failed.map(({ status, error, reply }) => `${status} ${error} ${reply?.text ?? ''}`)).to.deep.equal([])
-    expect(Math.max(...took)).to.be.below(WITHIN_MS + LOOKS * medianOf(looks))
+    expect(Math.max(...took)).to.be.below(WITHIN_MS + (inSoak ? 0 : LOOKS * medianOf(looks)))
 
     await untilEnded(town.db, account.id)
     const rows = await town.db('calls').where({ account_id: account.id, status: 'succeeded' }).select<Row[]>('*')

@@ -57,8 +57,9 @@ describe('processes killed at named steps of calls, under load', () => {
       `taken over after their worker was killed: chats ${spread(recoveries.chat)}; ` +
         `images ${spread(recoveries.image)}; videos ${spread(recoveries.video)}`,
     )
-    // A worker that takes a call over may have to start first.
-    expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(LONGEST_TAKEOVER_MS + slowestStart)
+    // A worker that takes a call over may have to start first, which takes long on a busy machine.
+    const longest = LONGEST_TAKEOVER_MS + (inSoak ? 0 : slowestStart)
+    expect(Math.max(0, ...recoveries.chat, ...recoveries.image)).to.be.below(longest)
     if (inSoak) expect(medianOf([...recoveries.chat, ...recoveries.image])).to.be.below(TAKEOVER_MS)
   }).timeout(600_000)
 
