@@ -4,7 +4,7 @@
  */
 import type { Db, Trx } from '../infra/db.ts'
 import { failpoint } from '../infra/failpoints.ts'
-import type { PaymentId } from '../ids.ts'
+import type { PaymentId, RefundId } from '../ids.ts'
 import { newId, publicId } from '../ids.ts'
 import { grant, lockAccount, reversePayment } from '../ledger/ledger.ts'
 import type { Verdict } from './decide.ts'
@@ -13,7 +13,8 @@ import { mailOwner } from './mails.ts'
 import type { PaymentRow } from './orders.ts'
 import { lockPayment } from './orders.ts'
 import type { OrderState } from './provider.ts'
-import { askedOf, endRefund, refundsOf } from './refund-rows.ts'
+import type { RefundRow } from './refund-rows.ts'
+import { askedOf, endRefund, waitingRefundsOf } from './refund-rows.ts'
 import { countTopUp, keepCard } from './settings.ts'
 
 /** What applying a state did. `balance` is null if no credits moved. */
@@ -32,23 +33,51 @@ export type Applied = {
  */
 export async function applyState(db: Db, row: PaymentRow, seen: OrderState): Promise<Applied | null> {
   failpoint('payment.applying', row.id)
+  const unchanged = await recordSame(db, row, seen)
+  if (unchanged) return { row: unchanged, difference: differenceOf(row, seen), credited: false, balance: null }
   const applied = await db.transaction(async (trx) => {
     const { deleted_at: deletedAt } = await lockAccount(trx, row.account_id)
     const current = await lockPayment(trx, row.id)
-    const asked = await refundsOf(trx, row.id)
+    const asked = await waitingRefundsOf(trx, current)
     const verdict = decide(current, seen, { asked: askedOf(asked), isDeleted: deletedAt !== null })
     const difference = differenceOf(current, seen)
     // Also where nothing else changes: what is listed was taken, and is never given back for want of an answer.
-    for (const { reference, ours } of seen.refunds) {
-      const known = asked.find(({ id, status }) => status === 'asked' && publicId('refund', id) === ours)
-      if (known) await endRefund(trx, known.id, { status: 'taken', reference })
+    const taken = takenOf(asked, seen)
+    for (const { id, reference } of taken) await endRefund(trx, id, { status: 'taken', reference })
+    if (!changes(current, verdict)) {
+      // A state that was read before, and does not list them yet, is stale from now on.
+      const version = current.version + (taken.length > 0 ? 1 : 0)
+      return { row: await wait(trx, { ...current, version }), difference, credited: false, balance: null }
     }
-    if (!changes(current, verdict)) return { row: await wait(trx, current), difference, credited: false, balance: null }
     if (current.version !== row.version) return null
     return { difference, ...(await write(trx, current, verdict, seen)) }
   })
   if (applied?.credited) failpoint('payment.credited', row.id)
   return applied
+}
+
+/** The refunds that wait for an answer, and that the provider lists: it took them. */
+const takenOf = (waiting: readonly RefundRow[], seen: OrderState): { id: RefundId; reference: string }[] =>
+  seen.refunds.flatMap(({ reference, ours }) =>
+    waiting.filter(({ id }) => publicId('refund', id) === ours).map(({ id }) => ({ id, reference })),
+  )
+
+/**
+ * Records a check that found an order as it was, which most checks do, in one statement and without a lock before it.
+ * The version guards it, of which every change of an order or of its refunds makes a new one. That the account may be
+ * deleted needs no look: it decides only of an order that turns out to be paid.
+ * @returns the order; null if the state changes it, or if it has changed since: then it is looked at under its locks.
+ */
+async function recordSame(db: Db, row: PaymentRow, seen: OrderState): Promise<PaymentRow | null> {
+  // Read after the order, so that a refund that this misses has changed the version.
+  const asked = await waitingRefundsOf(db, row)
+  if (changes(row, decide(row, seen, { asked: askedOf(asked), isDeleted: false }))) return null
+  if (takenOf(asked, seen).length > 0) return null
+  const [now] = await db('payments')
+    .where({ id: row.id, version: row.version })
+    .update({ checks: db.raw('checks + 1'), next_check_at: nextCheck(db, { ...row, checks: row.checks + 1 }) })
+    .returning<PaymentRow[]>('*')
+  return now ?? null
 }
 
 /** Records that an order was checked without result. @returns the order; null if there is none. */
@@ -64,11 +93,11 @@ async function wait(trx: Trx, row: PaymentRow): Promise<PaymentRow> {
   const checks = row.checks + 1
   await trx('payments')
     .where({ id: row.id })
-    .update({ checks, next_check_at: nextCheck(trx, { ...row, checks }) })
+    .update({ checks, version: row.version, next_check_at: nextCheck(trx, { ...row, checks }) })
   return { ...row, checks }
 }
 
-function nextCheck(trx: Trx, row: PaymentRow) {
+function nextCheck(trx: Db | Trx, row: PaymentRow) {
   const minutes = pauseBefore(row, Date.now())
   return minutes === null ? null : trx.raw('now() + make_interval(mins => ?)', [minutes])
 }

@@ -34,15 +34,17 @@ export async function applyAndPublish(deps: PaymentDeps, row: PaymentRow, seen: 
 /**
  * Reads an order from its provider and applies what was read.
  * @param session the checkout that an event names, for an order that does not have its own yet.
+ * @param known the order as it was read a moment ago, by who has it already.
  * @returns the order afterwards; null if there is none. @throws ProviderAway, ProviderRefused.
  */
 export async function checkOrder(
   deps: PaymentDeps,
   id: PaymentId,
   session: string | null = null,
+  known: PaymentRow | null = null,
 ): Promise<PaymentRow | null> {
   for (let reads = 0; reads < MAX_READS; reads++) {
-    const row = await findPayment(deps.db, id)
+    const row = reads === 0 && known ? known : await findPayment(deps.db, id)
     if (!row || row.status === 'review') return row
     const order = orderOf(row)
     const seen = await deps.provider.read(

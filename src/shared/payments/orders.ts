@@ -260,10 +260,15 @@ export const dueOrders = async (db: Db, limit: number): Promise<PaymentId[]> =>
     .limit(limit)
     .pluck<PaymentId[]>('id')
 
-/** Has the sweep check an order in this many seconds, and not before. */
-export async function scheduleCheck(db: Db, id: PaymentId, seconds: number): Promise<void> {
-  await db('payments')
+/**
+ * Has the sweep check an order in this many seconds, and not before.
+ * @returns the order; null if there is none, or the sweep checks it no more.
+ */
+export async function scheduleCheck(db: Db, id: PaymentId, seconds: number): Promise<PaymentRow | null> {
+  const [row] = await db('payments')
     .where({ id })
     .whereNotNull('next_check_at')
     .update({ next_check_at: db.raw('now() + make_interval(secs => ?)', [seconds]) })
+    .returning<PaymentRow[]>('*')
+  return row ?? null
 }

@@ -43,6 +43,16 @@ export async function writeRefund(
 export const refundsOf = async (db: Db | Trx, paymentId: PaymentId): Promise<RefundRow[]> =>
   db('payment_refunds').where({ payment_id: paymentId }).orderBy('id').select<RefundRow[]>('*')
 
+/**
+ * The requested refunds of an order that nobody has answered yet, oldest first. What they take is counted as refunded,
+ * so an order with nothing refunded has none.
+ */
+export const waitingRefundsOf = async (
+  db: Db,
+  { id, refunded_minor: refundedMinor }: { id: PaymentId; refunded_minor: number },
+): Promise<RefundRow[]> =>
+  refundedMinor === 0 ? [] : (await refundsOf(db, id)).filter(({ status }) => status === 'asked')
+
 /** What the rules of payments need to know of refunds. */
 export const askedOf = (rows: readonly RefundRow[]): AskedRefund[] =>
   rows.map(({ id, status, amount_minor: amountMinor }) => ({ id: publicId('refund', id), status, amountMinor }))

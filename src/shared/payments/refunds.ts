@@ -110,7 +110,8 @@ export async function askRefund(deps: PaymentDeps, row: PaymentRow, refund: Refu
     if (error instanceof ProviderRefused) return giveBack(deps, row, refund, error.reason)
     if (!(error instanceof ProviderAway)) throw error
     log.warn({ payment: row.id, err: error }, 'refund not asked for yet')
-    return scheduleCheck(db, row.id, AGAIN_SECONDS)
+    await scheduleCheck(db, row.id, AGAIN_SECONDS)
+    return
   }
   await checkOrder(deps, row.id).catch((error: unknown) =>
     log.warn({ payment: row.id, err: error }, 'refund not read yet'),

@@ -12,7 +12,7 @@ import type { PaymentRow } from './orders.ts'
 import { scheduleCheck } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
 import { askRefund } from './refunds.ts'
-import { refundsOf } from './refund-rows.ts'
+import { waitingRefundsOf } from './refund-rows.ts'
 import { chargeCard } from './top-ups.ts'
 
 /** How long a worker holds an order, in seconds. */
@@ -23,13 +23,11 @@ const KNOWN_MS = 23 * 3_600_000
 
 /** Checks an order that is due. Whatever the provider does, it is due again later. */
 export async function sweepOrder(deps: PaymentDeps, id: PaymentId): Promise<void> {
-  await scheduleCheck(deps.db, id, LEASE_SECONDS)
+  const held = await scheduleCheck(deps.db, id, LEASE_SECONDS)
   try {
-    const row = await checkOrder(deps, id)
+    const row = await checkOrder(deps, id, null, held)
     if (row?.status === 'created') await askAgain(deps, row)
-    for (const refund of row ? await refundsOf(deps.db, id) : []) {
-      if (refund.status === 'asked') await askRefund(deps, row!, refund)
-    }
+    for (const refund of row ? await waitingRefundsOf(deps.db, row) : []) await askRefund(deps, row!, refund)
   } catch (error) {
     if (!(error instanceof ProviderAway) && !(error instanceof ProviderRefused)) throw error
     deps.log.warn({ payment: id, err: error }, 'payment not checked')

@@ -22,7 +22,7 @@ import { changeSettings } from '../../../src/shared/payments/settings.ts'
 import { sweepOrder } from '../../../src/shared/payments/sweep.ts'
 import { dueTopUps, topUp } from '../../../src/shared/payments/top-ups.ts'
 import { aResult, opened, verbs } from '../../shared/calls/opening.ts'
-import { live, killableDb, killableProvider } from './lives.ts'
+import { live, killableDb, killableProvider, unwatchLives } from './lives.ts'
 import { openPayers } from './payers.ts'
 import type { Payer } from './payers.ts'
 import type { Act, Event, Move } from './moves.ts'
@@ -42,6 +42,8 @@ export type ScheduleRun = {
   accounts: Payer[]
   calls: CallId[]
   tampered: Set<string>
+  /** Whether the provider was told to fail. */
+  faulty: boolean
   /** The events that its webhook was told of. */
   delivered: string[]
   /** What an operator, a customer or a bank wanted and could not have: for a failure's run. */
@@ -54,7 +56,7 @@ export async function play(db: Db, sandbox: Sandbox, moves: readonly Move[]): Pr
   try {
     for (const move of moves) {
       run.history.push(JSON.stringify(move))
-      if (move.do === 'together') await Promise.all(move.acts.map((act) => doAct(run, act)))
+      if (move.do === 'together') await doTogether(run, move.acts)
       else await happen(run, move)
     }
     await heal(run)
@@ -96,7 +98,18 @@ async function begin(db: Db, sandbox: Sandbox): Promise<ScheduleRun> {
     publishBalance: () => {},
   }
   const accounts = await openPayers(db, 2)
-  return { db, sandbox, stripe, deps, accounts, calls: [], tampered: new Set(), delivered: [], history: [] }
+  return {
+    db,
+    sandbox,
+    stripe,
+    deps,
+    accounts,
+    calls: [],
+    tampered: new Set(),
+    faulty: false,
+    delivered: [],
+    history: [],
+  }
 }
 
 const pick = <T>(all: readonly T[], which: number): T | undefined => all[which % Math.max(1, all.length)]
@@ -114,6 +127,11 @@ export const ordersOf = ({ db, accounts }: ScheduleRun): Promise<PaymentRow[]> =
 /** What is expected to go wrong: a provider that was told to, and wishes that cannot be had. */
 function isExpected(error: unknown): boolean {
   return error instanceof ProviderAway || error instanceof ProviderRefused || error instanceof ApiError
+}
+
+async function doTogether(run: ScheduleRun, acts: readonly Act[]): Promise<void> {
+  await Promise.all(acts.map((act) => doAct(run, act)))
+  unwatchLives()
 }
 
 async function doAct(run: ScheduleRun, act: Act): Promise<void> {
@@ -182,7 +200,10 @@ async function attempt({ history }: ScheduleRun, what: () => Promise<unknown>): 
 
 async function happen(run: ScheduleRun, event: Event): Promise<void> {
   const { stripe, db, accounts, calls } = run
-  if (event.do === 'fault') return stripe.fault('*', event.fault, event.times)
+  if (event.do === 'fault') {
+    run.faulty = true
+    return stripe.fault('*', event.fault, event.times)
+  }
   if (event.do === 'call')
     return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
   if (event.do === 'call ends') return endCall(run, event)
@@ -246,12 +267,11 @@ const MAX_PASSES = 6
 /** Every event is lost from now on, and nobody comes back: the sweep alone finds how each order stands. */
 async function heal(run: ScheduleRun): Promise<void> {
   const { stripe, deps, db } = run
-  await stripe.control('DELETE', 'faults')
+  if (run.faulty) await stripe.control('DELETE', 'faults')
   const due = new Set(await dueTopUps(db, 1000))
   for (const { id } of run.accounts) if (due.has(id)) await topUp(deps, catalogue, id)
-  await sweep(run, await ordersOf(run))
+  const orders = await sweep(run, await ordersOf(run))
   // Stripe repeats an answer of 500 for as long as it knows the id of a refund: after a day it is no more asked for.
-  const orders = await ordersOf(run)
   const unanswered = await db('payment_refunds')
     .where({ status: 'asked' })
     .whereIn(
@@ -267,12 +287,15 @@ async function heal(run: ScheduleRun): Promise<void> {
   )
 }
 
-/** Attends orders, and again those that changed, until none does. */
-async function sweep(run: ScheduleRun, orders: PaymentRow[]): Promise<void> {
+/** Attends orders, and again those that changed, until none does. @returns all orders of the run afterwards. */
+async function sweep(run: ScheduleRun, orders: PaymentRow[]): Promise<PaymentRow[]> {
+  let all = orders
   for (let passes = 0; orders.length > 0; passes++) {
     if (passes === MAX_PASSES) throw new Error(`orders change at every sweep: ${JSON.stringify(orders)}`)
     for (const { id } of orders) await sweepOrder(run.deps, id)
     const before = new Map(orders.map(({ id, version }) => [id, version]))
-    orders = (await ordersOf(run)).filter(({ id, version }) => before.has(id) && before.get(id) !== version)
+    all = await ordersOf(run)
+    orders = all.filter(({ id, version }) => before.has(id) && before.get(id) !== version)
   }
+  return all
 }
