@@ -11,8 +11,9 @@ LANGUAGE sql STABLE SET plan_cache_mode = force_generic_plan AS $$
   SELECT r.place,
     CASE
       WHEN k.expires_at <= moment THEN 'unauthorized'
-      -- The secret before the last rotation is good as long as its grace. Processes of the release before name none.
-      WHEN r.secret_version <> k.secret_version
+      -- The secret before the last rotation is good as long as its grace. Processes of the release before name none; 0
+      -- is that of a key that was remembered, which open_calls itself judges.
+      WHEN r.secret_version <> k.secret_version AND r.secret_version <> 0
         AND (r.secret_version = k.secret_version - 1 AND k.previous_until > moment) IS NOT TRUE THEN 'unauthorized'
       WHEN k.allowed_ips IS NOT NULL AND (r.address <<= ANY (k.allowed_ips)) IS NOT TRUE THEN 'ip_not_allowed'
       WHEN r.model <> ALL (k.models) OR r.modality <> ALL (k.modalities) THEN 'model_not_allowed'

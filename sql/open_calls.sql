@@ -58,17 +58,20 @@ BEGIN
       price_hash text, amount bigint, guarded text,
       estimated_input bigint, estimated_output bigint, lease_seconds integer, deadline_seconds integer,
       request_id text, reply_to text, idempotency_key text, idempotency_seconds integer, request_hash text,
-        request_bytes bigint, catalogue_version integer
+        request_bytes bigint, catalogue_version integer, secret_version integer
     )) WITH ORDINALITY AS r (
       id, account_id, key_id, modality, model, price, price_version, price_hash, amount, guarded, estimated_input,
       estimated_output, lease_seconds, deadline_seconds, request_id, reply_to, idempotency_key, idempotency_seconds,
-      request_hash, request_bytes, catalogue_version, place)
+      request_hash, request_bytes, catalogue_version, secret_version, place)
   ), checked AS (
     SELECT r.*, acc.credits AS balance_before, acc.debt, acc.outstanding_calls, acc.request_bytes AS held_bytes,
       coalesce(own.id, same.id) AS existing_id,
       CASE
         -- First: an earlier try of this very request had committed, whatever was revoked since.
         WHEN own.id IS NOT NULL THEN 'exists'
+        -- Its key was remembered, and must be one without limits (src/shared/accounts/key-lookup.ts).
+        WHEN r.secret_version = 0 AND (k.revoked_at IS NULL AND k.rate_limit IS NULL AND acc.status = 'active'
+          AND NOT acc.keys_limited AND k.id IS NOT NULL) IS NOT TRUE THEN 'look_up'
         WHEN k.id IS NULL OR k.revoked_at IS NOT NULL THEN 'unauthorized'
         WHEN key_refusals[r.place] IS NOT NULL THEN key_refusals[r.place]
         WHEN acc.status <> 'active' THEN 'account_suspended'
@@ -186,5 +189,5 @@ END $$;
 COMMENT ON FUNCTION open_calls IS
   'Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, '
   'insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, '
-  'account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or try_alone (only a batch of its own can '
-  'tell).';
+  'account_suspended, unauthorized, ip_not_allowed, model_not_allowed, look_up (a key that was remembered has '
+  'changed), or try_alone (only a batch of its own can tell).';

@@ -36,7 +36,9 @@ BEGIN
     WHERE first.upto = first.remaining AND first.remaining >= new_amount
       AND EXISTS (SELECT FROM api_keys k WHERE k.id = new_key AND k.account_id = new_account AND k.revoked_at IS NULL
         -- Otherwise it has to be written that the key was used.
-        AND k.last_used_at > now() - interval '1 minute')
+        AND k.last_used_at > now() - interval '1 minute'
+        -- A key that was remembered has none.
+        AND (k.rate_limit IS NULL OR new_secret_version <> 0))
       AND NOT EXISTS (SELECT FROM calls c WHERE c.id = new_id);
     is_plain := FOUND;
   END IF;

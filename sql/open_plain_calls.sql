@@ -56,7 +56,9 @@ BEGIN
             SELECT k.id FROM api_keys k WHERE k.id = ANY (keys_of) AND k.revoked_at IS NULL
               AND k.account_id = accounts_of[array_position(keys_of, k.id)]
               -- Otherwise it has to be written that the key was used.
-              AND k.last_used_at > now() - interval '1 minute'))
+              AND k.last_used_at > now() - interval '1 minute'
+              -- A key that was remembered has none.
+              AND (k.rate_limit IS NULL OR 0 <> ALL (secret_versions))))
           AND r.price = ANY (ARRAY(SELECT v.id FROM price_versions v WHERE v.id = ANY (prices_of)))) AS plain
       FROM unnest(accounts_of, amounts, bytes_of, keys_of, prices_of) AS r (account_id, amount, bytes, key_id, price)
       GROUP BY 1 ORDER BY 1

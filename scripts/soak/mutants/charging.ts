@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, SAME_BOOKS } from './judges.ts'
+import { MOMENTS, SCHEDULES, VERBS, DEBTS, BATCHES, PRICING, PRECHARGE, SAME_BOOKS, KEY_LIMITS } from './judges.ts'
 
 const OPEN_SQL = 'sql/open_calls.sql'
 const OPEN_PLAIN_SQL = 'sql/open_plain_calls.sql'
@@ -127,6 +127,19 @@ export const CHARGING: readonly Mutant[] = [
     why: 'A key that was revoked a moment ago opens nothing.',
     edits: [OPEN_PLAIN_SQL, OPEN_ONE_SQL].map((file) => ({ file, find: 'AND k.revoked_at IS NULL', replace: '' })),
     tests: [MOMENTS],
+  },
+  {
+    name: 'a charge takes a key as it was remembered',
+    why: 'A key that is not looked up is whatever the charge finds under the lock of its account.',
+    edits: [
+      { file: OPEN_SQL, find: "IS NOT TRUE THEN 'look_up'", replace: "IS NULL THEN 'look_up'" },
+      ...[OPEN_PLAIN_SQL, OPEN_ONE_SQL].map((file) => ({
+        file,
+        find: 'AND (k.rate_limit IS NULL OR ',
+        replace: 'AND (true OR ',
+      })),
+    ],
+    tests: [KEY_LIMITS],
   },
   {
     name: 'debt is forgotten by a grant',

@@ -20,6 +20,7 @@ export const LATE = 'test/workers/calls/late-begin.test.ts'
 export const CUT_CHATS = 'test/upstreams/cut-chats.test.ts'
 export const RETRIES = 'test/shared/calls/retries.test.ts'
 export const SAME_BOOKS = 'test/shared/calls/same-books.test.ts'
+export const KEY_LIMITS = 'test/shared/calls/key-limits.test.ts'
 
 /** The tests that must pass where no bug is planted. */
 export const JUDGES = [
@@ -29,6 +30,7 @@ export const JUDGES = [
   DEDUCTIONS,
   BATCHES,
   SAME_BOOKS,
+  KEY_LIMITS,
   BUDGETS,
   MOMENTS,
   PRICING,

@@ -18,6 +18,11 @@ import type { CallContext, PlacedCall } from './placed-call.ts'
 /** 1 to 255 printable ASCII characters. */
 const KEY = /^[\x20-\x7e]{1,255}$/
 
+const RETRY_COUNT = 'x-stainless-retry-count'
+
+/** Whether an SDK says that a request is a retry. */
+export const isNumberedRetry = ({ req }: Pick<Context, 'req'>): boolean => Number(req.headers[RETRY_COUNT]) >= 1
+
 /** What identifies a request for its retries. `hash` only where a retry could come. */
 export type Identity = { idempotencyKey: string | null; hash: string | null; isNumberedRetry: boolean }
 
@@ -30,12 +35,11 @@ export function identityOf(ctx: Context, modality: string, body: Record<string, 
       message: 'Idempotency-Key must be 1 to 255 printable characters.',
     })
   }
-  const retryCount = ctx.get('x-stainless-retry-count')
-  const mayBeRetried = key !== '' || retryCount !== ''
+  const mayBeRetried = key !== '' || ctx.get(RETRY_COUNT) !== ''
   return {
     idempotencyKey: key === '' ? null : key,
     hash: mayBeRetried ? requestHash(modality, body) : null,
-    isNumberedRetry: Number(retryCount) >= 1,
+    isNumberedRetry: isNumberedRetry(ctx),
   }
 }
 

@@ -38,6 +38,9 @@ export function requireUpstream({ routes }: Pick<Model, 'routes'>): void {
   if (routes.length === 0) throw new ApiError('upstream_unavailable', { param: 'model' })
 }
 
+/** The key of a request was remembered, and is not what it was: nothing was opened, and it has to be looked up. */
+export class KeyHasChanged extends Error {}
+
 /** How long a client with too many open calls should wait, in seconds. */
 const OUTSTANDING_RETRY_SECONDS = 5
 
@@ -46,7 +49,7 @@ const OUTSTANDING_RETRY_SECONDS = 5
  * @param onUpdate gets the worker's updates while a call of this request's own runs.
  * @throws ApiError upstream_unavailable, price_above_limit, price_changed, key_budget_exceeded, insufficient_credits,
  * rate_limited (too many open), account_suspended, unauthorized, ip_not_allowed, model_not_allowed (all four: changed a
- * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged).
+ * moment ago), idempotency_conflict, overloaded, service_unavailable (nothing stays charged); KeyHasChanged.
  */
 export async function placeCall(
   ctx: CallContext,
@@ -63,7 +66,10 @@ export async function placeCall(
   const request = openRequest(ctx, deps, order, identity, guarded)
   const outcome = await deps.calls.open(request)
   if ('existing' in outcome) return joinCall(ctx, deps, outcome.existing, identity)
-  if (!outcome.opened) throw await refusalOf(deps, request, order, outcome.refusal)
+  if (!outcome.opened) {
+    if (outcome.refusal === 'look_up') throw new KeyHasChanged()
+    throw await refusalOf(deps, request, order, outcome.refusal)
+  }
   ctx.state.opened = true
   const release = (): void => deps.unbegun.release(request.id)
   const pass = (update: CallUpdate): void => {
@@ -137,7 +143,7 @@ async function refusalOf(
   { db }: Pick<WebDeps, 'db'>,
   { keyId }: OpenRequest,
   order: CallOrder,
-  refusal: Extract<OpenOutcome, { refusal: string }>['refusal'],
+  refusal: Exclude<Extract<OpenOutcome, { refusal: string }>['refusal'], 'look_up'>,
 ): Promise<ApiError> {
   switch (refusal) {
     case 'too_many_calls':

@@ -10,16 +10,19 @@ import { ApiError } from '../../shared/errors.ts'
 import { publicId } from '../../shared/ids.ts'
 import type { Declaration } from '../declaration.ts'
 import { codesOf } from '../declaration.ts'
+import { isUnreachable } from '../../shared/infra/db.ts'
 import type { WebDeps } from '../deps.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { readJsonBody } from '../middleware/json-body.ts'
 import type { RequestState, Served } from '../middleware/request-context.ts'
+import { ALLOWANCE_HEADERS } from '../limits.ts'
 import { countersOf } from '../serve.ts'
-import { findKey, refuseHolder } from '../who.ts'
+import { findKey, recallKey, refuseHolder } from '../who.ts'
 import type { UpdateListener } from './updates.ts'
 import { bufferUpdates } from './updates.ts'
 import type { CallOrder } from './place-call.ts'
-import { placeCall } from './place-call.ts'
+import { isNumberedRetry } from './joining.ts'
+import { KeyHasChanged, placeCall } from './place-call.ts'
 import { mayCall } from './models.ts'
 import type { CallContext, PlacedCall } from './placed-call.ts'
 import { refuse } from './refusals.ts'
@@ -54,6 +57,9 @@ export function callEndpoint<M extends Model, P extends Parsed, const D extends 
  * The order of the checks is the order of the lines: key, address, account, rate limits, body, model, whether the key
  * may call it, its fields; then in `placeCall` the Idempotency-Key, the upstream, the price guards, a call to join, the
  * load, and the charge with the budget and the balance. From `begin` on a refusal is recorded as a rejected call.
+ *
+ * A key that is remembered is not looked up first: the charge confirms it, and whatever is refused before that only
+ * counts once the key has been looked up after all. Where it is not what it was, everything is checked again.
  */
 function serveCall<M extends Model, P extends Parsed>(
   declared: Declaration & Served,
@@ -64,21 +70,50 @@ function serveCall<M extends Model, P extends Parsed>(
   const counters = countersOf(declared, deps)
   return async (ctx) => {
     ctx.state.endpoint = declared
-    const principal = await findKey(deps, ctx)
-    const call = begin(ctx as Context & { state: RequestState }, principal)
+    // A retry may be given an answer that is paid already: no charge confirms its key.
+    const remembered = isNumberedRetry(ctx) ? null : recallKey(deps, ctx)
+    const call = begin(ctx as Context & { state: RequestState }, remembered ?? (await findKey(deps, ctx)))
     let body: JsonObject | null = null
-    try {
+    let reading: Promise<JsonObject> | undefined
+    const place = async (principal: Principal) => {
       refuseHolder(principal)
       for (const count of counters) await count(ctx, principal)
-      body = await readJsonBody(ctx, deps.incoming, principal.accountId)
+      body = await (reading ??= readJsonBody(ctx, deps.incoming, principal.accountId))
       const order = orderOf(deps, kind, body, principal)
       const updates = bufferUpdates()
-      const placed = await placeCall(call, deps, order, updates.onUpdate)
+      return { order, updates, placed: await placeCall(call, deps, order, updates.onUpdate) }
+    }
+    try {
+      const { order, updates, placed } = await place(call.state.principal).catch((thrown: unknown) => {
+        if (!remembered || ctx.state.opened) throw thrown
+        return placeAgain(call, deps, place, thrown)
+      })
       await answer(call, deps, placed, { ...order, updates })
     } catch (thrown) {
       throw await refuse(call, deps, modality, body ? modelOf(body) : '', thrown)
     }
   }
+}
+
+/** Looks up the key of a request that was refused while it was only remembered. @throws what is against the request. */
+async function placeAgain<T>(
+  call: CallContext,
+  deps: WebDeps,
+  place: (principal: Principal) => Promise<T>,
+  refusal: unknown,
+): Promise<T> {
+  let thrown = refusal
+  // Where Postgres is away, it is so for a look-up too.
+  const asked = isUnreachable(thrown) ? null : findKey(deps, call)
+  const principal = await asked?.catch((error: unknown) => {
+    thrown = error
+    return null
+  })
+  if (principal?.isPlain && !(thrown instanceof KeyHasChanged)) throw thrown
+  // The key is not what it was, or nobody can tell.
+  for (const name of ALLOWANCE_HEADERS) call.remove(name)
+  if (!principal) throw thrown
+  return place(principal)
 }
 
 /**

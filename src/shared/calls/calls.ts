@@ -327,6 +327,7 @@ function outcomeOf(request: OpenRequest, row: OpenRow): OpenOutcome {
       return row.existing_id === request.id
         ? { opened: true, balance: row.balance, outstanding: row.outstanding }
         : { opened: false, existing: row.existing_id! }
+    case 'look_up':
     case 'unauthorized':
     case 'ip_not_allowed':
     case 'account_suspended':

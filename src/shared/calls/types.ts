@@ -31,19 +31,23 @@ export type OpenRequest = {
   requestHash: string | null
   /** Bytes of the request as its job carries it. */
   requestBytes: number
-  /** Which of the key's secrets was sent. */
+  /** Which of the key's secrets was sent; 0: the key was remembered (see `key-lookup.ts`). */
   secretVersion: number
   /** The client's address; null when it is not known. */
   address: string | null
 }
 
-/** Why a call was not opened: the error code for its client, or the call that already existed. */
+/**
+ * Why a call was not opened: the error code for its client, the call that already existed, or `look_up`: its key was
+ * remembered, and is not what it was.
+ */
 export type OpenOutcome =
   | { opened: true; balance: number; outstanding: number }
   | { opened: false; existing: CallId }
   | {
       opened: false
       refusal:
+        | 'look_up'
         | 'unauthorized'
         | 'ip_not_allowed'
         | 'account_suspended'

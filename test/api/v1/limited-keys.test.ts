@@ -177,6 +177,25 @@ describe('keys with limits', () => {
       }
       expect((await countsOf(gateway.db, account)).charged).to.equal(0)
     })
+
+    it(`refuse with ${code}, before other faults, what was served before, of a key ${what}`, async () => {
+      for (const [way, body] of [
+        ['a chat', chatBody(prompted())],
+        ['no chat', { ...chatBody(prompted()), messages: 'none' }],
+      ] as const) {
+        const account = await anAccount(gateway.db, 10_000)
+        const used = await chat(gateway, account, prompted())
+        expect(used.status, way).to.equal(200)
+        await changeKey(gateway.db, account.keyId, changes)
+        const reply = await post(`${gateway.url}${CHAT}`, account.key, body)
+        // A budget is looked at last.
+        const expected = way === 'no chat' && status === 402 ? [400, 'invalid_messages'] : [status, code]
+        expect([reply.status, reply.json?.error?.type], way).to.deep.equal(expected)
+        const hasCounted = reply.headers.get('x-ratelimit-limit-requests') !== null
+        expect(hasCounted, way).to.equal(!['ip_not_allowed', 'unauthorized'].includes(code))
+        expect((await countsOf(gateway.db, account)).charged, way).to.equal(1)
+      }
+    })
   }
 
   it('pass the same ways without a limit', async () => {
@@ -235,6 +254,16 @@ describe('keys with limits', () => {
   })
 
   describe('a rate limit', () => {
+    it('applies from the next request on to a key that was used before', async () => {
+      const account = await anAccount(gateway.db, 10_000)
+      expect((await image(gateway, account, prompted())).status).to.equal(200)
+      await changeKey(gateway.db, account.keyId, { rateLimit: 1 })
+      expect((await image(gateway, account, prompted())).headers.get('x-ratelimit-limit-requests')).to.equal('1')
+      expectRefused(await image(gateway, account, prompted()), 429, 'rate_limited')
+      await changeKey(gateway.db, account.keyId, { rateLimit: null })
+      expect((await image(gateway, account, prompted())).status).to.equal(200)
+    })
+
     it('of a key applies beside that of its account, and headers show the one that leaves less', async () => {
       const account = await limited({ rateLimit: 2 })
       const free = await createKey(gateway.db, account.id, 'free')

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
-import { rotateKey } from '../../../src/shared/accounts/api-keys.ts'
+import { revokeKey, rotateKey } from '../../../src/shared/accounts/api-keys.ts'
+import { REMEMBERED } from '../../../src/shared/accounts/key-lookup.ts'
+import { setAccountStatus } from '../../../src/shared/operators/changes.ts'
 import type { KeyChanges } from '../../../src/shared/accounts/key-limits.ts'
 import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
@@ -12,6 +14,8 @@ import { connectTestDb, testDatabaseUrl } from '../../../scripts/harness/databas
 import { anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
 import { aResult, anOrder, opened, verbs, wordOf } from './opening.ts'
+
+const HOUR = new Date(Date.now() + 3_600_000)
 
 describe('the limits of a key, judged by the charge', () => {
   let db: Db
@@ -83,6 +87,41 @@ describe('the limits of a key, judged by the charge', () => {
         'unauthorized',
         'opened',
       ])
+    })
+  })
+
+  describe('a key that was remembered', () => {
+    const remembered = (account: TestAccount): OpenRequest => anOrder(account, 1, { secretVersion: REMEMBERED })
+    const CHANGES: Record<string, (account: TestAccount) => Promise<unknown>> = {
+      'is revoked': ({ id, keyId }) => revokeKey(db, id, keyId),
+      'is of a suspended account': ({ id }) => setAccountStatus(db, null, id, 'suspended'),
+      'has another secret': ({ keyId }) => rotateKey(db, keyId, 60),
+      'has a rate limit': ({ keyId }) => changeKey(db, keyId, { rateLimit: 5 }),
+      'has a list of models': ({ keyId }) => changeKey(db, keyId, { models: ['some-image'] }),
+      'has an end': ({ keyId }) => changeKey(db, keyId, { expiresAt: new Date(Date.now() + 3_600_000) }),
+      'has a budget': ({ keyId }) => changeKey(db, keyId, { budget: { credits: 100, period: 'day' } }),
+    }
+    for (const [what, change] of Object.entries(CHANGES)) {
+      it(`is asked to be looked up where it ${what} now, alone and beside others, and nothing is charged`, async () => {
+        const [account, other] = [await anAccount(db, 100), await anAccount(db, 100)]
+        // So that nothing but the change sends them to the general statement.
+        for (const { keyId } of [account, other])
+          await db('api_keys').where({ id: keyId }).update({ last_used_at: HOUR })
+        expect(await wordsOf([remembered(account)])).to.deep.equal(['opened'])
+        expect(await wordsOf([remembered(other), remembered(account)])).to.deep.equal(['opened', 'opened'])
+        await change(account)
+        expect(await wordsOf([remembered(account)])).to.deep.equal(['look_up'])
+        expect(await wordsOf([remembered(other), remembered(account)])).to.deep.equal(['opened', 'look_up'])
+        expect(await db('accounts').where({ id: account.id }).first('credits')).to.deep.equal({ credits: 98 })
+      })
+    }
+
+    it('is given a call that it has opened already, whatever it is now', async () => {
+      const account = await anAccount(db, 100)
+      const order = remembered(account)
+      expect(await wordsOf([order])).to.deep.equal(['opened'])
+      await revokeKey(db, account.id, account.keyId)
+      expect(await wordsOf([order])).to.deep.equal(['exists'])
     })
   })
 

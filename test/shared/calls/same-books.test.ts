@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { SQL_FOLDER } from '../../../migrations/sql.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
+import { REMEMBERED } from '../../../src/shared/accounts/key-lookup.ts'
 import { newId } from '../../../src/shared/ids.ts'
 import { beginCalls, endCalls, openCalls } from '../../../src/shared/calls/statements.ts'
 import type { OutcomeRow } from '../../../src/shared/calls/statements.ts'
@@ -98,7 +99,10 @@ const pick = <T>(random: () => number, from: readonly T[]): T => from[Math.floor
 /** A request that anybody could send. */
 const usualOrder = (random: () => number, { accounts: [one, two, , , , three] }: World): OpenRequest => {
   const { id, keys } = pick(random, [one!, two!, three!])
-  return anOrder({ id: id as never, keyId: keys[0] as never }, Math.ceil(random() * 50), { price: { credits: 7 } })
+  return anOrder({ id: id as never, keyId: keys[0] as never }, Math.ceil(random() * 50), {
+    price: { credits: 7 },
+    secretVersion: random() < 0.5 ? REMEMBERED : 1,
+  })
 }
 
 /** One that may be anything: a repeated id, an Idempotency-Key, another's key, an account that cannot pay. */
@@ -114,6 +118,7 @@ function oddOrder(random: () => number, { accounts }: World, known: readonly Ope
     {
       price: { credits: random() < 0.98 ? 7 : amount },
       requestBytes: Math.ceil(random() * 100),
+      secretVersion: random() < 0.1 ? REMEMBERED : 1,
       modality: random() < 0.5 ? 'chat' : 'image',
       ...(keyed && { idempotency: { key: pick(random, ['a', 'b', 'c']), seconds: 60 }, requestHash: 'ab'.repeat(32) }),
     },
