@@ -147,10 +147,12 @@ describe('the overview', () => {
         for (const { addedNodes } of changes)
           for (const node of addedNodes) if (node.classList?.contains('uplot')) window.charts += 1
       }).observe(document, { childList: true, subtree: true })`)
-    const [, latency] = await Promise.all([
-      page.reload(),
-      new Promise<Route>((resolve) => void page.route('**/api/usage/latency*', resolve)),
-    ])
+    let hold: (route: Route) => void
+    const held = new Promise<Route>((resolve) => {
+      hold = resolve
+    })
+    await page.route('**/api/usage/latency*', (route) => hold(route))
+    const [, latency] = await Promise.all([page.reload(), held])
     await page.locator('.plot canvas').waitFor()
     await latency.continue()
     await page.locator('.tile').filter({ hasText: 'Latency' }).getByText('95% within').waitFor()
