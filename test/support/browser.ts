@@ -4,7 +4,20 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { findProgram } from '../../scripts/services/processes.ts'
 import { runTool } from '../../scripts/tools.ts'
 
+/**
+ * Parts of the browser that no page needs. Without the first line a window shows two pages of its own below its address
+ * bar, and starts a process for a next page: half of what a window costs. The others are those that Playwright switches
+ * off, which this list replaces.
+ */
+const OFF = 'WebUIOmniboxPopup WebUIOmniboxAimPopup SpareRendererForSitePerProcess'
+  .concat(' AvoidUnnecessaryBeforeUnloadCheckSync DestroyProfileOnBrowserClose HttpsUpgrades LensOverlay')
+  .concat(' HttpsFirstBalancedModeAutoEnable MediaRouter PaintHolding ThirdPartyStoragePartitioning')
+  .concat(' AvoidCorsURLLoaderRestartOnRedirect OptimizationHints NetworkTimeServiceQuerying AimEnabled')
+  .concat(' PreconnectToSearch')
+  .replaceAll(' ', ',')
+
 const FLAGS = [
+  `--disable-features=${OFF}`,
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
