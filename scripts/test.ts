@@ -2,7 +2,7 @@ import './require-node.ts'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ensureTemplate } from './harness/database.ts'
@@ -15,6 +15,7 @@ import { dyingWithParent } from './services/processes.ts'
 import { readIfThere } from './services/secrets.ts'
 import { startTestServices, stopTestServices } from './services/test-services.ts'
 import type { TestAddresses } from './services/test-services.ts'
+import { bundlePrograms } from './soak/programs.ts'
 import { namesFiles } from './test-arguments.ts'
 import { runTool, seconds } from './tools.ts'
 
@@ -27,6 +28,7 @@ const runFolder = join(testData, `run-${processName}`)
 const counts: Counts = { passed: 0, failed: 0, skipped: 0 }
 let interrupted = false
 let mocha: ChildProcess | undefined
+let programs: string | undefined
 
 /**
  * Runs one part of the preparation, whose failure counts as a failed test. Returns its result, or undefined if it
@@ -49,6 +51,12 @@ async function stage<T>(name: string, work: () => Promise<T>): Promise<T | undef
 async function check(): Promise<void> {
   const { ok, output } = await runTool('npm', ['run', '--silent', 'check'])
   if (!ok) throw new Error(output)
+}
+
+/** Builds what is stale, and for all tests the programs that they start most. */
+async function built(): Promise<void> {
+  if (buildIsStale()) await build()
+  if (!namesFiles(args)) programs = await bundlePrograms()
 }
 
 async function services(): Promise<TestAddresses> {
@@ -90,6 +98,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
       TOLLGATE_TEST_REDIS_URL: addresses.redisUrl,
       TOLLGATE_TEST_FOLDER: runFolder,
       TOLLGATE_TEST_RESULT: result,
+      ...(programs && { TOLLGATE_TEST_PROGRAMS: programs }),
     },
   })
   const [code, killedBy] = (await once(mocha, 'close')) as [number | null, NodeJS.Signals | null]
@@ -116,13 +125,12 @@ for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, ()
 await sweep()
 const [, , addresses] = await Promise.all([
   args.length > 0 ? undefined : stage('check', check),
-  stage('build', async () => {
-    if (buildIsStale()) await build()
-  }),
+  stage('build', built),
   stage('services', services),
 ])
 if (addresses !== undefined && !interrupted) await runMocha(addresses)
 await stopTestServices(runFolder)
+if (programs) rmSync(programs, { recursive: true })
 
 if (counts.passed + counts.failed === 0) console.error(interrupted ? 'interrupted' : 'no test was run')
 console.log(closingLine(counts))

@@ -8,6 +8,7 @@ import { startGateway } from '../scripts/harness/harness.ts'
 import { get, post, send } from '../scripts/harness/http.ts'
 import type { Mailbox } from '../scripts/harness/mailbox.ts'
 import { startMailbox } from '../scripts/harness/mailbox.ts'
+import { argumentsOf } from '../scripts/harness/installation.ts'
 
 const run = promisify(execFile)
 
@@ -27,7 +28,7 @@ describe('the whole journey', () => {
   /** An admin command, as a process of its own. */
   const admin = async (...args: string[]): Promise<Record<string, unknown>> => {
     const environment = { ...process.env, DATABASE_URL: gateway.config.DATABASE_URL }
-    const { stdout } = await run(process.execPath, ['--import', 'tsx', 'src/admin/main.ts', ...args, '--json'], {
+    const { stdout } = await run(process.execPath, [...argumentsOf('admin'), ...args, '--json'], {
       env: environment,
     })
     return JSON.parse(stdout) as Record<string, unknown>

@@ -39,10 +39,10 @@ const bundled = process.env['TOLLGATE_TEST_PROGRAMS']
 let compiled: boolean | undefined
 
 /**
- * The compiled programs, as in production, if they are up to date; otherwise the sources through tsx. Of another
- * checkout (`tree`), what is there.
+ * What Node runs for a program: the compiled one, as in production, if it is up to date; otherwise the sources through
+ * tsx. Of another checkout (`tree`), what is there.
  */
-function argumentsOf(kind: Kind | Task, tree: string): string[] {
+export function argumentsOf(kind: Kind | Task, tree: string = root): string[] {
   const ofThisOne = tree === root
   if (bundled && ofThisOne && (kind === 'web' || kind === 'worker')) return [join(bundled, `${kind}.cjs`)]
   const program = join(tree, 'dist', `${PROGRAMS[kind]}.js`)

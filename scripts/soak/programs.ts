@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../folders.ts'
+import { ownerLives, processName } from '../harness/services.ts'
 
 /** What stays outside a bundle: drivers of other databases, which knex may ask for, native code, and late imports. */
 const OUTSIDE = 'mysql mysql2 mariadb oracledb sqlite3 better-sqlite3 tedious pg-query-stream pg-native'
@@ -24,14 +25,23 @@ const starting = {
       : null,
 }
 
+/** Removes the bundles of killed runs. */
+function sweep(): void {
+  for (const entry of readdirSync(join(root, 'dist'))) {
+    const owner = /^bundled-(\w+)-/.exec(entry)?.[1]
+    if (owner !== undefined && !ownerLives(owner)) rmSync(join(root, 'dist', entry), { recursive: true })
+  }
+}
+
 /**
  * Bundles the compiled programs, with their packages, into few files, which are compiled to machine code once, and
- * answers the folder with `web.cjs` and `worker.cjs`. The soak starts them some four hundred times, and most of a start
- * is the search for a thousand files and their compilation.
+ * answers the folder with `web.cjs` and `worker.cjs`, which its caller removes. The soak starts them some four hundred
+ * times, `npm test` often, and most of a start is the search for a thousand files and their compilation.
  */
 export async function bundlePrograms(): Promise<string> {
+  sweep()
   // In dist, where the programs look for what was built with them.
-  const folder = mkdtempSync(join(root, 'dist', 'bundled-'))
+  const folder = mkdtempSync(join(root, 'dist', `bundled-${processName}-`))
   const { build } = await import('vite')
   const built = await build({
     configFile: false,

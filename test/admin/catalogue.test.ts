@@ -8,6 +8,7 @@ import { root } from '../../scripts/folders.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { sandboxCatalogue } from '../../scripts/harness/harness.ts'
 import type { Catalogue } from '../../scripts/harness/harness.ts'
+import { argumentsOf } from '../../scripts/harness/installation.ts'
 import { catalogueCommands } from '../../src/admin/commands/catalogue.ts'
 import { CommandError } from '../../src/admin/command.ts'
 import type { Options, Report } from '../../src/admin/command.ts'
@@ -149,7 +150,7 @@ describe("the operator's commands of the catalogue", () => {
   it('end with exit code 1 on a conflict, with a sentence on stderr and one object on stdout', async () => {
     await admin('apply', [file(priced(40))])
     const args = ['catalogue', 'apply', file(priced(50)), '--expect', '0', '--json']
-    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/admin/main.ts'), ...args], {
+    const child = spawn(process.execPath, [...argumentsOf('admin'), ...args], {
       cwd: root,
       env: { PATH: process.env['PATH'], DATABASE_URL: databaseUrl },
     })

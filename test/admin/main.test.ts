@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { root } from '../../scripts/folders.ts'
@@ -11,6 +10,7 @@ import { parseId, publicId } from '../../src/shared/ids.ts'
 import type { GrantId } from '../../src/shared/ids.ts'
 import { connectTestDb, newDatabaseUrl } from '../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../scripts/harness/factories.ts'
+import { argumentsOf } from '../../scripts/harness/installation.ts'
 import { aResult, opened, verbs } from '../shared/calls/opening.ts'
 
 /** How a command ended. `json` if it printed any. */
@@ -31,7 +31,7 @@ describe("the operator's command line", function () {
     environment: NodeJS.ProcessEnv = { DATABASE_URL: databaseUrl },
     typed = '',
   ): Promise<Ended> {
-    const child = spawn(process.execPath, ['--import', 'tsx', join(root, 'src/admin/main.ts'), ...args], {
+    const child = spawn(process.execPath, [...argumentsOf('admin'), ...args], {
       cwd: root,
       env: { PATH: process.env.PATH, ...environment },
     })

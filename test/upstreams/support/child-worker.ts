@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { root } from '../../../scripts/folders.ts'
 import { dyingWithParent } from '../../../scripts/services/processes.ts'
 import type { Config } from '../../../src/shared/config.ts'
 import type { Gateway } from '../../../scripts/harness/harness.ts'
+import { argumentsOf } from '../../../scripts/harness/installation.ts'
 
 /** A separate worker process, which can be killed. */
 export type ChildWorker = {
@@ -26,12 +26,10 @@ export const environmentOf = (config: Config): Record<string, string> =>
 
 /** Starts a worker process with a configuration; resolves once it takes jobs. */
 export async function startChildWorker(config: Config, more: Record<string, string> = {}): Promise<ChildWorker> {
-  const [program, ...args] = dyingWithParent('SIGKILL', [
-    process.execPath,
-    '--import',
-    'tsx',
-    join(root, 'src/workers/main.ts'),
-  ]) as [string, ...string[]]
+  const [program, ...args] = dyingWithParent('SIGKILL', [process.execPath, ...argumentsOf('worker')]) as [
+    string,
+    ...string[],
+  ]
   const child = spawn(program, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'inherit'],
