@@ -3,6 +3,7 @@
  */
 import type { ErrorCode } from '../../shared/errors.ts'
 import { forgetToken, token } from '../state/session.ts'
+import type { Answer } from './early.ts'
 import { takeEarly } from './early.ts'
 import { requestOf } from './requests.ts'
 
@@ -44,42 +45,46 @@ const UNREACHABLE = 'The server cannot be reached right now. Try again in a mome
 type Fields = Record<string, unknown>
 
 /** Sends a request with the session token, if there is one. @throws Problem; a session that is over is forgotten. */
-export const send = <Answer>(method: string, path: string, fields?: Fields): Promise<Answer> =>
-  request(method, path, fields, (response) => response.json() as Promise<Answer>)
+export const send = <Body>(method: string, path: string, fields?: Fields): Promise<Body> =>
+  request<Answer, Body>(
+    (sent) => (method === 'GET' ? takeEarly(path, sent) : undefined) ?? fetch(path, requestOf(method, sent, fields)),
+    (answer) => answer.json() as Promise<Body>,
+  )
 
 /** Fetches a file with the session token. @throws Problem; a session that is over is forgotten. */
-export const fetchFile = (path: string): Promise<Blob> => request('GET', path, undefined, (response) => response.blob())
+export const fetchFile = (path: string): Promise<Blob> =>
+  request(
+    (sent) => fetch(path, requestOf('GET', sent)),
+    (response) => response.blob(),
+  )
 
-async function request<Answer>(
-  method: string,
-  path: string,
-  fields: Fields | undefined,
-  read: (response: Response) => Promise<Answer>,
-): Promise<Answer> {
+async function request<Given extends Answer, Body>(
+  ask: (sent: string | null) => Promise<Given>,
+  read: (answer: Given) => Promise<Body>,
+): Promise<Body> {
   const sent = token.value
-  let response: Response
+  let answer: Given
   let refusal: { error: ErrorCode; message: string }
   try {
-    const early = method === 'GET' ? takeEarly(path, sent) : undefined
-    response = await (early ?? fetch(path, requestOf(method, sent, fields)))
-    if (response.ok) return await read(response)
-    refusal = (await response.json()) as typeof refusal
+    answer = await ask(sent)
+    if (answer.ok) return await read(answer)
+    refusal = (await answer.json()) as typeof refusal
   } catch {
     throw new Problem('unreachable', UNREACHABLE)
   }
-  throw failed(response, refusal, sent)
+  throw failed(answer, refusal, sent)
 }
 
 function failed(
-  response: Response,
+  { status, headers }: Answer,
   { error, message }: { error: ErrorCode; message: string },
   sent: string | null,
 ): Problem {
   if (error === 'unauthorized' && sent !== null && sent === token.value) {
     forgetToken('Your session has ended. Sign in again to continue.')
   }
-  if (response.status === 429) return new Problem(error, waitText(Number(response.headers.get('retry-after'))))
-  if (response.status >= 500 && error !== 'payments_unavailable') return new Problem(error, UNREACHABLE)
+  if (status === 429) return new Problem(error, waitText(Number(headers.get('retry-after'))))
+  if (status >= 500 && error !== 'payments_unavailable') return new Problem(error, UNREACHABLE)
   return new Problem(error, message)
 }
 

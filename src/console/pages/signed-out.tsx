@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { forgot, signIn, signUp } from '../api/endpoints.ts'
-import { Action } from '../parts/basics.tsx'
+import { Action, Mark } from '../parts/basics.tsx'
 import { Field, Form, FormError, PasswordField, fieldsOf, useSubmit } from '../parts/forms.tsx'
 import { signOutNotice, keepToken } from '../state/session.ts'
 
@@ -39,7 +39,7 @@ export function Card({
   return (
     <div class="entrance">
       <a class="brand" href="/">
-        <img src="/pages/icon.svg" width="32" height="32" alt="" />
+        <Mark size={32} />
         Tollgate
       </a>
       <main class="card">

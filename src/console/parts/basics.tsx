@@ -8,6 +8,16 @@ import type { CallRecord } from '../api/endpoints.ts'
 import { STATUS_WORDS, exactTime, localTime, number, utcTime } from './format.ts'
 import { clock } from '../state/clock.ts'
 
+/** The product's mark, as in `assets/pages/icon.svg`: a picture of its own would be one more document to load. */
+export const Mark = ({ size }: { size: number }) => (
+  <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
+    <rect width="32" height="32" rx="8" fill="#3451d1" />
+    <path d="M7 25V11m0 2h18" fill="none" stroke="#fff" stroke-width="3.5" stroke-linecap="round" />
+    <circle cx="7" cy="9" r="2.6" fill="#fff" />
+    <path d="M14 18h11M14 22h7" fill="none" stroke="#b9c5ff" stroke-width="2.5" stroke-linecap="round" />
+  </svg>
+)
+
 /** A moment in local time, which keeps up with the clock; exactly, and in UTC, on hover. */
 export const Time = ({ iso, text = localTime }: { iso: string; text?: (iso: string, now: number) => string }) => (
   <time dateTime={iso} title={`${exactTime(iso)} · ${utcTime(iso)}`}>

@@ -21,7 +21,7 @@ import {
 import { signOut } from '../api/endpoints.ts'
 import { account, live, reconnecting } from '../state/account.ts'
 import { forgetToken } from '../state/session.ts'
-import { Email } from './basics.tsx'
+import { Email, Mark } from './basics.tsx'
 import { number } from './format.ts'
 
 type PageLink = { href: string; name: string; icon: LucideIcon }
@@ -74,7 +74,7 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
           <Menu size={20} aria-hidden="true" />
         </button>
         <a class="brand" href="/overview">
-          <img src="/pages/icon.svg" width="28" height="28" alt="" />
+          <Mark size={28} />
           <span>Tollgate</span>
         </a>
         <Balance />

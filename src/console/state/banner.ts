@@ -4,6 +4,7 @@
 import { computed, signal } from '@preact/signals'
 import { getBanner } from '../api/endpoints.ts'
 import type { Banner } from '../api/endpoints.ts'
+import { opened } from './opening.ts'
 
 const REFRESH_MS = 60_000
 
@@ -41,8 +42,7 @@ function read(): string | null {
   }
 }
 
-// After the page's own requests.
-setTimeout(() => void loadBanner(), 0)
+void opened.then(loadBanner)
 setInterval(() => {
   if (document.visibilityState === 'visible') void loadBanner()
 }, REFRESH_MS)
