@@ -145,7 +145,8 @@ describe('the overview', () => {
       window.charts = 0
       new MutationObserver((changes) => {
         for (const { addedNodes } of changes)
-          for (const node of addedNodes) if (node.classList?.contains('uplot')) window.charts += 1
+          for (const node of addedNodes)
+            window.charts += (node.matches?.('.plot > canvas') ?? 0) + (node.querySelectorAll?.('.plot > canvas').length ?? 0)
       }).observe(document, { childList: true, subtree: true })`)
     let hold: (route: Route) => void
     const held = new Promise<Route>((resolve) => {
@@ -160,6 +161,32 @@ describe('the overview', () => {
     expect(await page.evaluate('window.charts')).to.equal(1)
     expect(asked.toSorted()).to.deep.equal([...new Set(asked)].toSorted())
     expect(asked).to.include.members(['/api/usage', '/api/usage/latency', '/api/calls', '/api/account', '/api/keys'])
+    expect(faults()).to.deep.equal([])
+    await close()
+  })
+
+  it('is put into the document once, with everything that was asked for early', async () => {
+    const { secret } = await aCustomer(world, 'whole@example.com', 500)
+    await post(`${world.url}/v1/images/generations`, secret, { model: 'sandbox-image', prompt: 'a fox' })
+    const { page, signIn, faults, close } = await visit(browser, world)
+    await signIn('whole@example.com')
+    // However slow this machine is, the page never loses its patience with the answers.
+    await page.addInitScript(`
+      const timer = window.setTimeout
+      window.setTimeout = (then, ms, ...rest) => timer(then, ms === 100 ? 1e9 : ms, ...rest)
+      window.states = []
+      const parts = ['.shell', '.plot > canvas', '[data-testid=totals] tbody tr', 'tbody a[href^="/calls/"]', '.waiting']
+      new MutationObserver(() => {
+        const shown = parts.filter((part) => document.querySelector(part))
+        const unknown = [...document.querySelectorAll('.tile strong')].filter((tile) => tile.textContent === '…')
+        if (shown.length > 0) window.states.push([...shown, unknown.length].join(' and '))
+      }).observe(document, { childList: true, subtree: true })`)
+    await page.reload()
+    await page.locator('.plot canvas').waitFor()
+    const states = await page.evaluate<string[]>('[...new Set(window.states)]')
+    expect(states).to.deep.equal([
+      '.shell and .plot > canvas and [data-testid=totals] tbody tr and tbody a[href^="/calls/"] and 0',
+    ])
     expect(faults()).to.deep.equal([])
     await close()
   })

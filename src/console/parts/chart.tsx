@@ -2,9 +2,9 @@
  * Credits a day, stacked by model. Whoever cannot see it has the same numbers as a table.
  */
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type uPlot from 'uplot'
 import type { UsageRow } from '../api/endpoints.ts'
 import { shown } from '../state/theme.ts'
+import { BarChart } from './bars.ts'
 import { dayText, number } from './format.ts'
 
 /** Models with a colour of their own; the rest share the last. */
@@ -15,7 +15,8 @@ const COLOURS = {
   dark: ['#8ea2ff', '#3cc9bd', '#e5b454', '#dd8ad9', '#fb9668', '#9ccb62', '#aab4d0', '#6d7590'],
 }
 
-const HEIGHT = 220
+/** Of the axes. */
+const INK = { light: { text: '#565d75', line: '#e8eaf2' }, dark: { text: '#a4abc3', line: '#262b3b' } }
 
 /** What was used on a day, of one model or with one key. */
 export type UsedOn = Omit<UsageRow, 'modality' | 'model'> & { name: string }
@@ -49,11 +50,6 @@ export function stackOf(usage: UsedOn[], days: string[], measure: Measure = 'cre
   return { days, models, rows }
 }
 
-/** The library that draws: asked for with the first chart, while its numbers are on their way. */
-type Library = { default: typeof uPlot }
-let library: Promise<Library> | undefined
-const drawing = (): Promise<Library> => (library ??= import('uplot'))
-
 type ChartProps = {
   usage: UsedOn[] | undefined
   days: string[]
@@ -82,34 +78,22 @@ type StackProps = {
 
 /** Bars of a day each, stacked. */
 export function StackChart({ stack, isThere, text, choose }: StackProps) {
-  const { days } = stack
+  const { days, rows } = stack
   const place = useRef<HTMLDivElement>(null)
+  const chart = useRef<BarChart | null>(null)
   const [day, setDay] = useState<number | null>(null)
   const colours = COLOURS[shown.value]
-  void drawing()
   // In the frame that shows its numbers, not in the one after it.
   useLayoutEffect(() => {
     if (!isThere) return undefined
-    let over = false
-    let plot: uPlot | null = null
-    let sized: ResizeObserver | null = null
-    void drawing().then(({ default: Plot }) => {
-      const to = place.current
-      if (over || !to) return
-      // It says the width that this frame has anyway; asking the element would have the page laid out once more.
-      sized = new ResizeObserver(([entry]) => {
-        const width = Math.round(entry!.contentRect.width)
-        if (!plot) plot = new Plot(options(Plot, stack, width, setDay, text), drawn(stack), to)
-        else if (plot.width !== width) plot.setSize({ width, height: HEIGHT })
-      })
-      sized.observe(to)
-    })
-    return () => {
-      over = true
-      sized?.disconnect()
-      plot?.destroy()
-    }
+    const made = new BarChart(place.current!, { days, rows, colours, ink: INK[shown.value], dayText, valueText: text })
+    chart.current = made
+    return () => made.end()
   }, [stack, shown.value, isThere])
+  const point = (to: number | null): void => {
+    chart.current?.mark(to)
+    setDay(to)
+  }
   const valueOf = (row: number[]): number => (day === null ? row.reduce((sum, one) => sum + one, 0) : (row[day] ?? 0))
   return (
     <figure class="chart">
@@ -117,6 +101,10 @@ export function StackChart({ stack, isThere, text, choose }: StackProps) {
         ref={place}
         class={day === null || !choose ? 'plot' : 'plot chosen'}
         aria-hidden="true"
+        onMouseMove={({ currentTarget, clientX }) =>
+          point(chart.current?.dayAt(clientX - currentTarget.getBoundingClientRect().left) ?? null)
+        }
+        onMouseLeave={() => point(null)}
         onClick={() => day !== null && choose?.(days[day]!)}
       />
       <figcaption>
@@ -135,64 +123,4 @@ export function StackChart({ stack, isThere, text, choose }: StackProps) {
       </figcaption>
     </figure>
   )
-}
-
-/**
- * Each series is the sum of its model and all below it, the tallest first, so that each covers the last but for its
- * own part.
- */
-function drawn({ days, rows }: Stack): uPlot.AlignedData {
-  const sums = days.map(() => 0)
-  const series = rows.toReversed().map((row) => row.map((value, at) => (sums[at]! += value)))
-  return [days.map((_, index) => index), ...series.toReversed()]
-}
-
-function options(
-  Plot: typeof uPlot,
-  { days, models }: Stack,
-  width: number,
-  hover: (day: number | null) => void,
-  text: (value: number) => string,
-): uPlot.Options {
-  const dark = shown.value === 'dark'
-  const bars = Plot.paths.bars!({ size: [0.72, 48], radius: 0.15 })
-  const axis = {
-    font: `12px ${getComputedStyle(document.body).fontFamily}`,
-    stroke: dark ? '#a4abc3' : '#565d75',
-    grid: { stroke: dark ? '#262b3b' : '#e8eaf2', width: 1 },
-    ticks: { show: false },
-  }
-  return {
-    width,
-    height: HEIGHT,
-    legend: { show: false },
-    padding: [8, 8, 0, 0],
-    cursor: { y: false, points: { show: false }, drag: { setScale: false } },
-    scales: {
-      x: { time: false, range: () => [-0.6, days.length - 0.4] },
-      y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.08)] },
-    },
-    axes: [
-      {
-        ...axis,
-        size: 32,
-        grid: { show: false },
-        values: (_plot, splits) => splits.map((at) => (Number.isInteger(at) && days[at] ? dayText(days[at]) : '')),
-      },
-      {
-        ...axis,
-        size: 62,
-        values: (_plot, splits) =>
-          splits.map((value) => (text !== number || Number.isInteger(value) ? text(value) : '')),
-      },
-    ],
-    series: [
-      {},
-      ...models.map((_, index) => {
-        const colour = COLOURS[shown.value][index]!
-        return { stroke: colour, fill: colour, width: 0, paths: bars, points: { show: false } }
-      }),
-    ],
-    hooks: { setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
-  }
 }
