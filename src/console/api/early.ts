@@ -23,10 +23,7 @@ export function takeEarly(path: string, token: string | null): Promise<Answer> |
   return early?.token === token ? early?.answer : undefined
 }
 
-/**
- * Settles when everything that was sent early has been answered or has failed, taken or not; undefined where nothing was
- * sent.
- */
+/** Settles when everything that was sent early was answered or failed, taken or not; undefined where nothing was. */
 export const earlyAnswers = (): Promise<unknown> | undefined => (all.length === 0 ? undefined : Promise.allSettled(all))
 
 /** Sends a GET, and reads its answer as soon as it comes: who asks for the body later finds it read. */

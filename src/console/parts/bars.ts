@@ -135,7 +135,7 @@ export class BarChart {
       pen.fillText(dayText(days[day]!), LEFT + (day + 0.5) * this.slot, this.size.height - BOTTOM + 9)
   }
 
-  /** Each model's bar reaches down to the axis, the tallest first, so that each covers the last but for its own part. */
+  /** Each bar reaches down to the axis, the tallest first, so that each covers the last but for its own part. */
   private drawBars(pen: CanvasRenderingContext2D, tops: number[], yOf: (value: number) => number): void {
     const width = Math.min(BAR_MOST, this.slot * BAR_SHARE)
     const ends = [...tops]
