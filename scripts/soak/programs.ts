@@ -43,6 +43,7 @@ export async function bundlePrograms(): Promise<string> {
   // In dist, where the programs look for what was built with them.
   const folder = mkdtempSync(join(root, 'dist', `bundled-${processName}-`))
   const { build } = await import('vite')
+  const { NODE_ENV } = process.env
   const built = await build({
     configFile: false,
     root,
@@ -68,6 +69,9 @@ export async function bundlePrograms(): Promise<string> {
       },
     },
   })
+  // vite sets it for this process, whose tests shall run as those of mocha alone.
+  if (NODE_ENV === undefined) delete process.env.NODE_ENV
+  else process.env.NODE_ENV = NODE_ENV
   copyFileSync(join(root, 'scripts/soak/kept-code.cjs'), join(folder, 'kept-code.cjs'))
   const chunks = 'output' in built ? built.output : []
   for (const name of Object.keys(PROGRAMS)) {
