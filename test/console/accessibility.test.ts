@@ -6,6 +6,7 @@ import type { World } from '../../scripts/harness/console-world.ts'
 import { INSIDE, OUTSIDE, liveIn, settled } from './support/every-page.ts'
 import type { LivedIn } from './support/every-page.ts'
 import { fitsTheScreen, seriousFaults, visit } from './support/visit.ts'
+import type { Visit } from './support/visit.ts'
 
 const SCREENS = [
   { width: 1440, height: 900 },
@@ -19,36 +20,48 @@ describe('every page of the console', () => {
   let world: World
   let browser: Browser
   let lived: LivedIn
+  let visited: Visit
   before(async function () {
     browser = await openBrowser(this)
     world = await startWorld()
     lived = await liveIn(world, EMAIL)
+    visited = await visit(browser, world, { reducedMotion: 'reduce' })
   })
   after(async () => {
     await closeBrowser()
     await world?.stop()
   })
 
-  for (const viewport of SCREENS) {
-    it(`has no serious fault and fits, ${viewport.width} pixels wide, in light and dark`, async function () {
-      this.timeout(300_000)
-      const { page, open, signIn, faults, close } = await visit(browser, world, { viewport, reducedMotion: 'reduce' })
-      const look = async ([path, heading]: [string, string]): Promise<void> => {
-        await page.emulateMedia({ colorScheme: 'light' })
-        await open(lived.address(path), heading)
-        await settled(page)
+  const looks = ([path, heading]: [string, string]): void => {
+    it(`has no serious fault and fits screens of three widths, in light and dark: ${path}`, async () => {
+      const { page, open, faults } = visited
+      await page.setViewportSize(SCREENS[0]!)
+      await page.emulateMedia({ colorScheme: 'light' })
+      await open(lived.address(path), heading)
+      await settled(page)
+      for (const screen of SCREENS) {
+        await page.setViewportSize(screen)
         await fitsTheScreen(page)
-        expect(await seriousFaults(page), path).to.deep.equal([])
-        // Colours are all that a theme changes.
-        await page.emulateMedia({ colorScheme: 'dark' })
-        await page.locator('html[data-theme=dark]').waitFor()
-        expect(await seriousFaults(page, ['color-contrast']), `${path}, dark`).to.deep.equal([])
+        expect(await seriousFaults(page), `${screen.width} pixels wide`).to.deep.equal([])
       }
-      for (const one of OUTSIDE) await look(one)
-      await signIn(EMAIL)
-      for (const one of INSIDE) await look(one)
+      // Colours are all that a theme changes.
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await page.locator('html[data-theme=dark]').waitFor()
+      for (const screen of SCREENS.toReversed()) {
+        await page.setViewportSize(screen)
+        await fitsTheScreen(page)
+        const found = await seriousFaults(page, ['color-contrast'])
+        expect(found, `${screen.width} pixels wide, dark`).to.deep.equal([])
+      }
       expect(faults()).to.deep.equal([])
-      await close()
     })
   }
+
+  OUTSIDE.forEach(looks)
+
+  describe('that asks for a session', () => {
+    before(() => visited.signIn(EMAIL))
+
+    INSIDE.forEach(looks)
+  })
 })
