@@ -59,9 +59,16 @@ export async function openBrowser(test: Mocha.Context): Promise<Browser> {
   return test.skip()
 }
 
-/** Closes the browser after a file of tests, if it was started. */
+/**
+ * Closes the browser after a file of tests, if it was started. In a worker of mocha only what the file opened: the next
+ * file of the worker has the same browser, which ends with the worker.
+ */
 export async function closeBrowser(): Promise<void> {
   const opened = await browser
+  if (opened?.isConnected() && process.env['MOCHA_WORKER_ID'] !== undefined) {
+    await Promise.all(opened.contexts().map((context) => context.close()))
+    return
+  }
   browser = undefined
   await opened?.close()
 }
