@@ -849,7 +849,7 @@ END $$;
 -- Asks for the mail about a budget of which 80 or 100 percent is used.
 CREATE FUNCTION notify_of_budget() RETURNS trigger;
 
--- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, or try_alone (only a batch of its own can tell).
+-- Charges and opens calls: for each an outcome of opened, exists, price_above_limit, price_changed, insufficient_credits, key_budget_exceeded, too_many_calls, too_many_calls_of_key, too_many_bytes, account_suspended, unauthorized, ip_not_allowed, model_not_allowed, look_up (a key that was remembered has changed), or try_alone (only a batch of its own can tell).
 CREATE FUNCTION open_calls(requests jsonb, max_outstanding integer, max_request_bytes bigint) RETURNS TABLE(id uuid, outcome text, existing_id uuid, balance bigint, outstanding integer) SET plan_cache_mode=force_generic_plan;
 
 -- Charges and opens one call that has no Idempotency-Key and no guard: the outcome of open_calls.
