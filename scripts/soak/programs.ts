@@ -60,6 +60,8 @@ export async function bundlePrograms(): Promise<string> {
         external: (id) => OUTSIDE.some((name) => id === name || id.startsWith(`${name}/`)),
         output: {
           format: 'cjs',
+          // Code that was kept cannot import (kept-code.cjs); what it imports late can be required.
+          dynamicImportInCjs: false,
           entryFileNames: '[name]-program.cjs',
           // Beside each other: they look for `../sql` and `../console`.
           chunkFileNames: '[name]-[hash].cjs',

@@ -47,11 +47,12 @@ export async function startChildWorker(config: Config, more: Record<string, stri
 /** Does something while a separate worker process replaces the gateway's own worker. */
 export async function withChildWorker<T>(gateway: Gateway, work: (worker: ChildWorker) => Promise<T>): Promise<T> {
   await gateway.stopWorker()
-  const worker = await startChildWorker(gateway.config)
+  let worker: ChildWorker | undefined
   try {
+    worker = await startChildWorker(gateway.config)
     return await work(worker)
   } finally {
-    await worker.stop()
+    await worker?.stop()
     await gateway.startWorker()
   }
 }
