@@ -17,6 +17,7 @@ import { startTestServices, stopTestServices } from './services/test-services.ts
 import type { TestAddresses } from './services/test-services.ts'
 import { bundlePrograms } from './soak/programs.ts'
 import { namesFiles } from './test-arguments.ts'
+import { testFiles } from './test-order.ts'
 import { runTool, seconds } from './tools.ts'
 
 /**
@@ -76,7 +77,7 @@ async function sweep(): Promise<void> {
 async function runMocha(addresses: TestAddresses): Promise<void> {
   const result = join(runFolder, 'result.json')
   const bin = join(dirname(createRequire(import.meta.url).resolve('mocha/package.json')), 'bin', 'mocha.js')
-  const files = namesFiles(args) ? [] : ['test/**/*.test.ts']
+  const files = namesFiles(args) ? [] : testFiles()
   const [program = '', ...rest] = dyingWithParent('SIGTERM', [
     process.execPath,
     bin,

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { closingLine } from '../../scripts/closing-line.ts'
 import { root } from '../../scripts/folders.ts'
 import { namesFiles } from '../../scripts/test-arguments.ts'
+import { testFiles } from '../../scripts/test-order.ts'
 import { privateFolder } from '../../scripts/harness/services.ts'
 
 async function mocha(files: Record<string, string>, env: NodeJS.ProcessEnv): Promise<{ code: number; output: string }> {
@@ -57,6 +58,16 @@ describe('the closing line', () => {
   it('names skipped tests only if there are any', () => {
     expect(closingLine({ passed: 3, failed: 0, skipped: 0 })).to.equal('3 passed, 0 failed')
     expect(closingLine({ passed: 3, failed: 1, skipped: 2 })).to.equal('3 passed, 1 failed, 2 skipped')
+  })
+})
+
+describe('the order of test files', () => {
+  it('has every file once, and the pages of the console never one after the other', () => {
+    const files = testFiles()
+    expect(new Set(files).size).to.equal(files.length)
+    expect(files).to.include.members(['test/journey.test.ts', 'test/scripts/npm-test.test.ts'])
+    const pages = files.flatMap((file, at) => (file.startsWith('test/console/') ? [at] : []))
+    expect(Math.min(...pages.slice(1).map((at, index) => at - pages[index]!))).to.be.greaterThan(1)
   })
 })
 
