@@ -124,12 +124,10 @@ function interrupt(name: NodeJS.Signals): void {
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt(name))
 
 await sweep()
-const [, , addresses] = await Promise.all([
-  args.length > 0 ? undefined : stage('check', check),
-  stage('build', built),
-  stage('services', services),
-])
+const checked = args.length > 0 ? undefined : stage('check', check)
+const [, addresses] = await Promise.all([stage('build', built), stage('services', services)])
 if (addresses !== undefined && !interrupted) await runMocha(addresses)
+await checked
 await stopTestServices(runFolder)
 if (programs) rmSync(programs, { recursive: true })
 

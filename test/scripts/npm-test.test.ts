@@ -62,10 +62,11 @@ describe('the closing line', () => {
 })
 
 describe('the order of test files', () => {
-  it('has every file once, and the pages of the console never one after the other', () => {
+  it('has every file once, long ones first, and the pages of the console never one after the other', () => {
     const files = testFiles()
     expect(new Set(files).size).to.equal(files.length)
     expect(files).to.include.members(['test/journey.test.ts', 'test/scripts/npm-test.test.ts'])
+    expect(files.slice(0, 6)).to.include('test/starts/waiting.test.ts')
     const pages = files.flatMap((file, at) => (file.startsWith('test/console/') ? [at] : []))
     expect(Math.min(...pages.slice(1).map((at, index) => at - pages[index]!))).to.be.greaterThan(1)
   })
