@@ -247,7 +247,11 @@ async function onSession(
   if (event.do === 'expire') return stripe.stripe.checkout.sessions.expire(session.id)
   if (session.status !== 'open') return undefined
   tampered.add(session.client_reference_id!)
-  return stripe.control('POST', `objects/${session.id}`, { amount_total: session.amount_total! - 1 })
+  const amount = session.amount_total! - 1
+  // A declined try has left an intent, whose amount is what is paid.
+  const intent = session.payment_intent
+  if (typeof intent === 'string') await stripe.control('POST', `objects/${intent}`, { amount })
+  return stripe.control('POST', `objects/${session.id}`, { amount_total: amount })
 }
 
 async function endCall(
