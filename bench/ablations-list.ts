@@ -70,6 +70,10 @@ export const ABLATIONS: readonly Ablation[] = [
     edits: [{ file: BATCHER, find: '    if (busy) return\n', replace: '' }],
   },
   {
+    name: 'a busy process pauses before its next statement',
+    edits: [{ file: BATCHER, find: 'if (isBusy)', replace: 'if (isBusy && Date.now() < 0)' }],
+  },
+  {
     name: 'plain chats are looked at by hand',
     edits: [
       { file: CHAT_BODY, find: 'plainMessages(body.messages) ?? ', replace: '' },

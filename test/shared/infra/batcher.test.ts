@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { batched } from '../../../src/shared/infra/batcher.ts'
 
@@ -57,6 +58,22 @@ describe('batched', () => {
     held.release()
     expect(await Promise.all(answers)).to.deep.equal([10, 20, 30])
     expect(held.batches).to.deep.equal([[1], [2, 3]])
+  })
+
+  it('lets more items join behind a statement that was shared', async () => {
+    const held = heldRun()
+    const one = batched(held.run, () => false)
+    const answers = [one(1), one(2)]
+    await setTimeout(10)
+    answers.push(one(3))
+    held.release()
+    await Promise.all(answers.slice(0, 2))
+    answers.push(one(4))
+    expect(await Promise.all(answers)).to.deep.equal([10, 20, 30, 40])
+    expect(held.batches).to.deep.equal([
+      [1, 2],
+      [3, 4],
+    ])
   })
 
   it('gives the error of an item only to its caller', async () => {
