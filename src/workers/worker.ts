@@ -32,6 +32,7 @@ import { createFetcher } from './fetching/fetcher.ts'
 import type { Fetcher, FetcherSettings } from './fetching/fetcher.ts'
 import { serveHealth } from './health-server.ts'
 import { createHeldCalls } from './calls/held-calls.ts'
+import type { HeldCalls } from './calls/held-calls.ts'
 import { createPaymentProcessor } from './payments/processor.ts'
 import { createMailProcessor } from './mail/processor.ts'
 import { createWorkerMetrics, showWork } from './metrics.ts'
@@ -101,7 +102,7 @@ export async function startWorker(
     stop: async () => {
       leaving.abort()
       clearInterval(schedule)
-      await drain(queueWorkers, drainMs)
+      await drain(queueWorkers, held, drainMs)
       for (const one of [held, catalogue]) one.stop()
       health?.close()
       await queues.close()
@@ -169,9 +170,12 @@ function subscribe({ config, held, catalogue }: Pick<WorkerDeps, 'config' | 'hel
 }
 
 /** Takes no more jobs, and waits for those that run; what has not ended after `drainMs` goes back to its queue. */
-async function drain(queueWorkers: readonly Worker[], drainMs: number): Promise<void> {
+async function drain(queueWorkers: readonly Worker[], held: HeldCalls, drainMs: number): Promise<void> {
   const closed = Promise.all(queueWorkers.map((one) => one.close()))
-  const requeue = setTimeout(() => queueWorkers.forEach((one) => one.cancelAllJobs('shutdown')), drainMs)
+  const requeue = setTimeout(() => {
+    held.requeueAll()
+    queueWorkers.forEach((one) => one.cancelAllJobs('shutdown'))
+  }, drainMs)
   await closed
   clearTimeout(requeue)
 }

@@ -119,7 +119,7 @@ export const CALL_PATH: readonly Mutant[] = [
   {
     name: 'an end overtakes its own begin',
     why: 'It would name an attempt that is not the newest any more, and end nothing.',
-    edits: [{ file: LATE_BEGIN, find: 'await this.writing', replace: '' }],
+    edits: [{ file: LATE_BEGIN, find: 'if (this.writing) await this.writing', replace: '' }],
     tests: [LATE],
   },
   {

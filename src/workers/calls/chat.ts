@@ -10,6 +10,7 @@ import { allInput, chatCost } from '../../shared/calls/pricing.ts'
 import type { ChatRequest } from '../../shared/calls/requests.ts'
 import { countOutput } from '../../shared/calls/words.ts'
 import { publicId } from '../../shared/ids.ts'
+import type { SpanAttributes } from '../../shared/telemetry/telemetry.ts'
 import { settleChat } from './chat-settlement.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import type { PaidAnswer } from './streamed-answer.ts'
@@ -32,17 +33,19 @@ export async function runChat(deps: WorkerDeps, model: ChatModel, run: Run): Pro
   // The lost attempt may already have streamed a part to its reader.
   if (run.call.resumed && request.stream) return upstreamFailure('The worker was lost while it streamed.')
   await checkDestinations(deps.fetcher, request, run.signal)
-  const { answer, route } = await deps.upstreams.tryRoutes(model, run.signal, async (each, begun) => {
-    const adapter = deps.upstreams.adapterOf(each.upstream.protocol).chat
-    if (!adapter) throw new UpstreamError('rejected', `${each.upstream.protocol} serves no chat`)
-    const send = async () => ({ route: each, answer: await ask(deps, adapter, each, run, begun) })
-    return sending(run, each, send, ({ answer: { tokens } }) => ({
-      'gen_ai.usage.input_tokens': allInput(tokens),
-      'gen_ai.usage.output_tokens': tokens.output,
-    }))
+  const settlement = await deps.upstreams.tryRoutes(model, run.signal, async (route, begun) => {
+    const adapter = deps.upstreams.adapterOf(route.upstream.protocol).chat
+    if (!adapter) throw new UpstreamError('rejected', `${route.upstream.protocol} serves no chat`)
+    const answer = await sending(run, route, () => ask(deps, adapter, route, run, begun), spanAttributes)
+    return settlementOf(model, run, route, answer)
   })
-  return { is: 'settled', settlement: settlementOf(model, run, route, answer) }
+  return { is: 'settled', settlement }
 }
+
+const spanAttributes = ({ tokens }: PaidAnswer): SpanAttributes => ({
+  'gen_ai.usage.input_tokens': allInput(tokens),
+  'gen_ai.usage.output_tokens': tokens.output,
+})
 
 /** Even a slow upstream makes so many tokens a second, once it has thought for so many ms. */
 const SLOW = { tokensPerSecond: 5, thinkingMs: 60_000 }
@@ -80,13 +83,7 @@ const contextOf = (route: Route, { call, signal, traceparent }: Run): UpstreamCo
 })
 
 /** @param begun to be called before the first chunk leaves: a second try would show its reader two answers in one. */
-async function ask(
-  deps: WorkerDeps,
-  adapter: ChatAdapter,
-  route: Route,
-  run: Run,
-  begun: () => void,
-): Promise<PaidAnswer> {
+function ask(deps: WorkerDeps, adapter: ChatAdapter, route: Route, run: Run, begun: () => void): Promise<PaidAnswer> {
   const request = run.job.request as ChatRequest
   const streamed = () =>
     new StreamedAnswer(deps, run, begun).read((onSent) =>
@@ -94,12 +91,10 @@ async function ask(
     )
   if (request.stream) return streamed()
   if (!mayRunOutOfTime(run) && !mayBeTooLong(run, deps.config.MAX_ANSWER_BYTES)) return whole(adapter, route, run)
-  try {
-    return await streamed()
-  } catch (error) {
+  return streamed().catch((error: unknown) => {
     if (!isRefusalToStream(error)) throw error
     return whole(adapter, route, run)
-  }
+  })
 }
 
 /** Some upstreams stream certain models only to customers whom they have verified. Nothing was accepted then. */

@@ -6,6 +6,7 @@ import type { Calls } from '../../shared/calls/calls.ts'
 import type { CallId } from '../../shared/ids.ts'
 import type { Log } from '../../shared/infra/log.ts'
 import { RUNNING_LEASE_SECONDS } from '../../shared/calls/lifecycle.ts'
+import { Stop } from '../stop.ts'
 
 /** A third of the lease: two renewals may fail before the reconciler takes over the call. */
 const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
@@ -13,28 +14,38 @@ const RENEW_MS = (RUNNING_LEASE_SECONDS * 1000) / 3
 /** What `createHeldCalls` returns. */
 export type HeldCalls = ReturnType<typeof createHeldCalls>
 
+/** A call that is worked on, and how others in this process end that work early. */
+export type HeldCall = { id: CallId; ending: Stop }
+
 /** A set of held calls whose leases are renewed until `stop`. */
 export function createHeldCalls(calls: Pick<Calls, 'renew'>, log: Log) {
-  const held = new Map<CallId, AbortController>()
+  const held = new Set<HeldCall>()
+  let isLeaving = false
   const timer = setInterval(() => {
     calls
-      .renew([...held.keys()])
+      .renew([...held].map(({ id }) => id))
       .catch((error: unknown) => log.warn({ err: error, calls: held.size }, 'leases not renewed'))
   }, RENEW_MS)
   timer.unref()
   return {
-    /** Holds a call while `work` runs. The controller is how others in this process end the work early. */
-    async during<T>(id: CallId, work: (controller: AbortController) => Promise<T>): Promise<T> {
-      const controller = new AbortController()
-      held.set(id, controller)
-      try {
-        return await work(controller)
-      } finally {
-        held.delete(id)
-      }
+    /** Holds a call until it is released. */
+    hold(id: CallId): HeldCall {
+      const call = { id, ending: new Stop() }
+      held.add(call)
+      if (isLeaving) call.ending.abort(new Requeued())
+      return call
     },
+    /** The work on a call is done. */
+    release: (call: HeldCall): void => void held.delete(call),
     /** Ends the work on a call if this process holds it: the client of its stream has disconnected. */
-    cancel: (id: CallId): void => held.get(id)?.abort(new Cancelled()),
+    cancel: (id: CallId): void => {
+      for (const call of held) if (call.id === id) call.ending.abort(new Cancelled())
+    },
+    /** Ends the work on all calls, and on those that are held from now on: this process has no time left. */
+    requeueAll(): void {
+      isLeaving = true
+      for (const { ending } of held) ending.abort(new Requeued())
+    },
     /** How many calls are held now. */
     size: (): number => held.size,
     stop: (): void => clearInterval(timer),

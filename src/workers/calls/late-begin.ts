@@ -89,7 +89,7 @@ export class LateBegin {
    */
   async stop(): Promise<UnwrittenBegin | null> {
     clearTimeout(this.timer)
-    await this.writing
+    if (this.writing) await this.writing
     const { attempt, model, price } = this.call
     return attempt > 0 ? null : { ranMs: this.ranMs, priceVersion: priceVersionOf(model, price).id }
   }

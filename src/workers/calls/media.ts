@@ -17,6 +17,7 @@ import { checkDestinations } from './references.ts'
 import { NotStored } from './results.ts'
 import type { MediaSource, TaskMediaAdapter } from '../upstreams/adapter.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
+import { platformSignal } from '../stop.ts'
 
 /** How much longer than the next poll a task's lease lasts, in seconds. */
 const POLL_LEASE_MARGIN_SECONDS = 20
@@ -172,7 +173,7 @@ async function collect(
               upstream: route.upstream,
               name: (extension) => mediaName(deps.config.APP_SECRET, call.id, 0, extension),
             },
-            signal,
+            platformSignal(signal),
           ),
         )
   failpoint('result.kept', call.id)

@@ -19,8 +19,9 @@ import type { CallJob } from '../../shared/infra/queues.ts'
 import { failpoint } from '../../shared/infra/failpoints.ts'
 import { logLine } from '../../shared/infra/log.ts'
 import { processing } from '../../shared/telemetry/telemetry.ts'
-import type { SpanEnd } from '../../shared/telemetry/telemetry.ts'
+import type { SpanEnd, Telemetry } from '../../shared/telemetry/telemetry.ts'
 import type { WorkerDeps } from '../deps.ts'
+import type { Stop } from '../stop.ts'
 import { Spending } from './costs.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import { BEGIN_AFTER_MS, LateBegin, mayFollowUnwritten, takeUnwritten } from './late-begin.ts'
@@ -42,23 +43,26 @@ const UPDATE_AFTER_MS = 10
  * @param beginAfterMs how long a chat runs before its begin is written, in ms; given by tests alone
  */
 export function createCallProcessor(deps: WorkerDeps, beginAfterMs = BEGIN_AFTER_MS) {
-  return async (job: Job<CallJob>, token?: string, shutdown?: AbortSignal): Promise<void> => {
-    const span = deps.telemetry?.begin('consumer', `process ${job.name}`, job.data.traceparent, {
-      ...processing(job.queueName),
-      'tollgate.call': publicId('call', job.data.callId),
+  // With a third parameter BullMQ would make an AbortController for each job (docs/performance.md#what-paid).
+  return (job: Job<CallJob>, token?: string): Promise<void> => {
+    const handed = { job, token, beginAfterMs, traceparent: job.data.traceparent }
+    return deps.telemetry ? processTraced(deps, deps.telemetry, handed) : processJob(deps, handed)
+  }
+}
+
+async function processTraced(deps: WorkerDeps, telemetry: Telemetry, handed: Handed): Promise<void> {
+  const { job, traceparent } = handed
+  const span = telemetry.begin('consumer', `process ${job.name}`, traceparent, {
+    ...processing(job.queueName),
+    'tollgate.call': publicId('call', job.data.callId),
+  })
+  let how: SpanEnd | undefined
+  try {
+    await processJob(deps, { ...handed, traceparent: span.traceparent }, (outcome) => {
+      how = spanEnd(outcome)
     })
-    let how: SpanEnd | undefined
-    try {
-      await processJob(
-        deps,
-        { job, token, shutdown, beginAfterMs, traceparent: span?.traceparent ?? job.data.traceparent },
-        (outcome) => {
-          how = spanEnd(outcome)
-        },
-      )
-    } finally {
-      span?.end(how)
-    }
+  } finally {
+    span.end(how)
   }
 }
 
@@ -66,7 +70,6 @@ export function createCallProcessor(deps: WorkerDeps, beginAfterMs = BEGIN_AFTER
 type Handed = {
   job: Job<CallJob>
   token: string | undefined
-  shutdown: AbortSignal | undefined
   traceparent: string | undefined
   beginAfterMs: number
 }
@@ -76,19 +79,19 @@ const spanEnd = (outcome: Outcome): SpanEnd => ({
   failure: outcome.is === 'failed' ? outcome.error.type : undefined,
 })
 
-async function processJob(deps: WorkerDeps, handed: Handed, report: (outcome: Outcome) => void): Promise<void> {
+/** @param report is told how the work ended, before that is written */
+async function processJob(deps: WorkerDeps, handed: Handed, report?: (outcome: Outcome) => void): Promise<void> {
   const { job, token } = handed
-  const catalogue = await catalogueOf(deps, job, token)
+  const catalogue = currentCatalogueOf(deps, job) ?? (await catalogueOf(deps, job, token))
   if (!catalogue) return publishEnd(deps, job.data)
   const name = randomUUID()
   const call =
     takeUnwritten(job, catalogue) ?? (await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => take(deps, job, name)))
   if (!call) return publishEnd(deps, job.data)
   try {
-    const { outcome, unwritten } = await deps.held.during(call.id, (controller) =>
-      work(deps, findModel(catalogue, call.model, call.modality), call, { ...handed, name, controller }),
-    )
-    report(outcome)
+    const model = findModel(catalogue, call.model, call.modality)
+    const { outcome, unwritten } = await work(deps, model, call, name, handed)
+    report?.(outcome)
     await finish(deps, call, { job, token, unwritten }, outcome)
     failpoint('job.finishing', call.id)
   } catch (error) {
@@ -96,6 +99,11 @@ async function processJob(deps: WorkerDeps, handed: Handed, report: (outcome: Ou
     await job.moveToWait(token)
     throw new WaitingError()
   }
+}
+
+/** The catalogue that nearly every call was opened at; null where that was another. */
+function currentCatalogueOf({ catalogue }: WorkerDeps, { data: { catalogueVersion } }: Job<CallJob>): Catalogue | null {
+  return catalogueVersion && catalogueVersion === catalogue.version() ? catalogue.current() : null
 }
 
 /** How long a job waits for a worker that can use the version of its call, in ms. */
@@ -129,12 +137,12 @@ const take = ({ calls }: WorkerDeps, job: Job<CallJob>, name: string): Promise<B
 async function writeBegin(
   { calls, publisher, log }: WorkerDeps,
   call: BegunCall,
-  { name, ranMs, controller }: { name: string; ranMs: number; controller: AbortController },
+  { name, ranMs, ending }: { name: string; ranMs: number; ending: Stop },
 ): Promise<void> {
   try {
     const begun = await retryWhileUnreachable(BEGIN_PATIENCE_MS, () => calls.begin(call.id, name, { ranMs }))
     // Another process has ended it: nobody waits for this answer.
-    if (!begun) return controller.abort(new Cancelled())
+    if (!begun) return ending.abort(new Cancelled())
     call.attempt = begun.attempt
     call.remainingMs = begun.remainingMs
     void publisher.begun(call)
@@ -154,29 +162,20 @@ async function work(
   deps: WorkerDeps,
   model: Model | null,
   call: BegunCall,
-  {
-    job,
-    shutdown,
-    traceparent,
-    beginAfterMs,
-    name,
-    controller,
-  }: Handed & { name: string; controller: AbortController },
+  name: string,
+  { job, traceparent, beginAfterMs }: Handed,
 ): Promise<{ outcome: Outcome; unwritten: UnwrittenBegin | null }> {
+  const held = deps.held.hold(call.id)
+  const { ending } = held
   let deadline: NodeJS.Timeout | undefined
   const setDeadline = () => {
-    deadline = setTimeout(() => controller.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
+    deadline = setTimeout(() => ending.abort(new DeadlinePassed()), Math.max(0, call.remainingMs))
   }
   const begin =
     call.attempt > 0
       ? null
-      : new LateBegin(call, beginAfterMs, (ranMs) =>
-          writeBegin(deps, call, { name, ranMs, controller }).then(setDeadline),
-        )
+      : new LateBegin(call, beginAfterMs, (ranMs) => writeBegin(deps, call, { name, ranMs, ending }).then(setDeadline))
   if (!begin) setDeadline()
-  const requeue = () => controller.abort(new Requeued())
-  shutdown?.addEventListener('abort', requeue, { once: true })
-  if (shutdown?.aborted) requeue()
   // What an interrupted attempt has cost nobody knows.
   const spent = new Spending(call.resumed ? null : 0)
   const run: Run = {
@@ -184,7 +183,7 @@ async function work(
     job: job.data,
     name,
     begin,
-    signal: controller.signal,
+    signal: ending,
     maybeSent: false,
     upstream: call.upstream,
     spent,
@@ -194,14 +193,16 @@ async function work(
   const update = publishBegun(deps, call)
   try {
     const outcome = await runCall(deps, model, run)
-    const unwritten = (await begin?.stop()) ?? null
+    const unwritten = begin ? await begin.stop() : null
     if (outcome.is !== 'failed') return { outcome, unwritten }
     return { outcome: { ...outcome, costMicroUsd: spent.total, upstream: run.upstream }, unwritten }
-  } finally {
+  } catch (error) {
     await begin?.stop()
+    throw error
+  } finally {
     clearTimeout(deadline)
     clearTimeout(update)
-    shutdown?.removeEventListener('abort', requeue)
+    deps.held.release(held)
   }
 }
 

@@ -9,6 +9,8 @@ import { FetchFailed } from '../fetching/failure.ts'
 import { MediaRefused } from '../storage/refused.ts'
 import { UpstreamError } from '../upstreams/adapter.ts'
 import type { WithReference } from '../upstreams/references.ts'
+import { platformSignal } from '../stop.ts'
+import type { StopSignal } from '../stop.ts'
 
 /** The http(s) addresses of a request that an upstream would fetch, or we for it. */
 export function addressesIn(request: ChatRequest | MediaRequest): string[] {
@@ -35,11 +37,11 @@ const REFUSALS: Partial<Record<Destination, string>> = {
 export async function checkDestinations(
   fetcher: Fetcher,
   request: ChatRequest | MediaRequest,
-  signal: AbortSignal,
+  signal: StopSignal,
 ): Promise<void> {
   const addresses = addressesIn(request)
   if (addresses.length === 0) return signal.throwIfAborted()
-  const refusal = REFUSALS[await fetcher.destinationOf(addresses, signal)]
+  const refusal = REFUSALS[await fetcher.destinationOf(addresses, platformSignal(signal))]
   if (refusal) throw new AddressRefused(refusal)
 }
 

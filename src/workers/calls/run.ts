@@ -18,6 +18,7 @@ import { UpstreamError } from '../upstreams/adapter.ts'
 import { failureMicroUsd } from './costs.ts'
 import type { Spending } from './costs.ts'
 import type { LateBegin } from './late-begin.ts'
+import type { StopSignal } from '../stop.ts'
 
 /** What a runner gets. */
 export type Run = {
@@ -28,7 +29,7 @@ export type Run = {
   /** Its begin, where that is written later. */
   begin: LateBegin | null
   /** Ends the work: deadline, shutdown, or the client of a stream that left (see `held-calls.ts` for the reasons). */
-  signal: AbortSignal
+  signal: StopSignal
   /** Whether an upstream may have the request: what was certainly not sent can be handed to another worker. */
   maybeSent: boolean
   /** The upstream of its last try; null where none was tried. */
@@ -86,17 +87,27 @@ export async function sending<T>(
 const OPERATIONS: Record<Modality, string> = { chat: 'chat', image: 'generate_content', video: 'generate_content' }
 
 /** Asks an upstream something, as a span with the attributes of OpenTelemetry's conventions for generative AI. */
-export async function inSpan<T>(
+export function inSpan<T>(
   run: Run,
-  { upstream, model }: Route,
+  route: Route,
   operation: string,
   ask: () => Promise<T>,
   attributesOf?: (answer: T) => SpanAttributes,
 ): Promise<T> {
-  if (!run.telemetry) return ask()
+  return run.telemetry ? askInSpan(run.telemetry, run, route, operation, ask, attributesOf) : ask()
+}
+
+async function askInSpan<T>(
+  telemetry: Telemetry,
+  run: Run,
+  { upstream, model }: Route,
+  operation: string,
+  ask: () => Promise<T>,
+  attributesOf: ((answer: T) => SpanAttributes) | undefined,
+): Promise<T> {
   const outside = run.traceparent
   const { hostname, port } = new URL(upstream.baseUrl)
-  const span = run.telemetry.begin('client', `${operation} ${model}`, outside, {
+  const span = telemetry.begin('client', `${operation} ${model}`, outside, {
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': upstream.protocol,
     'gen_ai.request.model': model,

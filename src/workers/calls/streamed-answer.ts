@@ -11,6 +11,7 @@ import { ChatAssembly, ChunkRelay, saysSomething } from './chat-stream.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { Cancelled, DeadlinePassed, Requeued } from './held-calls.ts'
 import type { Run } from './run.ts'
+import type { StopSignal } from '../stop.ts'
 import type { ChatCompletion, ChatEvent, UpstreamUsage } from '../upstreams/adapter.ts'
 import { AnswerTooLong, UpstreamError } from '../upstreams/adapter.ts'
 
@@ -122,7 +123,7 @@ export class StreamedAnswer {
  * Which end a stream came to when this was thrown. Our own reasons come before what they made the upstream's connection
  * say.
  */
-function endOf(failure: unknown, { reason }: AbortSignal): ChatEnd {
+function endOf(failure: unknown, { reason }: StopSignal): ChatEnd {
   if (failure instanceof AnswerTooLong) return 'too_long'
   if (reason instanceof DeadlinePassed) return 'deadline'
   if (reason instanceof Cancelled) return 'client_left'

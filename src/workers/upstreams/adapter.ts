@@ -6,13 +6,14 @@ import type { Route } from '../../shared/catalogue/catalogue.ts'
 import type { Tokens } from '../../shared/calls/pricing.ts'
 import type { ChatRequest, MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamRef } from '../../shared/calls/types.ts'
+import type { StopSignal } from '../stop.ts'
 
 /** Everything an adapter needs beside the request. */
 export type UpstreamContext = {
   /** Which upstream, its address and key, its name for the model, and the model's `rename`, `drop` and `set`. */
   route: Route
   /** Ends at the call's deadline, at a shutdown, or when the client of a stream leaves. */
-  signal: AbortSignal
+  signal: StopSignal
   /** The call's public id, sent as `Idempotency-Key` and in the logs: harmless where it is ignored, never trusted. */
   callId: string
   /** W3C trace context to pass on. */

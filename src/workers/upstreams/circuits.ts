@@ -7,6 +7,7 @@ import type { CircuitBreakerPolicy } from 'cockatiel'
 import type { Upstream } from '../../shared/catalogue/catalogue.ts'
 import type { FailureKind } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
+import type { StopSignal } from '../stop.ts'
 
 /** An upstream at one moment, for metrics and logs. */
 export type UpstreamHealth = {
@@ -23,7 +24,7 @@ export type Health = {
    * Does one piece of work at an upstream within its `concurrency`, and learns from how it ends. Waits for its turn.
    * @throws whatever the work throws; UpstreamError `aborted` at the signal while it waits
    */
-  during<T>(upstream: Upstream, signal: AbortSignal, work: () => Promise<T>): Promise<T>
+  during<T>(upstream: Upstream, signal: StopSignal, work: () => Promise<T>): Promise<T>
   /** Until when the upstream's circuit is open, in Unix ms; 0 where it is closed. A test that runs keeps it open. */
   openUntil(upstream: string): number
   /** Every upstream that this process has used. */
@@ -118,7 +119,7 @@ class Semaphore {
     return this.queue.length
   }
 
-  acquire(limit: number, signal: AbortSignal): Promise<void> {
+  acquire(limit: number, signal: StopSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(ended(signal))
     if (this.taken < limit) {
       this.taken += 1
@@ -146,5 +147,5 @@ class Semaphore {
   }
 }
 
-const ended = (signal: AbortSignal): UpstreamError =>
+const ended = (signal: StopSignal): UpstreamError =>
   new UpstreamError('aborted', 'ended before its turn', { cause: signal.reason })

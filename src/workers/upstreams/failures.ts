@@ -7,6 +7,7 @@ import type { FailureKind, UpstreamUsage } from './adapter.ts'
 import { UpstreamError } from './adapter.ts'
 import { asFields, isText } from './fields.ts'
 import type { Fields } from './fields.ts'
+import type { StopSignal } from '../stop.ts'
 
 /** The longest pause that an upstream may ask for, in ms: beyond it a call would rather fail. */
 export const MAX_RETRY_AFTER_MS = 60_000
@@ -103,7 +104,7 @@ export function billed<T>(usage: UpstreamUsage | null, read: () => T): T {
 }
 
 /** The failure behind whatever was thrown while a request was made or its answer read. */
-export function transportFailure(error: unknown, signal: AbortSignal): UpstreamError {
+export function transportFailure(error: unknown, signal: StopSignal): UpstreamError {
   if (error instanceof UpstreamError) return error
   if (signal.aborted) {
     return new UpstreamError(isTimeout(signal.reason) ? 'late' : 'aborted', 'ended by ourselves', { cause: error })

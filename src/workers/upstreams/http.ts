@@ -12,6 +12,7 @@ import { isFields } from './fields.ts'
 import type { Fields } from './fields.ts'
 import { Gathered, MAX_ERROR_BYTES, isSuccess, requestWhole } from './whole-answer.ts'
 import type { WholeAnswer } from './whole-answer.ts'
+import { platformSignal } from '../stop.ts'
 
 /** How long an upstream may keep silent, in ms: before its headers, and between two pieces of its body. 0: no limit. */
 export type Patience = { headersMs: number; bodyMs: number }
@@ -137,21 +138,23 @@ export function createConnections(
       const optionsOf = (request: UpstreamRequest, context: UpstreamContext) =>
         optionsFor(request, context, timeouts[request.kind], authorize)
       return {
-        json: (request, context) =>
-          guarded(context, async () => {
+        async json(request, context) {
+          try {
+            const options = optionsOf(request, context)
             const bound = { maxBytes: limits[request.kind], isChat: request.kind === 'chat' }
-            return jsonOf(
-              successOf(await requestWhole(agentOf(request), optionsOf(request, context), context.signal, bound)),
-            )
-          }),
-        body: (request, context) =>
-          guarded(context, async () =>
-            bodyOf(
-              await streamed(agentOf(request), optionsOf(request, context), context),
-              limits[request.kind],
-              context,
-            ),
-          ),
+            return jsonOf(successOf(await requestWhole(agentOf(request), options, context.signal, bound)))
+          } catch (error) {
+            throw transportFailure(error, context.signal)
+          }
+        },
+        async body(request, context) {
+          try {
+            const answer = await streamed(agentOf(request), optionsOf(request, context), context)
+            return bodyOf(answer, limits[request.kind], context)
+          } catch (error) {
+            throw transportFailure(error, context.signal)
+          }
+        },
         downloadHeaders: (url, upstream) =>
           isSameOrigin(url, upstream.baseUrl) ? ownHeaders(upstream, authorize) : undefined,
       }
@@ -171,14 +174,6 @@ const ownHeaders = ({ apiKey, headers }: Upstream, authorize: Authorize): Record
   ...(apiKey === null ? {} : authorize(apiKey)),
   ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
 })
-
-async function guarded<T>({ signal }: UpstreamContext, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    throw transportFailure(error, signal)
-  }
-}
 
 /** The address of a request. @throws UpstreamError for a foreign origin: a forged request, and a leak of the key */
 function addressOf(request: UpstreamRequest, { baseUrl, name }: Upstream): URL {
@@ -229,7 +224,7 @@ async function streamed(
   options: Dispatcher.DispatchOptions,
   { signal, onSent }: UpstreamContext,
 ): Promise<Dispatcher.ResponseData> {
-  const sent: SentRequest = { ...options, signal, ...(onSent && { onSent }) }
+  const sent: SentRequest = { ...options, signal: platformSignal(signal), ...(onSent && { onSent }) }
   const answer = await agent.request(sent)
   if (isSuccess(answer.statusCode)) return answer
   throw statusFailure(answer.statusCode, answer.headers, await errorText(answer))

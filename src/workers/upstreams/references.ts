@@ -3,6 +3,7 @@
  */
 import type { MediaRequest } from '../../shared/calls/requests.ts'
 import type { UpstreamContext } from './adapter.ts'
+import { platformSignal } from '../stop.ts'
 
 /** A picture that a customer referred to: the pieces of its file, and what that is called in a form. */
 export type Reference = { pieces: Uint8Array[]; contentType: string; extension: string }
@@ -34,7 +35,7 @@ export function withUpload<T>(
   send: Upload<T>,
 ): Promise<T> {
   const isAddress = Object.hasOwn(route.rename, 'image_url') || route.drop.includes('image_url')
-  return imageUrl === undefined || isAddress ? send(null) : withReference(imageUrl, signal, send)
+  return imageUrl === undefined || isAddress ? send(null) : withReference(imageUrl, platformSignal(signal), send)
 }
 
 /** The picture as a file of a form. */

@@ -25,6 +25,8 @@ import { createOpenaiChat } from './openai/chat.ts'
 import { createOpenaiImages } from './openai/images.ts'
 import { openaiVideos } from './openai/videos.ts'
 import type { WithReference } from './references.ts'
+import { platformSignal } from '../stop.ts'
+import type { StopSignal } from '../stop.ts'
 import { createTaskAdapter } from './tasks/engine.ts'
 import type { TaskPreset } from './tasks/engine.ts'
 import { falKey, falTasks } from './tasks/fal.ts'
@@ -70,7 +72,7 @@ export function createUpstreams(deps: UpstreamDeps) {
     },
 
     /** @throws UpstreamError, the last one, once nothing may be tried any more; at once what is none */
-    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, signal: AbortSignal, work: Work<T>): Promise<T> => {
+    tryRoutes: async <T>(model: Pick<Model, 'modality' | 'routes'>, signal: StopSignal, work: Work<T>): Promise<T> => {
       const failed: FailedTry[] = []
       for (;;) {
         const { modality, routes } = model
@@ -85,7 +87,7 @@ export function createUpstreams(deps: UpstreamDeps) {
           random: Math.random,
         })
         if (step.is === 'give_up') throw failed.at(-1)?.error ?? new UpstreamError('rejected', 'no upstream at all')
-        await pause(step.afterMs, signal)
+        if (step.afterMs > 0) await pause(step.afterMs, signal)
         let isFinal = false
         try {
           return await health.during(step.route.upstream, signal, () =>
@@ -106,10 +108,9 @@ export function createUpstreams(deps: UpstreamDeps) {
   }
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms === 0) return
+async function pause(ms: number, signal: StopSignal): Promise<void> {
   try {
-    await sleep(ms, undefined, { signal })
+    await sleep(ms, undefined, { signal: platformSignal(signal) })
   } catch (error) {
     throw new UpstreamError('aborted', 'ended between two tries', { cause: error })
   }

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { AnswerTooLong } from './adapter.ts'
 import { malformedAnswer } from './failures.ts'
+import type { StopSignal } from '../stop.ts'
 
 /** An answer with its body, or with as much as is read of an error's. */
 export type WholeAnswer = { status: number; headers: IncomingHttpHeaders; bytes: Uint8Array }
@@ -63,7 +64,7 @@ export class Gathered {
 export function requestWhole(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  signal: AbortSignal,
+  signal: StopSignal,
   bound: Bound,
 ): Promise<WholeAnswer> {
   return new Promise((resolve, reject) => {
@@ -72,7 +73,7 @@ export function requestWhole(
 }
 
 class Reader implements Dispatcher.DispatchHandler {
-  private readonly signal: AbortSignal
+  private readonly signal: StopSignal
   private readonly gathered: Gathered
   private readonly resolve: (answer: WholeAnswer) => void
   private readonly reject: (error: unknown) => void
@@ -81,7 +82,7 @@ class Reader implements Dispatcher.DispatchHandler {
   private readonly stop = (): void => this.controller?.abort(this.signal.reason as Error)
 
   constructor(
-    signal: AbortSignal,
+    signal: StopSignal,
     bound: Bound,
     resolve: (answer: WholeAnswer) => void,
     reject: (error: unknown) => void,

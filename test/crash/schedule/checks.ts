@@ -145,7 +145,7 @@ function checkCost({ world, prices }: ScheduleRun, request: Request, row: CallRo
   const costs = [...costsOfTaken(world, request, row, price.chat)]
   // Chats end early that their client left, that their worker had to end, and that ran into their deadline.
   const mayBeCut =
-    (asked.stream && (request.left || world.workers.some(({ shutdown }) => shutdown.signal.aborted))) ||
+    (asked.stream && (request.left || world.workers.some(({ isLeaving }) => isLeaving))) ||
     row.deadline_at! < row.finished_at!
   if (mayBeCut) return void expect(paid, `${about} of what its worker got`).to.be.oneOf(costs)
   const whole = tokensOf(row, wordsOf(manner).join(''), manner.long ? null : manner.usage)

@@ -71,7 +71,7 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
     case 'die':
       return die(run, move)
     case 'stop worker':
-      return pick(world.liveWorkers(), move.which)?.shutdown.abort()
+      return world.stopWorker(pick(world.liveWorkers(), move.which))
     case 'reconcile':
       return reconcile(world, move.which)
     case 'cut wire':

@@ -73,14 +73,14 @@ export class Dispatch {
   }
 
   /** Gives a job to a worker. */
-  deliver(id: CallId, process: Process, processor: Processor<CallJob>, shutdown: AbortSignal): void {
+  deliver(id: CallId, process: Process, processor: Processor<CallJob>): void {
     const entry = this.jobs.get(id)
     if (!entry) return
     entry.state = 'active'
     entry.holder = process
     const token = (entry.token = ++this.tokens)
     const mine = () => this.jobs.get(id) === entry && entry.token === token && entry.state === 'active'
-    void processor(this.handle(entry, process, mine), String(token), shutdown).then(
+    void processor(this.handle(entry, process, mine), String(token)).then(
       () => {
         if (process.alive && mine()) this.jobs.delete(id)
       },

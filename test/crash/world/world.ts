@@ -136,7 +136,7 @@ export type Web = {
     stopping: AbortSignal
   }
 }
-export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; shutdown: AbortController }
+export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<CallJob>; isLeaving: boolean }
 
 /** What the pictures and the videos of the world are. */
 export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }
@@ -276,7 +276,7 @@ export class World {
       deps,
       // Every other worker writes the begin of a chat at once, while its upstream is asked.
       processor: createCallProcessor(deps, this.processes % 2 === 0 ? 0 : undefined) as Processor<CallJob>,
-      shutdown: new AbortController(),
+      isLeaving: false,
     }
     this.workers.push(worker)
     return worker
@@ -289,12 +289,19 @@ export class World {
 
   /** Those that live and were not asked to stop. */
   liveWorkers(): Worker[] {
-    return this.workers.filter(({ process, shutdown }) => process.alive && !shutdown.signal.aborted)
+    return this.workers.filter(({ process, isLeaving }) => process.alive && !isLeaving)
+  }
+
+  /** Has a worker hand back what it works on. */
+  stopWorker(worker: Worker | undefined): void {
+    if (!worker) return
+    worker.isLeaving = true
+    worker.deps.held.requeueAll()
   }
 
   /** Gives a job to a worker. */
   deliver(id: CallId, worker: Worker): void {
-    this.dispatch.deliver(id, worker.process, worker.processor, worker.shutdown.signal)
+    this.dispatch.deliver(id, worker.process, worker.processor)
   }
 
   /** Begins a run of the reconciler in a worker. */

@@ -23,9 +23,8 @@ const DONE = '[DONE]'
 export function createOpenaiChat(http: UpstreamHttp): ChatAdapter {
   const post = (json: Fields) => ({ method: 'POST', path: '/chat/completions', body: { json } }) as const
   return {
-    async chat(request, context) {
-      return resultOf(() => http.json({ ...post(outgoing(request, context, false)), kind: 'chat' }, context))
-    },
+    chat: (request, context) =>
+      resultOf(() => http.json({ ...post(outgoing(request, context, false)), kind: 'chat' }, context)),
 
     async *streamChat(request, context) {
       const json = outgoing(request, context, true)
