@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
-import { describeError, flushed, withoutSecrets } from '../../../src/shared/infra/log.ts'
+import { describeError, openDestination, withoutSecrets } from '../../../src/shared/infra/log.ts'
 import { newSecret } from '../../../src/shared/accounts/api-keys.ts'
 
 describe('what is logged', () => {
@@ -54,7 +54,7 @@ describe('the lines of a log', () => {
 
   it('are written together, all of them, and nothing is written while there are none', async () => {
     const dest = join(folder, 'lines')
-    const stream = flushed(pino.destination({ dest, sync: false, minLength: 100 }))
+    const stream = openDestination({ dest, minLength: 100 })
     const writes: number[] = []
     stream.on('write', (bytes: number) => writes.push(bytes))
     await once(stream, 'ready')
