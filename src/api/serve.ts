@@ -74,8 +74,11 @@ function send(ctx: Request, answer: unknown): void {
   ctx.body = answer instanceof Reply ? answer.body : answer
 }
 
-/** Counts a request of a holder; if the limit is shown, answers say what is left. @throws ApiError rate_limited. */
-type Counter = (ctx: Request, who: unknown) => Promise<void>
+/**
+ * Counts a request of a holder; if the limit is shown, answers say what is left. Nothing to wait for where the holder
+ * has no such limit. @throws ApiError rate_limited.
+ */
+type Counter = (ctx: Request, who: unknown) => Promise<void> | null
 
 /** The limits of an endpoint, in their order. */
 export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter[] =>
@@ -84,16 +87,20 @@ export const countersOf = ({ limits = [] }: Declaration, deps: WebDeps): Counter
 function counter({ limit: name, per, shown }: LimitUse, { config, limits }: WebDeps): Counter {
   const limit = limits[name]
   if (per === 'key') {
-    return async (ctx, who) => {
+    return (ctx, who) => {
       const { keyId, rateLimit } = who as Pick<Principal, 'keyId' | 'rateLimit'>
-      if (rateLimit !== null) show(ctx, shown, await limit.take(keyId, rateLimit))
+      return rateLimit === null ? null : showTaken(ctx, shown, limit.take(keyId, rateLimit))
     }
   }
   const keyOf =
     per === 'client'
       ? (ctx: Request) => networkOf(clientAddress(ctx.req, config.TRUST_PROXY))
       : (_ctx: Request, who: unknown) => (who as { accountId: AccountId }).accountId
-  return async (ctx, who) => show(ctx, shown, await limit.take(keyOf(ctx, who)))
+  return (ctx, who) => showTaken(ctx, shown, limit.take(keyOf(ctx, who)))
+}
+
+async function showTaken(ctx: Request, shown: boolean | undefined, taken: Promise<Allowance>): Promise<void> {
+  show(ctx, shown, await taken)
 }
 
 /** Sets the headers that show what is left of a limit, unless another one leaves less. */

@@ -77,8 +77,8 @@ export function recallKey(
   { keys, config }: Pick<WebDeps, 'keys' | 'config'>,
   ctx: ParameterizedContext<RequestState>,
 ): Principal | null {
-  const address = clientAddress(ctx.req, config.TRUST_PROXY)
-  const known = keys.recall(bearerToken(ctx.get('authorization')), address)
+  const { authorization = '' } = ctx.req.headers
+  const known = keys.recall(bearerToken(authorization), clientAddress(ctx.req, config.TRUST_PROXY))
   if (known) ctx.state.principal = known
   return known
 }

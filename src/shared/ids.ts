@@ -63,22 +63,23 @@ const POOL_BYTES = 16 * 256
 const pool = Buffer.allocUnsafe(POOL_BYTES)
 let poolOffset = POOL_BYTES
 
-function randomSixteen(): Buffer {
+/** Where the next sixteen random bytes of the pool begin. Each are used once. */
+function nextSixteen(): number {
   if (poolOffset === POOL_BYTES) {
     randomFillSync(pool)
     poolOffset = 0
   }
   poolOffset += 16
-  return Buffer.from(pool.subarray(poolOffset - 16, poolOffset))
+  return poolOffset - 16
 }
 
 /** A new UUIDv7: 48 bits of Unix milliseconds, then 74 random bits, so that new rows sort last. */
 export function newId<K extends IdKind>(_kind: K): Id<K> {
-  const bytes = randomSixteen()
-  bytes.writeUIntBE(Date.now(), 0, 6)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = bytes.toString('hex')
+  const at = nextSixteen()
+  pool.writeUIntBE(Date.now(), at, 6)
+  pool[at + 6] = (pool[at + 6]! & 0x0f) | 0x70
+  pool[at + 8] = (pool[at + 8]! & 0x3f) | 0x80
+  const hex = pool.toString('hex', at, at + 16)
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Id<K>
 }
 

@@ -86,7 +86,7 @@ export function accepted(
 }
 
 function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null {
-  const own = preferOf(ctx.get('prefer'))
+  const own = preferenceOf(ctx)
   if (own) return own
   if (config.LONG_CALL_REPLY === 'wait') return null
   return { ms: config.LONG_CALL_AFTER_SECONDS * 1000, afterwards: config.LONG_CALL_REPLY, preference: null }
@@ -96,9 +96,12 @@ function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null
  * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
  * `respond-async` may be put off (its section 4.3).
  */
-function preferOf(header: string): Patience | null {
-  if (header === '') return null
-  const preferences = header.split(',').map((text) => text.trim().toLowerCase())
+function preferenceOf({ req }: Pick<Context, 'req'>): Patience | null {
+  const { prefer } = req.headers
+  if (prefer === undefined) return null
+  const preferences = String(prefer)
+    .split(',')
+    .map((text) => text.trim().toLowerCase())
   for (const preference of preferences) {
     const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)
     if (wait) return { ms: Number(wait[1]) * 1000, afterwards: 'accepted', preference: `wait=${Number(wait[1])}` }
@@ -107,7 +110,7 @@ function preferOf(header: string): Patience | null {
 }
 
 /** Whether the client asked not to wait at all. */
-export const prefersAsync = (ctx: Context): boolean => preferOf(ctx.get('prefer'))?.ms === 0
+export const prefersAsync = (ctx: Context): boolean => preferenceOf(ctx)?.ms === 0
 
 /** Runs `then` when the client's connection closes before its answer was complete. */
 function onDisconnect(ctx: Context, then: () => void): void {

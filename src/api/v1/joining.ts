@@ -28,16 +28,16 @@ export type Identity = { idempotencyKey: string | null; hash: string | null; isN
 
 /** Reads a request's identity. @throws ApiError invalid_request for a key that cannot be one. */
 export function identityOf(ctx: Context, modality: string, body: Record<string, unknown>): Identity {
-  const key = ctx.get('idempotency-key')
-  if (ctx.req.headers['idempotency-key'] !== undefined && !KEY.test(key)) {
+  const { 'idempotency-key': key, [RETRY_COUNT]: retries = '' } = ctx.req.headers
+  if (key !== undefined && !KEY.test(String(key))) {
     throw new ApiError('invalid_request', {
       param: 'Idempotency-Key',
       message: 'Idempotency-Key must be 1 to 255 printable characters.',
     })
   }
-  const mayBeRetried = key !== '' || ctx.get(RETRY_COUNT) !== ''
+  const mayBeRetried = key !== undefined || retries !== ''
   return {
-    idempotencyKey: key === '' ? null : key,
+    idempotencyKey: key === undefined ? null : String(key),
     hash: mayBeRetried ? requestHash(modality, body) : null,
     isNumberedRetry: isNumberedRetry(ctx),
   }

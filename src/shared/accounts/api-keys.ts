@@ -46,6 +46,9 @@ export function looksLikeKey(text: string): boolean {
 /** What is stored of a secret. */
 export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
+/** The same in hexadecimal, made at once: each request with a key needs it. */
+export const hexHashOf = (secret: string): string => hash('sha256', secret, 'hex')
+
 /** A key with its secret, which cannot be read again. */
 export type NewKey = { id: KeyId; secret: string; key: ApiKey }
 

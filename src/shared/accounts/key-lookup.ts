@@ -9,7 +9,7 @@ import { runPrepared, textArray } from '../infra/prepared.ts'
 import type { AccountId, KeyId } from '../ids.ts'
 import type { Modality } from '../calls/lifecycle.ts'
 import type { AccountStatus } from './accounts.ts'
-import { hashOf, looksLikeKey } from './api-keys.ts'
+import { hexHashOf, looksLikeKey } from './api-keys.ts'
 
 /** The holder of a key: the key with its limits, its account, and whether the account is active. */
 export type Principal = {
@@ -79,14 +79,14 @@ export function createKeyLookup(db: Db): KeyLookup {
   return {
     find: async (secret, address) => {
       if (!looksLikeKey(secret)) return null
-      const hash = hashOf(secret).toString('hex')
+      const hash = hexHashOf(secret)
       const row = await findAll({ hash, address })
       if (row?.is_plain) remembered.set(hash, { keyId: row.id, accountId: row.account_id })
       else remembered.delete(hash)
       return row && principalOf(row, address)
     },
     recall: (secret, address) => {
-      const known = remembered.get(hashOf(secret).toString('hex'))
+      const known = remembered.get(hexHashOf(secret))
       return known ? { ...UNLIMITED, ...known, address } : null
     },
   }

@@ -83,11 +83,9 @@ export class Calls {
   async open(request: OpenRequest): Promise<OpenOutcome> {
     failpoint('call.opening', request.id)
     const startedAt = performance.now()
-    const outcome = await retryWhileUnreachable(OPEN_PATIENCE_MS, async () => {
-      const together = await this.openTogether(request)
-      const row = together.outcome === 'try_alone' ? (await openCalls(this.db, [request], this.limits))[0]! : together
-      return outcomeOf(request, row)
-    })
+    const together = await retryWhileUnreachable(OPEN_PATIENCE_MS, () => this.openTogether(request))
+    const row = together.outcome === 'try_alone' ? await this.openAlone(request) : together
+    const outcome = outcomeOf(request, row)
     if (!outcome.opened) return outcome
     failpoint('call.opened', request.id)
     this.observer?.opened(request, performance.now() - startedAt)
@@ -275,6 +273,11 @@ export class Calls {
       [DEADLINE_GRACE_SECONDS, limit],
     )
     return rows
+  }
+
+  private async openAlone(request: OpenRequest): Promise<OpenRow> {
+    const [row] = await retryWhileUnreachable(OPEN_PATIENCE_MS, () => openCalls(this.db, [request], this.limits))
+    return row!
   }
 
   private async end(
