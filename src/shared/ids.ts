@@ -91,7 +91,7 @@ export function firstIdAt<K extends IdKind>(_kind: K, unixMs: number): Id<K> {
 
 /** The text form that clients see: `call_018f…` (the UUID without dashes behind its prefix). */
 export function publicId<K extends IdKind>(kind: K, id: Id<K>): string {
-  return `${PREFIXES[kind]}_${id.replaceAll('-', '')}`
+  return `${PREFIXES[kind]}_${id.slice(0, 8)}${id.slice(9, 13)}${id.slice(14, 18)}${id.slice(19, 23)}${id.slice(24)}`
 }
 
 /**
