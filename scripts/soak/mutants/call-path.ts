@@ -29,9 +29,11 @@ export const CALL_PATH: readonly Mutant[] = [
     edits: [
       {
         file: CALLS,
-        find: 'const together = await this.openTogether(request)',
-        replace: `if (performance.now() - startedAt > 20) request.id = randomUUID() as CallId
-      const together = await this.openTogether(request)`,
+        find: 'retryWhileUnreachable(OPEN_PATIENCE_MS, () => this.openTogether(request))',
+        replace: `retryWhileUnreachable(OPEN_PATIENCE_MS, () => {
+      if (performance.now() - startedAt > 20) request.id = randomUUID() as CallId
+      return this.openTogether(request)
+    })`,
       },
     ],
     tests: [CUTS],
