@@ -2,13 +2,12 @@
  * The metrics of a worker process. The verbs of calls are measured in `src/shared/metrics`; here are the upstreams
  * and the reply channel.
  */
-import { Counter } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../shared/calls/observer.ts'
 import type { Publisher } from '../shared/calls/publisher.ts'
 import type { CatalogueHolder } from '../shared/catalogue/holder.ts'
 import type { Db } from '../shared/infra/db.ts'
-import { Histogram } from '../shared/metrics/histogram.ts'
 import { measureCalls } from '../shared/metrics/calls.ts'
 import { measureCatalogue } from '../shared/metrics/catalogue.ts'
 import type { CallMetrics } from '../shared/metrics/calls.ts'
@@ -61,23 +60,26 @@ export function showWork({ registry }: WorkerMetrics, { db, held, catalogue }: S
 }
 
 function measureUpstreams(registry: Registry, upstreams: Upstreams): Upstreams {
+  const registers = [registry]
   const tries = new Counter({
     name: 'tollgate_upstream_tries_total',
     help: 'Requests for a chat, a picture or a task, by how they ended ("ok" or the kind of the failure).',
     labelNames: ['upstream', 'outcome'],
-    registers: [registry],
+    registers,
   })
-  const durations = new Histogram(registry, {
+  const durations = new Histogram({
     name: 'tollgate_upstream_try_seconds',
     help: 'How long such a request took.',
     labelNames: ['upstream'],
     buckets: TRY_BUCKETS,
+    registers,
   })
-  const firstTokens = new Histogram(registry, {
+  const firstTokens = new Histogram({
     name: 'tollgate_time_to_first_token_seconds',
     help: 'How long after its request the first chunk of a streamed chat came from the upstream.',
     labelNames: ['upstream'],
     buckets: TRY_BUCKETS,
+    registers,
   })
   const measured =
     <T>(work: Work<T>): Work<T> =>

@@ -1,10 +1,9 @@
 /**
  * Metrics of calls: how many, how long each stage takes, and the credits they move.
  */
-import { Counter } from 'prom-client'
+import { Counter, Histogram } from 'prom-client'
 import type { Registry } from 'prom-client'
 import type { CallsObserver } from '../calls/observer.ts'
-import { Histogram } from './histogram.ts'
 
 /** From a statement's millisecond to a video's hour, in seconds. */
 const STAGE_BUCKETS = [
@@ -24,17 +23,19 @@ export type CallMetrics = { observer: CallsObserver; stage: (stage: Stage, modal
 
 /** Counts what the verbs of this process do. */
 export function measureCalls(registry: Registry): CallMetrics {
-  const stages = new Histogram(registry, {
+  const stages = new Histogram({
     name: 'tollgate_call_stage_seconds',
     help: 'How long a stage of a call took: charge, queue, upstream, settle, reply.',
     labelNames: ['stage', 'modality'],
     buckets: STAGE_BUCKETS,
+    registers: [registry],
   })
-  const batches = new Histogram(registry, {
+  const batches = new Histogram({
     name: 'tollgate_batch_size',
     help: 'Calls that one statement opened or ended.',
     labelNames: ['verb'],
     buckets: BATCH_BUCKETS,
+    registers: [registry],
   })
   const { opened, ended, charged, settled, refunded, uncollected, tokens } = counters(registry)
   const stage = (name: Stage, modality: string, ms: number): void =>
