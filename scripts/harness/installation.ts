@@ -72,7 +72,7 @@ export class Program {
   constructor(kind: Kind, env: NodeJS.ProcessEnv, folder: string, tree: string) {
     this.kind = kind
     this.stepsFile = join(folder, `steps-${randomUUID()}`)
-    const preload = ['--import', join(root, 'scripts/harness/crash-preload.mjs')]
+    const preload = ['--require', join(root, 'scripts/harness/crash-preload.cjs')]
     const [command = '', ...args] = dyingWithParent('SIGKILL', [
       process.execPath,
       ...preload,

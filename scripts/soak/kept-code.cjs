@@ -6,7 +6,7 @@
 const { readFileSync, writeFileSync } = require('node:fs')
 const Module = require('node:module')
 const path = require('node:path')
-const { constants, Script } = require('node:vm')
+const { Script } = require('node:vm')
 
 const compile = Module.prototype._compile
 const compiled = []
@@ -22,11 +22,7 @@ function keptOf(file) {
 
 Module.prototype._compile = function (source, file) {
   if (path.dirname(file) !== __dirname) return compile.call(this, source, file)
-  const script = new Script(Module.wrap(source), {
-    filename: file,
-    cachedData: keptOf(`${file}.code`),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-  })
+  const script = new Script(Module.wrap(source), { filename: file, cachedData: keptOf(`${file}.code`) })
   compiled.push({ script, file })
   const run = script.runInThisContext()
   return run.call(this.exports, this.exports, Module.createRequire(file), this, file, path.dirname(file))

@@ -1,10 +1,10 @@
 /**
- * `node --import` of this file kills the process at a failpoint: CRASH_AT=call.settled#3 at the third settlement.
+ * `node --require` of this file kills the process at a failpoint: CRASH_AT=call.settled#3 at the third settlement.
  * FAILPOINT_LOG names a file to which each failpoint is written as it is reached. The failpoints are those of
  * production (src/shared/infra/failpoints.ts), so that what is tested is what runs.
  */
-import { subscribe } from 'node:diagnostics_channel'
-import { openSync, writeSync } from 'node:fs'
+const { subscribe } = require('node:diagnostics_channel')
+const { openSync, writeSync } = require('node:fs')
 
 const [name, nth = '1'] = (process.env.CRASH_AT ?? '').split('#')
 const failpointLog = process.env.FAILPOINT_LOG ? openSync(process.env.FAILPOINT_LOG, 'a') : null
