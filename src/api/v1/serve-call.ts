@@ -68,6 +68,8 @@ function serveCall<M extends Model, P extends Parsed>(
 ): Middleware<RequestState> {
   const { modality, answer } = kind
   const counters = countersOf(declared, deps)
+  const ofKeyAlone = { limits: declared.limits?.filter(({ per }) => per === 'key') ?? [] }
+  const countersOfKey = countersOf({ ...declared, ...ofKeyAlone }, deps)
   return async (ctx) => {
     ctx.state.endpoint = declared
     // A retry may be given an answer that is paid already: no charge confirms its key.
@@ -75,9 +77,12 @@ function serveCall<M extends Model, P extends Parsed>(
     const call = begin(ctx as Context & { state: RequestState }, remembered ?? (await findKey(deps, ctx)))
     let body: JsonObject | null = null
     let reading: Promise<JsonObject> | undefined
+    let isCounted = false
     const place = async (principal: Principal) => {
       refuseHolder(principal)
-      for (const count of counters) await count(ctx, principal)
+      // A remembered key has no limit of its own: what was counted for it was its account's.
+      for (const count of isCounted ? countersOfKey : counters) await count(ctx, principal)
+      isCounted = true
       body = await (reading ??= readJsonBody(ctx, deps.incoming, principal.accountId))
       const order = orderOf(deps, kind, body, principal)
       const updates = bufferUpdates()
@@ -111,8 +116,13 @@ async function placeAgain<T>(
   })
   if (principal?.isPlain && !(thrown instanceof KeyHasChanged)) throw thrown
   // The key is not what it was, or nobody can tell.
-  for (const name of ALLOWANCE_HEADERS) call.remove(name)
-  if (!principal) throw thrown
+  try {
+    if (!principal) throw thrown
+    refuseHolder(principal)
+  } catch (error) {
+    for (const name of ALLOWANCE_HEADERS) call.remove(name)
+    throw error
+  }
   return place(principal)
 }
 

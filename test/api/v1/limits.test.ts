@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { Redis } from 'ioredis'
 import { createKey } from '../../../src/shared/accounts/api-keys.ts'
+import { changeKey } from '../../../src/shared/accounts/key-limits.ts'
 import { expectBooksToBalance } from '../../support/books.ts'
 import { aGrant, anAccount } from '../../../scripts/harness/factories.ts'
 import type { TestAccount } from '../../../scripts/harness/factories.ts'
@@ -75,6 +76,19 @@ describe('the limits of the gateway', () => {
       expect((await models(request % 2 ? account.key : second.secret)).status).to.equal(200)
     expectLimited(await models(second.secret))
     expect((await models((await anAccount(gateway.db)).key)).status).to.equal(200)
+  })
+
+  it('count a request once, also where its key or another one got a limit since the last', async () => {
+    const left = async () => allowance(await image(gateway, account, prompted()))[1]
+    expect(await left()).to.equal('4')
+    await createKey(gateway.db, account.id, 'second', { budget: { credits: 1, period: 'day' } })
+    expect(await left()).to.equal('3')
+    await changeKey(gateway.db, account.keyId, { models: ['sandbox-chat'] })
+    expect(await left()).to.equal('2')
+    await changeKey(gateway.db, account.keyId, { models: null, rateLimit: 2 })
+    expect(await left()).to.equal('1')
+    const last = await chat(gateway, account, prompted())
+    expect([last.status, allowance(last)[1]]).to.deep.equal([200, '0'])
   })
 
   it('start a window with its first request, and another after 60 s', async () => {
