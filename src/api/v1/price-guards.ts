@@ -17,19 +17,27 @@ export const versionOf = ({ id, price }: Priced['model']): string => publicId('p
 /** A number of credits, as a header has it. */
 const CREDITS = /^\d{1,15}$/
 
+type Request = Pick<Context, 'req'>
+
+/** The most that a request is willing to pay; null where it does not say. @throws ApiError invalid_request. */
+export function maxCreditsOf({ req }: Request): number | null {
+  const { 'x-max-credits': most } = req.headers
+  if (most === undefined) return null
+  if (CREDITS.test(String(most))) return Number(most)
+  throw new ApiError('invalid_request', {
+    param: 'X-Max-Credits',
+    message: 'X-Max-Credits must be a whole number of credits, at least 0.',
+  })
+}
+
 /**
  * Why a call must not be charged; null where no guard of its request is against it.
  * @throws ApiError invalid_request for an `X-Max-Credits` that is no number of credits.
  */
-export function priceGuard(ctx: Context, { model, charge }: Priced): OpenRequest['guarded'] {
-  const { 'x-max-credits': most, 'x-price-version': version } = ctx.req.headers
-  if (most !== undefined && !CREDITS.test(String(most))) {
-    throw new ApiError('invalid_request', {
-      param: 'X-Max-Credits',
-      message: 'X-Max-Credits must be a whole number of credits, at least 0.',
-    })
-  }
-  if (most !== undefined && charge > Number(most)) return 'price_above_limit'
+export function priceGuard(ctx: Request, { model, charge }: Priced): OpenRequest['guarded'] {
+  const most = maxCreditsOf(ctx)
+  if (most !== null && charge > most) return 'price_above_limit'
+  const { 'x-price-version': version } = ctx.req.headers
   return version !== undefined && version !== versionOf(model) ? 'price_changed' : null
 }
 

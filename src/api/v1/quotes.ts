@@ -12,11 +12,11 @@ import { endpoint } from '../endpoint.ts'
 import type { JsonObject } from '../middleware/json-body.ts'
 import { apiKey } from '../who.ts'
 import { chatKind } from './chat.ts'
-import { allowanceHeaders, gateway } from './declared.ts'
+import { allowanceHeaders, callRequestHeaders, gateway } from './declared.ts'
 import { imageKind, videoKind } from './media.ts'
 import type { CallOrder } from './place-call.ts'
 import { requireUpstream } from './place-call.ts'
-import { versionOf } from './price-guards.ts'
+import { maxCreditsOf, versionOf } from './price-guards.ts'
 import { orderOf } from './serve-call.ts'
 
 type Catalogued = Pick<WebDeps, 'catalogue'>
@@ -61,6 +61,7 @@ export const quoteCall = endpoint({
   description: 'The body is checked like that of the call. Nothing is charged, recorded or sent to an upstream.',
   who: apiKey,
   limits: [{ limit: 'quotes', per: 'account', shown: true }],
+  headers: callRequestHeaders.pick({ 'X-Max-Credits': true }),
   body: quoteBody,
   answers: { 200: { description: 'The quote.', schema: quote, headers: allowanceHeaders } },
   errors: [
@@ -71,13 +72,15 @@ export const quoteCall = endpoint({
     'invalid_messages',
     'upstream_unavailable',
   ],
-}).handle((deps: Pick<WebDeps, 'catalogue' | 'db'>) => async ({ who, body: { endpoint: path, body } }) => {
+}).write((deps: Pick<WebDeps, 'catalogue' | 'db'>) => async ({ who, body: { endpoint: path, body } }, ctx) => {
   const order = ORDERS[path]!(deps, body, who)
   const { model, charge } = order
   requireUpstream(model)
+  // Sent along as it will be with the call, where it would be refused.
+  maxCreditsOf(ctx)
   const account = await affordability(deps.db, who, charge)
   if (!account) throw new ApiError('unauthorized')
-  return {
+  const answer: z.output<typeof quote> = {
     ok: true,
     model: model.id,
     credits: charge,
@@ -87,4 +90,5 @@ export const quoteCall = endpoint({
     affordable: account.affordable,
     priceVersion: versionOf(model),
   }
+  ctx.body = answer
 })

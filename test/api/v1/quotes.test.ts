@@ -139,6 +139,17 @@ describe('POST /v1/quotes', () => {
     expect(await countsOf(gateway.db, account)).to.include({ calls: 0 })
   })
 
+  it('refuses an X-Max-Credits that the call would be refused for, and obeys none', async () => {
+    const account = await anAccount(gateway.db, 100)
+    const asked = { endpoint: IMAGES, body: { model: 'sandbox-image', prompt: 'a fox' } }
+    const quoteUnder = (most: string) => post(`${gateway.url}${QUOTES}`, account.key, asked, { 'X-Max-Credits': most })
+    for (const bad of ['', '-1', '1.5', 'all']) {
+      const { status, json } = await quoteUnder(bad)
+      expect([status, json.error.type, json.error.param]).to.deep.equal([400, 'invalid_request', 'X-Max-Credits'])
+    }
+    expect((await quoteUnder('0')).json).to.include({ credits: 40, affordable: true })
+  })
+
   it('has a limit of its own, 600 a minute', async () => {
     const account = await anAccount(gateway.db, 100)
     const { headers } = await quote(account, { endpoint: CHAT, body: chatBody('hello') })
