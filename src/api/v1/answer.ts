@@ -93,15 +93,15 @@ function patienceOf(ctx: Context, config: AnswerDeps['config']): Patience | null
 }
 
 /**
- * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks. Together, `wait` says how long
- * `respond-async` may be put off (its section 4.3).
+ * The preferences of RFC 7240 that we honour; unknown ones are ignored, as the RFC asks, and so are the parameters
+ * behind a semicolon. Together, `wait` says how long `respond-async` may be put off (its section 4.3).
  */
 function preferenceOf({ req }: Pick<Context, 'req'>): Patience | null {
   const { prefer } = req.headers
   if (prefer === undefined) return null
   const preferences = String(prefer)
     .split(',')
-    .map((text) => text.trim().toLowerCase())
+    .map((text) => text.split(';', 1)[0]!.trim().toLowerCase())
   for (const preference of preferences) {
     const wait = /^wait\s*=\s*"?(\d{1,6})"?$/.exec(preference)
     if (wait) return { ms: Number(wait[1]) * 1000, afterwards: 'accepted', preference: `wait=${Number(wait[1])}` }

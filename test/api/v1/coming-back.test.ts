@@ -96,6 +96,12 @@ describe('coming back for an answer', () => {
     )
     await running(slow)
     gateway.sandbox.release(slow)
+    for (const [prefer, applied] of [
+      ['respond-async; since=today', 'respond-async'],
+      ['wait=0 ; since="today"', 'wait=0'],
+    ] as const) {
+      expectAccepted(await image(gateway, account, prompted(), {}, { prefer }), applied)
+    }
     for (const prefer of [
       'handling=strict',
       'wait',
@@ -105,6 +111,7 @@ describe('coming back for an answer', () => {
       'respond-asynchronously',
       '',
       ',,;=',
+      'handling=strict; respond-async',
     ]) {
       expect((await image(gateway, account, prompted(), {}, { prefer })).status, prefer).to.equal(200)
     }
