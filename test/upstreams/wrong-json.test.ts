@@ -9,6 +9,7 @@ import { balanceOf } from '../../scripts/harness/factories.ts'
 import type { Gateway } from '../../scripts/harness/harness.ts'
 import { startGateway } from '../../scripts/harness/harness.ts'
 import { recordOf } from '../../scripts/harness/calling.ts'
+import { get } from '../../scripts/harness/http.ts'
 import { eventsOf, saying, startScripted, streaming } from './support/scripted.ts'
 import type { Scripted } from './support/scripted.ts'
 import { startStream } from './support/streams.ts'
@@ -220,6 +221,21 @@ describe('an upstream with irregular JSON', () => {
       expect(stream.chunks().at(-1)!.usage).to.include({ balance: await balanceOf(gateway.db, account.id) })
     })
   }
+
+  it('is kept without gaps where its stream counts the tool calls from one', async () => {
+    const account = await aFundedAccount(gateway)
+    const events = [1, 3].map((index) =>
+      piece({ tool_calls: [{ index, id: `c${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }),
+    )
+    const script = streaming(eventsOf(...events, piece({}, { finish_reason: 'tool_calls' })))
+    const stream = await startStream(gateway, account, openai, scripted.prompt(script))
+    await stream.ended
+    const { json } = await get(`${gateway.url}/v1/calls/${stream.headers.get('x-call-id')}`, account.key)
+    expect(json.choices[0].message.tool_calls.map((call: { id: string } | null) => call?.id)).to.deep.equal([
+      'c1',
+      'c3',
+    ])
+  })
 
   it('is paid for the tool calls that it has streamed, if a model produces more than are allowed', async () => {
     const account = await aFundedAccount(gateway)

@@ -53,7 +53,11 @@ export class ChatAssembly {
     if (this.isEmpty) this.addChoice({ delta: { content: '' } })
     const choices = [...this.choices.values()]
       .toSorted((a, b) => a.index - b.index)
-      .map((choice) => ({ ...choice, finish_reason: choice.finish_reason ?? cutOff }))
+      .map((choice) => ({
+        ...choice,
+        message: withoutHoles(choice.message),
+        finish_reason: choice.finish_reason ?? cutOff,
+      }))
     return {
       created: Math.floor(Date.now() / 1000),
       ...this.fields,
@@ -116,6 +120,11 @@ function mergeField(message: Record<string, unknown>, field: string, value: unkn
   else if (typeof value === 'string' && field !== 'role')
     message[field] = `${(message[field] as string | null) ?? ''}${value}`
   else message[field] = value
+}
+
+/** Some upstreams count their tool calls from one, or leave a number out: as JSON the gap would be a call of null. */
+function withoutHoles({ tool_calls: calls, ...message }: Choice['message']): Choice['message'] {
+  return Array.isArray(calls) ? { ...message, tool_calls: calls.filter(() => true) } : message
 }
 
 function mergeToolCalls(known: unknown, pieces: Chunk[]): Chunk[] {
