@@ -12,6 +12,7 @@ import { watchFailpoints } from './payments/lives.ts'
 import { schedules } from './payments/moves.ts'
 import { play, withHistory } from './payments/play.ts'
 import { report, seed } from './scale.ts'
+import { shortenStacks } from './world/stacks.ts'
 
 /** How many schedules `npm test` plays; the soak plays five thousand, each with a seed of its own. */
 const RUNS = Number(process.env['TOLLGATE_PAYMENT_SCHEDULES'] ?? 100)
@@ -25,14 +26,17 @@ describe('any schedule of payments and faults', () => {
   let own: ScheduleDatabase
   let sandbox: Sandbox
   let unwatch: () => void
+  let lengthenStacks: () => void
   before(async () => {
     own = await openScheduleDatabase()
     sandbox = await createSandbox()
     unwatch = watchFailpoints()
     // Stripe's client writes a stack at every request; mapped, each costs as much as the rest of the request.
     setSourceMapsEnabled(false)
+    lengthenStacks = shortenStacks()
   })
   after(async () => {
+    lengthenStacks()
     setSourceMapsEnabled(true)
     unwatch()
     await sandbox.close()

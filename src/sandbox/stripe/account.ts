@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type Stripe from 'stripe'
 import type { CardName } from './cards.ts'
 import { Faults } from './faults.ts'
@@ -90,7 +90,8 @@ export function createAccount(name: string, livemode: boolean, timers: Timers): 
 
 /** An id like Stripe's: unguessable, with the prefix of its kind. */
 export function newId(prefix: string): string {
-  return `${prefix}_${randomBytes(12).toString('hex')}`
+  // Of a UUID, which Node makes from bytes that it drew beforehand.
+  return `${prefix}_${randomUUID().replaceAll('-', '').slice(-24)}`
 }
 
 /** Now, in whole seconds since the epoch, as every time of the API. */

@@ -5,32 +5,24 @@ import { badField } from './fields.ts'
 import { page } from './lists.ts'
 
 /**
- * A copy of an answer with the objects in the place of the ids that `expand` names, such as
- * `payment_intent.latest_charge`, or `data.customer` of a list.
+ * An answer with the objects in the place of the ids that `expand` names, such as `payment_intent.latest_charge`, or
+ * `data.customer` of a list. It shares with the account what it does not change: it is to be written out, and not kept.
  * @throws {Refusal} 400 for what cannot be expanded
  */
 export function expanded(account: StripeAccount, answer: object, paths: readonly string[]): object {
-  const copy = structuredClone(answer)
-  for (const path of paths) expandAt(account, copy as Fields, path.split('.'), path)
-  return copy
+  return paths.reduce((whole, path) => expandedAt(account, whole, path.split('.'), path), answer as Fields)
 }
 
-function expandAt(account: StripeAccount, at: Fields, [head, ...rest]: readonly string[], path: string): void {
-  if (head === undefined) return
+/** A copy of an object with what is expanded in it. */
+function expandedAt(account: StripeAccount, at: Fields, [head, ...rest]: readonly string[], path: string): Fields {
+  if (head === undefined) return at
   const value = at[head] ?? included(account, at, head)
   if (value === undefined) throw badField(`This property cannot be expanded (${path}).`, 'expand')
-  if (Array.isArray(value)) {
-    at[head] = value.map((one: unknown) => (typeof one === 'string' ? (objectOf(account, one) ?? one) : one))
-    for (const one of at[head] as unknown[]) expandAt(account, asFields(one), rest, path)
-    return
+  const inside = (one: unknown): unknown => {
+    const found = typeof one === 'string' ? (account.objects.any(one) ?? one) : one
+    return found === null || rest.length === 0 ? found : expandedAt(account, asFields(found), rest, path)
   }
-  at[head] = typeof value === 'string' ? (objectOf(account, value) ?? value) : value
-  if (at[head] !== null) expandAt(account, asFields(at[head]), rest, path)
-}
-
-function objectOf(account: StripeAccount, id: string): unknown {
-  const found = account.objects.any(id)
-  return found && structuredClone(found)
+  return { ...at, [head]: Array.isArray(value) ? value.map(inside) : inside(value) }
 }
 
 /** Lists that an object shows only to those who ask for them. */
@@ -38,11 +30,11 @@ function included(account: StripeAccount, at: Fields, name: string): unknown {
   if (name in at) return null
   const id = String(at['id'])
   if (at['object'] === 'checkout.session' && name === 'line_items') {
-    return page(structuredClone(account.lineItems.get(id) ?? []), {}, `/v1/checkout/sessions/${id}/line_items`)
+    return page(account.lineItems.get(id) ?? [], {}, `/v1/checkout/sessions/${id}/line_items`)
   }
   if (at['object'] === 'charge' && name === 'refunds') {
     const refunds = account.objects.list('refund').filter(({ charge }) => charge === id)
-    return page(structuredClone(refunds), {}, `/v1/charges/${id}/refunds`)
+    return page(refunds, {}, `/v1/charges/${id}/refunds`)
   }
   return undefined
 }

@@ -71,7 +71,7 @@ function answerOnce(
 ): Answer {
   const fields = endpoint.method === 'GET' ? nestedFields(exchange.query) : exchange.body.fields
   const key = endpoint.method === 'POST' ? exchange.req.headers['idempotency-key'] : undefined
-  const fingerprint = fingerprintOf(exchange, fields)
+  const fingerprint = typeof key === 'string' ? fingerprintOf(exchange, fields) : ''
   const before = typeof key === 'string' ? account.answers.get(key) : undefined
   if (before) {
     if (before.fingerprint !== fingerprint) throw usedKey(String(key))

@@ -83,7 +83,7 @@ async function make(run: ScheduleRun, move: Move): Promise<void> {
     case 'sweep grants':
       return void (await expireGrants(db, 100))
     case 'change prices':
-      return changePrices(world)
+      return world.changePrices()
     case 'audit':
       return audit(run)
     case 'pass':
@@ -141,7 +141,7 @@ function send(run: ScheduleRun, web: World['webs'][number], asked: Asked): Reque
   const { world, requests, prices } = run
   const request = new Request(world, web, asked)
   requests.push(request)
-  prices.set(request, structuredClone(world.prices))
+  prices.set(request, world.prices)
   return request
 }
 
@@ -194,13 +194,6 @@ async function reconcile(world: World, which: number): Promise<void> {
 function cutWire(world: World, which: number): void {
   const web = pick(world.liveWebs(), which)
   if (web) world.wire.cut(web.process)
-}
-
-function changePrices(world: World): void {
-  world.prices.chat.output += 1000
-  world.prices.image.prices[1]!.credits += 7
-  world.prices.video.prices[1]!.perSecond += 3
-  world.catalogueVersion += 1
 }
 
 async function give(db: Db, account: Account, amount: number): Promise<void> {

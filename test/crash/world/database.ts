@@ -30,9 +30,10 @@ function nameOf(text: string): string {
 function prepareAll(connection: pg.Client): void {
   const send = connection.query.bind(connection) as (...given: unknown[]) => unknown
   const prepared = (what: string | pg.QueryConfig, ...rest: unknown[]): unknown => {
-    const config = typeof what === 'string' ? { text: what } : what
-    if (config.name !== undefined || !PREPARABLE.test(config.text)) return send(what, ...rest)
-    return send({ ...config, name: nameOf(config.text) }, ...rest)
+    const { text, values, name }: pg.QueryConfig = typeof what === 'string' ? { text: what } : what
+    if (name !== undefined || !PREPARABLE.test(text)) return send(what, ...rest)
+    // Made of its parts: the driver copies a whole configuration, property by property.
+    return send(Object.assign(new pg.Query(text, values), { name: nameOf(text) }), ...rest)
   }
   Object.assign(connection, { query: prepared })
 }

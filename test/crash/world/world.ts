@@ -142,6 +142,13 @@ export type Worker = { process: Process; deps: WorkerDeps; processor: Processor<
 export const IMAGE = { resolutions: ['1K', '2K'] as [string, string] }
 export const VIDEO = { durations: [5, 7.5], resolutions: ['720p', '1080p'] }
 
+/** The prices that a world begins with, by model. A change makes new objects, so that they can be kept, and shared. */
+const PRICES = {
+  chat: { input: 1000, output: 2000, cachedInput: 100, cacheWrite: 1250, perCall: 1, perTokens: 1000, minimum: 2 },
+  image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
+  video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
+}
+
 /**
  * A whole Tollgate inside this process, over a real Postgres. Its queue, its pub/sub and its upstream behave as badly
  * as they may.
@@ -156,20 +163,8 @@ export class World {
   readonly settledBy = new Map<CallId, Process>()
   readonly webs: Web[] = []
   readonly workers: Worker[] = []
-  /** Prices by model; changed as an operator changes the catalogue. */
-  readonly prices = {
-    chat: {
-      input: 1000,
-      output: 2000,
-      cachedInput: 100,
-      cacheWrite: 1250,
-      perCall: 1,
-      perTokens: 1000,
-      minimum: 2,
-    },
-    image: { prices: [{ resolution: '2K', credits: 90 }, { credits: 40 }] },
-    video: { prices: [{ resolution: '1080p', perSecond: 90 }, { perSecond: 50 }] },
-  }
+  /** Prices by model; see `changePrices`. */
+  prices = PRICES
   /** Counts the changes of the prices. */
   catalogueVersion = 1
   private readonly versions = new Map<number, Catalogue>()
@@ -184,16 +179,29 @@ export class World {
     this.upstream = new Upstream(this.turns)
   }
 
-  /** The catalogue at this moment. */
+  /** Makes everything dearer, as an operator does: in a new version of the catalogue. */
+  changePrices(): void {
+    const { chat, image, video } = this.prices
+    this.prices = {
+      chat: { ...chat, output: chat.output + 1000 },
+      image: { prices: image.prices.map((one, at) => (at === 1 ? { ...one, credits: one.credits + 7 } : one)) },
+      video: { prices: video.prices.map((one, at) => (at === 1 ? { ...one, perSecond: one.perSecond + 3 } : one)) },
+    }
+    this.catalogueVersion += 1
+  }
+
+  /** The catalogue at this moment: one object for each version of it. */
   catalogue(): Catalogue {
+    const known = this.versions.get(this.catalogueVersion)
+    if (known) return known
     const routes = [{ upstream: upstreamEntry, model: 'm', rename: {}, drop: [], set: {}, allow: [] }]
     const version = this.catalogueVersion
     const common = { version, enabled: true, timeoutSeconds: DEADLINE_SECONDS, upstreams: [], routes }
     const { chat, image, video } = this.prices
     const models: Model[] = [
-      { ...common, id: 'chat', modality: 'chat', pricing: { ...chat }, price: { ...chat } },
-      { ...common, id: 'image', modality: 'image', ...IMAGE, ...structuredClone(image), price: structuredClone(image) },
-      { ...common, id: 'video', modality: 'video', ...VIDEO, ...structuredClone(video), price: structuredClone(video) },
+      { ...common, id: 'chat', modality: 'chat', pricing: chat, price: chat },
+      { ...common, id: 'image', modality: 'image', ...IMAGE, ...image, price: image },
+      { ...common, id: 'video', modality: 'video', ...VIDEO, ...video, price: video },
     ]
     const byId = new Map(models.map((model) => [model.id, model]))
     const catalogue = { version, createdAt: 1, models: byId, upstreams: [upstreamEntry], packs: [], topUp: null }
