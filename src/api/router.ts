@@ -9,7 +9,7 @@ import { routeConsole } from './static/console.ts'
 import type { Endpoint } from './declaration.ts'
 import type { WebDeps } from './deps.ts'
 import { routeDocs } from './static/docs.ts'
-import type { RequestState } from './middleware/request-context.ts'
+import type { Envelope, RequestState } from './middleware/request-context.ts'
 import { DASHBOARD_PATH, createDashboard } from './ops/dashboard.ts'
 import { GATEWAY_PATHS, endpoints } from './routes.ts'
 
@@ -47,7 +47,10 @@ export function createTable(deps: WebDeps): Table {
   const byPattern = router.routes() as unknown as Serve
   return {
     router,
-    dispatch: (ctx, next) => (exact.get(ctx.method)?.get(ctx.path) ?? byPattern)(ctx, next),
+    dispatch: (ctx, next) => {
+      requireHost(ctx)
+      return (exact.get(ctx.method)?.get(ctx.path) ?? byPattern)(ctx, next)
+    },
     refuse: refuse(router, page),
   }
 }
@@ -60,6 +63,15 @@ function addEndpoint(router: Router<RequestState>, exact: ExactPaths, { method, 
   }
 }
 
+/** @throws ApiError invalid_request for a request of HTTP/1.1 without a Host (RFC 9112, 3.2). */
+function requireHost({ req, path, state }: Parameters<Serve>[0]): void {
+  if (req.headers.host !== undefined || req.httpVersion !== '1.1') return
+  state.envelope = envelopeOf(path)
+  throw new ApiError('invalid_request', { message: 'The request has no Host header.', param: 'Host' })
+}
+
+const envelopeOf = (path: string): Envelope => (GATEWAY_PATHS.test(path) ? 'gateway' : 'console')
+
 /** Paths of programs: a mistyped one is never answered with a page. */
 const PROGRAM_PATHS = /^\/(?:v1|api|hooks)(?:\/|$)/
 
@@ -70,7 +82,7 @@ const wantsPage = (ctx: Parameters<Serve>[0]): boolean =>
 
 function refuse(router: Router<RequestState>, page: Serve | undefined): Serve {
   return async (ctx, next) => {
-    ctx.state.envelope = GATEWAY_PATHS.test(ctx.path) ? 'gateway' : 'console'
+    ctx.state.envelope = envelopeOf(ctx.path)
     const methods = new Set(router.stack.filter((layer) => layer.match(ctx.path)).flatMap((layer) => layer.methods))
     if (methods.size === 0 && page && wantsPage(ctx)) {
       await page(ctx, next)

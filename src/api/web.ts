@@ -2,7 +2,6 @@
  * The web process, put together: `main.ts` runs it, tests start it in process.
  */
 import { randomUUID } from 'node:crypto'
-import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Redis } from 'ioredis'
@@ -33,13 +32,13 @@ import { startTelemetry } from '../shared/telemetry/start.ts'
 import { createApp } from './app.ts'
 import { Incoming } from './incoming.ts'
 import { createLimits } from './limits.ts'
+import { listen } from './listen.ts'
 import { createLoad } from './load.ts'
 import { createWebMetrics, showServices } from './ops/metrics.ts'
 import type { WebMetrics } from './ops/metrics.ts'
 import { OrderlyStop } from './orderly-stop.ts'
 import { Outgoing } from './outgoing.ts'
 import { Quota } from './quota.ts'
-import { closeSlowReaders } from './slow-readers.ts'
 import { Turns } from './turns.ts'
 import { readAnswer } from './v1/read-answer.ts'
 import { Unbegun } from './v1/unbegun.ts'
@@ -186,22 +185,4 @@ async function lookAround(needed: Needed & { config: Config }, log: Log, leaving
   void there.catch((error: unknown) => {
     if (!leaving.aborted) refuseStart('web', error)
   })
-}
-
-/** Times in ms. Kept-alive connections outlive those of Heroku's router (90 s), so that it never meets a closed one. */
-const SERVER_TIMES = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 95_000,
-  connectionsCheckingInterval: 5000,
-} as const
-
-async function listen(handler: ReturnType<ReturnType<typeof createApp>['callback']>, port: number): Promise<Server> {
-  const server = createServer(SERVER_TIMES, (request, response) => void handler(request, response))
-  server.once('close', closeSlowReaders(server))
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, resolve)
-  })
-  return server
 }

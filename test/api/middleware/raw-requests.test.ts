@@ -40,6 +40,7 @@ describe('requests that are hardly HTTP', () => {
       statuses.filter((status) => status >= 500),
       text,
     ).to.deep.equal([])
+    if (statuses.length > 0) expect(text).to.match(/^x-request-id: \S+/im)
     return text
   }
 
@@ -81,6 +82,40 @@ describe('requests that are hardly HTTP', () => {
 
   it('headers of 100 kB are refused', async () => {
     await expectAnswer([head([json, `X-Big: ${'x'.repeat(100_000)}`])], [431, 400, 0])
+  })
+
+  /** The error of an answer that was refused before it was a request, in the form of its path. */
+  async function errorOf(pieces: string[], status: number): Promise<unknown> {
+    const text = await expectAnswer(pieces, [status])
+    const [top, body] = text.split('\r\n\r\n') as [string, string]
+    expect(top).to.match(/^content-type: application\/json/im)
+    const { ok, error } = JSON.parse(body) as { ok: boolean; error: unknown }
+    expect(ok).to.equal(false)
+    return error
+  }
+  const REFUSED_BY_NODE: [what: string, status: number, rest: string][] = [
+    ['headers of 20 kB', 431, `Host: x\r\nX-Big: ${'x'.repeat(20_000)}\r\n\r\n`],
+    ['a header that is none', 400, 'Host: x\r\n: x\r\n\r\n'],
+    ['no Host', 400, '\r\n'],
+    ['an Expect that nobody knows', 417, 'Host: x\r\nExpect: banana\r\n\r\n'],
+  ]
+  for (const [what, status, rest] of REFUSED_BY_NODE) {
+    it(`${what} is answered ${status} in the form of the path`, async () => {
+      expect(await errorOf([`GET /v1/models HTTP/1.1\r\n${rest}`], status)).to.include({ type: 'invalid_request' })
+      expect(await errorOf([`GET /api/me HTTP/1.1\r\n${rest}`], status)).to.equal('invalid_request')
+    })
+  }
+
+  it('a broken chunk is answered with the id that its request has', async () => {
+    const lines = [json, 'X-Request-Id: chunky', 'Transfer-Encoding: chunked']
+    const text = await expectAnswer([head(lines), 'zz\r\n'], [400])
+    expect(text).to.match(/^x-request-id: chunky\r$/im)
+  })
+
+  it('a request that is no HTTP after one that is answered gets an answer of its own', async () => {
+    const { text, statuses } = await exchange(gateway.url, [`${head([], 'GET /v1/models HTTP/1.1')}HELO x\r\n\r\n`])
+    expect(statuses.at(-1)).to.equal(400)
+    expect(text.match(/^x-request-id: /gim)).to.have.length(statuses.length)
   })
 
   it('a thousand headers are refused or ignored', async () => {
