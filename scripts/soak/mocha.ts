@@ -5,13 +5,18 @@ import { createRequire } from 'node:module'
 import { setPriority, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Counts } from '../closing-line.ts'
+import { root } from '../folders.ts'
 import { readIfThere } from '../services/secrets.ts'
 import { dyingWithParent } from '../services/processes.ts'
 import type { TestAddresses } from '../services/test-services.ts'
 
-/** Where tests run: their services, and the folder of the tree. `patient`: others on the machine go first. */
+/**
+ * Where tests run: their services, and the folder of the tree. `keptModules`: a folder where their modules are kept as
+ * they were compiled, for the next run, which comes after. `patient`: others on the machine go first.
+ */
 export type MochaEnvironment = TestAddresses & {
   folder: string
+  keptModules?: string
   bail?: boolean
   patient?: boolean
   env?: Record<string, string>
@@ -28,7 +33,7 @@ export type Run = { counts: Counts | undefined; output: string }
 /** Runs test files, or folders of them, of a tree in a process of its own. */
 export async function runMocha(
   tests: readonly string[],
-  { folder, bail = false, patient = false, env, databaseUrl, redisUrl }: MochaEnvironment,
+  { folder, keptModules, bail = false, patient = false, env, databaseUrl, redisUrl }: MochaEnvironment,
 ): Promise<Run> {
   const place = mkdtempSync(join(tmpdir(), 'tollgate-soak-'))
   // mocha's own bin would start a second process, for the sake of an option of Node in .mocharc.json.
@@ -38,6 +43,7 @@ export async function runMocha(
     `--max-semi-space-size=${YOUNG_MB}`,
     // mocha requires its files: the hooks for imports, with a thread of their own, would start for nothing.
     '--require=tsx/cjs',
+    ...(keptModules === undefined ? [] : [`--require=${join(root, 'scripts/soak/kept-modules.cjs')}`]),
     cli,
     '--exit',
     '--forbid-only',
@@ -54,6 +60,7 @@ export async function runMocha(
       TOLLGATE_TEST_REDIS_URL: redisUrl,
       TOLLGATE_TEST_FOLDER: place,
       TOLLGATE_TEST_RESULT: join(place, 'result.json'),
+      ...(keptModules !== undefined && { KEPT_MODULES: keptModules }),
       ...env,
     },
   })

@@ -62,19 +62,23 @@ export class MutantRunner {
 
 function copyOfTheTree(): TreeCopy {
   const copy = copyTree(PARTS)
-  mkdirSync(join(copy.folder, '.test-data'))
+  mkdirSync(keptModulesOf(copy), { recursive: true })
   return copy
 }
 
+/** Where the runs of a copy keep their modules: each loads a thousand, and differs from the one before in a few. */
+const keptModulesOf = ({ folder }: TreeCopy): string => join(folder, '.test-data', 'modules')
+
 async function verdictOf(
-  { folder }: TreeCopy,
+  copy: TreeCopy,
   tests: string[],
   addresses: TestAddresses,
   env: Record<string, string>,
 ): Promise<Verdict> {
   const { counts, output } = await runMocha(tests, {
     ...addresses,
-    folder,
+    folder: copy.folder,
+    keptModules: keptModulesOf(copy),
     bail: true,
     env,
   })
