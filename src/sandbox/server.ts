@@ -20,7 +20,8 @@ import { replicateProtocol } from './replicate/protocol.ts'
 import { createState } from './state.ts'
 import type { Durations, State } from './state.ts'
 import { MalformedWord, readSteering, UNSTEERED } from './steering.ts'
-import { stripeControls } from './stripe/controls.ts'
+import { stripeControls, workControl } from './stripe/controls.ts'
+import type { ControlName, ControlRequest } from './stripe/controls.ts'
 import { keepIn } from './stripe/keeping.ts'
 import type { Kinds } from './stripe/objects.ts'
 import { stripePages } from './stripe/pages.ts'
@@ -48,6 +49,8 @@ export interface Sandbox {
   readonly open: (prompt?: string) => TrafficReport
   /** What the Stripe account of a secret key has of a kind, newest first. Throws a `Refusal` for a key of none. */
   readonly stripeObjects: <K extends keyof Kinds>(key: string, kind: K) => readonly Kinds[K][]
+  /** Works a control of that account, as its request does. Throws a `Refusal`. */
+  readonly stripeControl: (key: string, name: ControlName, asked?: ControlRequest) => unknown
   /** Lets work go on that `[hold]` holds; returns how many calls that were. */
   readonly release: (prompt?: string) => number
   /** Stops listening and drops every connection, even one that hangs. */
@@ -81,13 +84,19 @@ export async function createSandbox(options: SandboxOptions = {}): Promise<Sandb
   // A pooled client must not use a connection at the moment it is closed.
   server.keepAliveTimeout = KEEP_ALIVE_MS
   const address = await listen(server, port, host)
+  const url = `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`
   return {
-    url: `http://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`,
+    url,
     port: address.port,
     billed: (prompt) => state.billing.report(prompt),
     journal: (prompt) => state.journal.lines(prompt),
     open: (prompt) => state.traffic.report(prompt),
     stripeObjects: (key, kind) => accountOfKey(state.stripe, key).objects.list(kind),
+    stripeControl: (key, name, asked = {}) => {
+      const answer = workControl(accountOfKey(state.stripe, key), name, asked, url)
+      state.stripe.changed()
+      return answer
+    },
     release: (prompt = '') => state.holds.release(prompt),
     close: () =>
       new Promise((resolve) => {

@@ -44,6 +44,14 @@ describe('the sandbox as Stripe', () => {
       .toReversed()
   }
 
+  it('works a control in process as its request does, and refuses what is not there', async () => {
+    const { id } = await stripe.checkout.sessions.create(order())
+    own.sandbox.stripeControl(account.key, 'POST /stripe/control/sessions/:id/pay', { id, fields: { way: 'card' } })
+    expect((await stripe.checkout.sessions.retrieve(id)).payment_status).to.equal('paid')
+    const refused = () => own.sandbox.stripeControl(account.key, 'POST /stripe/control/refunds/:id', { id: 're_none' })
+    expect(refused).to.throw('No such refund')
+  })
+
   describe('checkout', () => {
     it('makes a session that is open and unpaid, with what it was asked for', async () => {
       const customer = await stripe.customers.create({ email: 'a@example.com', metadata: { account: 'acc_1' } })

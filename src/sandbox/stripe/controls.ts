@@ -23,7 +23,7 @@ type Control = (account: StripeAccount, id: string, fields: Fields, origin: stri
  * What a test or a demonstration can cause at Stripe's side: actions of customers and banks, and faults. JSON in and
  * out, with the secret key of the account.
  */
-const CONTROLS: Readonly<Record<string, Control>> = {
+const CONTROLS = {
   /** Where the events go: `{url, secret, hold?, retryMs?, laterMs?}`. */
   'POST /stripe/control/endpoint': (account, _id, fields) => {
     account.endpoint = {
@@ -104,27 +104,44 @@ const CONTROLS: Readonly<Record<string, Control>> = {
   },
   /** Every attempt to deliver an event, oldest first. */
   'GET /stripe/control/deliveries': (account) => ({ data: account.deliveries }),
-}
+} satisfies Readonly<Record<string, Control>>
 
-/** Every control, by method and path, as the help prints them. */
-export const CONTROL_NAMES: readonly string[] = Object.keys(CONTROLS)
+/** The name of a control: its method and path. */
+export type ControlName = keyof typeof CONTROLS
+
+/** Every control, as the help prints them. */
+export const CONTROL_NAMES = Object.keys(CONTROLS) as readonly ControlName[]
+
+/** What a control is asked: the `:id` of its path, and its fields. */
+export type ControlRequest = { readonly id?: string; readonly fields?: Fields }
+
+/** Works a control; `origin` is where the sandbox's pages are. Throws a `Refusal` for what is none of its account's. */
+export function workControl(
+  account: StripeAccount,
+  name: ControlName,
+  { id = '', fields = {} }: ControlRequest,
+  origin: string,
+): unknown {
+  const control: Control = CONTROLS[name]
+  return control(account, id, fields, origin)
+}
 
 /** The controls as routes. */
 export const stripeControls: Protocol = {
   name: 'stripe-controls',
   envelope: stripeError,
   outOfCredit: { status: 402, message: 'Out of credit.' },
-  routes: Object.entries(CONTROLS).map(([name, control]) => routeOf(name, control)),
+  routes: CONTROL_NAMES.map(routeOf),
 }
 
-function routeOf(name: string, control: Control): Route {
+function routeOf(name: ControlName): Route {
   const [method, path] = name.split(' ') as [Route['method'], string]
-  return { method, path, handle: (exchange) => carryOut(exchange, control) }
+  return { method, path, handle: (exchange) => carryOut(exchange, name) }
 }
 
-async function carryOut(exchange: Exchange, control: Control): Promise<void> {
-  const account = accountOf(exchange)
-  const answer = await control(account, exchange.params['id'] ?? '', exchange.body.fields, originOf(exchange))
+async function carryOut(exchange: Exchange, name: ControlName): Promise<void> {
+  const asked = { id: exchange.params['id'], fields: exchange.body.fields }
+  const answer = await workControl(accountOf(exchange), name, asked, originOf(exchange))
   exchange.state.stripe.changed()
   exchange.res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
 }

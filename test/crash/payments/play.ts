@@ -1,8 +1,9 @@
 import { setSourceMapsEnabled } from 'node:process'
 import type Stripe from 'stripe'
-import type { Answered, StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
+import type { StripeAccount } from '../../../scripts/harness/stripe-sandbox.ts'
 import { stripeAccountAt } from '../../../scripts/harness/stripe-sandbox.ts'
 import type { Sandbox } from '../../../src/sandbox/server.ts'
+import type { ControlName, ControlRequest } from '../../../src/sandbox/stripe/controls.ts'
 import type { Kinds } from '../../../src/sandbox/stripe/objects.ts'
 import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import { ApiError } from '../../../src/shared/errors.ts'
@@ -74,11 +75,15 @@ export function withHistory({ history }: ScheduleRun, error: unknown): Error {
 }
 
 /**
- * What Stripe has of a kind, newest first. It is looked at in the sandbox, which costs nothing; a request for it would
- * cost as much as one of the gateway's.
+ * What Stripe has of a kind, newest first. It is looked at in the sandbox, as what happens there is caused in it: a
+ * request for that would cost as much as one of the gateway's.
  */
 export const objectsOf = <K extends keyof Kinds>({ sandbox, stripe }: ScheduleRun, kind: K): readonly Kinds[K][] =>
   sandbox.stripeObjects(stripe.key, kind)
+
+/** Causes something at Stripe. */
+const cause = ({ sandbox, stripe }: ScheduleRun, name: ControlName, asked?: ControlRequest): unknown =>
+  sandbox.stripeControl(stripe.key, name, asked)
 
 async function begin(db: Db, sandbox: Sandbox): Promise<ScheduleRun> {
   const stripe = stripeAccountAt(sandbox.url)
@@ -199,10 +204,12 @@ async function attempt({ history }: ScheduleRun, what: () => Promise<unknown>): 
 }
 
 async function happen(run: ScheduleRun, event: Event): Promise<void> {
-  const { stripe, db, accounts, calls } = run
+  const { db, accounts, calls } = run
   if (event.do === 'fault') {
     run.faulty = true
-    return stripe.fault('*', event.fault, event.times)
+    return void cause(run, 'POST /stripe/control/faults', {
+      fields: { at: '*', fault: event.fault, times: event.times },
+    })
   }
   if (event.do === 'call')
     return attempt(run, async () => void calls.push(await opened(verbs(db), pick(accounts, event.who)!, event.amount)))
@@ -212,46 +219,46 @@ async function happen(run: ScheduleRun, event: Event): Promise<void> {
   await attempt(run, async () => {
     if (event.do === 'dispute goes') {
       const dispute = listed('dispute')
-      return dispute && stripe.control('POST', `disputes/${dispute.id}`, { to: event.to })
+      return dispute && cause(run, 'POST /stripe/control/disputes/:id', { id: dispute.id, fields: { to: event.to } })
     }
     if (event.do === 'refund fails') {
       const refund = listed('refund')
-      return refund && stripe.control('POST', `refunds/${refund.id}`, { status: 'failed' })
+      return refund && cause(run, 'POST /stripe/control/refunds/:id', { id: refund.id, fields: { status: 'failed' } })
     }
     if (event.do === 'refund at Stripe' || event.do === 'dispute') {
       const charge = listed('charge')
-      return charge && onCharge(stripe, charge, event)
+      return charge && onCharge(run, charge, event)
     }
     const session = listed('checkout.session')
     return session && onSession(run, session, event)
   })
 }
 
-function onCharge(
-  stripe: StripeAccount,
-  { id, amount }: Stripe.Charge,
-  event: Extract<Event, { share: number }>,
-): Promise<unknown> {
+function onCharge(run: ScheduleRun, { id, amount }: Stripe.Charge, event: Extract<Event, { share: number }>): unknown {
   const part = Math.floor((amount * event.share) / 100)
-  if (event.do === 'dispute') return stripe.control('POST', `charges/${id}/dispute`, { amount: part })
-  return stripe.stripe.refunds.create({ charge: id, amount: part })
+  if (event.do === 'dispute')
+    return cause(run, 'POST /stripe/control/charges/:id/dispute', { id, fields: { amount: part } })
+  return run.stripe.stripe.refunds.create({ charge: id, amount: part })
 }
 
-async function onSession(
-  { stripe, tampered }: ScheduleRun,
+function onSession(
+  run: ScheduleRun,
   session: Stripe.Checkout.Session,
   event: Extract<Event, { do: 'pay' | 'bank' | 'expire' | 'tamper' }>,
-): Promise<Answered | Stripe.Checkout.Session | undefined> {
-  if (event.do === 'pay') return stripe.pay(session.id, event.way, { keep: true })
-  if (event.do === 'bank') return stripe.control('POST', `sessions/${session.id}/settle`, { paid: event.paid })
-  if (event.do === 'expire') return stripe.stripe.checkout.sessions.expire(session.id)
+): unknown {
+  const { id } = session
+  if (event.do === 'pay')
+    return cause(run, 'POST /stripe/control/sessions/:id/pay', { id, fields: { way: event.way, keep: true } })
+  if (event.do === 'bank')
+    return cause(run, 'POST /stripe/control/sessions/:id/settle', { id, fields: { paid: event.paid } })
+  if (event.do === 'expire') return run.stripe.stripe.checkout.sessions.expire(id)
   if (session.status !== 'open') return undefined
-  tampered.add(session.client_reference_id!)
+  run.tampered.add(session.client_reference_id!)
   const amount = session.amount_total! - 1
   // A declined try has left an intent, whose amount is what is paid.
   const intent = session.payment_intent
-  if (typeof intent === 'string') await stripe.control('POST', `objects/${intent}`, { amount })
-  return stripe.control('POST', `objects/${session.id}`, { amount_total: amount })
+  if (typeof intent === 'string') cause(run, 'POST /stripe/control/objects/:id', { id: intent, fields: { amount } })
+  return cause(run, 'POST /stripe/control/objects/:id', { id, fields: { amount_total: amount } })
 }
 
 async function endCall(
@@ -270,8 +277,8 @@ const MAX_PASSES = 6
 
 /** Every event is lost from now on, and nobody comes back: the sweep alone finds how each order stands. */
 async function heal(run: ScheduleRun): Promise<void> {
-  const { stripe, deps, db } = run
-  if (run.faulty) await stripe.control('DELETE', 'faults')
+  const { deps, db } = run
+  if (run.faulty) cause(run, 'DELETE /stripe/control/faults')
   const due = new Set(await dueTopUps(db, 1000))
   for (const { id } of run.accounts) if (due.has(id)) await topUp(deps, catalogue, id)
   const orders = await sweep(run, await ordersOf(run))
