@@ -51,7 +51,9 @@ export const OF_BUDGETS: readonly Mutant[] = [
   {
     name: 'what a key used while its budget was counted is forgotten',
     why: 'Counting a new budget does not hold the account, so calls that begin or end meanwhile have to be added.',
-    edits: [{ file: 'sql/start_budget_window.sql', find: 'c.created_at > $3', replace: 'c.created_at > now()' }],
+    edits: [
+      { file: 'sql/start_budget_window.sql', find: 'c.created_at > $3', replace: 'c.created_at > clock_timestamp()' },
+    ],
     tests: [BUDGETS],
   },
 ]

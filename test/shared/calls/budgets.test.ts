@@ -212,8 +212,9 @@ describe('the budget of a key, judged by the charge', () => {
       ]
       await calls.settle(before, 'image', aResult(6))
       await db.transaction(async (trx) => {
+        await calls.settle(await opened(calls, account, 2), 'image', aResult(2))
         const past = await countPastUse(trx, account.keyId, budget)
-        expect(past!.used).to.equal(6)
+        expect(past!.used).to.equal(6 + 2)
         await calls.settle(running, 'image', aResult(15))
         await refund(failing)
         await calls.settle(await opened(calls, account, 5), 'image', aResult(4))
@@ -221,7 +222,7 @@ describe('the budget of a key, judged by the charge', () => {
         await lockOwner(trx, account.keyId)
         await setLimits(trx, account.keyId, account.id, { budget }, past)
       })
-      expect(await usedOf(account.keyId)).to.equal(6 + 15 + 4 + 3)
+      expect(await usedOf(account.keyId)).to.equal(6 + 2 + 15 + 4 + 3)
     })
 
     it('keeps what was counted of records that are swept before it is there', async () => {
