@@ -14,7 +14,7 @@ import type { S3Server } from '../workers/storage/s3-server.ts'
 import { startS3 } from '../workers/storage/s3-server.ts'
 import { BAD } from '../shared/bad-values.ts'
 import type { Kind } from './support/started.ts'
-import { compiled, longestMs, refusalOf } from './support/started.ts'
+import { Started, compiled, longestMs, refusalOf } from './support/started.ts'
 
 type Settings = Record<string, string>
 
@@ -224,4 +224,10 @@ describe('a process that cannot start', function () {
       })
     }
   }
+
+  it('ends with the same exit code where nobody reads its line', async () => {
+    const started = new Started('web', { ...good, PORT: 'x' })
+    started.child.stdout!.destroy()
+    expect(await started.ended).to.equal(78)
+  })
 })

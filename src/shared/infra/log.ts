@@ -2,6 +2,7 @@
  * Logs: one JSON line a message on stdout, chosen fields only. Redaction by path misses capitalised headers, copied
  * error properties and Postgres' `detail`, so objects from outside are never handed to the logger whole.
  */
+import { writeSync } from 'node:fs'
 import pino from 'pino'
 import type { Logger, LoggerOptions } from 'pino'
 
@@ -73,7 +74,37 @@ export function openDestination(options: { dest?: string; minLength?: number } =
     flushLater()
     return write(bytes)
   }
+  destination.flushSync = () => flushAtOnce(destination as unknown as Held)
   return destination
+}
+
+/** How long an exit waits for a reader that takes nothing, in ms. */
+const READER_PATIENCE_MS = 5000
+
+/** What sonic-boom holds: what it is writing, or would write next, and what comes after. */
+type Held = { fd: number; _writing: boolean; _writingBuf: Buffer; _bufs: Buffer[][]; _lens: number[]; _len: number }
+
+/**
+ * Writes at once what was gathered, or gives it up. Sonic-boom's own way tries for ever where nobody takes it, since
+ * the reader of a pipe is gone or a disk is full: a process that exits would never end.
+ */
+function flushAtOnce(held: Held): void {
+  const begun = held._writing ? 0 : held._writingBuf.length
+  const bytes = Buffer.concat([held._writingBuf.subarray(0, begun), ...held._bufs.flat()])
+  Object.assign(held, { _writingBuf: held._writingBuf.subarray(begun), _bufs: [], _lens: [] })
+  held._len = held._writingBuf.length
+  const pause = new Int32Array(new SharedArrayBuffer(4))
+  let [written, takenAt] = [0, performance.now()]
+  while (written < bytes.length) {
+    try {
+      written += writeSync(held.fd, bytes, written)
+      takenAt = performance.now()
+    } catch (error) {
+      const isFull = (error as NodeJS.ErrnoException).code === 'EAGAIN'
+      if (!isFull || performance.now() - takenAt > READER_PATIENCE_MS) return
+      Atomics.wait(pause, 0, 0, 10)
+    }
+  }
 }
 
 /** What a field of a line may hold: nothing that has to be looked at for secrets. */
