@@ -13,13 +13,12 @@ export class CommandError extends Error {}
 export type Options = Record<string, string | undefined>
 
 /**
- * What a command did: `json` for `--json`, `text` for people. `failed` makes the exit code 1; so does `complaint`, a
- * sentence for stderr.
+ * What a command did: `json` for `--json`, `text` for people. `complaint` is a sentence for stderr, and makes the
+ * exit code 1.
  */
 export type Report<Json = Record<string, unknown>> = {
   json: Json
   text: string
-  failed?: boolean
   complaint?: string
   /** Printed instead, each as a line of JSON, with `--json` and without. */
   lines?: AsyncIterable<object>

@@ -85,10 +85,11 @@ function parse(argv: string[]) {
 
 async function main(argv: string[]): Promise<number> {
   const { values, positionals } = parse(argv)
-  if (values.help || positionals.length === 0) {
+  if (values.help) {
     console.log(help())
-    return positionals.length === 0 && !values.help ? 1 : 0
+    return 0
   }
+  if (positionals.length === 0) throw new CommandError('No command was given. Try --help.')
   const command = COMMANDS.find((one) => wordsOf(one).every((word, index) => positionals[index] === word))
   if (!command) throw new CommandError(`Unknown command "${positionals.slice(0, 2).join(' ')}". Try --help.`)
   const { json, help: _help, ...given } = values
@@ -108,8 +109,9 @@ async function main(argv: string[]): Promise<number> {
     const report = await command.run(db, args, options)
     for await (const line of report.lines ?? []) console.log(JSON.stringify(line))
     if (!report.lines) console.log(json ? JSON.stringify(report.json) : report.text)
-    if (report.complaint !== undefined) console.error(report.complaint)
-    return report.failed || report.complaint !== undefined ? 1 : 0
+    if (report.complaint === undefined) return 0
+    console.error(report.complaint)
+    return 1
   } catch (error) {
     throw await explained(db, error)
   } finally {

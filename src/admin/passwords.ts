@@ -6,12 +6,15 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { CommandError } from './command.ts'
 
+/** Warns of a password that came as an argument, once the command has done its work: a refusal is one sentence. */
+export function warnOfArgument(argument: string | undefined): void {
+  if (argument === undefined) return
+  console.error('A password as an argument can be seen by others: leave it out, and it is asked for.')
+}
+
 /** The password of a command. @throws CommandError where there is none. */
 export async function passwordFrom(argument: string | undefined, asks: string): Promise<string> {
-  if (argument !== undefined) {
-    console.error('A password as an argument can be seen by others: leave it out, and it is asked for.')
-    return argument
-  }
+  if (argument !== undefined) return argument
   const { stdin } = process
   if (stdin.isTTY) process.stderr.write(`${asks}: `)
   // What is typed is not shown.

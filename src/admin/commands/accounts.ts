@@ -9,7 +9,7 @@ import { SORTS, STANDINGS, findAccounts } from '../../shared/operators/accounts.
 import { makeAccount, sendPasswordReset, setAccountRole, setAccountStatus } from '../../shared/operators/changes.ts'
 import type { Command, Report } from '../command.ts'
 import { CommandError, accountOf } from '../command.ts'
-import { passwordFrom } from '../passwords.ts'
+import { passwordFrom, warnOfArgument } from '../passwords.ts'
 
 /** The most accounts that are listed. */
 const LISTED = 200
@@ -40,6 +40,7 @@ export const accountCommands: Command[] = [
       const made = { id: newId('user'), accountId: newId('account'), email, passwordHash: await hashPassword(chosen) }
       const user = await makeAccount(db, null, made)
       if (!user) throw new CommandError(`An account with the address ${email} already exists.`)
+      warnOfArgument(password)
       return report(user, 'Account created.')
     },
   },

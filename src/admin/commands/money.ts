@@ -77,7 +77,7 @@ export const moneyCommands: Command[] = [
       return {
         json: { checked, breaches },
         text: [`Checked ${counts}: ${breaches.length} breaches.`, ...lines].join('\n'),
-        failed: breaches.length > 0,
+        ...(breaches.length > 0 && { complaint: `The books are wrong: breaches: ${breaches.length}.` }),
       }
     },
   },

@@ -148,7 +148,12 @@ async function reconcileAll(db: Db, { from, to }: Options) {
       ({ reference, names }) => `Paid at the provider, but unknown here: ${reference} (${names ?? 'names no order'})`,
     ),
   ]
-  return { json: { ...report }, text: lines.join('\n'), failed: missing.length + unknown.length > 0 }
+  const apart = missing.length + unknown.length
+  return {
+    json: { ...report },
+    text: lines.join('\n'),
+    ...(apart > 0 && { complaint: `The provider and the books differ: payments: ${apart}.` }),
+  }
 }
 
 function dateOf(text: string | undefined, option: string): Date {
