@@ -36,7 +36,8 @@ export function answerParserError(error: ParserError, socket: Socket): void {
   // The answer that would come next on this connection: Node's own listener looks at the same one.
   const { _httpMessage: next } = socket as { _httpMessage?: ServerResponse | null }
   if (error.code === 'ECONNRESET' || !socket.writable || next?.headersSent) return void socket.destroy(error)
-  const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? NO_HTTP, pathIn(error.rawPacket), next)
+  const path = next?.req.url ?? pathIn(error.rawPacket)
+  const { status, headers, body } = answerTo(REFUSALS[error.code ?? ''] ?? NO_HTTP, path, next)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () => socket.destroy(error))
 }

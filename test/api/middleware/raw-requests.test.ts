@@ -106,10 +106,11 @@ describe('requests that are hardly HTTP', () => {
     })
   }
 
-  it('a broken chunk is answered with the id that its request has', async () => {
+  it('a broken chunk is answered with the id that its request has, in the form of its path', async () => {
     const lines = [json, 'X-Request-Id: chunky', 'Transfer-Encoding: chunked']
     const text = await expectAnswer([head(lines), 'zz\r\n'], [400])
     expect(text).to.match(/^x-request-id: chunky\r$/im)
+    expect(text).to.include('"type":"invalid_request"')
   })
 
   it('a request that is no HTTP after one that is answered gets an answer of its own', async () => {
