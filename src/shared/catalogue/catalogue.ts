@@ -30,6 +30,10 @@ const name = z
   .max(200)
   .regex(/^[^\0\p{Cs}]*$/u, 'must not have characters that cannot be stored')
 
+/** A header that can be sent: by others every call of the upstream would fail. */
+const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/)
+const headerValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'must be a text that a header can have')
+
 const upstreamSchema = z.strictObject({
   protocol: z.enum(PROTOCOLS),
   baseUrl: z.url({ protocol: /^https?$/ }).transform((url) => url.replace(/\/+$/, '')),
@@ -38,7 +42,7 @@ const upstreamSchema = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
     .optional(),
   results: z.enum(['store', 'link']).default('store'),
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: z.record(headerName, headerValue).default({}),
   concurrency: z.int().min(1).optional(),
 })
 

@@ -45,6 +45,10 @@ export function rateOf({ packs, topUp }: { packs: readonly Pack[]; topUp: TopUp 
   return smallest ? { currency: smallest.currency, creditsPer: smallest.credits, perMinor: smallest.amountMinor } : null
 }
 
+/** The same; null where the rate or the amount is none, which is said elsewhere. */
+const boughtFor = (sold: Rate, minor: number): number | null =>
+  sold.perMinor > 0 && [sold.creditsPer, sold.perMinor, minor].every(Number.isInteger) ? creditsFor(sold, minor) : null
+
 /** How free amounts are sold: at which rate, and between which bounds. */
 export const topUpSchema = z
   .strictObject({ currency, minMinor: amountMinor, maxMinor: amountMinor, ...rate })
@@ -52,11 +56,11 @@ export const topUpSchema = z
     path: ['maxMinor'],
     message: 'must be at least minMinor',
   })
-  .refine((topUp) => creditsFor(topUp, topUp.minMinor) >= 1, {
+  .refine((topUp) => (boughtFor(topUp, topUp.minMinor) ?? 1) >= 1, {
     path: ['minMinor'],
     message: 'must buy at least one credit',
   })
-  .refine((topUp) => creditsFor(topUp, topUp.maxMinor) <= MAX_GRANT_CREDITS, {
+  .refine((topUp) => (boughtFor(topUp, topUp.maxMinor) ?? 0) <= MAX_GRANT_CREDITS, {
     path: ['maxMinor'],
     message: `must buy at most ${MAX_GRANT_CREDITS} credits`,
   })

@@ -112,6 +112,26 @@ describe('the catalogue', () => {
       { upstreams: { one: { ...upstreams.one, baseUrl: 'ftp://x' } }, models: [] },
       /upstreams\.one\.baseUrl/,
     ],
+    ...[{ 'a b': 'x' }, { '': 'x' }].map((headers): [string, object, RegExp] => [
+      `a header that has no name: ${JSON.stringify(headers)}`,
+      { upstreams: { one: { ...upstreams.one, headers } }, models: [] },
+      /upstreams\.one\.headers/,
+    ]),
+    ...['x\ny', 'x\0', '\u20ac'].map((value): [string, object, RegExp] => [
+      `a header that cannot be sent: ${JSON.stringify(value)}`,
+      { upstreams: { one: { ...upstreams.one, headers: { a: value } } }, models: [] },
+      /upstreams\.one\.headers\.a/,
+    ]),
+    ...['minMinor', 'maxMinor', 'creditsPer', 'perMinor'].flatMap((field) =>
+      [0, 1.5, '5', 1e20].map((value): [string, object, RegExp] => [
+        `free amounts with ${field} ${JSON.stringify(value)}`,
+        {
+          ...file([chat]),
+          topUp: { currency: 'eur', minMinor: 500, maxMinor: 1000, creditsPer: 100, perMinor: 90, [field]: value },
+        },
+        new RegExp(`topUp\\.${field}`),
+      ]),
+    ),
     ['a modality that there is not', file([{ ...image, modality: 'smell' }]), /models\[0\]\.modality/],
     ['credits that are no integer', file([{ ...image, credits: 1.5 }]), /models\[0\]\.credits/],
     ['negative credits', file([{ ...image, credits: -1 }]), /models\[0\]\.credits/],
