@@ -1,6 +1,8 @@
 /**
- * Modules of later processes are neither transformed nor compiled again: each is kept as it was run, with the code that
- * V8 made of it, under a hash of its path and its source: so a bug that is planted is always compiled.
+ * Modules of later processes are not searched for, transformed or compiled again. Each is kept as it was run, with the
+ * code that V8 made of it, under a hash of its path and its source, so that a bug that is planted is always compiled.
+ * Packages are kept under their path alone, and a file is found where it was found before: while the folder is in use,
+ * nothing is installed, and no file of the tree is added or removed.
  * Required after tsx, whose work it keeps. KEPT_MODULES names the folder.
  */
 const { createHash } = require('node:crypto')
@@ -12,17 +14,26 @@ const { Script, constants } = require('node:vm')
 const index = path.join(process.env.KEPT_MODULES, 'index.json')
 const data = path.join(process.env.KEPT_MODULES, 'data')
 
-/** By key, where the text and the code of a module are: `[offset, bytes of text, bytes of code]`. */
-const places = existsSync(index) ? JSON.parse(readFileSync(index, 'utf8')) : {}
+/**
+ * `places`: by key, where the text and the code of a module are: `[offset, bytes of text, bytes of code]`. `files`: by
+ * folder and by what a module of it asks for, the file that was found.
+ */
+const { places, files } = existsSync(index) ? JSON.parse(readFileSync(index, 'utf8')) : { places: {}, files: {} }
 const bytes = existsSync(data) ? readFileSync(data) : Buffer.alloc(0)
 
 /** What this process has compiled, to keep as it ends. */
 const compiled = []
 
+/** Whether this process has searched for a file. */
+let searched = false
+
 /** The key of the module that is being loaded by its own handler, until it is compiled. */
 let loading
 
-const keyOf = (file) => createHash('sha1').update(`${file}\n`).update(readFileSync(file)).digest('base64')
+const PACKAGES = `${path.sep}node_modules${path.sep}`
+
+const hashOf = (file) => createHash('sha1').update(`${file}\n`).update(readFileSync(file)).digest('base64')
+const keyOf = (file) => (file.includes(PACKAGES) ? file : hashOf(file))
 
 function run(module, file, text, cachedData) {
   const script = new Script(Module.wrap(text), {
@@ -61,6 +72,18 @@ for (const extension of Object.keys(Module._extensions).filter((one) => one !== 
   }
 }
 
+const search = Module._resolveFilename
+
+Module._resolveFilename = function (asked, parent, isMain, options) {
+  if (options || !parent?.filename) return search.call(this, asked, parent, isMain, options)
+  const found = (files[path.dirname(parent.filename)] ??= {})
+  if (!found[asked]) {
+    found[asked] = search.call(this, asked, parent, isMain, options)
+    searched = true
+  }
+  return found[asked]
+}
+
 process.on('exit', () => {
   let at = bytes.length
   // A thread or a child of the tests has kept its own meanwhile.
@@ -72,6 +95,7 @@ process.on('exit', () => {
     parts.push(source, code)
     at += source.length + code.length
   }
+  if (parts.length === 0 && !searched) return
   appendFileSync(data, Buffer.concat(parts))
-  writeFileSync(index, JSON.stringify(places))
+  writeFileSync(index, JSON.stringify({ places, files }))
 })

@@ -30,13 +30,17 @@ const letters = (known: string): number => Math.min(3, Math.max(1, Math.floor(kn
 const continues = (longer: string, shorter: string): boolean =>
   shorter.includes('_') && longer.startsWith(`${shorter}_`)
 
+const isPart = (one: string, other: string): boolean => continues(one, other) || continues(other, one)
+
 /** The known name that a name looks like; null where it is known, or looks like none. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (known.includes(name)) return null
   const upper = name.toUpperCase()
   const near = known
+    // Most are too long or too short: two texts are at least as far apart as their lengths.
+    .filter((one) => Math.abs(upper.length - one.length) <= letters(one) || isPart(upper, one))
     .map((one) => ({ one, away: distance(upper, one) }))
-    .filter(({ one, away }) => away <= letters(one) || continues(upper, one) || continues(one, upper))
+    .filter(({ one, away }) => away <= letters(one) || isPart(upper, one))
     .toSorted((a, b) => a.away - b.away)
   return near[0]?.one ?? null
 }
