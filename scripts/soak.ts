@@ -24,7 +24,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     seed: { type: 'string' },
-    lanes: { type: 'string', default: '3' },
+    lanes: { type: 'string', default: '4' },
     part: { type: 'string', default: '1' },
   },
 })

@@ -13,7 +13,7 @@ export type Job = { name: string; run: () => Promise<Result> }
 
 /** How many random schedules there are, and how many processes run them. */
 const SCHEDULES = 10_000
-const SHARDS = 3
+const SHARDS = 5
 
 /** How many random schedules of payments there are, and how many processes run them. */
 const PAYMENT_SCHEDULES = 5000
@@ -39,7 +39,8 @@ type Tests = { env?: Record<string, string>; schedules?: number; patient?: boole
 /**
  * The lanes of the soak: each runs its jobs one after the other, beside the others. `first` goes before them: it
  * measures times, and has but `patient` beside it, one process that others go before. `kills`, `faults` and `planted`
- * mostly wait; `busy`, of which there are several, takes what is left of the machine, its longest jobs first.
+ * mostly wait; `busy`, of which there are several, takes what is left of the machine, its longest jobs first. They
+ * are one more than the schedules of payments, which wait for Stripe now and then.
  */
 export type Lanes = Record<'first' | 'patient' | 'kills' | 'faults' | 'planted' | 'busy', Job[]>
 
