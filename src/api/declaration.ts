@@ -73,6 +73,8 @@ type HolderOf<D extends Declaration> = D['who'] extends Who<infer Holder> ? Hold
 export type RequestFacts = Trace & {
   /** From where it was sent. */
   device: () => Device
+  /** The names of its body's fields, of those too that nothing reads. */
+  sentFields: () => string[]
 }
 
 /** What a handler is given: only what was declared, checked and typed. */

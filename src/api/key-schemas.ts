@@ -10,7 +10,9 @@ import { MODALITIES } from '../shared/calls/lifecycle.ts'
 import type { Catalogue } from '../shared/catalogue/catalogue.ts'
 import type { Config } from '../shared/config.ts'
 import { ApiError } from '../shared/errors.ts'
+import { nearestName } from '../shared/near-names.ts'
 import { credits, id, listOf, ok, time } from './answers.ts'
+import type { RequestFacts } from './declaration.ts'
 import { label } from './fields.ts'
 
 const shownBudget = z.strictObject({
@@ -73,7 +75,7 @@ const secret = z
 
 const warnings = z
   .array(z.string())
-  .meta({ description: 'Likely mistakes, such as a model that does not exist (yet).' })
+  .meta({ description: 'Likely mistakes: a model that does not exist (yet), a field whose name is misspelled.' })
 
 /** A key that was changed. */
 export const keyAnswer = z.strictObject({ ok, key: shownKey, warnings })
@@ -112,6 +114,22 @@ export function checkLimits({ rateLimit }: KeyChanges, config: Pick<Config, 'GAT
   })
 }
 
-/** Warns of models that are not in the catalogue: it changes, and so they are allowed. */
-export const warningsOf = ({ models }: KeyChanges, catalogue: Catalogue): string[] =>
-  (models ?? []).filter((id) => !catalogue.models.has(id)).map((id) => `There is no model "${id}" at the moment.`)
+const FIELDS = Object.keys(keyChangesBody.shape)
+
+/** How many fields of a body are looked at for misspellings: a body of 1 MB has a hundred thousand. */
+const MOST_FIELDS = 30
+
+/**
+ * Warns of fields that look like one of a key: nothing reads them, and the key would lack a limit unnoticed. And of
+ * models that are not in the catalogue: it changes, and so they are allowed.
+ */
+export function warningsOf({ models }: KeyChanges, { sentFields }: RequestFacts, catalogue: Catalogue): string[] {
+  const misspelled = sentFields()
+    .slice(0, MOST_FIELDS)
+    .flatMap((field) => {
+      const meant = nearestName(field, FIELDS)
+      return meant === null ? [] : [`The field "${field}" is unknown and has no effect. Did you mean ${meant}?`]
+    })
+  const missing = (models ?? []).filter((id) => !catalogue.models.has(id))
+  return [...misspelled, ...missing.map((id) => `There is no model "${id}" at the moment.`)]
+}

@@ -49,7 +49,7 @@ export function serveDeclared(
     const params = declared.params && parseParams(declared.params, ctx.params)
     const query = declared.query && parseFields(declared.query, ctx.query)
     const body = bodySchema && parseFields(bodySchema, sent)
-    const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY) }
+    const input = { who, params, query, body, request: factsOf(ctx, TRUST_PROXY, sent) }
     const leave = await enter(who)
     try {
       const answer = await handler(input as never, ctx as Context & { state: RequestState })
@@ -132,8 +132,9 @@ function parseParams(schema: z.ZodObject, params: unknown): unknown {
   return parsed.data
 }
 
-const factsOf = (ctx: Request, trustedHops: number): RequestFacts => ({
+const factsOf = (ctx: Request, trustedHops: number, sent: JsonObject = {}): RequestFacts => ({
   requestId: ctx.state.requestId,
   traceparent: ctx.state.traceparent,
   device: () => deviceOf(ctx, trustedHops),
+  sentFields: () => Object.keys(sent),
 })

@@ -3,7 +3,7 @@
  */
 import { z } from 'zod'
 import { httpUrl, obeySslmode, originUrl, postgresUrl, redisUrl, smtpUrl, storageUrl } from './config-addresses.ts'
-import { nearestName } from './config-names.ts'
+import { nearestName } from './near-names.ts'
 
 const numberBetween = (min: number, max: number) =>
   z

@@ -45,7 +45,7 @@ export const makeKey = endpoint({
       checkLimits(limits, config)
       const { secret, key } = await createKey(db, accountId, name, limits)
       logSecurity(log, request, 'key_made', accountId)
-      return { ok: true, secret, key, warnings: warningsOf(limits, catalogue.current()) }
+      return { ok: true, secret, key, warnings: warningsOf(limits, request, catalogue.current()) }
     },
 )
 
@@ -78,7 +78,7 @@ export const editKey = endpoint({
   const key = await changeKey(db, params.id, body, accountId)
   if (!key) throw new ApiError('not_found', { message: NO_KEY })
   logSecurity(log, request, 'key_changed', accountId)
-  return { ok: true, key, warnings: warningsOf(body, catalogue.current()) }
+  return { ok: true, key, warnings: warningsOf(body, request, catalogue.current()) }
 })
 
 /** Gives a key another secret. */

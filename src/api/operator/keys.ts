@@ -43,11 +43,11 @@ export const limitKey = endpoint({
   errors: ['invalid_request'],
 }).handle(
   ({ db, config, catalogue }: Pick<WebDeps, 'db' | 'config' | 'catalogue'>) =>
-    async ({ who, params, body }) => {
+    async ({ who, params, body, request }) => {
       checkLimits(body, config)
       const key = await changeAnyKey(db, who.userId, params.id, body)
       if (!key) throw new ApiError('not_found')
-      return { ok: true, key, warnings: warningsOf(body, catalogue.current()) }
+      return { ok: true, key, warnings: warningsOf(body, request, catalogue.current()) }
     },
 )
 

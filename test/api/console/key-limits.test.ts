@@ -64,6 +64,20 @@ describe('/api/keys with limits', () => {
     expect(warnings[0]).to.contain('not-yet')
   })
 
+  it('ignores a misspelled field, with a warning that names the field that was meant', async () => {
+    const { api } = await web.signedIn()
+    const made = (await api('POST', '/api/keys', { name: 'x', allowedIPs: ['203.0.113.7'], note: 'y' })).json
+    expect(made.key.allowedIps).to.equal(null)
+    expect(made.warnings).to.deep.equal([
+      'The field "allowedIPs" is unknown and has no effect. Did you mean allowedIps?',
+    ])
+    const changed = (await api('PATCH', `/api/keys/${made.key.id}`, { max_outstanding: 1, models: ['not-yet'] })).json
+    expect(changed.warnings).to.have.length(2)
+    expect(changed.warnings[0]).to.contain('Did you mean maxOutstanding?')
+    const echoed = (await api('PATCH', `/api/keys/${made.key.id}`, changed.key)).json
+    expect(echoed.warnings, 'a key as it was answered').to.deep.equal(changed.warnings.slice(1))
+  })
+
   const FAULTS: [param: string, body: object][] = [
     ...[0.5, -1, 2 ** 53, 1e300, '5', null, true].map((credits): [string, object] => [
       'budget.credits',

@@ -1,5 +1,6 @@
 /**
- * Names of variables that nothing reads and that look like one of ours: a typing error would else take effect never.
+ * Names that nothing reads and that look like one of ours, of variables and of fields: a typing error would else have
+ * no effect, and nobody would hear of it.
  */
 
 /** How many letters must be changed, added, taken away or swapped with their neighbour to make one text the other. */
@@ -32,14 +33,14 @@ const continues = (longer: string, shorter: string): boolean =>
 
 const isPart = (one: string, other: string): boolean => continues(one, other) || continues(other, one)
 
-/** The known name that a name looks like; null where it is known, or looks like none. */
+/** The known name that a name looks like, in any case; null where it is known, or looks like none. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   if (known.includes(name)) return null
   const upper = name.toUpperCase()
   const near = known
     // Most are too long or too short: two texts are at least as far apart as their lengths.
     .filter((one) => Math.abs(upper.length - one.length) <= letters(one) || isPart(upper, one))
-    .map((one) => ({ one, away: distance(upper, one) }))
+    .map((one) => ({ one, away: distance(upper, one.toUpperCase()) }))
     .filter(({ one, away }) => away <= letters(one) || isPart(upper, one))
     .toSorted((a, b) => a.away - b.away)
   return near[0]?.one ?? null
