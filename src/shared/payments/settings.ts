@@ -176,14 +176,15 @@ export async function countTopUp(trx: Trx, accountId: AccountId, failure: string
 /** Queues the mails for balances that fell below their threshold. @returns how many. */
 export async function noticeLowBalances(db: Db, limit: number): Promise<number> {
   const due = await db('accounts').where({ low_balance_state: 'due' }).limit(limit).pluck<AccountId[]>('id')
-  for (const id of due) {
-    await db.transaction(async (trx) => {
-      const [row] = await trx('accounts')
-        .where({ id, low_balance_state: 'due' })
-        .update({ low_balance_state: 'done' })
-        .returning<{ credits: number; low_balance_below: number }[]>(['credits', 'low_balance_below'])
-      if (row) await mailOwner(trx, id, 'low_balance', { credits: row.credits, threshold: row.low_balance_below })
-    })
-  }
+  for (const id of due) await db.transaction((trx) => noticeLowBalance(trx, id))
   return due.length
+}
+
+/** Queues the mail for an account's balance that fell below its threshold, if one is due. */
+export async function noticeLowBalance(trx: Trx, accountId: AccountId): Promise<void> {
+  const [row] = await trx('accounts')
+    .where({ id: accountId, low_balance_state: 'due' })
+    .update({ low_balance_state: 'done' })
+    .returning<{ credits: number; low_balance_below: number }[]>(['credits', 'low_balance_below'])
+  if (row) await mailOwner(trx, accountId, 'low_balance', { credits: row.credits, threshold: row.low_balance_below })
 }

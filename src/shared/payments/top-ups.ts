@@ -16,7 +16,7 @@ import { applyAndPublish } from './check.ts'
 import type { PaymentRow } from './orders.ts'
 import { orderOf, placeOrder } from './orders.ts'
 import { ProviderAway, ProviderRefused } from './provider.ts'
-import { billingOf } from './settings.ts'
+import { billingOf, noticeLowBalance } from './settings.ts'
 
 /** Accounts whose top-up is due. */
 export const dueTopUps = async (db: Db, limit: number): Promise<AccountId[]> =>
@@ -55,6 +55,8 @@ async function orderTopUp(
     .where({ id: accountId })
     .first<{ top_up_state: string; status: string }>('top_up_state', 'status')
   if (account.top_up_state !== 'due') return null
+  // Before the top-up, which arms the watch again: the mail of a crossing would be lost.
+  await noticeLowBalance(trx, accountId)
   const { settings, customer, card } = await billingOf(trx, accountId)
   const wanted = settings.autoTopUp
   const terms = wanted && card && account.status === 'active' ? termsOrNull(catalogue, wanted) : null

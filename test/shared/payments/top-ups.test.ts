@@ -3,7 +3,7 @@ import type { Catalogue } from '../../../src/shared/catalogue/catalogue.ts'
 import type { Db } from '../../../src/shared/infra/db.ts'
 import type { AccountId } from '../../../src/shared/ids.ts'
 import type { PaymentStatus } from '../../../src/shared/payments/orders.ts'
-import { billingOf, changeSettings } from '../../../src/shared/payments/settings.ts'
+import { billingOf, changeSettings, noticeLowBalances } from '../../../src/shared/payments/settings.ts'
 import { topUp } from '../../../src/shared/payments/top-ups.ts'
 import { connectTestDb, newDatabaseUrl } from '../../../scripts/harness/database.ts'
 import { aGrant, anAccount, balanceOf } from '../../../scripts/harness/factories.ts'
@@ -73,6 +73,18 @@ describe('automatic top-up', () => {
     await topUp(world.deps, catalogue, account.id)
     expect(await autos(account.id)).to.deep.equal(['failed'])
     expect(await world.stripe.list('payment_intent')).to.have.lengthOf(intents + 1)
+  })
+
+  it('does not overtake the mail about the low balance, of which there is one per crossing', async () => {
+    const account = await aBuyer()
+    await changeSettings(db, account.id, { lowBalance: { threshold: 500 } })
+    const lowBalances = async () => (await mailsTo(account)).filter((kind) => kind === 'low_balance').length
+    await cross(account)
+    expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid'], 1])
+    await noticeLowBalances(db, 200)
+    expect(await lowBalances()).to.equal(1)
+    await cross(account)
+    expect([await autos(account.id), await lowBalances()]).to.deep.equal([['paid', 'paid'], 2])
   })
 
   it('ends with three declines in a row, and a mail that says so', async () => {
