@@ -83,7 +83,7 @@ async function runMocha(addresses: TestAddresses): Promise<void> {
     bin,
     '--parallel',
     '--jobs',
-    '3',
+    '4',
     '--forbid-only',
     ...args,
     ...files,
