@@ -178,6 +178,7 @@ function TopUpForm({ billing, changed }: Props) {
         step={1}
         required
         defaultValue={now?.threshold}
+        hint="A call that leaves less starts a top-up. With too few credits left for a call, buy some first."
       />
       <Choice
         label="Buy"
