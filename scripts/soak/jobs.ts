@@ -13,7 +13,7 @@ export type Job = { name: string; run: () => Promise<Result> }
 
 /** How many random schedules there are, and how many processes run them. */
 const SCHEDULES = 10_000
-const SHARDS = 5
+const SHARDS = 10
 
 /** How many random schedules of payments there are, and how many processes run them. */
 const PAYMENT_SCHEDULES = 5000
