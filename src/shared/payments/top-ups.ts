@@ -55,7 +55,7 @@ async function orderTopUp(
     .where({ id: accountId })
     .first<{ top_up_state: string; status: string }>('top_up_state', 'status')
   if (account.top_up_state !== 'due') return null
-  // Before the top-up, which arms the watch again: the mail of a crossing would be lost.
+  // First: a paid top-up arms the watch again, and the mail of this crossing would never be written.
   await noticeLowBalance(trx, accountId)
   const { settings, customer, card } = await billingOf(trx, accountId)
   const wanted = settings.autoTopUp
